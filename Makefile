@@ -1,0 +1,62 @@
+# Sets up what it needs, then does the job; what is there already is not made again.
+# Needs CPython 3.10 to 3.13 and a compiler for C++20, nothing else.
+#
+#   make demo    train an unmodified Chainer program
+#   make test    run the tests             (make test ARGS="tests/core -x")
+#   make bench   print the benchmarks' table
+#   make lint types build clean
+#
+# PYTHON  the Python to start from
+# VENV    the environment to use: made if absent; name your own to use the torch that is in it
+# TORCH   what to install where VENV has no torch
+# TORCH_INDEX  a further package index for it. On Linux the package's default build is the CUDA one, several
+#         gigabytes; torch's installation page names the index of the CPU builds
+PYTHON ?= python3
+VENV ?= .venv
+TORCH ?= torch==2.13.0
+TORCH_INDEX ?=
+ARGS ?=
+DEMO ?= examples/chainer/train_digits_mlp.py
+
+python := $(VENV)/bin/python
+pip := $(python) -m pip --disable-pip-version-check install --quiet
+cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h')
+
+.PHONY: demo test bench lint types build clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.have-demo build
+	$(python) -m compatgrad run $(DEMO) $(ARGS)
+
+test: $(VENV)/.have-test build
+	$(python) -m pytest $(ARGS)
+
+bench: $(VENV)/.have-test build
+	$(python) -m tests.benchmarks $(ARGS)
+
+lint: $(VENV)/.have-lint
+	$(python) -m ruff check
+	$(VENV)/bin/clang-format --dry-run -Werror $(cxx_files)
+
+types: $(VENV)/.have-lint
+	$(python) -m mypy
+
+build: $(VENV)/.have-torch
+	$(python) -m compatgrad._build --inplace
+
+clean:
+	rm -rf .venv build dist compatgrad/_lib
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+
+$(python):
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.have-torch: | $(python)
+	$(python) -c 'import torch' 2>/dev/null || $(pip) $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)') '$(TORCH)'
+	touch $@
+
+# torch is there by now, so that no resolver chooses one; and it is built, so that progress was seen
+$(VENV)/.have-%: pyproject.toml $(VENV)/.have-torch | build
+	$(pip) --editable '.[$*]'
+	touch $@

@@ -1,0 +1,65 @@
+"""The command line, `python -m compatgrad`."""
+
+import sys
+
+import compatgrad
+
+_HELP = """\
+usage: python -m compatgrad COMMAND ...
+
+Runs programs written for Chainer on PyTorch.
+
+commands:
+  run SCRIPT [ARGUMENT ...]      run a script; its `import chainer` gets compatgrad's
+  run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
+  run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
+  info                           print what a bug report needs
+
+options:
+  -h, --help                     print this and exit
+  --version                      print the version and exit
+
+Everything after SCRIPT, MODULE or CODE belongs to the program. Python's own options go before -m:
+`python -u -X dev -m compatgrad run train.py --epoch 3`. Processes that the program starts by
+multiprocessing get the same imports; those that it starts by another command need
+`-m compatgrad run` in that command.
+
+environment:
+  COMPATGRAD_CACHE               where modules compiled at first import are kept (~/.cache/compatgrad)
+  COMPATGRAD_NO_COMPILE=1        never compile at import, raise ImportError instead
+  CXX, CXXFLAGS                  the compiler and further flags, when it compiles
+"""
+
+
+def _usage_error(text: str) -> int:
+    print(f"compatgrad: {text}; see `python -m compatgrad --help`", file=sys.stderr)
+    return 2
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
+    if command in ("-h", "--help") or (command == "run" and rest in (["-h"], ["--help"])):
+        print(_HELP, end="")
+    elif command == "--version":
+        print(f"compatgrad {compatgrad.__version__}")
+    elif command == "info" and not rest:
+        from compatgrad._info import report
+
+        print(report())
+    elif command == "info":
+        return _usage_error(f"info takes no arguments, got {rest[0]!r}")
+    elif command == "run":
+        from compatgrad._run import UsageError, run
+
+        try:
+            run(rest)
+        except UsageError as error:
+            return _usage_error(str(error))
+    else:
+        return _usage_error(f"unknown command {command!r}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""The build backend that pip calls (PEP 517 and PEP 660).
+
+It compiles for the torch that the target environment has and never asks for one: a build requirement on torch
+would make pip download a second one. Where there is none, the wheel carries the sources alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import compatgrad
+from compatgrad._build.compiler import build, print_line, publish, stamp_path
+from compatgrad._build.target import PACKAGE, Target, find_torch, target_for
+
+ROOT = PACKAGE.parent
+_NOT_SHIPPED = {"__pycache__", "_lib"}
+_SDIST = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Makefile", ".clang-format")
+_SDIST_FOLDERS = ("compatgrad", "csrc", "tests", "examples", "docs")
+
+
+def _load_toml(path: Path) -> dict[str, Any]:
+    try:
+        import tomllib as toml
+    except ModuleNotFoundError:  # Python 3.10
+        try:
+            import tomli as toml
+        except ModuleNotFoundError:
+            from pip._vendor import tomli as toml
+    return toml.loads(path.read_text(encoding="utf-8"))
+
+
+def _project() -> dict[str, Any]:
+    return _load_toml(ROOT / "pyproject.toml")["project"]
+
+
+def _metadata() -> str:
+    project = _project()
+    fields = [
+        ("Metadata-Version", "2.4"),
+        ("Name", project["name"]),
+        ("Version", compatgrad.__version__),
+        ("Summary", project["description"]),
+        ("Keywords", ",".join(project["keywords"])),
+        ("License-Expression", project["license"]),
+        *(("License-File", name) for name in project["license-files"]),
+        *(("Classifier", name) for name in project["classifiers"]),
+        ("Requires-Python", project["requires-python"]),
+        *(("Requires-Dist", name) for name in project["dependencies"]),
+    ]
+    for extra, names in project["optional-dependencies"].items():
+        fields.append(("Provides-Extra", extra))
+        fields += [("Requires-Dist", f'{name}; extra == "{extra}"') for name in names]
+    fields.append(("Description-Content-Type", "text/markdown"))
+    head = "".join(f"{name}: {value}\n" for name, value in fields)
+    return f"{head}\n{(ROOT / project['readme']).read_text(encoding='utf-8')}"
+
+
+def _entry_points() -> str:
+    scripts = _project()["scripts"]
+    return "[console_scripts]\n" + "".join(f"{name} = {target}\n" for name, target in scripts.items())
+
+
+def _tag(compiled: bool) -> str:
+    if not compiled:
+        return "py3-none-any"
+    python = "cp" + str(sysconfig.get_config_var("py_version_nodot"))
+    abi = python + str(sysconfig.get_config_var("abiflags") or "")
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return f"{python}-{abi}-{platform}"
+
+
+def _dist_info_files(tag: str, pure: bool) -> Iterator[tuple[str, bytes]]:
+    wheel = f"Wheel-Version: 1.0\nGenerator: compatgrad\nRoot-Is-Purelib: {str(pure).lower()}\nTag: {tag}\n"
+    yield "METADATA", _metadata().encode()
+    yield "WHEEL", wheel.encode()
+    yield "entry_points.txt", _entry_points().encode()
+    for name in _project()["license-files"]:
+        yield f"licenses/{name}", (ROOT / name).read_bytes()
+
+
+def _dist_info() -> str:
+    return f"compatgrad-{compatgrad.__version__}.dist-info"
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if (
+            path.is_file()
+            and not _NOT_SHIPPED.intersection(path.relative_to(ROOT).parts)
+            and path.suffix != ".pyc"
+        ):
+            yield path
+
+
+def _write_wheel(folder: str, tag: str, contents: Iterator[tuple[str, bytes]]) -> str:
+    """Writes the files and the record of their hashes; returns the wheel's file name."""
+    name = f"compatgrad-{compatgrad.__version__}-{tag}.whl"
+    record = []
+    with zipfile.ZipFile(Path(folder) / name, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def add(path: str, data: bytes) -> None:
+            info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+
+        for path, data in contents:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record.append(f"{path},sha256={digest},{len(data)}\n")
+            add(path, data)
+        path = f"{_dist_info()}/RECORD"
+        add(path, "".join([*record, f"{path},,\n"]).encode())
+    return name
+
+
+def _installed_target() -> Target | None:
+    torch = find_torch()
+    if torch is None:
+        print_line("no torch here: the wheel carries the sources, which are compiled at first import")
+        return None
+    return target_for(torch)
+
+
+def _build_folder(target: Target) -> Path:
+    """The checkout's folder of object files, to build again quickly; elsewhere if it is read-only."""
+    writable = os.access(ROOT, os.W_OK)
+    return (ROOT / "build" if writable else Path(tempfile.mkdtemp())) / target.object_folder()
+
+
+def _wheel_contents(tag: str, target: Target | None) -> Iterator[tuple[str, bytes]]:
+    for path in _files_below(PACKAGE):
+        yield str(path.relative_to(ROOT)), path.read_bytes()
+    # where the loader looks for what it compiles at first import
+    for path in _files_below(ROOT / "csrc"):
+        yield f"compatgrad/{path.relative_to(ROOT)}", path.read_bytes()
+    if target:
+        with tempfile.TemporaryDirectory() as folder:
+            module = publish(target, build(target, _build_folder(target)), Path(folder))
+            for path in (module, stamp_path(module)):
+                yield f"compatgrad/_lib/{path.name}", path.read_bytes()
+    for name, data in _dist_info_files(tag, pure=target is None):
+        yield f"{_dist_info()}/{name}", data
+
+
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
+    target = _installed_target()
+    tag = _tag(target is not None)
+    return _write_wheel(wheel_directory, tag, _wheel_contents(tag, target))
+
+
+def _editable_contents(tag: str) -> Iterator[tuple[str, bytes]]:
+    yield "__editable__.compatgrad.pth", f"{ROOT}\n".encode()
+    for name, data in _dist_info_files(tag, pure=True):
+        yield f"{_dist_info()}/{name}", data
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
+    if target := _installed_target():
+        publish(target, build(target, _build_folder(target)), PACKAGE / "_lib")
+    tag = _tag(compiled=False)
+    return _write_wheel(wheel_directory, tag, _editable_contents(tag))
+
+
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Any = None) -> str:
+    """Without it pip would compile once for the metadata and once more for the wheel."""
+    folder = Path(metadata_directory) / _dist_info()
+    for name, data in _dist_info_files(_tag(compiled=False), pure=True):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder.name
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    stem = f"compatgrad-{compatgrad.__version__}"
+    name = f"{stem}.tar.gz"
+    with tarfile.open(Path(sdist_directory) / name, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for path in [ROOT / name for name in _SDIST] + [
+            path for folder in _SDIST_FOLDERS for path in _files_below(ROOT / folder)
+        ]:
+            if path.exists():
+                archive.add(path, f"{stem}/{path.relative_to(ROOT)}")
+        info = tarfile.TarInfo(f"{stem}/PKG-INFO")
+        data = _metadata().encode()
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return name

@@ -1,0 +1,155 @@
+"""Compiles and links a target, redoing only what changed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from compatgrad._build.target import WARNING_FLAGS, BuildError, Stamp, Target, module_file, source_files
+
+STAMP_SUFFIX = ".json"
+_MAX_ERROR_LINES = 60
+
+Report = Callable[[str], None]
+
+
+def print_line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Holds an exclusive lock on `path`, so that two processes never build the same thing at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _dependencies(depfile: Path) -> list[str]:
+    text = depfile.read_text().replace("\\\n", " ").partition(": ")[2]
+    return [name.replace("\0", " ") for name in text.replace("\\ ", "\0").split()]
+
+
+def _is_current(target: Target, obj: Path) -> bool:
+    try:
+        made = obj.stat().st_mtime_ns
+        dependencies = _dependencies(obj.with_suffix(".d"))
+        return all((target.root / name).stat().st_mtime_ns < made for name in dependencies)
+    except OSError:  # the object, its depfile or a header that it names is gone
+        return False
+
+
+def _compile(target: Target, source: Path, obj: Path, report: Report) -> float:
+    obj.parent.mkdir(parents=True, exist_ok=True)
+    depfile = obj.with_suffix(".d")
+    command = [*target.compiler, *WARNING_FLAGS, *target.compile_flags(), "-MMD", "-MF", str(depfile)]
+    command += ["-c", str(source), "-o", str(obj)]
+    begun = time.time_ns()
+    done = subprocess.run(command, cwd=target.root, capture_output=True, text=True)
+    if done.returncode:
+        obj.unlink(missing_ok=True)
+        lines = done.stderr.splitlines()
+        first = next((i for i, line in enumerate(lines) if "error:" in line), 0)
+        # from the "In file included from" lines that lead to the first error
+        while first and not lines[first - 1].startswith((" ", "\t")) and "warning:" not in lines[first - 1]:
+            first -= 1
+        text = "\n".join(lines[first : first + _MAX_ERROR_LINES])
+        raise BuildError(f"{target.compiler[0]} (exit code {done.returncode}) on {source}:\n{text}")
+    if done.stderr:
+        report(done.stderr.rstrip())
+    # The object is as old as the moment its sources were read: what is edited meanwhile is compiled again.
+    os.utime(obj, ns=(begun, begun))
+    return (time.time_ns() - begun) / 1e9
+
+
+def _compile_all(target: Target, work: list[tuple[Path, Path]], jobs: int, report: Report) -> None:
+    failure: BuildError | None = None
+
+    def compile_unless_failed(source: Path, obj: Path) -> float | None:
+        return None if failure else _compile(target, source, obj, report)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(compile_unless_failed, source, obj): source for source, obj in work}
+        for count, future in enumerate(as_completed(running), 1):
+            try:
+                if (seconds := future.result()) is not None:
+                    report(f"[{count:2}/{len(work)}] {running[future]}  {seconds:.1f} s")
+            except BuildError as error:
+                failure = failure or error
+    if failure:
+        raise failure
+
+
+def _link(target: Target, objects: list[Path], out: Path) -> None:
+    command = [*target.compiler, *map(str, objects), *target.link_flags(), "-o", str(out)]
+    record = out.with_suffix(".link")
+    text = "\n".join(command)
+    if (
+        out.exists()
+        and record.exists()
+        and record.read_text() == text
+        and all(obj.stat().st_mtime_ns < out.stat().st_mtime_ns for obj in objects)
+    ):
+        return
+    done = subprocess.run(command, cwd=target.root, capture_output=True, text=True)
+    if done.returncode:
+        out.unlink(missing_ok=True)
+        tail = "\n".join(done.stderr.splitlines()[:_MAX_ERROR_LINES])
+        raise BuildError(f"linking {out.name} failed (exit code {done.returncode}):\n{tail}")
+    record.write_text(text)
+
+
+def build(target: Target, folder: Path, report: Report = print_line, jobs: int | None = None) -> Path:
+    """Brings `folder`'s object files and its module up to date; returns the module's path."""
+    sources = source_files(target.root)
+    if not sources:
+        raise BuildError(f"no C++ sources below {target.root / 'csrc'}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "lock", lambda: report("waiting for another build of the same target")):
+        pairs = [(source, folder / source.with_suffix(".o")) for source in sources]
+        work = [pair for pair in pairs if not _is_current(target, pair[1])]
+        if work:
+            report(f"compiling {len(work)} of {len(sources)} files for {target.torch}")
+        _compile_all(target, work, jobs or os.cpu_count() or 1, report)
+        out = folder / module_file()
+        _link(target, [obj for _, obj in pairs], out)
+    return out
+
+
+def publish(target: Target, module: Path, folder: Path) -> Path:
+    """Puts a built module and its stamp into `folder`; a process that has the old one loaded keeps it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    final = folder / module_file()
+    new = final.with_name(f"{final.name}.{os.getpid()}.new")
+    new.write_text(json.dumps(asdict(target.stamp()), indent=1) + "\n")
+    os.replace(new, stamp_path(final))
+    shutil.copy2(module, new)
+    os.replace(new, final)
+    return final
+
+
+def stamp_path(module: Path) -> Path:
+    return module.with_name(module.name + STAMP_SUFFIX)
+
+
+def read_stamp(module: Path) -> Stamp | None:
+    """For what `module` was built; None where it does not exist or was not stamped."""
+    try:
+        return Stamp(**json.loads(stamp_path(module).read_text())) if module.exists() else None
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,137 @@
+"""Finds the compiled module for the running torch when compatgrad is imported, or compiles it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import time
+from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from compatgrad._build.compiler import build, locked, print_line, publish, read_stamp
+from compatgrad._build.target import (
+    PACKAGE,
+    BuildError,
+    Target,
+    Torch,
+    module_file,
+    read_torch,
+    source_root,
+    target_for,
+)
+
+LIB = PACKAGE / "_lib"
+_NO_COMPILE = "COMPATGRAD_NO_COMPILE"
+
+
+def cache_dir() -> Path:
+    """Where modules compiled at first import are kept: `$COMPATGRAD_CACHE`, else the user's cache folder."""
+    if named := os.environ.get("COMPATGRAD_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compatgrad"
+
+
+def built_words() -> str:
+    """For what the package's own compiled module was built."""
+    if built := read_stamp(LIB / module_file()):
+        return f"built for {built}"
+    others = sorted(path.name for path in LIB.glob("_C.*.so"))
+    return f"built for another Python ({', '.join(others)})" if others else "not built by the installation"
+
+
+def _import_torch() -> ModuleType:
+    try:
+        import torch
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            why, do = "is not installed", f"install it: `{sys.executable} -m pip install torch`"
+        else:
+            why, do = f"cannot be imported ({error})", "mend or reinstall torch"
+        raise ImportError(
+            f"compatgrad runs on torch, which {why}. Its compiled module was {built_words()}. To do: {do}"
+        ) from error
+    return torch
+
+
+def existing_module(torch: Torch) -> Path | None:
+    """The package's own module or the cached one, if either was built for `torch`."""
+
+    def serves(module: Path) -> bool:
+        stamp = read_stamp(module)
+        return stamp is not None and stamp.serves(torch.stamp())
+
+    if serves(bundled := LIB / module_file()):
+        return bundled
+    if source_root() and serves(cached := cache_dir() / target_for(torch).cache_folder() / module_file()):
+        return cached
+    return None
+
+
+def _compiled_now(torch: Torch) -> Path:
+    target = target_for(torch)
+    if os.environ.get(_NO_COMPILE):
+        raise BuildError(f"compiling at import is switched off by {_NO_COMPILE}")
+    target.compiler  # noqa: B018  raises where there is none, before anything is announced or written
+    folder = cache_dir() / target.cache_folder()
+    try:
+        with locked(
+            folder / "lock", lambda: print_line("compatgrad: waiting for another process that compiles")
+        ):
+            if (module := existing_module(torch)) is None:
+                module = _compile_into(target, folder)
+            return module
+    except OSError as error:
+        raise BuildError(
+            f"the cache cannot be written ({error}); name a folder in COMPATGRAD_CACHE"
+        ) from error
+
+
+def _compile_into(target: Target, folder: Path) -> Path:
+    print_line(
+        f"compatgrad: the compiled module was {built_words()}; compiling it for {target.torch}. "
+        f"This takes some minutes, once; it is kept in {folder}"
+    )
+    begun = time.monotonic()
+    objects = Path(tempfile.mkdtemp(prefix="objects-", dir=folder))
+    try:
+        module = publish(target, build(target, objects, report=lambda line: None), folder)
+    finally:
+        shutil.rmtree(objects, ignore_errors=True)
+    print_line(f"compatgrad: compiled in {time.monotonic() - begun:.0f} s")
+    return module
+
+
+def find_module(torch_folder: Path) -> Path:
+    """The module for the torch in `torch_folder`: the package's own, else the cached one, else a new one.
+
+    Raises ImportError that says what was built, what runs and what to do.
+    """
+    wanted = None
+    try:
+        torch = read_torch(torch_folder)
+        wanted = torch.stamp()
+        return existing_module(torch) or _compiled_now(torch)
+    except BuildError as error:
+        raise ImportError(
+            f"compatgrad's compiled module was {built_words()}; running is {wanted or 'an older torch'}. "
+            f"It has to be compiled for that, which is not possible: {error}\n"
+            "To do: mend that and import again, or reinstall compatgrad with the running torch in place, by "
+            "`pip install --force-reinstall --no-deps --no-cache-dir`"
+        ) from None
+
+
+def load(name: str) -> ModuleType:
+    """Imports the compiled module as `name`."""
+    torch = _import_torch()
+    assert torch.__file__ is not None
+    path = str(find_module(Path(torch.__file__).parent))
+    loader = ExtensionFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module

@@ -1,0 +1,127 @@
+"""`python -m compatgrad info`: what a bug report needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import compatgrad
+from compatgrad._build.compiler import read_stamp
+from compatgrad._build.loader import built_words, cache_dir, existing_module
+from compatgrad._build.target import (
+    PACKAGE,
+    BuildError,
+    compiler_version,
+    find_compiler,
+    find_torch,
+    source_hash,
+    source_root,
+)
+from compatgrad._install import available
+
+_EXTRAS = (
+    "h5py",
+    "cupy",
+    "scipy",
+    "scikit-learn",
+    "matplotlib",
+    "protobuf",
+    "graphviz",
+    "onnxscript",
+    "safetensors",
+)
+_ORIGINALS = ("chainer", "nnabla", "mxnet")
+_ENVIRONMENT = ("COMPATGRAD_", "CXX", "CUDA_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONPATH", "TORCH_")
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _versions(distributions: tuple[str, ...]) -> str:
+    found = [f"{name} {version}" for name in distributions if (version := _version(name))]
+    return ", ".join(found) or "none"
+
+
+def _torch_rows() -> Iterator[tuple[str, str]]:
+    try:
+        torch = find_torch()
+    except BuildError as error:
+        yield "torch", str(error)
+        return
+    if torch is None:
+        yield "torch", "not installed"
+        yield "module", built_words()
+        return
+    yield "torch", f"{torch}, in {torch.path}"
+    module = existing_module(torch)
+    stamp = read_stamp(module) if module else None
+    if stamp is None:
+        yield "module", f"{built_words()}; it will be compiled at the first import"
+    else:
+        root = source_root()
+        stale = root is not None and stamp.sources != source_hash(root)
+        yield "module", str(module)
+        yield "  built for", str(stamp)
+        yield "  built by", stamp.compiler
+        yield "  flags", stamp.flags
+        yield "  sources", "changed since" if stale else "unchanged since"
+    try:
+        import torch as running
+    except ImportError as error:
+        yield "import torch", f"fails: {error}"
+        return
+    names = [running.cuda.get_device_name(i) for i in range(running.cuda.device_count())]
+    yield "CUDA devices", ", ".join(names) or "none"
+    yield "threads", f"{running.get_num_threads()} of {os.cpu_count()} cores"
+
+
+def _compiler() -> str:
+    try:
+        command = find_compiler()
+    except BuildError as error:
+        return str(error)
+    return f"{' '.join(command)}: {compiler_version(command)}"
+
+
+def _nvcc() -> str:
+    path = shutil.which("nvcc")
+    if path is None:
+        return "not found"
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{path}: {error}"
+    release = next((line for line in done.stdout.splitlines() if "release" in line), "unknown version")
+    return f"{path}: {release}"
+
+
+def _rows() -> Iterator[tuple[str, str]]:
+    yield "compatgrad", f"{compatgrad.__version__}, in {PACKAGE}"
+    yield "frontends", ", ".join(available()) or "none"
+    yield "Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
+    yield "platform", platform.platform()
+    yield "numpy", _version("numpy") or "not installed"
+    yield from _torch_rows()
+    yield "compiler", _compiler()
+    yield "nvcc", _nvcc()
+    yield "cache", str(cache_dir())
+    yield "extras", _versions(_EXTRAS)
+    yield "originals", _versions(_ORIGINALS)
+    chosen = [
+        f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(_ENVIRONMENT)
+    ]
+    yield "environment", " ".join(chosen) or "nothing that matters"
+
+
+def report() -> str:
+    """One line per fact."""
+    return "\n".join(f"{name + ':':14}{value}" for name, value in _rows())

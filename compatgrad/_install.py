@@ -1,0 +1,188 @@
+"""Answers `import chainer` with compatgrad's frontend of that name.
+
+While a frontend is installed its modules run under their legacy names (`chainer.links.connection.linear`), so
+that classes, pickles and log records say what the original's would. The finder below makes the other name,
+under `compatgrad.`, mean the very same module objects.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import multiprocessing.spawn
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+_PACKAGE = "compatgrad"
+_FOLDER = Path(__file__).resolve().parent
+
+# frontend -> the top-level names that its original brings
+_ROOTS = {"chainer": ("chainer", "chainerx"), "nnabla": ("nnabla",), "mxnet": ("mxnet",)}
+
+
+def available() -> list[str]:
+    """The frontends of this compatgrad."""
+    return [name for name in _ROOTS if (_FOLDER / name).is_dir()]
+
+
+def _root_file(root: str) -> Path:
+    package = _FOLDER / root / "__init__.py"
+    return package if package.exists() else _FOLDER / f"{root}.py"
+
+
+class _Alias(Loader):
+    """Loads `compatgrad.chainer.x` by handing out the module `chainer.x`."""
+
+    def __init__(self, legacy: str) -> None:
+        self.legacy = legacy
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.legacy)
+        self.own_spec = module.__spec__  # the import system is about to replace it by `spec`
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec
+
+
+class _Finder(MetaPathFinder):
+    """Finds the installed roots, and their modules' names below `compatgrad`."""
+
+    def __init__(self) -> None:
+        self.roots: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is None:
+            # what lies below a root is found by the import system itself, in the root's folder
+            return _spec(fullname, _root_file(fullname)) if fullname in self.roots else None
+        package, _, legacy = fullname.partition(".")
+        if package != _PACKAGE or legacy.partition(".")[0] not in self.roots:
+            return None
+        if importlib.util.find_spec(legacy) is None:
+            return None
+        return ModuleSpec(fullname, _Alias(legacy))
+
+
+_finder = _Finder()
+
+
+def _spec(name: str, file: Path) -> ModuleSpec | None:
+    folders = [str(file.parent)] if file.name == "__init__.py" else None
+    return importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
+
+
+def _loaded(root: str) -> Iterator[tuple[str, ModuleType]]:
+    for name, module in list(sys.modules.items()):
+        if name == root or name.startswith(root + "."):
+            yield name, module
+
+
+def _claim(owner: Any, old: str, new: str) -> None:
+    for value in list(vars(owner).values()):
+        if isinstance(value, (type, FunctionType)) and value.__module__ == old:
+            value.__module__ = new
+            if isinstance(value, type):
+                _claim(value, old, new)
+
+
+def _rename(module: ModuleType, new: str) -> None:
+    """Gives a loaded module, and what it defined, another name: relative imports and pickles go by it."""
+    old, module.__name__ = module.__name__, new
+    assert module.__file__ is not None
+    spec = module.__spec__ = _spec(new, Path(module.__file__))
+    assert spec is not None
+    module.__loader__, module.__package__ = spec.loader, spec.parent
+    _claim(module, old, new)
+
+
+def _check_names(names: tuple[str, ...]) -> list[str]:
+    known = available()
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no frontend named {name!r}; there are: {', '.join(known)}")
+    return list(names) or known
+
+
+def install(*names: str) -> None:
+    """Answers imports of the frontends `names` ("chainer"; all there are, if none is named) from now on.
+
+    Raises ValueError for an unknown name, and RuntimeError where the original itself is already imported.
+    """
+    roots = [root for name in _check_names(names) for root in _ROOTS[name] if root not in _finder.roots]
+    for root in roots:
+        if root in sys.modules and sys.modules.get(f"{_PACKAGE}.{root}") is not sys.modules[root]:
+            where = getattr(sys.modules[root], "__file__", None) or "another place"
+            raise RuntimeError(
+                f"{root} is already imported, from {where}; install compatgrad's before importing it"
+            )
+    for root in roots:
+        for name, module in _loaded(f"{_PACKAGE}.{root}"):
+            legacy = name.partition(".")[2]
+            _rename(module, legacy)
+            sys.modules[legacy] = module
+    _finder.roots.update(roots)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+        multiprocessing.spawn.get_preparation_data = _preparation_data
+
+
+def uninstall(*names: str) -> None:
+    """Undoes `install`: the names mean what they meant before, and modules in use keep working.
+
+    Raises ValueError for an unknown name.
+    """
+    for root in [root for name in _check_names(names) for root in _ROOTS[name] if root in _finder.roots]:
+        _finder.roots.remove(root)
+        for name, module in _loaded(root):
+            del sys.modules[name]
+            own = f"{_PACKAGE}.{name}"
+            _rename(module, own)
+            sys.modules[own] = module
+            if name == root:
+                setattr(sys.modules[_PACKAGE], root, module)
+    if not _finder.roots and _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+        multiprocessing.spawn.get_preparation_data = _plain_preparation_data
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext compatgrad`."""
+    install()
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext compatgrad`."""
+    uninstall()
+
+
+# A process that multiprocessing spawns imports the main script anew: the frontends must be installed before.
+
+_plain_preparation_data = multiprocessing.spawn.get_preparation_data
+
+
+class _InstallOnLoad:
+    """Unpickles into an installation."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [name for name in available() if _finder.roots.intersection(_ROOTS[name])]
+        find = f"import sys; sys.path.append({str(_FOLDER.parent)!r})"
+        return exec, (f"{find}; import {_PACKAGE}; {_PACKAGE}.install(*{names!r})",)
+
+
+def _preparation_data(name: str) -> dict[str, Any]:
+    data = _plain_preparation_data(name)
+    if (
+        name == "ignore"
+    ):  # asked by the fork server, which takes no more than strings: it shall not preload the script
+        data.pop("init_main_from_path", None)
+        data.pop("main_path", None)
+    else:
+        data[_PACKAGE] = _InstallOnLoad()
+    return data

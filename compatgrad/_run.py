@@ -1,0 +1,126 @@
+"""`python -m compatgrad run`: a program runs as under plain `python`, its legacy imports answered."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import pkgutil
+import runpy
+import sys
+import zipfile
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType, TracebackType
+
+from compatgrad._install import install
+
+_run_module_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]  # what `python -m` itself calls
+
+
+class UsageError(Exception):
+    """The command line names nothing to run."""
+
+
+def run(arguments: list[str]) -> None:
+    """Runs what `arguments` name, as `python` would given the same. Raises what the program raises."""
+    if not arguments:
+        raise UsageError("name a script, -m MODULE or -c CODE")
+    what, rest = arguments[0], arguments[1:]
+    option = what[:2] if what[:2] in ("-m", "-c") else None
+    if option and what != option:  # -mMODULE
+        what, rest = option, [what[2:], *rest]
+    if option and not rest:
+        raise UsageError(f"{option} needs an argument")
+    if option is None and what.startswith("-"):
+        raise UsageError(f"unknown option {what}; options of Python itself go before `-m compatgrad`")
+    install()
+    main = ModuleType("__main__")
+    main.__dict__["__builtins__"] = builtins
+    if "__annotations__" in vars(sys.modules["__main__"]):  # Python before 3.14
+        main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    if option == "-m":
+        _run_module(rest[0], rest[1:])
+    elif option == "-c":
+        _run_code(rest[0], rest[1:], main)
+    else:
+        _run_script(what, rest, main)
+
+
+def _sets_path() -> bool:
+    """Whether Python puts a script's folder first on the path, and thus has put ours there."""
+    return not getattr(sys.flags, "safe_path", sys.flags.isolated)
+
+
+def _set_path(folder: str) -> None:
+    if _sets_path():
+        sys.path[0] = folder
+
+
+def _run_script(script: str, arguments: list[str], main: ModuleType) -> None:
+    sys.argv[:] = [script, *arguments]
+    if os.path.isdir(script) or zipfile.is_zipfile(script):
+        if _sets_path():
+            del sys.path[0]
+        sys.path.insert(0, os.path.join(os.getcwd(), script))
+        _without_own_frames(lambda: _run_module_as_main("__main__", alter_argv=False))
+        return
+    path = os.path.join(os.getcwd(), script)
+    try:
+        with io.open_code(path) as file:
+            code: CodeType | None = pkgutil.read_code(file)
+            source = b"" if code or file.seek(0) else file.read()
+    except OSError as error:
+        text = f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] {error.strerror}"
+        print(text, file=sys.stderr)
+        raise SystemExit(2) from None
+    main.__dict__.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    _set_path(os.path.dirname(os.path.realpath(script)))
+    _execute(code or source, path, main)
+
+
+def _run_code(code: str, arguments: list[str], main: ModuleType) -> None:
+    sys.argv[:] = ["-c", *arguments]
+    _set_path("")
+    _execute(code, "<string>", main)
+
+
+def _run_module(name: str, arguments: list[str]) -> None:
+    sys.argv[:] = ["-m", *arguments]
+    _set_path(os.getcwd())
+    _without_own_frames(lambda: _run_module_as_main(name))
+
+
+def _execute(code: CodeType | str | bytes, name: str, main: ModuleType) -> None:
+    def body() -> None:
+        compiled = code if isinstance(code, CodeType) else compile(code, name, "exec", dont_inherit=True)
+        exec(compiled, main.__dict__)
+
+    _without_own_frames(body)
+
+
+def _without_own_frames(body: Callable[[], None]) -> None:
+    """Calls `body`; what it raises is reported by Python itself, but without the frames down to `body`'s own.
+
+    The traceback is cut when it is reported and not here: raising again would add our frames again.
+    """
+    try:
+        body()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        raised, traceback = error, error.__traceback__
+        own = (sys._getframe().f_code, body.__code__)
+        while traceback and traceback.tb_frame.f_code in own:
+            traceback = traceback.tb_next
+        hook = sys.excepthook
+
+        def report(kind: type[BaseException], value: BaseException, _: TracebackType | None) -> None:
+            if value is raised:
+                value.__traceback__ = traceback
+                sys.last_traceback = traceback
+            hook(kind, value, value.__traceback__)
+
+        sys.excepthook = report
+        raise

@@ -1,0 +1,97 @@
+"""Chainer's API on compatgrad's engine. Mirrors ``chainer`` 7.8.1."""
+
+# ruff: noqa: E402, F401, I001
+# The names are for programs, and modules that others stand on come first.
+
+from compatgrad import chainerx
+from compatgrad._C import function_hooks as get_function_hooks
+from compatgrad.chainer._version import __version__
+from compatgrad.chainer.configuration import (
+    DebugMode,
+    config,
+    get_compute_mode,
+    get_dtype,
+    global_config,
+    is_debug,
+    mixed16,
+    set_debug,
+    using_config,
+)
+
+#: Set to True, no experimental feature warns.
+disable_experimental_feature_warning = False
+
+from compatgrad.chainer import backends, types, utils, warnings
+from compatgrad.chainer.backend import (
+    get_array_types,
+    get_cpu_array_types,
+    get_device,
+    is_arrays_compatible,
+    using_device,
+)
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.backends.cuda import should_use_cudnn, should_use_cudnn_tensor_core
+from compatgrad.chainer.device_resident import DeviceResident
+from compatgrad.chainer.utils import walker_alias
+from compatgrad.chainer.initializer import Initializer
+from compatgrad.chainer import initializers
+from compatgrad.chainer.variable import Parameter, Variable, as_array, as_variable
+from compatgrad.chainer.function_hook import FunctionHook
+from compatgrad.chainer.function_node import FunctionNode, grad
+from compatgrad.chainer.function import Function, FunctionAdapter, force_backprop_mode, no_backprop_mode
+from compatgrad.chainer._backprop import backward
+from compatgrad.chainer.serializer import AbstractSerializer, Deserializer, Serializer
+from compatgrad.chainer import serializers
+from compatgrad.chainer.reporter import (
+    DictSummary,
+    Reporter,
+    Summary,
+    get_current_reporter,
+    report,
+    report_scope,
+)
+from compatgrad.chainer.link_hook import LinkHook, _get_link_hooks
+from compatgrad.chainer.link import Chain, ChainList, Link
+from compatgrad.chainer.sequential import Sequential
+from compatgrad.chainer.optimizer import GradientMethod, Optimizer, UpdateRule
+from compatgrad.chainer import optimizer_hooks, optimizers
+from compatgrad.chainer import functions
+from compatgrad.chainer.functions.math import basic_math
+from compatgrad.chainer import computational_graph, function_hooks, memory_layouts
+from compatgrad.chainer import dataset, datasets, iterators, training
+from compatgrad.chainer.graph_optimizations.static_graph import static_graph
+from compatgrad.chainer.graph_optimizations.static_graph_utilities import static_code
+from compatgrad.chainer._runtime_info import print_runtime_info
+
+
+class _FallbackType:
+    def __repr__(self):
+        return "Fallback"
+
+
+#: What ``forward_chainerx`` returns to say that it does not apply. It is never called here.
+Fallback = _FallbackType()
+
+utils.WalkerAlias = walker_alias.WalkerAlias
+
+_ABSENT = (
+    "Distribution",
+    "cross_entropy",
+    "distribution",
+    "distributions",
+    "exporters",
+    "kl_divergence",
+    "register_kl",
+)
+
+
+def __getattr__(name):
+    if name == "links":  # the largest part of the frontend: loaded when it is asked for
+        import importlib
+
+        return importlib.import_module(f"{__name__}.links")
+    if name in _ABSENT:
+        raise NotImplementedError(
+            f"chainer.{name} is not in compatgrad yet; docs/conformance.md tells what is"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

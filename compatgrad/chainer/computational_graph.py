@@ -1,0 +1,156 @@
+"""Graphs of functions and variables as text for Graphviz. Mirrors ``chainer.computational_graph``."""
+
+import heapq
+import itertools
+
+from compatgrad import _C
+
+_STYLES = {
+    "variable": {"shape": "octagon", "fillcolor": "#E0E0E0", "style": "filled"},
+    "function": {"shape": "record", "fillcolor": "#6495ED", "style": "filled"},
+}
+
+
+class DotNode:
+    """A vertex in the dot language: of `node`, a VariableNode or a FunctionNode.
+
+    `attribute` is a dictionary of dot attributes; `show_name` puts a variable's name into its label.
+    """
+
+    def __init__(self, node, attribute=None, show_name=True):
+        is_variable = isinstance(node, _C.VariableNode)
+        assert is_variable or isinstance(node, _C.FunctionNode), f"not a node: {type(node)}"
+        self.node = node
+        self.id_ = id(node)
+        label = node.label
+        if is_variable and show_name and node.name is not None:
+            label = f"{node.name}: {label}"
+        self.attribute = {"label": label, "shape": "oval" if is_variable else "box", **(attribute or {})}
+
+    @property
+    def label(self):
+        """The statement that declares the vertex."""
+        attributes = ",".join([f'{name}="{value}"' for name, value in self.attribute.items()])
+        return f"{self.id_} [{attributes}];"
+
+
+class ComputationalGraph:
+    """`nodes` and `edges` (pairs of nodes) of an acyclic graph, and how to draw them.
+
+    The styles are dictionaries of dot attributes, ``'default'`` or None for none. `rankdir` is the
+    direction: TB, BT, LR or RL (ValueError for another). `remove_variable` leaves functions only.
+    """
+
+    def __init__(
+        self,
+        nodes,
+        edges,
+        variable_style="default",
+        function_style="default",
+        rankdir="TB",
+        remove_variable=False,
+        show_name=True,
+    ):
+        if rankdir not in ("TB", "BT", "LR", "RL"):
+            raise ValueError(f"rankdir must be in TB, BT, LR or RL, not {rankdir!r}.")
+        self.nodes = nodes
+        self.edges = edges
+        self.variable_style = _style("variable", variable_style)
+        self.function_style = _style("function", function_style)
+        self.rankdir = rankdir
+        self.remove_variable = remove_variable
+        self.show_name = show_name
+
+    def dump(self, format="dot"):
+        """The graph as text in the dot language. Raises NotImplementedError for another format."""
+        if format != "dot":
+            raise NotImplementedError(f"Currently, only dot format is supported, not {format!r}.")
+        return self._to_dot()
+
+    def _to_dot(self):
+        nodes, edges = self.nodes, self.edges
+        if self.remove_variable:
+            nodes, edges = _without_variables(nodes, edges)
+        parts = [f"digraph graphname{{rankdir={self.rankdir};"]
+        for node in nodes:
+            style = self.variable_style if isinstance(node, _C.VariableNode) else self.function_style
+            parts.append(DotNode(node, style, self.show_name).label)
+        for head, tail in edges:
+            kinds = isinstance(head, _C.VariableNode), isinstance(tail, _C.VariableNode)
+            if kinds[0] == kinds[1] and not self.remove_variable:
+                raise TypeError(
+                    f"an edge must join a VariableNode and a FunctionNode: {type(head)}, {type(tail)}"
+                )
+        parts += dict.fromkeys([f"{id(head)} -> {id(tail)};" for head, tail in edges])
+        return "".join(parts) + "}"
+
+
+def _style(kind, style):
+    if style is None:
+        return {}
+    return dict(_STYLES[kind]) if style == "default" else style
+
+
+def _without_variables(nodes, edges):
+    functions = [node for node in nodes if isinstance(node, _C.FunctionNode)]
+    consumers = {}
+    for function in functions:
+        for x in function.inputs:
+            consumers.setdefault(x, []).append(function)
+    between = [
+        (head, consumer)
+        for head, tail in edges
+        if isinstance(head, _C.FunctionNode)
+        for consumer in consumers.get(tail, ())
+    ]
+    return functions, between
+
+
+def build_computational_graph(
+    outputs,
+    remove_split=True,
+    variable_style="default",
+    function_style="default",
+    rankdir="TB",
+    remove_variable=False,
+    show_name=True,
+):
+    """The `ComputationalGraph` of everything from which `outputs` were computed.
+
+    `outputs` is a Variable, a VariableNode, a FunctionNode or an iterable of such (TypeError for others);
+    `remove_split` must be True (ValueError). The other arguments are those of `ComputationalGraph`.
+    """
+    if not remove_split:
+        raise ValueError("remove_split=False is not supported anymore")
+    kinds = (_C.Variable, _C.VariableNode, _C.FunctionNode)
+    if isinstance(outputs, kinds):
+        outputs = [outputs]
+    outputs = list(outputs)
+    if not all(isinstance(o, kinds) for o in outputs):
+        raise TypeError("element of outputs must be either Variable, VariableNode, or FunctionNode.")
+
+    nodes = {}  # in order: the text must not differ from run to run
+    edges = {}
+    heap = []
+    count = itertools.count()
+
+    def push(node):
+        if node not in nodes:
+            nodes[node] = None
+            heapq.heappush(heap, (-node.rank, next(count), node))
+
+    for output in outputs:
+        push(output.node if isinstance(output, _C.Variable) else output)
+    while heap:
+        _, _, node = heapq.heappop(heap)
+        if isinstance(node, _C.FunctionNode):
+            sources = node.inputs or ()
+        else:
+            creator = node.creator_node
+            sources = () if creator is None else (creator,)
+        for source in sources:
+            edges[source, node] = None
+            push(source)
+    return ComputationalGraph(
+        list(nodes), list(edges), variable_style, function_style, rankdir, remove_variable, show_name
+    )

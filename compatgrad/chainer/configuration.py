@@ -1,0 +1,256 @@
+"""Settings: process-wide (`global_config`), and per thread where a thread has its own (`config`).
+
+The entries that the engine reads (`ENGINE_ENTRIES`) live in the compiled module; all others, also those
+that third parties add, in Python dictionaries. Mirrors ``chainer.configuration``.
+"""
+
+import os
+import sys
+import threading
+import warnings
+
+import numpy
+
+from compatgrad import _C
+
+ENGINE_ENTRIES = ("debug", "enable_backprop", "lazy_grad_sum", "train", "type_check")
+_MISSING = object()
+
+
+def _print_entries(obj, names, file):
+    width = max(map(len, names), default=0)
+    for name in sorted(names):
+        file.write(f"{name:<{width}} {getattr(obj, name)}\n")
+
+
+class GlobalConfig:
+    """Settings of the whole process. Any attribute may be added."""
+
+    autotune = None
+    compute_mode = None
+    cudnn_deterministic = None
+    cudnn_fast_batch_normalization = None
+    debug = None
+    dtype = None
+    enable_backprop = None
+    in_recomputing = None
+    keep_graph_on_report = None
+    lazy_grad_sum = None
+    schedule_func = None
+    train = None
+    type_check = None
+    use_cudnn = None
+    use_cudnn_tensor_core = None
+    use_ideep = None
+    use_static_graph = None
+    warn_nondeterministic = None
+    _will_recompute = None
+
+    def _names(self):
+        return set(self.__dict__)
+
+    def show(self, file=sys.stdout):
+        """Writes every entry and its value to `file`, sorted by name."""
+        _print_entries(self, self._names(), file)
+
+
+class LocalConfig:
+    """Settings of the running thread; an entry that the thread has not set is that of `global_config`."""
+
+    def __init__(self, global_config):
+        object.__setattr__(self, "_global", global_config)
+        object.__setattr__(self, "_local", threading.local())
+
+    def __getattr__(self, name):
+        local = self._local.__dict__
+        return local[name] if name in local else getattr(self._global, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._local, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._local, name)
+
+    def _names(self):
+        return self._global._names() | set(self._local.__dict__)
+
+    def show(self, file=sys.stdout):
+        """Writes every entry and its value in this thread to `file`, sorted by name."""
+        _print_entries(self, self._names(), file)
+
+    def _swap(self, name, value):
+        """Sets the thread's own value, `_MISSING` for none, and returns the one before."""
+        local = self._local.__dict__
+        previous = local.get(name, _MISSING)
+        if value is not _MISSING:
+            setattr(self, name, value)
+        elif previous is not _MISSING:
+            delattr(self, name)
+        return previous
+
+
+class _EngineGlobalConfig(GlobalConfig):
+    """The process's own `global_config`: the engine's entries are properties on the compiled module."""
+
+    def _names(self):
+        return super()._names().union(ENGINE_ENTRIES)
+
+
+class _EngineLocalConfig(LocalConfig):
+    """The process's own `config`."""
+
+    def __setattr__(self, name, value):
+        if name in ENGINE_ENTRIES:
+            _C.set_mode(name, bool(value))
+        else:
+            setattr(self._local, name, value)
+
+    def __delattr__(self, name):
+        if name not in ENGINE_ENTRIES:
+            delattr(self._local, name)
+        elif _C.get_mode_raw(name) is None:
+            raise AttributeError(f"this thread has no value of its own for {name!r}")
+        else:
+            _C.set_mode(name, None)
+
+
+def _define_engine_entries():
+    get_default, set_default, get = _C.get_default_mode, _C.set_default_mode, _C.get_mode
+    for name in ENGINE_ENTRIES:
+        setattr(
+            _EngineGlobalConfig,
+            name,
+            property(
+                lambda self, name=name: get_default(name),
+                lambda self, value, name=name: set_default(name, bool(value)),
+            ),
+        )
+        setattr(_EngineLocalConfig, name, property(lambda self, name=name: get(name)))
+
+
+_define_engine_entries()
+
+global_config = _EngineGlobalConfig()
+config = _own_config = _EngineLocalConfig(global_config)
+
+
+class using_config:
+    """Sets an entry of this thread inside a ``with`` block and restores it, also on an exception.
+
+    `name` is that of the entry, `config` the `LocalConfig` to change.
+    """
+
+    __slots__ = ("config", "name", "value", "_previous")
+
+    def __init__(self, name, value, config=config):
+        self.config = config
+        self.name = name
+        self.value = value
+
+    def __enter__(self):
+        if self.name in ENGINE_ENTRIES and self.config is _own_config:
+            self._previous = _C.set_mode(self.name, bool(self.value))
+        else:
+            self._previous = self.config._swap(self.name, self.value)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if self.name in ENGINE_ENTRIES and self.config is _own_config:
+            _C.set_mode(self.name, self._previous)
+        else:
+            self.config._swap(self.name, self._previous)
+
+
+class _Mixed16:
+    dtype = numpy.dtype(numpy.float16)
+
+    def __repr__(self):
+        return "dtype('mixed16')"
+
+
+#: What `config.dtype` is for computation in float16 with parameters and sums in float32.
+mixed16 = _Mixed16()
+
+
+def get_dtype(dtype=None, map_mixed16=None):
+    """The NumPy dtype that `dtype` stands for; None is ``config.dtype``.
+
+    With `map_mixed16`, that dtype is the result where it would be `mixed16`, otherwise float16 is.
+    """
+    if dtype is None:
+        dtype = config.dtype
+    if dtype is mixed16 and map_mixed16 is not None:
+        dtype = map_mixed16
+    return numpy.dtype(dtype)
+
+
+def get_compute_mode():
+    """``config.compute_mode``."""
+    return config.compute_mode
+
+
+def is_debug():
+    """Whether this thread is in debug mode."""
+    return _C.get_mode("debug")
+
+
+def set_debug(debug):
+    """Switches the debug mode of this thread; the same as assigning ``config.debug``."""
+    config.debug = debug
+
+
+class DebugMode:
+    """Debug mode inside a ``with`` block. Deprecated: use ``using_config('debug', ...)``."""
+
+    def __init__(self, debug):
+        warnings.warn(
+            'chainer.DebugMode is deprecated; use chainer.using_config("debug", ...)',
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        self._using = using_config("debug", debug)
+
+    def __enter__(self):
+        self._using.__enter__()
+
+    def __exit__(self, *args):
+        self._using.__exit__(*args)
+
+
+def _flag(name, default):
+    return bool(int(os.environ.get(name, default)))
+
+
+def _default_dtype():
+    name = os.environ.get("CHAINER_DTYPE", "float32")
+    if name == "mixed16":
+        return mixed16
+    if name not in ("float16", "float32", "float64"):
+        raise TypeError(f"CHAINER_DTYPE must be float16, float32, float64 or mixed16, not {name!r}")
+    return numpy.dtype(name)
+
+
+def _set_defaults():
+    g = global_config
+    g.debug = _flag("CHAINER_DEBUG", "0")
+    g.enable_backprop = True
+    g.lazy_grad_sum = _flag("CHAINER_LAZY_GRAD_SUM", "0")
+    g.train = True
+    g.type_check = _flag("CHAINER_TYPE_CHECK", "1")
+
+    g.autotune = False
+    g.compute_mode = None
+    g.cudnn_deterministic = False
+    g.cudnn_fast_batch_normalization = _flag("CHAINER_CUDNN_FAST_BATCH_NORMALIZATION", "0")
+    g.dtype = _default_dtype()
+    g.in_recomputing = False
+    g.keep_graph_on_report = _flag("CHAINER_KEEP_GRAPH_ON_REPORT", "0")
+    g.schedule_func = None
+    g.use_cudnn = os.environ.get("CHAINER_USE_CUDNN", "auto")
+    g.use_cudnn_tensor_core = "auto"
+    g.use_ideep = os.environ.get("CHAINER_USE_IDEEP", "never")
+    g.use_static_graph = True
+    g.warn_nondeterministic = False
+    g._will_recompute = False
+
+
+_set_defaults()

@@ -1,0 +1,234 @@
+"""Converters: from a batch, a list of examples, to arrays on a device."""
+import collections
+
+import numpy as np
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import backend
+from compatgrad.chainer.backends import cuda
+
+
+class Converter:
+    """Base class of converters, callables from a batch and a `Device` (or None) to what a model takes."""
+
+    def __call__(self, batch, device):
+        raise NotImplementedError("Concrete class must implement __call__.")
+
+
+class _ArbitraryCallableConverter(Converter):
+    """A callable of any signature, with its device, second argument or keyword, turned into a `Device`."""
+
+    def __init__(self, base_callable):
+        if not callable(base_callable):
+            raise TypeError(f"Can only wrap a callable. Actual: {type(base_callable)}")
+        self.base_callable = base_callable
+
+    def __call__(self, *args, **kwargs):
+        if len(args) >= 2:
+            args = (args[0], _get_device(args[1]), *args[2:])
+        elif "device" in kwargs:
+            kwargs["device"] = _get_device(kwargs["device"])
+        return self.base_callable(*args, **kwargs)
+
+
+def converter():
+    """Decorator: make a `Converter` of a function of a batch and a `Device`.
+
+    Its callers may also give a device id, as old programs do. The result cannot be pickled where the
+    function cannot.
+    """
+    return _ArbitraryCallableConverter
+
+
+def _call_converter(converter, batch, device):
+    """Call a new-style converter with a `Device`, any other callable with a number (-1: CPU) or None."""
+    assert device is None or isinstance(device, backend.Device)
+    if isinstance(converter, Converter):
+        return converter(batch, device)
+    if device is None:
+        return converter(batch, None)
+    if device.xp is np:
+        return converter(batch, -1)
+    if isinstance(device, backend.GpuDevice):
+        return converter(batch, device.device.id)
+    raise RuntimeError(f"Converter does not support the device {device}. "
+                       "Use chainer.dataset.converter decorator.")
+
+
+def to_device(device, x):
+    """Send an array, or a container of arrays, to a device; None leaves it where it is.
+
+    `device`: a `Device`, a specifier of one, or a number: a GPU, or if negative the CPU.
+    """
+    device = _get_device(device)
+    return x if device is None else device.send(x)
+
+
+def _get_device(device_spec):
+    return None if device_spec is None else backend.get_device(device_spec)
+
+
+def _for_each_element(batch, padding, convert):
+    """Apply ``convert(values, padding)`` to what the examples, tuples, dicts or values, have at each place.
+
+    Returns a tuple, a dict or one result.
+    """
+    if not batch:
+        raise ValueError("batch is empty")
+    first = batch[0]
+    if isinstance(first, tuple):
+        if not isinstance(padding, tuple):
+            padding = (padding,) * len(first)
+        return tuple([convert([example[i] for example in batch], padding[i]) for i in range(len(first))])
+    if isinstance(first, dict):
+        if not isinstance(padding, dict):
+            padding = dict.fromkeys(first, padding)
+        return {key: convert([example[key] for example in batch], padding[key]) for key in first}
+    return convert(batch, padding)
+
+
+def concat_examples_func(batch, device=None, padding=None):
+    """Stack a list of examples along a new first axis.
+
+    Examples are arrays or numbers, or tuples or dicts of them; the result is an array, or a tuple or dict
+    of arrays. `padding`: value that fills up arrays of different shapes, or a tuple or dict of such values;
+    without it different shapes raise ValueError. `device`: `Device` that the arrays are sent to. Raises
+    ValueError for an empty batch.
+    """
+    assert device is None or isinstance(device, backend.Device)
+
+    def convert(arrays, padding):
+        array = _concat_arrays(arrays, padding)
+        return array if device is None else device.send(array)
+
+    return _for_each_element(batch, padding, convert)
+
+
+def _concat_arrays(arrays, padding):
+    first = arrays[0]
+    if not isinstance(first, np.ndarray) and not isinstance(first, chainer.get_array_types()):
+        arrays = np.asarray(arrays)
+        if padding is None:
+            return arrays
+    if padding is not None:
+        return _concat_arrays_with_padding(arrays, padding)
+    if isinstance(first, np.ndarray):
+        return np.concatenate([array[None] for array in arrays])
+    device = backend.get_device_from_array(first)
+    with chainer.using_device(device):
+        return device.xp.concatenate([array[None] for array in arrays])
+
+
+def _concat_arrays_with_padding(arrays, padding):
+    shapes = [array.shape for array in arrays]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise ValueError(f"arrays of different numbers of axes cannot be padded to one shape: {shapes}")
+    device = backend.get_device_from_array(arrays[0])
+    with chainer.using_device(device):
+        shape = (len(arrays), *[max(lengths) for lengths in zip(*shapes, strict=True)])
+        result = device.xp.full(shape, padding, dtype=arrays[0].dtype)
+        for i, array in enumerate(arrays):
+            result[(i, *[slice(length) for length in array.shape])] = array
+    return result
+
+
+concat_examples = _ArbitraryCallableConverter(concat_examples_func)
+
+
+class ConcatWithAsyncTransfer:
+    """`concat_examples` that copies to a GPU while the GPU is computing, which needs CuPy.
+
+    `stream`: CuPy stream of the copies, by default a new one. `compute_stream`: CuPy stream of the
+    computation, which then waits for the copies by events; by default the device is synchronised.
+    """
+
+    def __init__(self, stream=None, compute_stream=None):
+        self._stream = stream
+        self.compute_stream = compute_stream
+        self._device = None
+        self._conveyor = collections.defaultdict(self._get_conveyor)
+        self._sync_get = compute_stream is None
+        if compute_stream is not None:
+            # Host arrays may not be overwritten while kernels read them (1), nor read while copied to (2).
+            self._event1 = cuda.Event()
+            self._event2 = cuda.Event()
+
+    def _get_conveyor(self):
+        return Conveyor(self._device, self._stream)
+
+    def __call__(self, batch, device=None, padding=None):
+        """Convert a batch; `device` is a number or None, and the same in all calls (ValueError)."""
+        if not self._conveyor:
+            self._device = device
+            if _is_gpu(device) and self._stream is None:
+                with cuda.get_device_from_id(device):
+                    self._stream = cuda.Stream(non_blocking=True)
+        if device is not self._device:
+            raise ValueError("device is different")
+        if self.compute_stream is not None:
+            self._event1.synchronize()
+            self._event1.record(stream=self.compute_stream)
+        with cuda.get_device_from_id(device):
+            return self._convert(batch, device, padding)
+
+    def _convert(self, batch, device, padding):
+        conveyors = []
+
+        def put(arrays, padding):
+            conveyor = self._conveyor[len(conveyors)]
+            conveyors.append(conveyor)
+            conveyor.put(_concat_arrays(arrays, padding))
+            return conveyor
+
+        pending = _for_each_element(batch, padding, put)
+        if isinstance(pending, tuple):
+            result = tuple([conveyor.get(sync=self._sync_get) for conveyor in pending])
+        elif isinstance(pending, dict):
+            result = {key: conveyor.get(sync=self._sync_get) for key, conveyor in pending.items()}
+        else:
+            result = pending.get(sync=self._sync_get)
+        if self.compute_stream is not None:
+            self._event2.record(stream=self._stream)
+            self.compute_stream.wait_event(self._event2)
+        return result
+
+
+def _is_gpu(device):
+    return device is not None and device >= 0
+
+
+class Conveyor:
+    """Copies arrays to a GPU through two alternating pinned buffers: `put`, then `get`.
+
+    `device`: number of the GPU; None, a negative number or no `stream`: arrays are sent at once.
+    """
+
+    def __init__(self, device=None, stream=None):
+        self._device = device
+        self._stream = stream
+        self._array_set = [[None, None], [None, None]]
+        self._ret_array = []
+
+    def put(self, array):
+        """Start to copy a NumPy array."""
+        if not _is_gpu(self._device) or self._stream is None:
+            self._ret_array.append(to_device(self._device, array))
+            return
+        pinned, sent = self._array_set.pop(0)
+        with cuda.get_device_from_id(self._device):
+            if pinned is None or pinned.shape != array.shape or pinned.dtype != array.dtype:
+                # The memory of the old buffers may still be in use by another stream.
+                cuda.cupy.cuda.runtime.deviceSynchronize()
+                memory = cuda.cupy.cuda.alloc_pinned_memory(array.nbytes)
+                pinned = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+                sent = cuda.cupy.empty(array.shape, array.dtype)
+            pinned[...] = array
+            sent.set(pinned, self._stream)
+        self._array_set.append([pinned, sent])
+        self._ret_array.append(sent)
+
+    def get(self, sync=True):
+        """Return the array put first. Without `sync` it may still be under way."""
+        if sync and _is_gpu(self._device) and self._stream is not None:
+            cuda.cupy.cuda.runtime.deviceSynchronize()
+        return self._ret_array.pop(0)

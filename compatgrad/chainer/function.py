@@ -1,0 +1,73 @@
+"""Old-style `Function`, its adapter and the recording modes, as Chainer 7.8.1's `chainer.function` has
+them.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from compatgrad.chainer import backend
+from compatgrad.chainer._variable_node import _check_grad_type
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.function_hook import FunctionHook  # noqa: F401  (programs find it here as well)
+from compatgrad.chainer.function_node import FunctionNode
+from compatgrad.core import function as core
+from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode  # noqa: F401
+
+
+class FunctionAdapter(core.FunctionAdapter, FunctionNode):
+    """The function node of an old-style `Function`."""
+
+    def _function_backward(self, in_data, out_grad):
+        if not cuda.available:
+            return self.function.backward(in_data, out_grad)
+        with backend.using_device(backend.get_device_from_array(*in_data, *out_grad)):
+            return self.function.backward(in_data, out_grad)
+
+    def _check_raw_gradient(self, index, x, gx):
+        _check_grad_type(self, x, True, gx, index)
+
+
+class Function(core.FunctionBase):
+    """A function whose forward and backward compute on arrays; it cannot be differentiated twice.
+
+    A subclass defines `forward` and `backward`, or their `_cpu` and `_gpu` forms. All inputs are retained
+    unless forward calls `retain_inputs`.
+    """
+
+    _adapter = FunctionAdapter
+
+    def check_type_forward(self, in_types):
+        """To be overridden: checks the inputs with `type_check.expect`."""
+
+    def forward(self, inputs):
+        """Arrays to arrays; by default `forward_gpu` where an input is on a GPU, else `forward_cpu`."""
+        if any(isinstance(x, cuda.ndarray) for x in inputs):
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
+
+    def forward_cpu(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
+
+    def forward_gpu(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
+
+    def backward(self, inputs, grad_outputs):
+        """One gradient array or None per input; by default `backward_gpu` or `backward_cpu`, as for
+        forward.
+        """
+        if any(isinstance(x, cuda.ndarray) for x in inputs + grad_outputs):
+            return self.backward_gpu(inputs, grad_outputs)
+        return self.backward_cpu(inputs, grad_outputs)
+
+    def backward_cpu(self, inputs, grad_outputs):
+        return (None,) * len(inputs)
+
+    def backward_gpu(self, inputs, grad_outputs):
+        return (None,) * len(inputs)
+
+    def retain_outputs(self, indexes, retain_after_backward=False):
+        """Keeps these outputs' data for backward, in `output_data`. To be called in forward."""
+        if retain_after_backward:
+            warnings.warn("retain_after_backward option has no effect", DeprecationWarning, stacklevel=2)
+        self.node.retain_outputs(indexes)

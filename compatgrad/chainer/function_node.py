@@ -1,0 +1,196 @@
+"""`FunctionNode` and `grad`, as Chainer 7.8.1's `chainer.function_node` has them."""
+
+from __future__ import annotations
+
+import traceback
+from operator import attrgetter
+
+import numpy
+
+from compatgrad import _C
+from compatgrad.chainer import backend, utils, variable
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.utils import type_check
+from compatgrad.core import backprop
+from compatgrad.core.function import FunctionNodeBase
+
+_get_mode = _C.get_mode
+_EngineVariable = _C.Variable
+
+
+class FunctionNode(FunctionNodeBase):
+    """One application of a function, defined on arrays.
+
+    A subclass defines `forward` (or `forward_cpu` and `forward_gpu`): a tuple of arrays in, a tuple out; and
+    `backward(target_input_indexes, grad_outputs)` on Variables. `check_type_forward` may check the input
+    types. `apply` runs it, once per instance.
+    """
+
+    _frontend = frontend
+    _variable_type = variable.Variable
+    _raw = staticmethod(attrgetter("array"))
+    is_elementwise = False
+    chainerx_device = None
+
+    @property
+    def label(self):
+        """Short name of this function in messages and graph drawings."""
+        return type(self).__name__
+
+    def __call__(self, *args, **kwargs):
+        name = type(self).__name__
+        advice = "Use its apply() method instead."
+        if type(self).__module__.partition("compatgrad.")[2].startswith("chainer."):
+            advice += " For built-in functions, prefer the functions of chainer.functions to their classes."
+        raise RuntimeError(f"A FunctionNode ({name}) has been called as if it were a callable. {advice}")
+
+    def apply(self, inputs):
+        """Runs forward on Variables, arrays or None, and records it. Gives a tuple of Variables.
+
+        TypeError for other inputs or outputs, InvalidType where `check_type_forward` says so.
+        """
+        in_data = tuple([x.array if isinstance(x, _EngineVariable) else x for x in inputs])
+        for x in in_data:
+            if type(x) is not numpy.ndarray:
+                utils._check_arrays_forward_compatible(in_data, self.label)
+                break
+        if _get_mode("debug"):
+            self.stack = traceback.extract_stack()
+        if _get_mode("type_check"):
+            self._check_data_type_forward(in_data)
+        return self._run(tuple(inputs), in_data)
+
+    def _check_data_type_forward(self, in_data):
+        if getattr(self.check_type_forward, "__func__", None) is FunctionNode.check_type_forward:
+            return
+        in_types = type_check.get_light_types(in_data)
+        try:
+            with type_check.light_mode:
+                self.check_type_forward(in_types)
+            return
+        except type_check.InvalidType:
+            pass  # checked again below, with expressions that make the message
+        in_types = type_check.get_types(in_data, "in_types", False)
+        with type_check.get_function_check_context(self):
+            self.check_type_forward(in_types)
+
+    def check_type_forward(self, in_types):
+        """To be overridden: checks the inputs with `type_check.expect`."""
+
+    def _forward(self, in_data):
+        if not cuda.available:
+            return self.forward(in_data)
+        with backend.using_device(backend.get_device_from_array(*in_data)):
+            return self.forward(in_data)
+
+    def forward(self, inputs):
+        """Arrays to arrays; by default `forward_gpu` where the first input is on a GPU, else
+        `forward_cpu`.
+        """
+        if self.is_native:
+            return self._run_native(*inputs)
+        assert len(inputs) > 0
+        if isinstance(inputs[0], cuda.ndarray):
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
+
+    def forward_cpu(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
+
+    def forward_gpu(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
+
+    def _check_outputs(self, outputs):
+        for y in outputs:
+            if type(y) is not numpy.ndarray:
+                self._check_array_types(outputs)
+                break
+        if self.is_elementwise and any(y.shape != outputs[0].shape for y in outputs):
+            shapes = ", ".join(repr(y.shape) for y in outputs)
+            raise RuntimeError(
+                f"An elementwise function returned outputs with different shapes.\n"
+                f"Function: {self.label}\nOutput shapes: {shapes}"
+            )
+
+    def _check_array_types(self, outputs):
+        if backend.is_arrays_compatible(outputs):
+            return
+        types = tuple(type(y) for y in outputs)
+        if not all(y is None or isinstance(y, backend.get_array_types()) for y in outputs):
+            raise TypeError(
+                f"forward output must be a tuple of ndarrays ({self.label}).\nActual output types: {types}"
+            )
+        raise TypeError(
+            f"incompatible array types are mixed in the forward output ({self.label}).\nActual: {types}"
+        )
+
+    _has_nan = staticmethod(backend._contains_nan)
+
+
+class NativeFunctionNode(FunctionNode):
+    """What `creator` shows for an op of the engine that has no class of its own."""
+
+    @property
+    def label(self):
+        return self.op_name
+
+    _impl_name = label
+
+
+def _check_sequence(argument, value, others, other, optional=True):
+    if value is None and optional:
+        return
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"{argument} must be a tuple or a list{' or None' if optional else ''}, not {type(value)}."
+        )
+    if others is not None and len(value) != len(others):
+        raise ValueError(
+            f"{argument} must be of the same length as {other}.\n"
+            f"len({other}) = {len(others)}, len({argument}) = {len(value)}"
+        )
+
+
+def _check_variables(argument, values):
+    for v in values:
+        if not isinstance(v, _EngineVariable):
+            raise TypeError(f"each of {argument} must be a Variable, not {type(v)}.")
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    grad_inputs=None,
+    set_grad=False,
+    retain_grad=False,
+    enable_double_backprop=False,
+    loss_scale=None,
+):
+    """Gradients of `outputs` with respect to `inputs`: a list of Variables, None for an input that is not
+    reached.
+
+    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) are sequences of Variables or
+    None. `set_grad` stores the results as the inputs' gradients, `retain_grad` those of intermediates as
+    theirs; else no gradient changes. TypeError for other sequences, ValueError for other lengths,
+    RuntimeError where an old-style `Function` would be differentiated twice.
+    """
+    _check_sequence("outputs", outputs, None, None, optional=False)
+    _check_sequence("inputs", inputs, None, None, optional=False)
+    _check_sequence("grad_outputs", grad_outputs, outputs, "outputs")
+    _check_sequence("grad_inputs", grad_inputs, inputs, "inputs")
+    _check_variables("outputs", outputs)
+    try:
+        _check_variables("inputs", inputs)
+    except TypeError:
+        _C.grad(frontend, outputs, [], [None] * len(outputs))  # old-style functions are reported first
+        raise
+    gys = [g if g is None else variable.as_variable(g) for g in grad_outputs or (None,) * len(outputs)]
+    gxs = [g if g is None else variable.as_variable(g) for g in grad_inputs or (None,) * len(inputs)]
+    return backprop.compute_grad(
+        frontend, outputs, inputs, gys, gxs, set_grad, retain_grad, enable_double_backprop, loss_scale
+    )
+
+
+frontend.node_class = NativeFunctionNode

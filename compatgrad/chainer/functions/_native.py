@@ -1,0 +1,151 @@
+"""Chainer's function classes over the engine's ops.
+
+A class names its op and states Chainer's checks. An instance is what hooks and `creator` see of a
+function that the engine recorded, or what a program made to `apply` it, which makes it the former.
+"""
+
+from __future__ import annotations
+
+from compatgrad import _C
+from compatgrad.chainer import function_node, utils
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.utils import type_check
+
+_identity = frontend.bind("identity", dtype="any")
+_OVERRIDABLE = frozenset(("forward", "forward_cpu", "forward_gpu", "backward", "backward_accumulate"))
+
+
+class NativeFunction(function_node.FunctionNode):
+    """Base of function classes that the op named `op` computes.
+
+    `params` are the op's parameters, by keyword. A subclass may define `check_type_forward(in_types)`,
+    `label`, and properties over `self.op_params` for what programs read of an instance.
+    """
+
+    op = None
+    _bound = None
+    _given = None
+
+    def __init_subclass__(cls, show=True, **kwargs):
+        """`show=False`: another class shows the nodes of this op."""
+        super().__init_subclass__(**kwargs)
+        if "op" in cls.__dict__ and cls.op is not None:
+            cls._bound = frontend.bind(cls.op, dtype="any")
+            if show:
+                frontend.node_classes[cls.op] = cls
+        elif cls._bound is not None and not _OVERRIDABLE.isdisjoint(cls.__dict__):
+            cls.apply = function_node.FunctionNode.apply  # a program's own version of the function
+
+    def __init__(self, **params):
+        self._given = params
+
+    @property
+    def op_params(self):
+        """The op's parameters by name."""
+        return self._given if self._given is not None else _C.FunctionNode.op_params.__get__(self)
+
+    def check(self, inputs):
+        """Raises what Chainer raises for these inputs: TypeError for what is no array, else InvalidType."""
+        in_data = tuple([x.array if isinstance(x, _C.Variable) else x for x in inputs])
+        utils._check_arrays_forward_compatible(in_data, self.label)
+        if _C.get_mode("type_check"):
+            self._check_data_type_forward(in_data)
+
+    def apply(self, inputs):
+        self.check(inputs)
+        y = self._run_bound(inputs)
+        return y if isinstance(y, tuple) else (y,)
+
+    def _run_bound(self, inputs):
+        return self._bound._apply_as(self, *inputs, **self.op_params)
+
+    def forward(self, inputs):
+        if self.is_native:
+            return self._run_native(*inputs)
+        previous = _C.set_mode("enable_backprop", False)
+        try:
+            y = self._twin()._run_bound(inputs)
+        finally:
+            _C.set_mode("enable_backprop", previous)
+        self.retain_inputs(range(len(inputs)))
+        return tuple([v.array for v in y]) if isinstance(y, tuple) else (y.array,)
+
+    def backward(self, target_input_indexes, grad_outputs):
+        if self.is_native:
+            return super().backward(target_input_indexes, grad_outputs)
+        again = _C.get_mode("enable_backprop")
+        previous = _C.set_mode("enable_backprop", True)
+        try:
+            # One node per input: a Variable that is given twice has two gradients, which the caller adds.
+            xs = [_identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]
+            y = self._twin()._run_bound(xs)
+        finally:
+            _C.set_mode("enable_backprop", previous)
+        targets = [xs[i] for i in target_input_indexes]
+        none = [None] * len(targets)
+        ys = y if isinstance(y, tuple) else (y,)
+        return tuple(_C.grad(frontend, ys, targets, list(grad_outputs), none, False, None, again))
+
+    def _twin(self):
+        """Another node with the state of this one: the engine may make it its own."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__ = self.__dict__
+        return twin
+
+
+class NativeListFunction(NativeFunction):
+    """A function of any number of inputs."""
+
+    def _run_bound(self, inputs):
+        return self._bound._apply_as(self, list(inputs), **self.op_params)
+
+
+def unary(cls, name=None, doc=None, module=None):
+    """The public function of one input that `cls` computes: C alone where it is floating."""
+
+    def fallback(x):
+        return cls().apply((x,))[0]
+
+    fallback.__name__ = name = name or cls.op
+    return frontend.bind(cls.op, fallback, name=name, doc=doc, module=module or cls.__module__)
+
+
+def expect_floats(in_types, names):
+    """All inputs are floating and of the first one's dtype."""
+    type_check._argname(in_types, names)
+    type_check.expect(in_types[0].dtype.kind == "f")
+    for t in in_types[1:]:
+        type_check.expect(t.dtype == in_types[0].dtype)
+
+
+def expect_axis(in_type, axis):
+    """`axis`, which may be negative, is one of the input's."""
+    if axis >= 0:
+        type_check.expect(axis < in_type.ndim)
+    else:
+        type_check.expect(-axis - 1 < in_type.ndim)
+
+
+class Elementwise(NativeFunction):
+    """A function of one floating input, element by element."""
+
+    is_elementwise = True
+
+    def check_type_forward(self, in_types):
+        expect_floats(in_types, ("x",))
+
+
+class NamedElementwise(Elementwise):
+    """Its label is the op's name."""
+
+    label = property(lambda self: self.op)
+
+
+def in_first_dtype(inputs):
+    """The inputs in the dtype of the first one, for ops that take one dtype."""
+    dtype = inputs[0].dtype
+    if all([x.dtype == dtype for x in inputs[1:]]):
+        return inputs
+    from compatgrad.chainer.functions.array.cast import cast
+
+    return tuple([cast(x, dtype) for x in inputs])

@@ -1,0 +1,42 @@
+"""What functions over the axes after the first two share."""
+
+from compatgrad.chainer.utils import conv
+
+
+def pair(x):
+    """One value for both axes, or two."""
+    return tuple(x) if hasattr(x, "__getitem__") else (x, x)
+
+
+def entries(x, ndim):
+    """One value for all of `ndim` axes, or a sequence of that length."""
+    return tuple(x) if hasattr(x, "__getitem__") else (x,) * ndim
+
+
+def check_ndim(x, ndim):
+    """ValueError unless x has `ndim` axes after the first two."""
+    if x.ndim != ndim + 2:
+        raise ValueError(
+            "The number of dimensions under channel dimension of the input 'x' should be "
+            f"{ndim}. But the actual ndim was {x.ndim - 2}."
+        )
+
+
+def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
+    """Lengths of what a convolution or pooling gives; AssertionError where one is not positive, as the
+    original's.
+    """
+    dilate = (1,) * len(ksize) if dilate is None else dilate
+    sizes = zip(image, ksize, stride, pad, dilate, strict=True)
+    lengths = [conv.get_conv_outsize(n, k, s, p, cover_all, d) for n, k, s, p, d in sizes]
+    for name, n in zip(
+        ("Height", "Width") if len(lengths) == 2 else ("Size",) * len(lengths), lengths, strict=True
+    ):
+        if n <= 0:
+            raise AssertionError(f"{name} in the output should be positive.")
+    return lengths
+
+
+def by_rank(parameter, two, other):
+    """What shows an op's nodes: the class `two` over two axes, `other` over another number."""
+    return lambda params: two if len(params[parameter]) == 2 else other

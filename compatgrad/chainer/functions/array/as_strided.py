@@ -1,0 +1,105 @@
+"""Views of an array's memory by strides."""
+
+import numpy
+import torch
+
+from compatgrad.chainer import backend, function_node
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.utils import type_check
+
+_scatter_add = frontend.bind("scatter_add", dtype="any")
+
+
+def _reach(shape, strides, offset):
+    """The smallest and the largest place, in elements, that such a view touches."""
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
+
+
+def _memory(array):
+    """The array that owns the memory of `array`, its axes ordered as they lie there."""
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    if isinstance(array.base, torch.Tensor):  # a result: possibly a view of a larger tensor
+        storage = array.base.untyped_storage()
+        return array.base.new_empty(0).set_(storage, 0, (storage.nbytes() // array.itemsize,)).numpy()
+    return array.transpose(numpy.argsort([-s for s in array.strides], kind="stable"))
+
+
+def _stride_array(array, shape, strides, storage_offset):
+    """A view of the memory behind `array`; strides and offset count elements. ValueError beyond its ends."""
+    first, last = _reach(shape, strides, storage_offset)
+    size = array.itemsize
+    if first < 0:
+        raise ValueError("Out of buffer: too small index was specified")
+    if isinstance(array, cuda.ndarray):
+        memory = array.data.mem
+        if (last + 1) * size > memory.size:
+            raise ValueError("Out of buffer: too large index was specified")
+        start = cuda.cupy.cuda.memory.MemoryPointer(memory, storage_offset * size)
+        return cuda.cupy.ndarray(shape, array.dtype, start, tuple([s * size for s in strides]))
+    memory = _memory(array)
+    if (last + 1) * size > memory.nbytes:
+        raise ValueError("Out of buffer: too large index was specified")
+    return numpy.ndarray(shape, array.dtype, memory.data, storage_offset * size, [s * size for s in strides])
+
+
+def _offset(array):
+    """Where `array` begins in its memory, in elements."""
+    if isinstance(array, cuda.ndarray):
+        return (array.data.ptr - array.data.mem.ptr) // array.itemsize
+    start = _memory(array).__array_interface__["data"][0]
+    return (array.__array_interface__["data"][0] - start) // array.itemsize
+
+
+def _places(shape, strides, offset):
+    places = numpy.full(shape, offset, dtype=numpy.int64)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        places += (numpy.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    return places
+
+
+class AsStrided(function_node.FunctionNode):
+    def __init__(self, shape, strides, storage_offset=None):
+        self.shape = shape
+        self.strides = strides
+        self.storage_offset = storage_offset
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 1)
+
+    def forward(self, inputs):
+        (x,) = inputs
+        self._in_geometry = x.shape, tuple([s // x.itemsize for s in x.strides]), _offset(x)
+        if self.storage_offset is None:
+            self.storage_offset = self._in_geometry[2]
+        return (_stride_array(x, self.shape, self.strides, self.storage_offset),)
+
+    def backward(self, indexes, grad_outputs):
+        """Every place of the memory gets the sum of its views' gradients; views of the input share it."""
+        (gy,) = grad_outputs
+        if gy.dtype.kind != "f":
+            raise TypeError("Only float is supported for back propagation")
+        xp = backend.get_array_module(gy)
+        from_places = _places(self.shape, self.strides, self.storage_offset)
+        to_places = _places(*self._in_geometry)
+        if from_places.size == 0 or to_places.size == 0:
+            return (None,)
+        first = min(from_places.min(), to_places.min())
+        from_places -= first
+        to_places -= first
+        size = max(from_places.max(), to_places.max()) + 1
+        memory = _scatter_add(xp.zeros(size, dtype=gy.dtype), gy, (xp.asarray(from_places),))
+        views = numpy.bincount(to_places.ravel())[to_places]
+        gx = memory[xp.asarray(to_places)]
+        return (gx / xp.asarray(views, dtype=gy.dtype) if views.max() > 1 else gx,)
+
+
+def as_strided(x, shape, strides, storage_offset=None):
+    """A view of the memory of `x`: (i, j, …) is at storage_offset + i * strides[0] + j * strides[1] + ….
+
+    Strides and offset count elements from the start of the memory (default: from the start of `x`).
+    ValueError where the view would reach outside; TypeError from the backward of integers.
+    """
+    return AsStrided(shape, strides, storage_offset).apply((x,))[0]

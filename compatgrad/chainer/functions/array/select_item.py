@@ -1,0 +1,33 @@
+"""One element of each row."""
+
+from compatgrad import _C
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.functions import _native
+from compatgrad.chainer.utils import type_check
+
+
+class SelectItem(_native.NativeFunction):
+    op = "select_item"
+
+    def check_type_forward(self, in_types):
+        type_check._argname(in_types, ("x", "t"))
+        x, t = in_types
+        type_check.expect(t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0])
+
+    def _run_bound(self, inputs):
+        x, t = inputs
+        if _C.get_mode("debug"):
+            t = t.array if isinstance(t, _C.Variable) else t
+            if not ((0 <= t).all() and (t < x.shape[1]).all()):
+                raise ValueError("Each label `t` needs to satisfy `0 <= t < x.shape[1]`")
+        return super()._run_bound(inputs)
+
+
+_select_item = frontend.bind("select_item", lambda x, t: SelectItem().apply((x, t))[0], dtype="any")
+
+
+def select_item(x, t):
+    """`x[i, t[i]]` for each row i of `x` (N, C), with labels `t` (N,), int; InvalidType for others."""
+    if t.dtype.kind == "i" and x.ndim == 2 and t.ndim == 1 and len(x) == len(t) and not _C.get_mode("debug"):
+        return _select_item(x, t)
+    return SelectItem().apply((x, t))[0]

@@ -1,0 +1,81 @@
+"""Splitting along an axis."""
+
+from collections.abc import Sequence
+
+import numpy
+
+from compatgrad import _C
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.functions import _native
+from compatgrad.chainer.utils import type_check
+
+
+def _indices_or_sections(value):
+    if isinstance(value, numpy.ndarray):
+        if value.dtype.kind != "i" and value.size > 0:
+            raise TypeError("indices_or_sections must be integers")
+        if value.ndim >= 2:
+            raise TypeError("indices_or_sections must be 1-D sequence")
+        value = value.tolist()
+    elif isinstance(value, Sequence):
+        value = list(value)
+    elif not isinstance(value, (int, numpy.integer)):
+        raise TypeError(f"indices_or_sections must be integer or 1-D array.\nActual: {type(value)}")
+    if not isinstance(value, list):
+        return None, int(value)
+    if _C.get_mode("debug") and any(p > n for p, n in zip(value, value[1:], strict=False)):
+        raise ValueError("indices_or_sections must be sorted")
+    return value, None
+
+
+class SplitAxis(_native.NativeFunction):
+    op = "split"
+    indices = sections = None  # of what the engine made by itself
+
+    def __init__(self, indices_or_sections, axis):
+        self.indices, self.sections = _indices_or_sections(indices_or_sections)
+        super().__init__()
+        self.axis = axis
+
+    @property
+    def indices_or_sections(self):
+        if self.sections is not None:
+            return self.sections
+        return self.op_params["indices"] if self.indices is None else self.indices
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 1)
+        type_check.expect(in_types[0].ndim > self.axis)
+        length = in_types[0].shape[self.axis]
+        if self.indices is None:
+            type_check.expect(length % type_check.make_variable(self.sections, "sections") == 0)
+        elif self.indices:
+            type_check.expect(length >= type_check.make_variable(self.indices[-1], "max_index"))
+
+    def _run_bound(self, inputs):
+        indices = self.indices
+        if indices is None:
+            step = inputs[0].shape[self.axis] // self.sections
+            indices = [step * i for i in range(1, self.sections)]
+        return _split._apply_as(self, inputs[0], indices, self.axis)
+
+
+_split = frontend.bind("split", dtype="any")
+
+
+def split_axis(x, indices_or_sections, axis, force_tuple=True):
+    """Parts of `x` along `axis`: as many equal ones as an int says, or cut before each index of a sequence.
+
+    Gives a tuple of Variables; `force_tuple=False`: a single part without a tuple around it. TypeError for
+    other kinds of `indices_or_sections`, InvalidType where they do not fit the length.
+    """
+    n = indices_or_sections
+    if type(n) is int and n > 1 and -x.ndim <= axis < x.ndim and x.shape[axis] % n == 0:
+        step = x.shape[axis] // n
+        return _split(x, [step * i for i in range(1, n)], axis)
+    in_range = type(n) is list and n and -x.ndim <= axis < x.ndim and n[-1] <= x.shape[axis]
+    if in_range and not _C.get_mode("debug"):
+        ys = _split(x, n, axis)
+    else:
+        ys = SplitAxis(n, axis).apply((x,))
+    return ys if force_tuple or len(ys) != 1 else ys[0]

@@ -1,0 +1,13 @@
+"""Parameters that belong to some axes of an array."""
+
+from compatgrad import _C
+from compatgrad.chainer.functions.array.broadcast import broadcast_to
+from compatgrad.chainer.functions.array.reshape import reshape
+
+
+def aligned(y, x, axis):
+    """`y`, repeated to the shape of `x`; its axes are those of `x` from `axis` on."""
+    shape, part = x.shape, y.shape
+    if _C.get_mode("debug"):
+        assert shape[axis : axis + len(part)] == part
+    return broadcast_to(reshape(y, (1,) * axis + part + (1,) * (len(shape) - axis - len(part))), shape)

@@ -1,0 +1,27 @@
+"""Shared by the functions of square matrices, which NumPy or CuPy computes."""
+
+import numpy
+
+from compatgrad.chainer import backend, function_node, utils
+from compatgrad.chainer.utils import precision, type_check
+
+
+class SquareMatrixFunction(function_node.FunctionNode):
+    """Of one floating array of `ndim` axes, the last two of which are equally long."""
+
+    ndim = 2
+    argument = "a"
+
+    def check_type_forward(self, in_types):
+        type_check._argname(in_types, (self.argument,))
+        a = in_types[0]
+        type_check.expect(a.dtype.kind == "f", a.ndim == self.ndim, a.shape[-1] == a.shape[-2])
+
+    @precision._fp16_mixed_precision_helper
+    def forward(self, inputs):
+        self.retain_inputs((0,))
+        self.retain_outputs((0,))
+        try:
+            return (utils.force_array(self._compute(backend.get_array_module(*inputs).linalg, inputs[0])),)
+        except numpy.linalg.LinAlgError as e:
+            raise ValueError("Input has singular matrices.") from e

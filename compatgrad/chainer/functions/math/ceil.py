@@ -1,0 +1,10 @@
+"""Rounding up."""
+
+from compatgrad.chainer import backend, utils
+from compatgrad.chainer.variable import as_array, as_variable
+
+
+def ceil(x):
+    """`x` rounded up, element-wise; a constant, as in Chainer: no graph leads to `x`."""
+    x = as_array(x)
+    return as_variable(utils.force_array(backend.get_array_module(x).ceil(x), x.dtype))

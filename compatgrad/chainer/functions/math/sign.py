@@ -1,0 +1,10 @@
+"""Signs."""
+
+from compatgrad.chainer import backend, utils
+from compatgrad.chainer.variable import as_array, as_variable
+
+
+def sign(x):
+    """-1, 0 or 1, element-wise; a constant, as in Chainer: no graph leads to `x`."""
+    x = as_array(x)
+    return as_variable(utils.force_array(backend.get_array_module(x).sign(x)))

@@ -1,0 +1,15 @@
+"""Squares."""
+
+from compatgrad.chainer.functions import _native
+
+
+class Square(_native.NativeFunction):
+    op = "square"
+    is_elementwise = True
+    label = "square"
+
+    def check_type_forward(self, in_types):
+        _native.expect_floats(in_types, ("x",))
+
+
+square = _native.unary(Square, doc="Element-wise square.")

@@ -1,0 +1,68 @@
+"""Products over chosen axes."""
+
+from collections.abc import Sequence
+
+import numpy
+
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions.array.cast import promoted
+from compatgrad.chainer.functions.array.reshape import reshape
+from compatgrad.chainer.functions.array.transpose import transpose
+from compatgrad.chainer.functions.math.matmul import matmul
+from compatgrad.chainer.utils import size_of_shape, type_check
+
+_reshape = frontend.bind("reshape", dtype="any")
+
+
+def _sequence(axes):
+    return (int(axes),) if numpy.isscalar(axes) else tuple(axes)
+
+
+class TensorDot(_native.NativeFunction):
+    op = None
+
+    def __init__(self, axes=2):
+        if isinstance(axes, Sequence):
+            if len(axes) != 2:
+                raise ValueError("axes must be a pair of sequence of integers when it is a list or tuple.")
+        elif not isinstance(axes, int):
+            raise TypeError("axes must be a pair of sequence of integers or an integer")
+        super().__init__()
+        self.axes = axes
+
+    def check_type_forward(self, in_types):
+        type_check._argname(in_types, ("a", "b"))
+        type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
+
+    def _run_bound(self, inputs):
+        a, b = inputs
+        if isinstance(self.axes, Sequence):
+            over_a, over_b = map(_sequence, self.axes)
+        else:
+            over_a, over_b = tuple(range(a.ndim - self.axes, a.ndim)), tuple(range(self.axes))
+        if len(over_a) != len(over_b):
+            raise ValueError("axes count mismatch")
+        if a.ndim < len(over_a) or b.ndim < len(over_b):
+            raise ValueError(
+                f"dimension of input tensors must be greater equal to dot-axes count ({len(over_a)})"
+            )
+        if any(a.shape[i] != b.shape[j] for i, j in zip(over_a, over_b, strict=True)):
+            raise ValueError("shape mismatch")
+        a, b = promoted(a, b)
+        over_a, over_b = [i % a.ndim for i in over_a], [j % b.ndim for j in over_b]
+        keep_a = [i for i in range(a.ndim) if i not in over_a]
+        keep_b = [j for j in range(b.ndim) if j not in over_b]
+        shape_a, shape_b = [a.shape[i] for i in keep_a], [b.shape[j] for j in keep_b]
+        n = size_of_shape([a.shape[i] for i in over_a])
+        a = reshape(transpose(a, keep_a + over_a), (size_of_shape(shape_a), n))
+        b = reshape(transpose(b, over_b + keep_b), (n, size_of_shape(shape_b)))
+        return _reshape._apply_as(self, matmul(a, b), (*shape_a, *shape_b))
+
+
+def tensordot(a, b, axes=2):
+    """Sum of products over `axes`: a number (the last of `a`, the first of `b`), a pair of axes or sequences.
+
+    ValueError where numbers of axes or their lengths differ, TypeError for another `axes`.
+    """
+    return TensorDot(axes).apply((a, b))[0]

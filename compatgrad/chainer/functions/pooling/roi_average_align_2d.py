@@ -1,0 +1,23 @@
+"""Average pooling of regions of interest between pixels."""
+
+from compatgrad.chainer.functions.pooling import _roi
+
+
+class ROIAverageAlign2D(_roi.ROIAlign):
+    def compose(self, x, rois, indices):
+        # The mean over a grid is a mean along each axis: the weights are averaged, not the values.
+        rows, columns = (
+            weights.sum(axis=2) / count[:, None, None].astype(x.dtype)
+            for weights, _, count in self.samples(x, rois)
+        )
+        return _roi.weighted(x, indices, rows, columns)
+
+
+def roi_average_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None):
+    """Means of `outsize` bins of regions of images x (N, C, H, W), float32, interpolated between pixels.
+
+    `sampling_ratio`: how many samples a bin has along each axis, an int or a pair; None: as many as pixels.
+    Samples that lie outside the image are zeros. The other arguments are those of `roi_max_pooling_2d`. He et
+    al. 2017.
+    """
+    return ROIAverageAlign2D(outsize, spatial_scale, sampling_ratio)(x, rois, roi_indices)

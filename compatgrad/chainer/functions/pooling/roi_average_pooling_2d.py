@@ -1,0 +1,20 @@
+"""Average pooling of regions of interest."""
+
+from compatgrad.chainer.functions.pooling import _roi
+
+
+class ROIAveragePooling2D(_roi.ROIFunction):
+    def compose(self, x, rois, indices):
+        rows, columns = (
+            _roi.box(x, *bounds, size)
+            for bounds, size in zip(self.bins(rois, x.shape), x.shape[2:], strict=True)
+        )
+        return _roi.weighted(x, indices, rows, columns)
+
+
+def roi_average_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):
+    """Means of `outsize` bins of regions of images x (N, C, H, W): (R, C, *outsize); 0 in empty bins.
+
+    The arguments are those of `roi_max_pooling_2d`.
+    """
+    return ROIAveragePooling2D(outsize, spatial_scale)(x, rois, roi_indices)

@@ -1,0 +1,42 @@
+"""Max pooling of regions of interest, in the form of Fast R-CNN."""
+
+from compatgrad.chainer.functions import _composed
+from compatgrad.chainer.functions.pooling import _roi
+from compatgrad.chainer.utils import type_check
+
+
+class ROIPooling2D(_composed.ComposedFunction):
+    argmax_data = None
+
+    def __init__(self, outh, outw, spatial_scale):
+        super().__init__()
+        self.outh, self.outw = outh, outw
+        self.spatial_scale = spatial_scale
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 2)
+        x, rois = in_types
+        type_check.expect(
+            x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5
+        )
+
+    def compose(self, x, rois):
+        rois = rois.array
+        indices = rois[:, 0].astype(int)
+        if self.argmax_data is None:
+            edges = (rois[:, 1:].astype("float64") * self.spatial_scale).round().astype(int)
+            left, top, right, bottom = edges.T
+            rows = _roi.integer_bins(top, bottom - top + 1, self.outh, x.shape[2])
+            columns = _roi.integer_bins(left, right - left + 1, self.outw, x.shape[3])
+            self.argmax_data = _roi.first_maxima(x.array, indices, rows, columns)
+        return _roi.picked(x, indices, self.argmax_data, 0)
+
+
+def roi_pooling_2d(x, rois, outh, outw, spatial_scale):
+    """Maxima of `outh` by `outw` bins of regions of images x (N, C, H, W): (R, C, outh, outw); 0 in empty
+    bins.
+
+    `rois` (R, 5): the image's index, left, top, right and bottom, which are inside, in units of pixels /
+    `spatial_scale`. Raises InvalidType where shapes or dtypes do not fit. Girshick 2015.
+    """
+    return ROIPooling2D(outh, outw, spatial_scale).apply((x, rois))[0]

@@ -1,0 +1,78 @@
+"""Initial values of parameters. Mirrors ``chainer.initializers``."""
+
+import numpy
+
+from compatgrad.chainer import backend
+from compatgrad.chainer.configuration import get_dtype
+from compatgrad.chainer.initializer import Initializer
+from compatgrad.chainer.initializers.constant import Constant, Identity, NaN, One, Zero
+from compatgrad.chainer.initializers.normal import GlorotNormal, HeNormal, LeCunNormal, Normal
+from compatgrad.chainer.initializers.orthogonal import Orthogonal
+from compatgrad.chainer.initializers.sampling import DownsamplingConvFilter, UpsamplingDeconvFilter
+from compatgrad.chainer.initializers.uniform import GlorotUniform, HeUniform, LeCunUniform, Uniform
+
+__all__ = [
+    "Constant",
+    "DownsamplingConvFilter",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "LeCunNormal",
+    "LeCunUniform",
+    "NaN",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "Uniform",
+    "UpsamplingDeconvFilter",
+    "Zero",
+    "generate_array",
+]
+
+
+def generate_array(initializer, shape, xp, dtype=None, device=None):
+    """A new array that `initializer` has filled.
+
+    `dtype` is by default the initializer's, then ``config.dtype``; `device` is by default the current one
+    of `xp`. Raises ValueError where `dtype` is not the initializer's or `device` is not of `xp`.
+    """
+    own_dtype = getattr(initializer, "dtype", None)
+    if dtype is None:
+        dtype = own_dtype
+    elif own_dtype is not None and numpy.dtype(dtype) != numpy.dtype(own_dtype):
+        raise ValueError(f"dtype mismatch: {dtype} != {own_dtype}")
+    if device is None:
+        device = backend._guess_device_from_array_module(xp)
+    else:
+        device = backend.get_device(device)
+        if xp != device.xp:
+            raise ValueError(f"xp and device arguments are inconsistent: {xp}, {device}.")
+    with device.create_context():
+        array = xp.empty(shape, dtype=get_dtype(dtype))
+        initializer(array)
+    return array
+
+
+def _get_initializer(initializer):
+    if initializer is None:
+        return LeCunNormal()
+    if isinstance(initializer, backend.get_array_types()) or numpy.isscalar(initializer):
+        return Constant(initializer)
+    if not callable(initializer):
+        raise TypeError(f"invalid type of initializer: {type(initializer)}")
+    return initializer
+
+
+def _check_is_initializer_like(initializer):
+    if not (
+        initializer is None
+        or isinstance(initializer, (Initializer, *backend.get_array_types()))
+        or callable(initializer)
+        or numpy.isscalar(initializer)
+    ):
+        raise TypeError(
+            f"Initializer is of wrong type: {type(initializer)}. "
+            "Allowed types are Initializer, ndarray and scalar."
+        )

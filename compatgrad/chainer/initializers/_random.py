@@ -1,0 +1,43 @@
+"""What the random initializers share."""
+
+from compatgrad.chainer import backend
+from compatgrad.chainer.initializer import Initializer, get_fans
+from compatgrad.chainer.utils import argument
+
+
+class _Random(Initializer):
+    """Fills arrays from `rng`, or from the global stream of the array module, so that a seed tells the
+    values.
+    """
+
+    def __init__(self, scale, dtype, kwargs):
+        (self.rng,) = argument.parse_kwargs(kwargs, ("rng", None)) if kwargs else (None,)
+        self.scale = scale
+        super().__init__(dtype)
+
+    def _draw(self, random, shape, scale):
+        raise NotImplementedError
+
+    def _fill(self, array, scale):
+        self._check_dtype(array)
+        if self.rng is None:
+            array[...] = self._draw(backend.get_device_from_array(array).xp.random, array.shape, scale)
+        else:
+            backend.copyto(array, self._draw(self.rng, array.shape, scale).astype(array.dtype, copy=False))
+
+    def __call__(self, array):
+        self._fill(array, self.scale)
+
+
+class _Scaled(_Random):
+    """The width of the distribution depends on the numbers of inputs and outputs."""
+
+    def __init__(self, scale=1.0, dtype=None, **kwargs):
+        super().__init__(scale, dtype, kwargs)
+
+    def _width(self, fan_in, fan_out):
+        raise NotImplementedError
+
+    def __call__(self, array):
+        self._check_dtype(array)
+        self._fill(array, self.scale * self._width(*get_fans(array.shape)))

@@ -1,0 +1,80 @@
+"""Hooks that see every `Link.__call__` of a thread, or of one link."""
+
+import collections
+import threading
+
+
+class _ThreadHooks(threading.local):
+    hooks = None  # OrderedDict once a hook was asked for in this thread
+
+
+_thread = _ThreadHooks()
+
+
+def _get_link_hooks():
+    """The thread's hooks by name, in the order in which they were entered."""
+    if _thread.hooks is None:
+        _thread.hooks = collections.OrderedDict()
+    return _thread.hooks
+
+
+class _CallbackArgs:
+    def __repr__(self):
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"<{type(self).__name__} {values}>"
+
+
+class _ForwardPreprocessCallbackArgs(_CallbackArgs):
+    """What a hook sees before a link's forward: `link`, `forward_name`, `args`, `kwargs`."""
+
+    def __init__(self, link, forward_name, args, kwargs):
+        self.link = link
+        self.forward_name = forward_name
+        self.args = args
+        self.kwargs = kwargs
+
+
+class _ForwardPostprocessCallbackArgs(_CallbackArgs):
+    """What a hook sees after a link's forward: the same and the result `out`."""
+
+    def __init__(self, link, forward_name, args, kwargs, out):
+        self.link = link
+        self.forward_name = forward_name
+        self.args = args
+        self.kwargs = kwargs
+        self.out = out
+
+
+class LinkHook:
+    """Base class of link hooks.
+
+    As a context manager it is called for every link of the thread; `Link.add_hook` registers it with one
+    link. Two hooks of one `name` at one place raise KeyError.
+    """
+
+    name = "LinkHook"
+
+    def __enter__(self):
+        hooks = _get_link_hooks()
+        if self.name in hooks:
+            raise KeyError(f"hook {self.name} already exists")
+        hooks[self.name] = self
+        self.added(None)
+        return self
+
+    def __exit__(self, *_):
+        hooks = _get_link_hooks()
+        hooks[self.name].deleted(None)
+        del hooks[self.name]
+
+    def added(self, link):
+        """Called when the hook is registered; `link` is None for the thread's hooks."""
+
+    def deleted(self, link):
+        """Called when the hook is removed; `link` is None for the thread's hooks."""
+
+    def forward_preprocess(self, args):
+        """Called before the forward of a link."""
+
+    def forward_postprocess(self, args):
+        """Called after the forward of a link."""

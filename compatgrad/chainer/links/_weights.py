@@ -1,0 +1,32 @@
+"""What links with a weight W and a bias b share."""
+
+from compatgrad.chainer import initializers, variable
+
+
+def bias(initial_bias, shape=None, default=0):
+    """The bias parameter; `default` where no initializer was given."""
+    initializer = initializers._get_initializer(default if initial_bias is None else initial_bias)
+    return variable.Parameter(initializer, shape)
+
+
+def register(link, initialW, in_size, nobias, initial_bias, bias_shape):
+    """Registers W and b. W is initialised at once, by the link's `_initialize_params`, where `in_size` is
+    given."""
+    with link.init_scope():
+        link.W = variable.Parameter(initializers._get_initializer(initialW))
+        if in_size is not None:
+            link._initialize_params(in_size)
+        link.b = None if nobias else bias(initial_bias, bias_shape)
+
+
+def check_groups(in_channels, out_channels, groups):
+    """ValueError unless both channel counts are divisible by `groups`."""
+    for kind, channels in (("output", out_channels), ("input", in_channels)):
+        if channels % groups != 0:
+            raise ValueError(f"the number of {kind} channels must be divisible by the number of groups")
+
+
+def check_bias_size(out_size, b, name):
+    """ValueError unless a given bias has `out_size` elements."""
+    if b is not None and out_size != b.size:
+        raise ValueError(f"`{name}` does not match the size of `b`")

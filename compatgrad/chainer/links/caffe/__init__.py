@@ -1,0 +1,1 @@
+from compatgrad.chainer.links.caffe.caffe_function import CaffeFunction as CaffeFunction

@@ -1,0 +1,77 @@
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+from compatgrad.chainer import link
+from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
+from compatgrad.chainer.links.normalization.batch_normalization import BatchNormalization
+
+
+class InceptionBN(link.Chain):
+    """Inception module with batch normalisation (https://arxiv.org/abs/1502.03167).
+
+    `pooltype` is "max" or "avg" (NotImplementedError for another); `out1` may be 0, `proj_pool` None.
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out1,
+        proj3,
+        out3,
+        proj33,
+        out33,
+        pooltype,
+        proj_pool=None,
+        stride=1,
+        conv_init=None,
+        dtype=None,
+    ):
+        super().__init__()
+        self.out1 = out1
+        self.proj_pool = proj_pool
+        self.stride = stride
+        self.pooltype = pooltype
+        if pooltype not in ("max", "avg"):
+            raise NotImplementedError(f"InceptionBN: pooltype {pooltype!r}")
+        dtype = chainer.get_dtype(dtype)
+
+        def conv(n_in, n_out, ksize, **kwargs):
+            return Convolution2D(n_in, n_out, ksize, nobias=True, initialW=conv_init, **kwargs)
+
+        with self.init_scope():
+            self.proj3 = conv(in_channels, proj3, 1)
+            self.conv3 = conv(proj3, out3, 3, pad=1, stride=stride)
+            self.proj33 = conv(in_channels, proj33, 1)
+            self.conv33a = conv(proj33, out33, 3, pad=1)
+            self.conv33b = conv(out33, out33, 3, pad=1, stride=stride)
+            self.proj3n = BatchNormalization(proj3, dtype=dtype)
+            self.conv3n = BatchNormalization(out3, dtype=dtype)
+            self.proj33n = BatchNormalization(proj33, dtype=dtype)
+            self.conv33an = BatchNormalization(out33, dtype=dtype)
+            self.conv33bn = BatchNormalization(out33, dtype=dtype)
+            if out1 > 0:
+                assert stride == 1
+                assert proj_pool is not None
+                self.conv1 = conv(in_channels, out1, 1, stride=stride)
+                self.conv1n = BatchNormalization(out1, dtype=dtype)
+            if proj_pool is not None:
+                self.poolp = conv(in_channels, proj_pool, 1)
+                self.poolpn = BatchNormalization(proj_pool, dtype=dtype)
+
+    def forward(self, x):
+        """Concatenates the branches along the channels."""
+        outs = []
+        if self.out1 > 0:
+            outs.append(F.relu(self.conv1n(self.conv1(x))))
+        h3 = F.relu(self.proj3n(self.proj3(x)))
+        outs.append(F.relu(self.conv3n(self.conv3(h3))))
+        h33 = F.relu(self.proj33n(self.proj33(x)))
+        h33 = F.relu(self.conv33an(self.conv33a(h33)))
+        outs.append(F.relu(self.conv33bn(self.conv33b(h33))))
+        if self.pooltype == "max":
+            p = F.max_pooling_2d(x, 3, stride=self.stride, pad=1, cover_all=False)
+        else:
+            p = F.average_pooling_2d(x, 3, stride=self.stride, pad=1)
+        if self.proj_pool is not None:
+            p = F.relu(self.poolpn(self.poolp(p)))
+        outs.append(p)
+        return F.concat(outs, axis=1)

@@ -1,0 +1,151 @@
+import copy
+import heapq
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import device_resident, function, initializers, link, variable
+from compatgrad.chainer.utils import type_check
+
+
+class TreeParser:
+    """Numbers the inner nodes of a binary tree of nested pairs, from left to right and from the top.
+
+    After `parse`, `paths[leaf]` are the nodes on the way to a leaf and `codes[leaf]` the turns: 1 left, -1
+    right.
+    """
+
+    def __init__(self, dtype):
+        self.next_id = 0
+        self.dtype = dtype
+
+    def size(self):
+        """The number of inner nodes."""
+        return self.next_id
+
+    def get_paths(self):
+        return self.paths
+
+    def get_codes(self):
+        return self.codes
+
+    def parse(self, tree):
+        """Visits the tree. ValueError for an inner node that has not two children."""
+        self.next_id = 0
+        self.paths = {}
+        self.codes = {}
+        todo = [(tree, [], [])]
+        while todo:
+            node, path, code = todo.pop()
+            if not isinstance(node, tuple):
+                self.paths[node] = numpy.array(path, dtype=numpy.int32)
+                self.codes[node] = numpy.array(code, dtype=self.dtype)
+                continue
+            if len(node) != 2:
+                raise ValueError("All internal nodes must have two child nodes")
+            path = [*path, self.next_id]
+            self.next_id += 1
+            todo.append((node[1], path, [*code, -1.0]))
+            todo.append((node[0], path, [*code, 1.0]))
+
+
+class BinaryHierarchicalSoftmaxFunction(device_resident.DeviceResident, function.Function):
+    """The loss: the sum of -log sigmoid(code * w x) over the nodes on the way to each label."""
+
+    def __init__(self, tree, dtype):
+        device_resident.DeviceResident.__init__(self)
+        parser = TreeParser(dtype)
+        parser.parse(tree)
+        paths, codes = parser.get_paths(), parser.get_codes()
+        labels = sorted(paths)
+        self.paths = numpy.concatenate([paths[label] for label in labels])
+        self.codes = numpy.concatenate([codes[label] for label in labels])
+        lengths = numpy.zeros(max(labels) + 2, dtype=numpy.int32)
+        for label in labels:
+            lengths[label + 1] = len(paths[label])
+        self.begins = numpy.cumsum(lengths, dtype=numpy.int32)
+        self.parser_size = parser.size()
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 3)
+        x_type, t_type, w_type = in_types
+        type_check.expect(
+            x_type.dtype.kind == "f",
+            x_type.ndim == 2,
+            t_type.dtype == numpy.int32,
+            t_type.ndim == 1,
+            x_type.shape[0] == t_type.shape[0],
+            w_type.dtype == x_type.dtype,
+            w_type.ndim == 2,
+            w_type.shape[0] == self.parser_size,
+            w_type.shape[1] == x_type.shape[1],
+        )
+
+    def device_resident_accept(self, visitor):
+        super().device_resident_accept(visitor)
+        self.paths = visitor.visit_array(self.paths)
+        self.codes = visitor.visit_array(self.codes)
+        self.begins = visitor.visit_array(self.begins)
+
+    def _nodes(self, xp, t):
+        # For all labels at once: which sample each step belongs to, its node and its turn.
+        begins, lengths = self.begins[t], self.begins[t + 1] - self.begins[t]
+        ends = xp.cumsum(lengths)
+        total = int(ends[-1]) if len(t) else 0
+        samples = xp.searchsorted(ends, xp.arange(total), side="right")
+        positions = xp.arange(total) - (ends - lengths)[samples] + begins[samples]
+        return samples, self.paths[positions], self.codes[positions]
+
+    def forward(self, inputs):
+        x, t, W = inputs
+        xp = chainer.backend.get_array_module(x)
+        samples, nodes, codes = self._nodes(xp, t)
+        wxy = (W[nodes] * x[samples]).sum(axis=1) * codes
+        return (xp.asarray(xp.logaddexp(x.dtype.type(0), -wxy).sum(), dtype=x.dtype),)
+
+    def backward(self, inputs, grad_outputs):
+        x, t, W = inputs
+        (gloss,) = grad_outputs
+        xp = chainer.backend.get_array_module(x)
+        samples, nodes, codes = self._nodes(xp, t)
+        w, xs = W[nodes], x[samples]
+        wxy = (w * xs).sum(axis=1) * codes
+        g = (-gloss * codes / (1 + xp.exp(wxy))).astype(x.dtype)[:, numpy.newaxis]
+        gx, gW = xp.zeros_like(x), xp.zeros_like(W)
+        add_at = numpy.add.at if xp is numpy else xp.scatter_add
+        add_at(gx, samples, g * w)
+        add_at(gW, nodes, g * xs)
+        return gx, None, gW
+
+
+class BinaryHierarchicalSoftmax(link.Link):
+    """Hierarchical softmax over a binary tree of labels (nested pairs), with one row of W per inner node."""
+
+    def __init__(self, in_size, tree, dtype=None):
+        super().__init__()
+        # Copied at every forward: a Function is used once.
+        self._func = BinaryHierarchicalSoftmaxFunction(tree, chainer.get_dtype(dtype))
+        with self.init_scope():
+            self.W = variable.Parameter(initializers.Uniform(1), (self._func.parser_size, in_size))
+
+    def device_resident_accept(self, visitor):
+        super().device_resident_accept(visitor)
+        self._func.device_resident_accept(visitor)
+
+    @staticmethod
+    def create_huffman_tree(word_counts):
+        """Huffman tree of a dict of counts by label. ValueError for an empty one."""
+        if not word_counts:
+            raise ValueError("Empty vocabulary")
+        # The number makes equal counts comparable.
+        heap = [(count, number, word) for number, (word, count) in enumerate(word_counts.items())]
+        heapq.heapify(heap)
+        while len(heap) >= 2:
+            count1, number1, word1 = heapq.heappop(heap)
+            count2, number2, word2 = heapq.heappop(heap)
+            heapq.heappush(heap, (count1 + count2, min(number1, number2), (word1, word2)))
+        return heap[0][2]
+
+    def forward(self, x, t):
+        """The loss of (batch, in_size) and int32 labels (batch,)."""
+        return copy.copy(self._func)(x, t, self.W)

@@ -1,0 +1,221 @@
+import collections
+import functools
+import os
+import warnings
+
+import compatgrad.chainer.functions as F
+from compatgrad.chainer import initializers, link
+from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
+from compatgrad.chainer.links.connection.linear import Linear
+from compatgrad.chainer.links.model.vision import _pretrained
+from compatgrad.chainer.links.model.vision._pretrained import available as available
+from compatgrad.chainer.links.normalization.batch_normalization import BatchNormalization
+from compatgrad.chainer.serializers import npz
+
+_MEAN = [103.063, 115.903, 123.152]
+_BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+
+
+def prepare(image, size=(224, 224)):
+    """An image as input array. See `_pretrained.prepare`."""
+    return _pretrained.prepare(image, size, _MEAN)
+
+
+def _max_pooling_2d(x):
+    return F.max_pooling_2d(x, ksize=3, stride=2)
+
+
+def _global_average_pooling_2d(x):
+    n, channels, rows, cols = x.shape
+    return F.reshape(F.average_pooling_2d(x, (rows, cols), stride=1), (n, channels))
+
+
+def _find_caffemodel(name, folder):
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        raise OSError(
+            "The pre-trained caffemodel does not exist. Please download it from "
+            f"'https://github.com/KaimingHe/deep-residual-networks', and place it on {path}"
+        )
+    return path
+
+
+def _copy_normalized(conv, bn, source, conv_name, suffix):
+    # Caffe has batch normalisation in two layers: statistics, then scale and bias.
+    _pretrained.copy_weights(conv, source[conv_name])
+    statistics, scale = source[f"bn{suffix}"], source[f"scale{suffix}"]
+    bn.avg_mean[:] = statistics.avg_mean
+    bn.avg_var[:] = statistics.avg_var
+    bn.gamma.array[:] = scale.W.array
+    bn.beta.array[:] = scale.bias.b.array
+
+
+class ResNetLayers(_pretrained.PretrainedChain):
+    """ResNet with 50, 101 or 152 layers (https://arxiv.org/abs/1512.03385). ValueError for another number.
+
+    `pretrained_model` is the path of an npz file; "auto", or a name that ends with .caffemodel, for the one
+    among the downloaded data (made from the Caffe model that the user put there, OSError without); None for
+    random weights. `downsample_fb` strides in the 3x3 convolutions, not the 1x1 ones.
+    """
+
+    _mean = _MEAN
+    _feature_layer = "pool5"
+
+    def __init__(self, pretrained_model, n_layers, downsample_fb=False):
+        super().__init__()
+        init = initializers.Zero() if pretrained_model else initializers.HeNormal(scale=1.0)
+        if n_layers not in _BLOCKS:
+            raise ValueError(
+                f"The n_layers argument should be either 50, 101, or 152, but {n_layers} was given."
+            )
+        block = _BLOCKS[n_layers]
+        with self.init_scope():
+            self.conv1 = Convolution2D(3, 64, 7, 2, 3, initialW=init)
+            self.bn1 = BatchNormalization(64)
+            self.res2 = BuildingBlock(block[0], 64, 64, 256, 1, init, downsample_fb)
+            self.res3 = BuildingBlock(block[1], 256, 128, 512, 2, init, downsample_fb)
+            self.res4 = BuildingBlock(block[2], 512, 256, 1024, 2, init, downsample_fb)
+            self.res5 = BuildingBlock(block[3], 1024, 512, 2048, 2, init, downsample_fb)
+            self.fc6 = Linear(2048, 1000)
+        if pretrained_model:
+            name = f"ResNet-{n_layers}-model"
+            file = f"{name}.caffemodel" if pretrained_model == "auto" else pretrained_model
+            find = functools.partial(_find_caffemodel, file)
+            self._load(pretrained_model, name, find, n_layers=n_layers)
+
+    @classmethod
+    def convert_caffemodel_to_npz(cls, path_caffemodel, path_npz, n_layers=50):
+        """Writes the weights of a Caffe model to an npz file. ValueError for another number of layers."""
+        from compatgrad.chainer.links.caffe import caffe_function
+
+        source = caffe_function.CaffeFunction(path_caffemodel)
+        model = ResNetLayers(None, n_layers)
+        _copy_normalized(model.conv1, model.bn1, source, "conv1", "_conv1")
+        for stage, n_blocks in enumerate(_BLOCKS[n_layers], 2):
+            numbered = n_layers > 50 and stage in (3, 4)
+            for i in range(n_blocks):
+                bottleneck = model[f"res{stage}"]["a" if i == 0 else f"b{i}"]
+                name = f"{stage}b{i}" if numbered and i else f"{stage}{'abcdef'[i]}"
+                branches = ("2a", "2b", "2c", "1") if i == 0 else ("2a", "2b", "2c")
+                for k, branch in enumerate(branches, 1):
+                    conv, bn = bottleneck[f"conv{k}"], bottleneck[f"bn{k}"]
+                    _copy_normalized(conv, bn, source, f"res{name}_branch{branch}", f"{name}_branch{branch}")
+        _pretrained.copy_weights(model.fc6, source.fc1000)
+        npz.save_npz(path_npz, model, compression=False)
+
+    @property
+    def functions(self):
+        return collections.OrderedDict(
+            conv1=[self.conv1, self.bn1, F.relu],
+            pool1=[_max_pooling_2d],
+            res2=[self.res2],
+            res3=[self.res3],
+            res4=[self.res4],
+            res5=[self.res5],
+            pool5=[_global_average_pooling_2d],
+            fc6=[self.fc6],
+            prob=[F.softmax],
+        )
+
+
+class ResNet50Layers(ResNetLayers):
+    """ResNet with 50 layers. See `ResNetLayers`."""
+
+    def __init__(self, pretrained_model="auto", downsample_fb=False):
+        super().__init__(pretrained_model, 50, downsample_fb)
+
+
+class ResNet101Layers(ResNetLayers):
+    """ResNet with 101 layers. See `ResNetLayers`."""
+
+    def __init__(self, pretrained_model="auto", downsample_fb=False):
+        super().__init__(pretrained_model, 101, downsample_fb)
+
+
+class ResNet152Layers(ResNetLayers):
+    """ResNet with 152 layers. See `ResNetLayers`."""
+
+    def __init__(self, pretrained_model="auto", downsample_fb=False):
+        super().__init__(pretrained_model, 152, downsample_fb)
+
+
+class BuildingBlock(link.Chain):
+    """`n_layers` bottlenecks `a`, `b1`, `b2`, ..., of which the first changes size and channels."""
+
+    def __init__(
+        self,
+        n_layers=None,
+        in_channels=None,
+        mid_channels=None,
+        out_channels=None,
+        stride=None,
+        initialW=None,
+        downsample_fb=None,
+        **kwargs,
+    ):
+        super().__init__()
+        if "n_layer" in kwargs:
+            warnings.warn(
+                "Argument `n_layer` is deprecated. Please use `n_layers` instead",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            n_layers = kwargs["n_layer"]
+        with self.init_scope():
+            self.a = BottleneckA(in_channels, mid_channels, out_channels, stride, initialW, downsample_fb)
+            self._forward = ["a"]
+            for i in range(1, n_layers):
+                setattr(self, f"b{i}", BottleneckB(out_channels, mid_channels, initialW))
+                self._forward.append(f"b{i}")
+
+    def forward(self, x):
+        """Applies the bottlenecks in order."""
+        for name in self._forward:
+            x = getattr(self, name)(x)
+        return x
+
+
+class BottleneckA(link.Chain):
+    """Bottleneck with a convolution on its shortcut."""
+
+    def __init__(self, in_channels, mid_channels, out_channels, stride=2, initialW=None, downsample_fb=False):
+        super().__init__()
+        stride_1x1, stride_3x3 = (1, stride) if downsample_fb else (stride, 1)
+        init = {"initialW": initialW, "nobias": True}
+        with self.init_scope():
+            self.conv1 = Convolution2D(in_channels, mid_channels, 1, stride_1x1, 0, **init)
+            self.bn1 = BatchNormalization(mid_channels)
+            self.conv2 = Convolution2D(mid_channels, mid_channels, 3, stride_3x3, 1, **init)
+            self.bn2 = BatchNormalization(mid_channels)
+            self.conv3 = Convolution2D(mid_channels, out_channels, 1, 1, 0, **init)
+            self.bn3 = BatchNormalization(out_channels)
+            self.conv4 = Convolution2D(in_channels, out_channels, 1, stride, 0, **init)
+            self.bn4 = BatchNormalization(out_channels)
+
+    def forward(self, x):
+        """Applies the bottleneck to (batch, channels, height, width)."""
+        h = F.relu(self.bn1(self.conv1(x)))
+        h = F.relu(self.bn2(self.conv2(h)))
+        h = self.bn3(self.conv3(h))
+        return F.relu(h + self.bn4(self.conv4(x)))
+
+
+class BottleneckB(link.Chain):
+    """Bottleneck with an identity shortcut."""
+
+    def __init__(self, in_channels, mid_channels, initialW=None):
+        super().__init__()
+        init = {"initialW": initialW, "nobias": True}
+        with self.init_scope():
+            self.conv1 = Convolution2D(in_channels, mid_channels, 1, 1, 0, **init)
+            self.bn1 = BatchNormalization(mid_channels)
+            self.conv2 = Convolution2D(mid_channels, mid_channels, 3, 1, 1, **init)
+            self.bn2 = BatchNormalization(mid_channels)
+            self.conv3 = Convolution2D(mid_channels, in_channels, 1, 1, 0, **init)
+            self.bn3 = BatchNormalization(in_channels)
+
+    def forward(self, x):
+        """Applies the bottleneck to (batch, channels, height, width)."""
+        h = F.relu(self.bn1(self.conv1(x)))
+        h = F.relu(self.bn2(self.conv2(h)))
+        return F.relu(self.bn3(self.conv3(h)) + x)

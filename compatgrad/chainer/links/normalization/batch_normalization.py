@@ -1,0 +1,137 @@
+import numbers
+
+import numpy
+
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+from compatgrad.chainer import configuration, initializers, link, variable
+from compatgrad.chainer.utils import argument
+
+
+def highprec_parameter(initial, default, dtype):
+    """A parameter of `dtype` whatever its initializer says."""
+    initializer = initializers._get_initializer(default if initial is None else initial)
+    initializer.dtype = dtype
+    return variable.Parameter(initializer)
+
+
+class BatchNormalization(link.Link):
+    """Batch normalisation (https://arxiv.org/abs/1502.03167).
+
+    Normalises over all axes but those of `size`, or over `axis`; without `size` the first input tells it.
+    Persistent values: the running `avg_mean` and `avg_var`, and the count `N` of finetuning steps.
+    RuntimeError where neither `size` nor `axis` is given.
+    """
+
+    gamma = None
+    beta = None
+
+    def __init__(
+        self,
+        size=None,
+        decay=0.9,
+        eps=2e-5,
+        dtype=None,
+        use_gamma=True,
+        use_beta=True,
+        initial_gamma=None,
+        initial_beta=None,
+        axis=None,
+        initial_avg_mean=None,
+        initial_avg_var=None,
+    ):
+        super().__init__()
+        if size is None and axis is None:
+            raise RuntimeError("size or axis is required")
+        self._initial_avg_mean = initial_avg_mean
+        self._initial_avg_var = initial_avg_var
+        self.N = 0
+        self.register_persistent("N")
+        self.decay = decay
+        self.eps = eps
+        self.axis = (axis,) if isinstance(axis, numbers.Integral) else axis
+        self._highprec_dtype = chainer.get_dtype(dtype, map_mixed16=numpy.float32)
+        with self.init_scope():
+            if use_gamma:
+                self.gamma = highprec_parameter(initial_gamma, 1, self._highprec_dtype)
+            if use_beta:
+                self.beta = highprec_parameter(initial_beta, 0, self._highprec_dtype)
+        if size is None:
+            self.avg_mean = None
+            self.avg_var = None
+        else:
+            self._initialize_params(size)
+        self.register_persistent("avg_mean")
+        self.register_persistent("avg_var")
+
+    def _initialize_params(self, shape):
+        self.avg_mean = self._init_array(self._initial_avg_mean, 0, shape)
+        self._initial_avg_mean = None
+        self.avg_var = self._init_array(self._initial_avg_var, 1, shape)
+        self._initial_avg_var = None
+        if self.gamma is not None:
+            self.gamma.initialize(shape)
+        if self.beta is not None:
+            self.beta.initialize(shape)
+
+    def _init_array(self, initializer, default_value, size):
+        initializer = initializers._get_initializer(default_value if initializer is None else initializer)
+        return initializers.generate_array(
+            initializer, size, self.xp, dtype=self._highprec_dtype, device=self.device
+        )
+
+    def _constant(self, value, dtype):
+        with chainer.using_device(self.device):
+            return self.xp.full(self.avg_mean.shape, value, dtype=dtype)
+
+    @property
+    def printable_specs(self):
+        yield "size", self.avg_mean.shape[0]
+        yield "decay", self.decay
+        yield "eps", self.eps
+        yield "dtype", self.avg_mean.dtype
+        yield "use_gamma", hasattr(self, "gamma")
+        yield "use_beta", hasattr(self, "beta")
+
+    def _start_step(self, finetune):
+        # The decay of this step; an extra forward of F.forget neither counts nor updates.
+        recomputing = chainer.config.in_recomputing
+        if not finetune:
+            return self.decay, recomputing
+        decay = 1.0 - 1.0 / (self.N + 1)
+        if not recomputing:
+            self.N += 1
+        return decay, recomputing
+
+    def forward(self, x, **kwargs):
+        """Normalises `x`, with its own statistics in training, with the running ones otherwise.
+
+        `finetune=True` makes the running statistics the means of all steps since `start_finetuning`.
+        """
+        finetune = False
+        if kwargs:
+            (finetune,) = argument.parse_kwargs(
+                kwargs,
+                ("finetune", False),
+                test="test argument is not supported anymore. Use chainer.using_config",
+            )
+        if self.avg_mean is None:
+            self._initialize_params(tuple([d for i, d in enumerate(x.shape) if i not in self.axis]))
+        gamma, beta = self.gamma, self.beta
+        if gamma is None:
+            gamma = self._constant(1, self._highprec_dtype)
+        if beta is None:
+            beta = self._constant(0, self._highprec_dtype)
+        mean, var = self.avg_mean, self.avg_var
+        if not configuration.config.train:
+            return F.fixed_batch_normalization(x, gamma, beta, mean, var, self.eps, axis=self.axis)
+        decay, recomputing = self._start_step(finetune)
+        if recomputing:
+            mean = var = None
+        return F.batch_normalization(
+            x, gamma, beta, eps=self.eps, running_mean=mean, running_var=var, decay=decay, axis=self.axis
+        )
+
+    def start_finetuning(self):
+        """Resets the count of finetuning steps."""
+        self.N = 0

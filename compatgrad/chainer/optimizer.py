@@ -1,0 +1,550 @@
+"""Optimizer, GradientMethod and UpdateRule: how the parameters of a link change with their gradients."""
+
+import collections
+import copy
+import math
+import warnings
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad import _C
+from compatgrad.chainer import link as link_module
+from compatgrad.chainer import optimizer_hooks, variable
+from compatgrad.chainer import serializer as serializer_module
+from compatgrad.chainer._link_walk import all_params
+from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook
+
+_stock_update = variable.Parameter.update
+# Classes of rules that GradientMethod runs for many parameters in one call, with the number of attributes
+# that an instance has unless somebody gave it more (a replaced method, say).
+_compiled_rules = {}
+
+
+class _Hookable:
+    def __init__(self, invalid_timing_fallback=False):
+        self._pre_update_hooks = collections.OrderedDict()
+        self._post_update_hooks = collections.OrderedDict()
+        self._invalid_timing_fallback = invalid_timing_fallback
+
+    def add_hook(self, hook, name, timing):
+        if not callable(hook):
+            raise TypeError("hook function must be callable")
+        if timing not in ("pre", "post", "auto"):
+            raise ValueError("timing must be one of ('pre', 'post', 'auto')")
+        if timing == "auto":
+            timing = getattr(hook, "timing", "pre")
+            if timing not in ("pre", "post") and self._invalid_timing_fallback:
+                warnings.warn(
+                    "Hook timing attribute not in ('pre', 'post'), defaulting timing to 'pre'.", stacklevel=3
+                )
+                timing = "pre"
+        if name is None:
+            name = getattr(hook, "name", getattr(hook, "__name__", None))
+            if name is None:
+                raise ValueError("the name of the hook function is not specified")
+        if name in self._pre_update_hooks or name in self._post_update_hooks:
+            raise KeyError(f'hook "{name}" already exists')
+        (self._pre_update_hooks if timing == "pre" else self._post_update_hooks)[name] = hook
+
+    def remove_hook(self, name):
+        if name in self._pre_update_hooks:
+            del self._pre_update_hooks[name]
+        else:
+            del self._post_update_hooks[name]
+
+    def hooks(self, timing):
+        if timing == "pre":
+            return self._pre_update_hooks
+        if timing == "post":
+            return self._post_update_hooks
+        raise ValueError("timing must be either 'pre' or 'post'")
+
+    def call_hooks(self, timing, args):
+        for hook in self.hooks(timing).values():
+            self.call_hook(hook, args)
+
+    def call_hook(self, hook, args):
+        hook(*args)
+
+
+class Hyperparameter:
+    """A set of values by attribute; what is not set here is looked up in `parent`."""
+
+    def __init__(self, parent=None):
+        self._parent = parent
+
+    def __getattr__(self, name):
+        if "_parent" not in self.__dict__:
+            raise AttributeError("_parent is not set up yet")  # while it is copied or unpickled
+        return getattr(self._parent, name)
+
+    def __repr__(self):
+        values = ", ".join(f"{name}={value}" for name, value in sorted(self.get_dict().items()))
+        return f"Hyperparameter({values})"
+
+    @property
+    def parent(self):
+        """The set that gives the values which are not set here, or None."""
+        return self._parent
+
+    def get_dict(self):
+        """All values, the parent's included."""
+        d = {} if self._parent is None else self._parent.get_dict()
+        d.update(self.__dict__)
+        del d["_parent"]
+        return d
+
+
+class UpdateRule:
+    """How one parameter is updated; `parameter.update_rule`.
+
+    A subclass defines `update_core_cpu` and `update_core_gpu` (or `update_core`), and `init_state` if it
+    keeps arrays from step to step in `self.state`.
+    """
+
+    is_elementwise = False
+
+    def __init__(self, parent_hyperparam=None):
+        self._state = None
+        self.enabled = True
+        self.hyperparam = Hyperparameter(parent_hyperparam)
+        self.t = 0
+        self._use_fp32_update = False
+        self._fp32_param = None
+        self._hookable = _Hookable()
+        self._plain = True  # neither hooks nor fp32 updates were ever asked for
+
+    @property
+    def state(self):
+        """Arrays and other values by name that live from step to step, or None before the first update."""
+        return self._state
+
+    def add_hook(self, hook, name=None, timing="auto"):
+        """Calls `hook(rule, param)` before ("pre") or after ("post") the update of this parameter."""
+        self._hookable.add_hook(hook, name, timing)
+        self._plain = False
+
+    def remove_hook(self, name):
+        """Removes the hook of that name. KeyError where there is none."""
+        self._hookable.remove_hook(name)
+
+    def update(self, param):
+        """Updates `param`, unless the rule is disabled."""
+        if not self.enabled:
+            return
+        self.t += 1
+        device = param.device
+        if device.xp is numpy:
+            self.__update(param)
+        else:
+            with chainer.using_device(device):
+                self.__update(param)
+
+    def __update(self, param):
+        target, initialized = param, param.array is not None
+        converts = self._use_fp32_update and _dtype_or_none(param) == numpy.float16
+        if converts:
+            if self._fp32_param is None:
+                self._fp32_param = _fp32_copy(param)
+            target = self._fp32_param
+            if initialized:
+                target.grad = param.grad.astype(numpy.float32)
+        if initialized:
+            self._init_states(target)
+            if param._loss_scale is not None:
+                target.grad /= param._loss_scale
+        self._hookable.call_hooks("pre", (self, target))
+        self.update_core(target)
+        self._hookable.call_hooks("post", (self, target))
+        if converts:
+            if initialized:
+                param.array = target.array.astype(param.dtype)
+            target.grad = None
+
+    def update_core(self, param):
+        """Updates the array of `param`: `update_core_cpu` or `update_core_gpu`."""
+        device = param.device
+        if device.xp is numpy:
+            self.update_core_cpu(param)
+        else:
+            with chainer.using_device(device):
+                self.update_core_gpu(param)
+
+    def update_core_cpu(self, param):
+        """Updates a parameter whose arrays are NumPy's. To be overridden."""
+        raise NotImplementedError
+
+    def update_core_gpu(self, param):
+        """Updates a parameter whose arrays are CuPy's. To be overridden."""
+        raise NotImplementedError
+
+    def update_core_chainerx(self, param):
+        raise RuntimeError("ChainerX is not available: UpdateRule.update_core_chainerx")
+
+    def init_state(self, param):
+        """Puts the arrays that the rule needs into `self.state`. To be overridden."""
+
+    def serialize(self, serializer):
+        """Saves or loads `t` and the state. Names that are missing raise KeyError, unless the rule is
+        disabled."""
+        self.t = serializer("t", self.t)
+        if self.state is not None:
+            for key in self._state:
+                self._state[key] = serializer(key, self._state[key])
+        elif isinstance(serializer, serializer_module.Deserializer):
+            self._load_state(serializer)
+
+    def _load_state(self, serializer):
+        # A copy of the rule makes a state for a dummy parameter, which tells the names to load.
+        self._state = {}
+        array = numpy.empty(1, dtype=numpy.float32)
+        copy.copy(self).init_state(variable.Variable(array, grad=array))
+        for key in self._state:
+            try:
+                value = serializer(key, None)
+            except KeyError:
+                if self.enabled:
+                    raise
+                value = None
+            if value is None:
+                self._state = None  # is initialised by the next update
+                break
+            self._state[key] = value
+
+    def _init_states(self, param):
+        device = param.device
+        with chainer.using_device(device):
+            if self._state is None:
+                self._state = {}
+                self.init_state(param)
+            state = self._state
+            for name, value in state.items():
+                if isinstance(value, chainer.get_array_types()):
+                    state[name] = device.send(value)
+
+    def use_fp32_update(self, flag=True):
+        """Makes float16 parameters be updated through a float32 copy that the rule keeps."""
+        self._use_fp32_update = flag
+        self._plain = False
+
+
+def _dtype_or_none(param):
+    try:
+        return param.dtype
+    except RuntimeError:
+        return None  # uninitialized, and the dtype is not determined
+
+
+def _never(array):
+    raise AssertionError("the fp32 copy of an uninitialized parameter is never initialized")
+
+
+_never.dtype = numpy.dtype(numpy.float32)
+
+
+def _fp32_copy(param):
+    if param.array is None:
+        return variable.Parameter(_never, name=param.name)
+    return variable.Parameter(param.array.astype(numpy.float32), name=param.name)
+
+
+class _OptimizerHookable(_Hookable):
+    def __init__(self, optimizer):
+        super().__init__(invalid_timing_fallback=True)
+        self.optimizer = optimizer
+
+    def call_hook(self, hook, args):
+        self.optimizer.call_hook(hook)
+
+
+class Optimizer:
+    """Base class of optimizers: the target link, the counts `t` and `epoch`, hooks and loss scaling."""
+
+    target = None
+    t = 0
+    epoch = 0
+    _loss_scale = None
+    _loss_scale_max = 65504  # the largest finite float16
+    _loss_scaling_is_dynamic = False
+    use_auto_new_epoch = False
+    _hookable = None
+
+    def setup(self, link):
+        """Makes `link` the target, resets the counts, forgets all hooks, and returns itself. TypeError for
+        no Link."""
+        if not isinstance(link, link_module.Link):
+            raise TypeError("optimization target must be a link")
+        self.target = link
+        self.t = 0
+        self.epoch = 0
+        self._hookable = _OptimizerHookable(self)
+        return self
+
+    def update(self, lossfun=None, *args, **kwds):
+        """Updates the parameters. To be overridden."""
+        raise NotImplementedError
+
+    def new_epoch(self, auto=False):
+        """Counts an epoch. RuntimeError where the updater (`auto`) and the caller would both count, or
+        neither."""
+        if auto and not self.use_auto_new_epoch:
+            raise RuntimeError(
+                "invalid new_epoch call with auto=True.\n"
+                "Fix the updater to set optimizer.use_auto_new_epoch = True."
+            )
+        if not auto and self.use_auto_new_epoch:
+            raise RuntimeError(
+                "duplicated new_epoch with the updater.\n"
+                "Pass auto_new_epoch=False to the updater or stop calling new_epoch outside the updater."
+            )
+        self.epoch += 1
+
+    def _check_set_up(self):
+        if self._hookable is None:
+            raise RuntimeError("Optimizer is not set up. Call `setup` method.")
+
+    def add_hook(self, hook, name=None, timing="auto"):
+        """Calls `hook(optimizer)`, or `hook(rule, param)` for each parameter, before or after each update.
+
+        RuntimeError before `setup`, TypeError for what cannot be called, ValueError for an unknown timing or
+        no name, KeyError for a name in use.
+        """
+        self._check_set_up()
+        self._hookable.add_hook(hook, name, timing)
+
+    def remove_hook(self, name):
+        """Removes the hook of that name. KeyError where there is none."""
+        self._check_set_up()
+        self._hookable.remove_hook(name)
+
+    def call_hooks(self, timing="pre"):
+        """Calls the hooks of a timing in the order in which they were added."""
+        self._check_set_up()
+        self._hookable.call_hooks(timing, ())
+
+    def call_hook(self, hook):
+        """Calls one hook, for each parameter if it has `call_for_each_param`."""
+        if not getattr(hook, "call_for_each_param", False):
+            hook(self)
+        elif isinstance(hook, GradientHook) and type(hook).__call__ is GradientHook.__call__:
+            hook._apply(all_params(self.target))
+        else:
+            for param in self.target.params():
+                hook(param.update_rule, param)
+
+    def serialize(self, serializer):
+        """Saves or loads the counts and the update rules of all parameters."""
+        self.t = serializer("t", self.t)
+        self.epoch = serializer("epoch", self.epoch)
+        for name, param in self.target.namedparams():
+            rule = getattr(param, "update_rule", None)
+            if rule is not None:
+                rule.serialize(serializer[name])
+
+    def loss_scaling(self, interval=1000, scale=None):
+        """Multiplies the loss before backprop by `scale`, or by a factor that adapts itself every `interval`
+        steps.
+
+        ValueError for an interval below 1 or a scale that is not positive.
+        """
+        if scale is not None:
+            if scale <= 0:
+                raise ValueError(f"loss_scale must be a positive number. Actual: {scale}")
+            self._loss_scale = scale
+            return
+        self._loss_scaling_is_dynamic = True
+        if interval < 1:
+            raise ValueError(f"interval must be greater than or equal to 1. Actual: {interval}")
+        self._loss_scale = 1.0
+        self._loss_scaling_multiplier = math.pow(2.0, 1.0 / interval)
+        self._loss_scaling_isnan_ever = False
+
+    def set_loss_scale(self, loss_scale):
+        """Same as `loss_scaling(scale=loss_scale)`."""
+        self.loss_scaling(scale=loss_scale)
+
+    def check_nan_in_grads(self):
+        """With dynamic loss scaling, looks for gradients that are not finite, and warns of them
+        (UserWarning)."""
+        self._loss_scaling_isnan = False
+        if not self._loss_scaling_is_dynamic:
+            return
+        for name, param in self.target.namedparams():
+            xp = param.device.xp
+            if not xp.all(xp.isfinite(param.grad)):
+                self._loss_scaling_isnan = True
+                self._loss_scaling_isnan_ever = True
+                warnings.warn(
+                    f"Non finite number found in param.grad of {name} "
+                    f"(iteration: {self.t}, loss_scale: {self._loss_scale})",
+                    stacklevel=2,
+                )
+
+    def is_safe_to_update(self):
+        """Whether the last `check_nan_in_grads` found nothing."""
+        return not self._loss_scaling_isnan
+
+    def update_loss_scale(self):
+        """Adapts the dynamic loss scale: halved after a gradient that was not finite, else grown."""
+        if not self._loss_scaling_is_dynamic:
+            return
+        if self._loss_scaling_isnan:
+            multiplier = 0.5
+        elif self._loss_scaling_isnan_ever:
+            multiplier = self._loss_scaling_multiplier
+        else:
+            multiplier = 2.0
+        self._loss_scale = max(1, min(self._loss_scale_max, self._loss_scale * multiplier))
+
+
+class GradientMethod(Optimizer):
+    """Base class of optimizers with one update rule per parameter, which `create_update_rule` makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.hyperparam = Hyperparameter()
+        self._use_fp32_update = False
+
+    def setup(self, link):
+        super().setup(link)
+        for param in link.params():
+            param.update_rule = self.create_update_rule()
+            if self._use_fp32_update:
+                param.update_rule.use_fp32_update()
+        return self
+
+    def reallocate_cleared_grads(self):
+        """Gives every initialised parameter without a gradient one of zeros."""
+        params = all_params(self.target)
+        for param in _C.optim_without_grad(params):
+            with chainer.using_device(param.device):
+                param.grad = param.xp.zeros_like(param.array)
+        return params  # what update() would look for next
+
+    def call_hook(self, hook):
+        super().call_hook(hook)
+        self.reallocate_cleared_grads()
+
+    def update(self, lossfun=None, *args, **kwds):
+        """Updates the target's parameters with their gradients.
+
+        With `lossfun`, the loss `lossfun(*args, **kwds)` is computed first, gradients are cleared, and the
+        loss's `backward` is called.
+        """
+        if lossfun is not None:
+            loss = lossfun(*args, **kwds)
+            if getattr(self, "_use_cleargrads", True):
+                self.target.cleargrads()
+            else:
+                self.target.zerograds()
+            loss.backward(loss_scale=self._loss_scale)
+            del loss
+        params = self.reallocate_cleared_grads()
+        self.check_nan_in_grads()
+        self.call_hooks("pre")
+        if params is None or self._hookable.hooks("pre"):
+            params = all_params(self.target)
+        self.t += 1
+        if self.is_safe_to_update() and not self._update_params(params):
+            self.reallocate_cleared_grads()
+        self.call_hooks("post")
+        self.update_loss_scale()
+
+    def _update_params(self, params):
+        """Runs the update rules in order; True if none ran code that could have cleared a gradient.
+
+        Runs of parameters with the same compiled rule and nothing of their own become one call.
+        """
+        shared = self.hyperparam
+        batch, kind, t, plain = [], None, 0, True
+        for param in params:
+            rule = param.update_rule
+            rule_class = type(rule)
+            n_attributes = _compiled_rules.get(rule_class)
+            if n_attributes is not None:
+                d = rule.__dict__
+                hyperparam = d["hyperparam"]
+                if (
+                    d["_plain"]
+                    and len(d) == n_attributes
+                    and hyperparam._parent is shared
+                    and len(hyperparam.__dict__) == 1
+                    and param._loss_scale is None
+                    and param.array is not None
+                    and type(param).update is _stock_update
+                ):
+                    if not d["enabled"]:
+                        continue
+                    rule_t = d["t"] + 1
+                    if batch and (rule_t != t or rule_class is not kind):
+                        kind._update_all(
+                            batch, shared
+                        )  # before t of this rule changes: it may be in the batch
+                        batch = []
+                    d["t"] = rule_t
+                    batch.append(param)
+                    kind, t = rule_class, rule_t
+                    continue
+            if batch:
+                kind._update_all(batch, shared)
+                batch = []
+            plain = False
+            param.update()
+        if batch:
+            kind._update_all(batch, shared)
+        return plain
+
+    def use_cleargrads(self, use=True):
+        """Deprecated: whether `update` clears gradients (or fills them with zeros)."""
+        warnings.warn("GradientMethod.use_cleargrads is deprecated.", DeprecationWarning, stacklevel=2)
+        self._use_cleargrads = use
+
+    def create_update_rule(self):
+        """A new update rule. To be overridden."""
+        raise NotImplementedError
+
+    def use_fp32_update(self, flag=True):
+        """Makes float16 parameters be updated through float32 copies."""
+        self._use_fp32_update = flag
+        if self.target is not None:
+            for param in self.target.params():
+                param.update_rule.use_fp32_update()
+
+
+class HyperparameterProxy:
+    """A descriptor: the attribute is that of `obj.hyperparam`."""
+
+    def __init__(self, attr_name):
+        self._attr_name = attr_name
+        self.__doc__ = f"Alias to ``self.hyperparam.{attr_name}``"
+
+    def __get__(self, obj, type=None):
+        if obj is None:
+            return self
+        return getattr(obj.hyperparam, self._attr_name)
+
+    def __set__(self, obj, value):
+        setattr(obj.hyperparam, self._attr_name, value)
+
+
+def _deprecated_hook(base):
+    name = base.__name__
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(
+            f"chainer.optimizer.{name} is deprecated from v4. Use chainer.optimizer_hooks.{name} instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        base.__init__(self, *args, **kwargs)
+
+    doc = f"Deprecated: use `chainer.optimizer_hooks.{name}`."
+    return type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
+
+
+WeightDecay = _deprecated_hook(optimizer_hooks.WeightDecay)
+Lasso = _deprecated_hook(optimizer_hooks.Lasso)
+GradientClipping = _deprecated_hook(optimizer_hooks.GradientClipping)
+GradientNoise = _deprecated_hook(optimizer_hooks.GradientNoise)
+GradientHardClipping = _deprecated_hook(optimizer_hooks.GradientHardClipping)

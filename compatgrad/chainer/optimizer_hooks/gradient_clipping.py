@@ -1,0 +1,15 @@
+from compatgrad import _C
+from compatgrad.chainer._link_walk import all_params
+
+
+class GradientClipping:
+    """Scales all gradients of the target so that the norm of them together is at most `threshold`."""
+
+    name = "GradientClipping"
+    timing = "pre"
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+
+    def __call__(self, opt):
+        _C.optim_clip_norm(all_params(opt.target), self.threshold)

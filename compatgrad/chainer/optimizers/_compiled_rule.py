@@ -1,0 +1,103 @@
+"""The base of update rules whose arithmetic is a compiled loop."""
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad import _C
+from compatgrad.chainer import optimizer
+
+
+class CompiledRule(optimizer.UpdateRule):
+    """An update rule that names a compiled loop in `_step`; `update_core_cpu` runs it on one parameter."""
+
+    is_elementwise = True
+    _state_names = ()  # the arrays in `state`, in the order in which the loop takes them
+
+    def __init__(self, parent_hyperparam, **hyperparams):
+        super().__init__(parent_hyperparam)
+        self._bound = None  # (state arrays, their tensors)
+        for name, value in hyperparams.items():
+            if value is not None:
+                setattr(self.hyperparam, name, value)
+
+    def __getstate__(self):
+        # A copy binds its own arrays: copied tensors would not share their memory.
+        return {**self.__dict__, "_bound": None}
+
+    def init_state(self, param):
+        """Makes zeros for all states."""
+        self._make_zeros(param, *self._state_names)
+
+    def _make_zeros(self, param, *names):
+        with chainer.using_device(param.device):
+            for name in names:
+                self.state[name] = param.device.xp.zeros_like(param.data)
+
+    def _step(self, params, hp):
+        """Name and constants of the loop for `params`, which share t; `hp` has the values of the
+        hyperparameters."""
+        raise NotImplementedError
+
+    def update_core_cpu(self, param):
+        if param._grad_tensor is not None:
+            name, hypers = self._step((param,), self.hyperparam)
+            _C.optim_update(name, (param,), (self._state_tensors(self._state_names),), hypers)
+
+    def update_core_gpu(self, param):
+        # Not an alias: a subclass that overrides one of the two keeps the other.
+        CompiledRule.update_core_cpu(self, param)
+
+    @staticmethod
+    def _update_all(params, hp):
+        """One step of `params`, whose rules are of one class, with the same t and the hyperparameters
+        `hp`."""
+        rules = [param.update_rule for param in params]
+        for rule, param in zip(rules, params, strict=True):
+            if rule._state is None:
+                rule._init_states(param)
+        names = rules[0]._state_names
+        name, hypers = rules[0]._step(params, hp)
+        if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers):
+            for rule, param in zip(rules, params, strict=True):  # a parameter moved to another device
+                rule._init_states(param)
+            _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers)
+
+    def _state_tensors(self, names):
+        """Tensors that share the memory of the arrays in `state` of these names."""
+        state, bound = self._state, self._bound
+        if bound is not None:
+            arrays, tensors = bound
+            for i, name in enumerate(names):
+                if state[name] is not arrays[i]:
+                    break
+            else:
+                return tensors
+        for name in names:
+            state[name] = _aliasable(state[name])
+        arrays = [state[name] for name in names]
+        tensors = tuple([_C.Variable(array).tensor for array in arrays])
+        self._bound = arrays, tensors
+        return tensors
+
+    def _check_eps(self, eps, dtypes, optimizer_name):
+        # ValueError where eps becomes zero in a dtype of the computation.
+        for dtype in dtypes:
+            if eps != 0 and dtype.type(eps) == 0:
+                raise ValueError(f"eps of {optimizer_name} optimizer is too small for {dtype.name} ({eps})")
+
+
+def _aliasable(array):
+    # torch has no negative strides, no foreign byte order and no read-only memory.
+    if not isinstance(array, chainer.get_array_types()):
+        array = numpy.asarray(array)
+    if isinstance(array, numpy.ndarray) and (
+        any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.writeable
+    ):
+        return array.astype(array.dtype.newbyteorder("="), order="C")
+    return array
+
+
+def compiled(rule_class):
+    """Lets GradientMethod run instances of exactly this class for many parameters in one call."""
+    optimizer._compiled_rules[rule_class] = len(rule_class().__dict__)
+    return rule_class

@@ -1,0 +1,196 @@
+"""Collecting values that links and training loops report. Mirrors ``chainer.reporter``."""
+
+import collections
+import contextlib
+import copy
+import json
+import threading
+import warnings
+
+import numpy
+
+from compatgrad import _C
+from compatgrad.chainer import backend
+from compatgrad.chainer.configuration import config
+from compatgrad.chainer.serializer import Serializer
+
+
+class _ThreadState(threading.local):
+    def __init__(self):
+        self.reporters = []
+
+
+_thread_local = _ThreadState()
+
+
+class Reporter:
+    """Holds `observation`, a dictionary of reported values, and the names of those who report.
+
+    Inside ``with reporter:`` it is the current one of the thread.
+    """
+
+    def __init__(self):
+        self._observer_names = {}
+        self.observation = {}
+
+    def __enter__(self):
+        _thread_local.reporters.append(self)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _thread_local.reporters.pop()
+
+    @contextlib.contextmanager
+    def scope(self, observation):
+        """Inside the ``with`` block this is the current reporter, and values go to the dictionary
+        `observation`.
+        """
+        with self, _observing(self, observation):
+            yield
+
+    def add_observer(self, name, observer):
+        """Gives an object, told by its identity, the name that is put before the keys that it reports."""
+        self._observer_names[id(observer)] = name
+
+    def add_observers(self, prefix, observers):
+        """Gives objects the names ``prefix + name``; `observers` are pairs (name, object)."""
+        for name, observer in observers:
+            self.add_observer(prefix + name, observer)
+
+    def report(self, values, observer=None):
+        """Stores the dictionary `values`, with the name of `observer` before each key where one is given.
+
+        Variables are stored without their graph unless ``config.keep_graph_on_report``.
+        Raises KeyError for an observer without a name.
+        """
+        if not config.keep_graph_on_report:
+            values = {k: copy.copy(v) if isinstance(v, _C.Variable) else v for k, v in values.items()}
+        if observer is not None:
+            if id(observer) not in self._observer_names:
+                raise KeyError(f"Given observer is not registered to the reporter: {type(observer)}")
+            name = self._observer_names[id(observer)]
+            values = {f"{name}/{k}": v for k, v in values.items()}
+        self.observation.update(values)
+
+
+@contextlib.contextmanager
+def _observing(reporter, observation):
+    previous = reporter.observation
+    reporter.observation = observation
+    try:
+        yield
+    finally:
+        reporter.observation = previous
+
+
+def get_current_reporter():
+    """The current reporter of the thread. Raises IndexError if there is none."""
+    return _thread_local.reporters[-1]
+
+
+def report(values, observer=None):
+    """Calls ``report`` of the current reporter; does nothing if there is none."""
+    reporters = _thread_local.reporters
+    if reporters:
+        reporters[-1].report(values, observer)
+
+
+def report_scope(observation):
+    """A context manager inside which the current reporter stores into the dictionary `observation`."""
+    return _observing(get_current_reporter(), observation)
+
+
+class Summary:
+    """Mean and standard deviation of scalars, computed as they come."""
+
+    def __init__(self):
+        self._x = 0.0
+        self._x2 = 0.0
+        self._n = 0
+
+    def add(self, value, weight=1):
+        """Adds a scalar or 0-dimensional array, counted `weight` times."""
+        with _device_of(value):
+            self._x += weight * value
+            self._x2 += weight * value * value
+            self._n += weight
+
+    def compute_mean(self):
+        """The mean."""
+        with _device_of(self._x):
+            return self._x / self._n
+
+    def make_statistics(self):
+        """The mean and the standard deviation."""
+        x, n = self._x, self._n
+        with _device_of(x):
+            mean = x / n
+            return mean, backend.get_array_module(x).sqrt(self._x2 / n - mean * mean)
+
+    def serialize(self, serializer):
+        """Saves or loads the sums; warns where there are none to load."""
+        try:
+            self._x = serializer("_x", self._x)
+            self._x2 = serializer("_x2", self._x2)
+            self._n = serializer("_n", self._n)
+        except KeyError:
+            warnings.warn("The previous statistics are not saved.", stacklevel=2)
+
+
+def _device_of(value):
+    return backend.get_device_from_array(value).create_context()
+
+
+def _is_scalar(value):
+    return numpy.isscalar(value) or getattr(value, "ndim", -1) == 0
+
+
+def _array(value):
+    return value.array if isinstance(value, _C.Variable) else value
+
+
+class DictSummary:
+    """A `Summary` for every key of dictionaries of scalars."""
+
+    def __init__(self):
+        self._summaries = collections.defaultdict(Summary)
+
+    def add(self, d):
+        """Adds the scalars, 0-dimensional arrays and Variables in `d`; what else is in it is skipped.
+
+        A tuple is a value and its weight. Raises ValueError for a weight that is no scalar.
+        """
+        for key, value in d.items():
+            weight = 1
+            if isinstance(value, tuple):
+                value, weight = value[0], _array(value[1])
+                if not _is_scalar(weight):
+                    raise ValueError(f"Given weight to {key} was not scalar.")
+            value = _array(value)
+            if _is_scalar(value):
+                self._summaries[key].add(value, weight=weight)
+
+    def compute_mean(self):
+        """A dictionary of the means."""
+        return {name: summary.compute_mean() for name, summary in self._summaries.items()}
+
+    def make_statistics(self):
+        """A dictionary of the means, ``key``, and standard deviations, ``key.std``."""
+        stats = {}
+        for name, summary in self._summaries.items():
+            stats[name], stats[name + ".std"] = summary.make_statistics()
+        return stats
+
+    def serialize(self, serializer):
+        """Saves or loads all summaries; warns where there are none to load."""
+        if isinstance(serializer, Serializer):
+            names = list(self._summaries)
+            serializer("_names", json.dumps(names))
+        else:
+            self._summaries.clear()
+            try:
+                names = json.loads(serializer("_names", ""))
+            except KeyError:
+                warnings.warn("The names of statistics are not saved.", stacklevel=2)
+                return
+        for index, name in enumerate(names):
+            self._summaries[name].serialize(serializer["_summaries"][str(index)])

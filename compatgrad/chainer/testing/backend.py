@@ -1,0 +1,157 @@
+"""Backend configurations, and the decorator that runs a test class under several of them."""
+import contextlib
+import functools
+import inspect
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import backend
+from compatgrad.chainer.testing import _bundle, attr
+
+
+class BackendConfig:
+    """Where and how a test runs; a context that sets the configuration and the current device.
+
+    `params`: dict of the properties below. Raises TypeError where it is no dict, ValueError for unknown keys.
+    """
+
+    # The order is that of the generated class names.
+    _props = [
+        ("use_chainerx", False),
+        ("chainerx_device", None),
+        ("use_cuda", False),
+        ("cuda_device", None),
+        ("use_cudnn", "never"),
+        ("cudnn_deterministic", False),
+        ("autotune", False),
+        ("cudnn_fast_batch_normalization", False),
+        ("use_ideep", "never"),
+    ]
+    _configured = ("use_cudnn", "cudnn_deterministic", "autotune", "use_ideep")
+    _device = None
+
+    def __init__(self, params):
+        if not isinstance(params, dict):
+            raise TypeError("params must be a dict.")
+        self._stacks = []
+        values = dict(self._props)
+        for key, value in params.items():
+            if key not in values:
+                raise ValueError(f"Parameter {key} is not defined")
+            values[key] = value
+        self.__dict__.update(values)
+        if self.use_chainerx:
+            assert isinstance(self.chainerx_device, str), "'chainerx_device' must be the name of a device"
+        if self.use_cuda and self.cuda_device is None:
+            self.cuda_device = 0
+
+    @property
+    def xp(self):
+        """Array module of the device."""
+        return self.device.xp
+
+    @property
+    def device(self):
+        """The device; made when first asked for, so that configurations exist for devices that do not."""
+        if self._device is None:
+            self._device = self._make_device()
+        return self._device
+
+    def _make_device(self):
+        if self.use_cuda:
+            return backend.GpuDevice.from_device_id(self.cuda_device)
+        if self.use_chainerx:
+            return backend.get_device(self.chainerx_device)
+        if self.use_ideep != "never":
+            return backend.Intel64Device()
+        return backend.CpuDevice()
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            for key in self._configured:
+                stack.enter_context(chainer.using_config(key, getattr(self, key)))
+            stack.enter_context(chainer.using_device(self.device))
+            self._stacks.append(stack.pop_all())
+        return self
+
+    def __exit__(self, typ, value, traceback):
+        self._stacks.pop().__exit__(typ, value, traceback)
+
+    def __repr__(self):
+        return "<BackendConfig {}>".format(" ".join(f"{k}={getattr(self, k)!r}" for k, _ in self._props))
+
+    def get_func_str(self):
+        """The configuration as a part of a name."""
+        def show(value):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        return "__".join(f"{k}_{show(getattr(self, k))}" for k, _ in self._props)
+
+    def get_pytest_marks(self):
+        """The marks of `attr` that a test under this configuration carries."""
+        marks = []
+        index = 0
+        if self.use_chainerx:
+            marks.append(attr.chainerx)
+            name, _, number = self.chainerx_device.partition(":")
+            if name == "cuda":
+                marks.append(attr.gpu)
+                index = int(number)
+        elif self.use_cuda:
+            marks.append(attr.gpu)
+            if self.use_cudnn != "never":
+                marks.append(attr.cudnn)
+            index = self.cuda_device
+        elif self.use_ideep != "never":
+            marks.append(attr.ideep)
+        if index >= 1:
+            marks.append(attr.multi_gpu(index + 1))
+        return marks
+
+    def get_array(self, np_array):
+        """Send a NumPy array, or a list, tuple or dict of arrays, to the device."""
+        return self.device.send(np_array)
+
+
+def _without_second_argument(func):
+    """Signature of a method whose argument after self is given: pytest takes the rest for fixtures."""
+    signature = inspect.signature(func)
+    params = list(signature.parameters.values())
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if len(params) >= 2 and params[1].kind in positional:
+        del params[1]
+    return signature.replace(parameters=params)
+
+
+def _inject(config, method_names, method):
+    if method_names is not None and method.__name__ not in method_names:
+        return None
+
+    @functools.wraps(method)
+    def test(self, *args, **kwargs):
+        return method(self, config, *args, **kwargs)
+
+    test.__signature__ = _without_second_argument(method)
+    for mark in config.get_pytest_marks():
+        test = mark(test)
+    return test
+
+
+def inject_backend_tests(method_names, params):
+    """Class decorator: one test class per backend configuration, which test methods receive after self.
+
+    `method_names`: the methods that take a configuration, or None for all; the others run once.
+    `params`: list of dicts for `BackendConfig`. Raises TypeError otherwise.
+    """
+    if not (method_names is None or isinstance(method_names, list)):
+        raise TypeError("method_names must be either None or a list.")
+    if not isinstance(params, list) or not all(isinstance(d, dict) for d in params):
+        raise TypeError("params must be a list of dicts.")
+
+    def generate(base):
+        if method_names is not None:
+            yield base.__name__, {}, lambda method: None if method.__name__ in method_names else method
+
+        for param in params:
+            config = BackendConfig(param)
+            wrap = functools.partial(_inject, config, method_names)
+            yield f"{base.__name__}_{config.get_func_str()}", {}, wrap
+    return _bundle.make_decorator(generate)

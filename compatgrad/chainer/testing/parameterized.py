@@ -1,0 +1,158 @@
+"""Parameterised test classes, and the lists of parameters they take."""
+import functools
+import itertools
+import types
+import unittest
+
+import numpy as np
+
+from compatgrad.chainer import utils
+from compatgrad.chainer.testing import _bundle
+
+_MAX_PARAM_CHARS = 100
+_MAX_PARAMS_CHARS = 5000
+
+
+def _param_to_str(value):
+    name = getattr(value, "__name__", None)
+    return name if isinstance(name, str) else repr(value)
+
+
+def _shorten(text, maxlen):
+    """Cut the middle out of a text longer than `maxlen`."""
+    if len(text) <= maxlen:
+        return text
+    kept = maxlen - 3
+    head = kept // 2
+    return text[:head] + "..." + text[len(text) - (kept - head):]
+
+
+def _make_class_name(base_name, index, param):
+    shown = ", ".join(f"{k}={_shorten(_param_to_str(v), _MAX_PARAM_CHARS)}" for k, v in sorted(param.items()))
+    return f"{base_name}_param_{index}_{{{_shorten(shown, _MAX_PARAMS_CHARS)}}}"
+
+
+def _unbound(func):
+    """A method that calls `func` without self: a parameter that is a function must not become a method."""
+    def method(self, *args, **kwargs):
+        return func(*args, **kwargs)
+    return method
+
+
+def _takes_message(error):
+    try:
+        error("")
+    except Exception:
+        return False
+    return True
+
+
+def _describe_failure(base, method, param):
+    lines = ["Parameterized test failed.", "",
+             f"Base test method: {base.__name__}.{method.__name__}", "Test parameters:"]
+    lines += [f"  {k}: {v}" for k, v in sorted(param.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _generate(base, index, param):
+    def __str__(self):
+        return f"{base.__str__(self)}  parameter: {param}"
+
+    members = {k: _unbound(v) if isinstance(v, types.FunctionType) else v for k, v in param.items()}
+    members["__str__"] = __str__
+
+    def wrap(method):
+        @functools.wraps(method)
+        def test(self, *args, **kwargs):
+            try:
+                return method(self, *args, **kwargs)
+            except unittest.SkipTest:
+                raise
+            except Exception as e:
+                error = MemoryError if type(e).__name__ == "OutOfMemoryError" else type(e)
+                if not _takes_message(error):
+                    raise
+                utils._raise_from(error, _describe_failure(base, method, param), e)
+        return test
+
+    return _make_class_name(base.__name__, index, param), members, wrap
+
+
+def parameterize(*params):
+    """Class decorator: one test class per dict in `params`, whose items become class attributes.
+
+    The classes are named ``Base_param_<index>_{name=value, ...}``.
+    """
+    def generate(base):
+        for index, param in enumerate(params):
+            yield _generate(base, index, param)
+    return _bundle.make_decorator(generate)
+
+
+def from_pytest_parameterize(names, values):
+    """Turn pytest's form, comma separated `names` and a list of `values`, into a list of dicts."""
+    assert isinstance(names, str)
+    assert isinstance(values, (tuple, list))
+    keys = names.split(",")
+    if len(keys) == 1:
+        return [{keys[0]: value} for value in values]
+    for value in values:
+        assert isinstance(value, (tuple, list)) and len(value) == len(keys)
+    return [dict(zip(keys, value, strict=True)) for value in values]
+
+
+def parameterize_pytest(names, values):
+    """`parameterize` that takes its parameters as ``pytest.mark.parametrize`` does."""
+    return parameterize(*from_pytest_parameterize(names, values))
+
+
+def product(parameter):
+    """Cartesian product of parameters.
+
+    `parameter`: a dict of lists, whose keys may be comma separated names, or a list of lists of dicts.
+    Raises TypeError for anything else.
+    """
+    if isinstance(parameter, dict):
+        return product_dict(*[from_pytest_parameterize(k, v) for k, v in sorted(parameter.items())])
+    if not isinstance(parameter, list):
+        raise TypeError(f"parameter must be either dict or list. Actual: {type(parameter)}")
+    if not all(isinstance(dicts, list) and all(isinstance(d, dict) for d in dicts) for dicts in parameter):
+        raise TypeError("parameter must be list of lists of dicts")
+    return product_dict(*parameter)
+
+
+def product_dict(*parameters):
+    """Cartesian product of lists of dicts: each combination merged into one dict."""
+    return [_merge(dicts) for dicts in itertools.product(*parameters)]
+
+
+def _merge(dicts):
+    return {k: v for d in dicts for k, v in d.items()}
+
+
+# A test run may put the pairwise variant in the place of `product_dict` while it collects; this one is kept.
+_product_dict_orig = product_dict
+
+
+def _pairwise_product_dict(*parameters):
+    """`product_dict` restricted to combinations that still show every pair of values of any two lists."""
+    if len(parameters) <= 2:
+        return _product_dict_orig(*parameters)
+    lists = [list(dicts) for dicts in parameters]
+    return [_merge(dicts[i] for i, dicts in zip(index, lists, strict=True))
+            for index in sorted(_nd_indices_to_cover_each_2d([len(dicts) for dicts in lists]))]
+
+
+def _nd_indices_to_cover_each_2d(shape):
+    """Yield indices into an array of `shape` until every pair of axes has seen all its pairs of indices."""
+    axes = list(itertools.combinations(range(len(shape)), 2))
+    missing = {(i, j): set(itertools.product(range(shape[i]), range(shape[j]))) for i, j in axes}
+    candidates = list(itertools.product(*map(range, shape)))
+    # The seed is fixed: every worker of a distributed run has to collect the same classes.
+    np.random.RandomState(seed=0).shuffle(candidates)
+    for index in candidates:
+        new = [(i, j) for i, j in axes if (index[i], index[j]) in missing[i, j]]
+        for i, j in new:
+            missing[i, j].remove((index[i], index[j]))
+        if new:
+            yield index

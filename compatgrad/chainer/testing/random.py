@@ -1,0 +1,123 @@
+"""Reproducible random numbers in tests."""
+import atexit
+import functools
+import os
+import random
+import types
+
+import numpy as np
+
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.testing import _bundle
+
+_SEED = 100
+_saved = None
+
+
+def _cupy_testing_random():
+    testing = cuda.cupy.testing
+    return testing.random if hasattr(testing, "random") else testing._random
+
+
+def do_setup(deterministic=True):
+    """Save the global random states and seed them: with a constant, or from the system."""
+    global _saved
+    if cuda.available:
+        _cupy_testing_random().do_setup(deterministic)
+        return
+    _saved = random.getstate(), np.random.get_state()
+    np.random.seed(_SEED if deterministic else None)
+
+
+def do_teardown():
+    """Restore the states that `do_setup` saved."""
+    global _saved
+    if cuda.available:
+        _cupy_testing_random().do_teardown()
+        return
+    python_state, numpy_state = _saved
+    _saved = None
+    random.setstate(python_state)
+    np.random.set_state(numpy_state)
+
+
+# `condition.retry` runs setUp inside setUp: only the outermost pair may touch the states.
+_nest_count = 0
+
+
+@atexit.register
+def _check_teardown():
+    assert _nest_count == 0, "_setup_random() and _teardown_random() must be called in pairs."
+
+
+def _setup_random():
+    global _nest_count
+    if _nest_count == 0:
+        do_setup(deterministic=not int(os.environ.get("CHAINER_TEST_RANDOM_NONDETERMINISTIC", "0")))
+    _nest_count += 1
+
+
+def _teardown_random():
+    global _nest_count
+    assert _nest_count > 0, "_setup_random has not been called"
+    _nest_count -= 1
+    if _nest_count == 0:
+        do_teardown()
+
+
+def generate_seed():
+    """Draw a seed from the fixed stream. Only valid in a test under `fix_random`."""
+    assert _nest_count > 0, "random is not set up"
+    return np.random.randint(0xffffffff)
+
+
+def fix_random(*, setup_method="setUp", teardown_method="tearDown"):
+    """Decorator that gives a test class, a bundle or a test method the same random numbers in each run.
+
+    Apply it outside `condition.retry` and `condition.repeat`: inside, each trial would draw the same numbers.
+    """
+    def decorator(target):
+        if isinstance(target, types.FunctionType) and target.__name__.startswith("test_"):
+            return _fix_method(target)
+        bundle = _bundle.as_bundle(target)
+        for klass, _, _ in bundle.cases:
+            _fix_class(klass, setup_method, teardown_method)
+        # A plain class stays a class; a bundle goes on to the next decorator.
+        return target
+    return decorator
+
+
+def _fix_method(method):
+    @functools.wraps(method)
+    def test(self, *args, **kwargs):
+        _setup_random()
+        try:
+            method(self, *args, **kwargs)
+        finally:
+            _teardown_random()
+    return test
+
+
+def _fix_class(klass, setup_method, teardown_method):
+    setup = getattr(klass, setup_method)
+    teardown = getattr(klass, teardown_method)
+
+    @functools.wraps(setup)
+    def new_setup(self):
+        _setup_random()
+        try:
+            setup(self)
+        except BaseException:
+            # unittest calls no tearDown after a failed setUp.
+            _teardown_random()
+            raise
+
+    @functools.wraps(teardown)
+    def new_teardown(self):
+        try:
+            teardown(self)
+        finally:
+            _teardown_random()
+
+    setattr(klass, setup_method, new_setup)
+    setattr(klass, teardown_method, new_teardown)

@@ -1,0 +1,128 @@
+"""Snapshots of a training."""
+import os
+import warnings
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer.serializers import npz
+from compatgrad.chainer.training import extension
+from compatgrad.chainer.training.extensions import snapshot_writers
+
+
+def _find_snapshot_files(fmt, path):
+    """Return (time, name) of the files in a folder that start and end as the format does, sorted."""
+    prefix = fmt.split("{")[0]
+    suffix = fmt.split("}")[-1]
+    return sorted((os.stat(os.path.join(path, name)).st_mtime, name) for name in os.listdir(path)
+                  if name.startswith(prefix) and name.endswith(suffix))
+
+
+def _find_latest_snapshot(fmt, path):
+    """Return the name of the newest snapshot, or None."""
+    files = _find_snapshot_files(fmt, path)
+    return files[-1][1] if files else None
+
+
+def _find_stale_snapshots(fmt, path, n_retains, **kwargs):
+    """Yield the names of all snapshots but the newest `n_retains`."""
+    n_retains = _get_n_retains(n_retains, kwargs)
+    files = _find_snapshot_files(fmt, path)
+    for _, name in files[:max(len(files) - n_retains, 0)]:
+        yield name
+
+
+def _get_n_retains(n_retains, kwargs):
+    """Take the old name of `n_retains` out of `kwargs`, which must then be empty."""
+    if "num_retain" in kwargs:
+        warnings.warn("Argument `num_retain` is deprecated. Please use `n_retains` instead",
+                      DeprecationWarning, stacklevel=3)
+        n_retains = kwargs.pop("num_retain")
+    if kwargs:
+        raise TypeError(f"got unexpected keyword argument(s) {', '.join(map(repr, sorted(kwargs)))}")
+    return n_retains
+
+
+def snapshot_object(target, filename, savefun=None, *, condition=None, writer=None, snapshot_on_error=False,
+                    n_retains=-1, autoload=False, **kwargs):
+    """Make an extension that saves `target`; see `snapshot`."""
+    return snapshot(savefun, filename, target=target, condition=condition, writer=writer,
+                    snapshot_on_error=snapshot_on_error, n_retains=_get_n_retains(n_retains, kwargs),
+                    autoload=autoload)
+
+
+def snapshot(savefun=None, filename="snapshot_iter_{.updater.iteration}", *, target=None, condition=None,
+             writer=None, snapshot_on_error=False, n_retains=-1, autoload=False, **kwargs):
+    """Make an extension that saves the trainer, or `target`, in its output folder, each epoch by default.
+
+    `filename`: formatted with the trainer, or a function of it. `savefun`: called with a path and the
+    serialized object, by default `save_npz`. `writer`: a writer of `snapshot_writers` instead (TypeError
+    for both). `condition`: called without arguments, says whether to save. `snapshot_on_error`: save when
+    an exception ends the training. `n_retains`: number of files kept, all where it is not positive;
+    ``num_retain`` is an old name of it. `autoload`: load the newest npz file before the training.
+    """
+    n_retains = _get_n_retains(n_retains, kwargs)
+    if savefun is not None and writer is not None:
+        raise TypeError("savefun and writer arguments cannot be specified together.")
+    if writer is None:
+        writer = snapshot_writers.SimpleWriter(savefun=npz.save_npz if savefun is None else savefun)
+    return _Snapshot(target, condition, writer, filename, snapshot_on_error, n_retains, autoload)
+
+
+def _always_true():
+    return True
+
+
+class _Snapshot(extension.Extension):
+
+    trigger = 1, "epoch"
+    priority = -100
+
+    def __init__(self, target=None, condition=None, writer=None,
+                 filename="snapshot_iter_{.updater.iteration}", snapshot_on_error=False, n_retains=-1,
+                 autoload=False, **kwargs):
+        self._target = target
+        self.filename = filename
+        self.condition = _always_true if condition is None else condition
+        self.writer = snapshot_writers.SimpleWriter() if writer is None else writer
+        self._snapshot_on_error = snapshot_on_error
+        self.n_retains = _get_n_retains(n_retains, kwargs)
+        self.autoload = autoload
+
+    def _get_target(self, trainer):
+        return trainer if self._target is None else self._target
+
+    def initialize(self, trainer):
+        outdir = trainer.out
+        if self.autoload:
+            self._load(trainer)
+        if (self.n_retains > 0 and isinstance(self.filename, str)
+                and hasattr(self.writer, "_add_cleanup_hook")):
+            def remove_stale():
+                for name in _find_stale_snapshots(self.filename, outdir, self.n_retains):
+                    os.remove(os.path.join(outdir, name))
+            self.writer._add_cleanup_hook(remove_stale)
+
+    def _load(self, trainer):
+        name = _find_latest_snapshot(self.filename, trainer.out)
+        if name is not None:
+            path = os.path.join(trainer.out, name)
+            npz.load_npz(path, self._get_target(trainer))
+        if chainer.is_debug():
+            print(f"No snapshot file that matches {self.filename} was found" if name is None
+                  else f"Snapshot loaded from {path}")
+
+    def on_error(self, trainer, exc, tb):
+        if self._snapshot_on_error:
+            self._make_snapshot(trainer)
+
+    def __call__(self, trainer):
+        if self.condition():
+            self._make_snapshot(trainer)
+
+    def _make_snapshot(self, trainer):
+        target = npz.serialize(self._get_target(trainer))
+        filename = self.filename(trainer) if callable(self.filename) else self.filename.format(trainer)
+        self.writer(filename, trainer.out, target)
+
+    def finalize(self):
+        if hasattr(self.writer, "finalize"):
+            self.writer.finalize()

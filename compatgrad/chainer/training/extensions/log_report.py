@@ -1,0 +1,77 @@
+"""The log of a training."""
+import json
+import os
+import warnings
+
+from compatgrad.chainer import reporter, utils
+from compatgrad.chainer import serializer as serializer_module
+from compatgrad.chainer.training import extension
+from compatgrad.chainer.training import trigger as trigger_module
+from compatgrad.chainer.utils import argument
+
+
+class LogReport(extension.Extension):
+    """Collects the means of observed values over intervals, and writes them to a JSON file.
+
+    `keys`: names of the values, None for all. `trigger`: the interval. `postprocess`: called with each new
+    entry, which has the keys "epoch", "iteration" and "elapsed_time" as well, and may change it.
+    `filename`: name of the file in the trainer's output folder, formatted with the entry's values; None to
+    write no file. ``log_name`` is an old name of it.
+    """
+
+    def __init__(self, keys=None, trigger=(1, "epoch"), postprocess=None, filename=None, **kwargs):
+        log_name, = argument.parse_kwargs(kwargs, ("log_name", "log"))
+        self._keys = keys
+        self._trigger = trigger_module.get_trigger(trigger)
+        self._postprocess = postprocess
+        self._log = []
+        self._log_name = log_name if filename is None else filename
+        self._init_summary()
+
+    def __call__(self, trainer):
+        observation = trainer.observation
+        if self._keys is not None:
+            observation = {k: observation[k] for k in self._keys if k in observation}
+        self._summary.add(observation)
+        if not (trainer.is_before_training or self._trigger(trainer)):
+            return
+
+        entry = {name: float(value) for name, value in self._summary.compute_mean().items()}
+        entry["epoch"] = trainer.updater.epoch
+        entry["iteration"] = trainer.updater.iteration
+        entry["elapsed_time"] = trainer.elapsed_time
+        if self._postprocess is not None:
+            self._postprocess(entry)
+        self._log.append(entry)
+        if self._log_name is not None:
+            self._write(os.path.join(trainer.out, self._log_name.format(**entry)))
+        self._init_summary()
+
+    def _write(self, path):
+        # A reader never sees half a file.
+        with utils.tempdir(dir=os.path.dirname(path)) as folder:
+            temp_path = os.path.join(folder, "log.json")
+            with open(temp_path, "w") as f:
+                json.dump(self._log, f, indent=4)
+            os.replace(temp_path, path)
+
+    @property
+    def log(self):
+        """The entries so far, a list of dicts."""
+        return self._log
+
+    def serialize(self, serializer):
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["_trigger"])
+        try:
+            self._summary.serialize(serializer["_summary"])
+        except KeyError:
+            warnings.warn("The statistics are not saved.", stacklevel=2)
+        # As text, which may round numbers a little.
+        if isinstance(serializer, serializer_module.Serializer):
+            serializer("_log", json.dumps(self._log))
+        else:
+            self._log = json.loads(serializer("_log", ""))
+
+    def _init_summary(self):
+        self._summary = reporter.DictSummary()

@@ -1,0 +1,193 @@
+"""The training loop."""
+import contextlib
+import os
+import sys
+import time
+import traceback
+
+from compatgrad.chainer import reporter as reporter_module
+from compatgrad.chainer import serializer as serializer_module
+from compatgrad.chainer.training import extension as extension_module
+from compatgrad.chainer.training import trigger as trigger_module
+from compatgrad.chainer.utils import argument
+
+_get_time = time.perf_counter
+
+
+class _ExtensionEntry:
+    def __init__(self, extension, priority, trigger, call_before_training):
+        self.extension = extension
+        self.trigger = trigger
+        self.priority = priority
+        self.call_before_training = call_before_training
+
+
+class Trainer:
+    """Calls an updater and then the extensions whose triggers fire, until `stop_trigger` does.
+
+    `stop_trigger`: what `get_trigger` takes; None never fires. `out`: folder of the files that extensions
+    write. `extensions`: extensions to add. The targets of the optimizers report to ``reporter`` under the
+    optimizers' names; what they report in an iteration is in ``observation``.
+    """
+
+    def __init__(self, updater, stop_trigger=None, out="result", extensions=None):
+        self.updater = updater
+        self.stop_trigger = trigger_module.get_trigger(stop_trigger)
+        self.observation = {}
+        self.out = out
+        self.reporter = reporter_module.Reporter()
+        for name, optimizer in updater.get_all_optimizers().items():
+            self.reporter.add_observer(name, optimizer.target)
+            self.reporter.add_observers(name, optimizer.target.namedlinks(skipself=True))
+
+        self._done = False
+        self._extensions = {}
+        self._start_at = None
+        self._snapshot_elapsed_time = 0.0
+        self._final_elapsed_time = None
+
+        updater.connect_trainer(self)
+        for ext in extensions or ():
+            self.extend(ext)
+
+    @property
+    def is_before_training(self):
+        """Whether no update was made yet."""
+        return self.updater.iteration == 0
+
+    @property
+    def elapsed_time(self):
+        """Seconds of training, those before a snapshot included. Raises RuntimeError before `run`."""
+        if self._done:
+            return self._final_elapsed_time
+        if self._start_at is None:
+            raise RuntimeError("training has not been started yet")
+        return _get_time() - self._start_at + self._snapshot_elapsed_time
+
+    def extend(self, extension, name=None, trigger=None, priority=None, *, call_before_training=False,
+               **kwargs):
+        """Add an extension: any callable that takes the trainer.
+
+        `name`, `trigger` and `priority` default to the extension's attributes, then to those of
+        `Extension`; extensions of high priority are called first. A name that is taken gets a number.
+        `call_before_training`: call it once before the first update, too. Raises TypeError where there is
+        no name, ValueError for the name "training".
+        """
+        argument.check_unexpected_kwargs(
+            kwargs, invoke_before_training=extension_module._REMOVED.format("initializer="))
+        argument.assert_kwargs_empty(kwargs)
+        if name is None:
+            name = _get_name(extension)
+        if name == "training":
+            raise ValueError('the name "training" is prohibited as an extension name')
+        if trigger is None:
+            trigger = getattr(extension, "trigger", extension_module.Extension.trigger)
+        if priority is None:
+            priority = getattr(extension, "priority", extension_module.Extension.priority)
+        unique_name = name
+        number = 0
+        while unique_name in self._extensions:
+            number += 1
+            unique_name = f"{name}_{number}"
+        extension.name = unique_name
+        self._extensions[unique_name] = _ExtensionEntry(
+            extension, priority, trigger_module.get_trigger(trigger), call_before_training)
+
+    def get_extension(self, name):
+        """Return an extension by its name. Raises ValueError where there is none."""
+        if name not in self._extensions:
+            raise ValueError(f"extension {name} not found")
+        return self._extensions[name].extension
+
+    def run(self, show_loop_exception_msg=True):
+        """Train. Raises RuntimeError where this trainer was already run.
+
+        `show_loop_exception_msg`: print an exception at once, since finalizing may take long or hang.
+        """
+        if self._done:
+            raise RuntimeError("cannot run training loop multiple times")
+        # Where nothing can be written, those who write say so.
+        with contextlib.suppress(OSError):
+            os.makedirs(self.out)
+        entries = sorted(self._extensions.values(), key=lambda entry: entry.priority, reverse=True)
+
+        self._start_at = _get_time()
+        for entry in entries:
+            initialize = getattr(entry.extension, "initialize", None)
+            if initialize and not getattr(entry.trigger, "finished", False):
+                initialize(self)
+        if self.is_before_training:
+            self.observation = {}
+            with self.reporter.scope(self.observation):
+                for entry in entries:
+                    if entry.call_before_training:
+                        entry.extension(self)
+        try:
+            self._loop(entries)
+        except Exception as e:
+            if show_loop_exception_msg:
+                _print_exception("main training loop", e)
+                print("Will finalize trainer extensions and updater before reraising the exception.",
+                      file=sys.stderr)
+            self._handle_error(entries, e)
+            raise
+        finally:
+            for entry in entries:
+                finalize = getattr(entry.extension, "finalize", None)
+                if finalize:
+                    finalize()
+            self.updater.finalize()
+
+        self._final_elapsed_time = self.elapsed_time
+        self._done = True
+
+    def _loop(self, entries):
+        update = self.updater.update
+        scope = self.reporter.scope
+        stop_trigger = self.stop_trigger
+        while not stop_trigger(self):
+            self.observation = {}
+            with scope(self.observation):
+                update()
+                for entry in entries:
+                    if entry.trigger(self):
+                        entry.extension(self)
+
+    def _handle_error(self, entries, error):
+        for entry in entries:
+            handler = getattr(entry.extension, "on_error", None)
+            if handler:
+                try:
+                    handler(self, error, error.__traceback__)
+                except Exception as e:
+                    # The error of the training is raised; all other handlers have their turn.
+                    _print_exception("error handler", e)
+
+    def serialize(self, serializer):
+        self.updater.serialize(serializer["updater"])
+        if hasattr(self.stop_trigger, "serialize"):
+            self.stop_trigger.serialize(serializer["stop_trigger"])
+        extensions = serializer["extensions"]
+        triggers = serializer["extension_triggers"]
+        for name, entry in self._extensions.items():
+            if hasattr(entry.extension, "serialize"):
+                entry.extension.serialize(extensions[name])
+            if hasattr(entry.trigger, "serialize"):
+                entry.trigger.serialize(triggers[name])
+        if isinstance(serializer, serializer_module.Serializer):
+            serializer("_snapshot_elapsed_time", self.elapsed_time)
+        else:
+            self._snapshot_elapsed_time = serializer("_snapshot_elapsed_time", 0.0)
+
+
+def _get_name(extension):
+    for attribute in ("name", "default_name", "__name__"):
+        name = getattr(extension, attribute, None)
+        if name is not None:
+            return name
+    raise TypeError("name is not given for the extension")
+
+
+def _print_exception(place, error):
+    print(f"Exception in {place}: {error}\nTraceback (most recent call last):", file=sys.stderr)
+    traceback.print_tb(error.__traceback__)

@@ -1,0 +1,6 @@
+"""The old home of the updaters."""
+from compatgrad.chainer.training._updater import Updater
+from compatgrad.chainer.training.updaters.parallel_updater import ParallelUpdater
+from compatgrad.chainer.training.updaters.standard_updater import StandardUpdater
+
+__all__ = ["ParallelUpdater", "StandardUpdater", "Updater"]

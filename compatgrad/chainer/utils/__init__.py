@@ -1,0 +1,111 @@
+"""Helpers of functions and links. Mirrors ``chainer.utils``."""
+
+import collections.abc as collections_abc
+import contextlib
+import shutil
+import tempfile
+
+import numpy
+
+from compatgrad.chainer import backend
+from compatgrad.chainer.utils import (
+    argument,
+    array,
+    cache,
+    conv,
+    conv_nd,
+    conv_nd_kernel,
+    error,
+    imgproc,
+    meta,
+    precision,
+    sparse,
+    type_check,
+)
+from compatgrad.chainer.utils.array import size_of_shape, sum_to
+from compatgrad.chainer.utils.conv import get_conv_outsize, get_deconv_outsize
+from compatgrad.chainer.utils.error import _format_array_props
+from compatgrad.chainer.utils.experimental import experimental
+from compatgrad.chainer.utils.meta import enable_final, final
+from compatgrad.chainer.utils.nondeterministic import nondeterministic
+from compatgrad.chainer.utils.sparse import CooMatrix, get_order, to_coo
+
+__all__ = [
+    "CooMatrix",
+    "_format_array_props",
+    "argument",
+    "array",
+    "cache",
+    "collections_abc",
+    "conv",
+    "conv_nd",
+    "conv_nd_kernel",
+    "enable_final",
+    "error",
+    "experimental",
+    "final",
+    "force_array",
+    "force_type",
+    "get_conv_outsize",
+    "get_deconv_outsize",
+    "get_order",
+    "imgproc",
+    "meta",
+    "nondeterministic",
+    "precision",
+    "size_of_shape",
+    "sparse",
+    "sum_to",
+    "tempdir",
+    "to_coo",
+    "type_check",
+]
+
+
+def force_array(x, dtype=None):
+    """`x` as an array, of `dtype` where given: operations on 0-dimensional arrays give NumPy scalars."""
+    if numpy.isscalar(x):
+        return numpy.array(x, dtype)
+    return x if dtype is None else x.astype(dtype, copy=False)
+
+
+def force_type(dtype, value):
+    """`value`, an array or a scalar, as `dtype`."""
+    if numpy.isscalar(value):
+        return dtype.type(value)
+    return value.astype(dtype, copy=False)
+
+
+@contextlib.contextmanager
+def tempdir(**kwargs):
+    """A temporary directory that is removed at the end of the ``with`` block; arguments are those of
+    ``mkdtemp``.
+
+    With ``ignore_errors=True`` failures to remove it are.
+    """
+    ignore_errors = kwargs.pop("ignore_errors", False)
+    path = tempfile.mkdtemp(**kwargs)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=ignore_errors)
+
+
+def _repr_with_named_data(inst, **kwargs):
+    data = " ".join([f"{name}={value}" for name, value in kwargs.items()])
+    return f"<{inst.__module__}.{type(inst).__qualname__} {data}>"
+
+
+def _check_arrays_forward_compatible(arrays, label=None):
+    if not backend.is_arrays_compatible(arrays):
+        where = "" if label is None else f" ({label})"
+        raise TypeError(
+            f"incompatible array types are mixed in the forward input{where}.\n"
+            f"Actual: {', '.join([str(type(x)) for x in arrays])}"
+        )
+
+
+def _raise_from(exc_type, message, orig_exc):
+    # The cause is in the message, and the traceback leads to where it was raised.
+    new = exc_type(f"{message}\n\n(caused by)\n{type(orig_exc).__name__}: {orig_exc}\n")
+    raise new.with_traceback(orig_exc.__traceback__) from None

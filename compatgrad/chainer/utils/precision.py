@@ -1,0 +1,24 @@
+"""Float16 in, float32 inside, float16 out."""
+
+import functools
+
+import numpy
+
+
+def _cast(arrays, src, dst):
+    return tuple([x.astype(dst) if x is not None and x.dtype == src else x for x in arrays])
+
+
+def _fp16_mixed_precision_helper(fn):
+    """Decorator of ``forward(self, inputs)``: it computes in float32 where it gets float16.
+
+    The results are cast back unless an input of another floating dtype takes part.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(self, in_data):
+        only_half = all([x.dtype.kind != "f" or x.dtype == numpy.float16 for x in in_data])
+        out_data = fn(self, _cast(in_data, numpy.float16, numpy.float32))
+        return _cast(out_data, numpy.float32, numpy.float16) if only_half else out_data
+
+    return wrapper

@@ -1,0 +1,569 @@
+"""`Variable`, `Parameter` and `VariableNode`, as Chainer 7.8.1's `chainer.variable` has them.
+
+Arrays are NumPy views (CuPy on CUDA) that share memory with the torch tensors the engine computes on.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+
+import numpy
+import torch
+
+from compatgrad import _C, chainer
+from compatgrad.chainer import backend, initializers
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer._variable_node import (
+    VariableNode,  # noqa: F401
+    _check_grad_type,
+    creator_node_property,
+    get_creator,
+    set_creator,
+)
+from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.initializers import constant
+from compatgrad.chainer.utils import argument
+from compatgrad.core.backprop import unchain_backward
+
+_get_array = _C.Variable.array.__get__
+_set_array = _C.Variable.array.__set__
+_run_backward = _C.backward
+
+
+# ---- text --------------------------------------------------------------------------------------------------
+
+
+def _text(var, separator):
+    arr = var.array
+    prefix = f"variable {var.name}" if var.name else "variable"
+    if arr is None:
+        return f"{prefix}(None)"
+    arr = cuda.to_cpu(arr)
+    if separator != " " and arr.size == 0 and arr.shape != (0,):
+        return f"{prefix}([], shape={arr.shape!r})"
+    return f"{prefix}({numpy.array2string(arr, separator=separator, prefix=prefix + '(')})"
+
+
+def variable_repr(var):
+    """What `repr` shows of a variable."""
+    return _text(var, ", ")
+
+
+def variable_str(var):
+    """What `str` shows of a variable."""
+    return _text(var, " ")
+
+
+def _create_variable(data, name, grad, requires_grad, device):
+    var = Variable(data, name=name, grad=grad, requires_grad=requires_grad)
+    var.to_device(device)
+    return var
+
+
+_known_devices = (backend.CpuDevice, backend.GpuDevice)  # of which each array has one
+
+
+class Variable(_C.Variable):
+    """An array in the graph: functions applied to it are recorded, `backward` computes gradients.
+
+    `Variable(data=None, *, name=None, grad=None, requires_grad=True)`; `data` and `grad` are arrays, shared
+    and not copied. TypeError for `data` of another type.
+    """
+
+    _frontend = frontend
+    _has_chainerx_array = False
+    _device = None  # where the variable was moved to
+    __array_priority__ = 200
+
+    def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, layout=None, **kwargs):
+        if kwargs:
+            argument.check_unexpected_kwargs(
+                kwargs, volatile="volatile argument is not supported anymore. Use chainer.using_config"
+            )
+            argument.assert_kwargs_empty(kwargs)
+        if layout is not None:
+            raise NotImplementedError("memory layouts: Variable(layout=...)")
+        assert isinstance(requires_grad, bool)
+        if data is not None and type(data) is not numpy.ndarray:
+            _check_data_type(data)
+        super().__init__(data, requires_grad, name)
+        if grad is not None:
+            self._grad_array = grad
+
+    @staticmethod
+    def _init_unchecked(
+        data=None, device=None, name=None, grad=None, requires_grad=True, is_chainerx_array=False
+    ):
+        if is_chainerx_array:
+            raise RuntimeError("ChainerX is not available.")
+        var = Variable(data, name=name, grad=grad, requires_grad=requires_grad)
+        var._device = device
+        return var
+
+    # ---- data ----
+
+    data = _C.Variable.array
+    raw_array = _C.Variable.array
+    _node = _C.Variable.node
+    layout = None
+    creator = property(get_creator, set_creator)
+    creator_node = creator_node_property(_C.Variable)
+
+    @property
+    def device(self):
+        """The device of the array; a device of the program's own class is the one that it was moved to."""
+        arr, device = self.array, self._device
+        if device is not None and (arr is None or type(device) not in _known_devices):
+            return device
+        return backend.CpuDevice() if arr is None else backend.get_device_from_array(arr)
+
+    @property
+    def xp(self):
+        """The array module: numpy, or cupy."""
+        return numpy if type(self.array) is numpy.ndarray else self.device.xp
+
+    @property
+    def label(self):
+        """Shape and dtype in a few words."""
+        return self.node.label
+
+    @property
+    def chx_array(self):
+        raise ValueError("chx_array is not available for Variable with non-ChainerX array.")
+
+    def as_layout(self, layout):
+        """Only the standard layout, None, exists here."""
+        if layout is not None:
+            raise NotImplementedError(f"memory layouts: Variable.as_layout({layout!r})")
+        return self
+
+    # ---- gradient ----
+
+    def _set_grad(self, g):
+        if g is not None:
+            _check_grad_type(None, self, False, g)
+        self._grad_array = g
+
+    def _set_grad_var(self, g):
+        if g is not None:
+            _check_grad_type(None, self, False, g.array)
+        _set_grad_var(self, g)
+
+    _grad = _C.Variable._grad_array
+    grad = property(
+        _C.Variable._grad_array.__get__, _set_grad, doc="Gradient array or None; checked when it is set."
+    )
+    grad_var = property(
+        _C.Variable.grad_var.__get__,
+        _set_grad_var,
+        doc="Gradient as a Variable or None; checked when it is set.",
+    )
+    cleargrad = _C.Variable.cleargrad_
+
+    def zerograd(self):
+        """Deprecated: fills the gradient with zeros, in place where there is one."""
+        warnings.warn(
+            "Variable.zerograd is deprecated. Use Variable.cleargrad instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        self._zerograd()
+
+    def _zerograd(self):
+        arr = self.array
+        if arr is None:
+            return
+        grad = self._grad_array
+        if grad is None:
+            with backend.using_device(self.device):
+                self._grad_array = self.xp.zeros_like(arr)
+        else:
+            self.grad_var.unchain()
+            grad.fill(0)
+
+    def copydata(self, var):
+        """Copies the data of `var` into this array, across devices. An empty one is initialised first."""
+        src, dst = var.array, self.array
+        if src is None:
+            if dst is None:
+                return
+            var.initialize(self.shape)
+            src = var.array
+        elif dst is None:
+            self.initialize(src.shape)
+            dst = self.array
+        backend.copyto(dst, src)
+
+    def addgrad(self, var):
+        """Adds the gradient of `var` to this one's, across devices. Nothing happens where `var` has none."""
+        if var.grad is None:
+            return
+        src = var.grad_var
+        if self.array is None:
+            self.initialize(var.shape)
+        dst = self.grad_var
+        if src.device != self.device:
+            src = chainer.functions.copy(src, self.device)
+        self.grad_var = src if dst is None else src + dst
+
+    # ---- graph ----
+
+    def set_creator(self, gen_func):
+        """Same as setting `creator`."""
+        self.creator_node = gen_func
+
+    def set_creator_node(self, fnode):
+        """Same as setting `creator_node`."""
+        self.creator_node = fnode
+
+    def unchain(self):
+        """Cuts this variable from the function that made it."""
+        self.creator_node = None
+
+    unchain_backward = unchain_backward
+
+    def backward(self, retain_grad=False, enable_double_backprop=False, loss_scale=None):
+        """Backprop from here to all leaves, which accumulate.
+
+        Starts from this variable's gradient, which is used up; one element without a gradient starts from
+        ones times `loss_scale`. `retain_grad` keeps the gradients of intermediates, `enable_double_backprop`
+        records the pass.
+        """
+        own = gy = self.grad_var
+        if own is not None:
+            self.cleargrad_()
+        elif self.size == 1:
+            if self.ndim != 0:
+                warnings.warn(
+                    f"Variable.backward of one element in {self.ndim} dimensions is deprecated: "
+                    "make it a scalar with chainer.functions.squeeze, or set its grad.",
+                    DeprecationWarning,
+                    stacklevel=2,
+                )
+            ones = torch.ones_like(self.tensor)
+            if loss_scale is not None:
+                ones *= loss_scale
+            gy = Variable(ones)
+        try:
+            _run_backward(frontend, (self,), (gy,), retain_grad, loss_scale, enable_double_backprop)
+        except BaseException:
+            if own is not None:
+                _set_grad_var(self, own)
+            raise
+
+    # ---- devices ----
+
+    def to_cpu(self):
+        """Moves array and gradient to the CPU."""
+        self.to_device(backend.CpuDevice())
+
+    def to_gpu(self, device=None):
+        """Moves array and gradient to a GPU, the current one by default. RuntimeError without CUDA."""
+        cuda.check_cuda_available()
+        self.to_device(cuda._get_device_or_current(device))
+
+    def to_intel64(self):
+        raise RuntimeError("iDeep is not available.")
+
+    def to_chx(self):
+        raise RuntimeError("ChainerX is not available.")
+
+    def from_chx(self):
+        """Nothing to do: there are no ChainerX arrays here."""
+
+    def to_device(self, device):
+        """Moves array and gradient to `device`, an object or a specifier such as '@numpy' or '@cupy:0'."""
+        self._to_device(backend.get_device(device))
+
+    def _to_device(self, device):
+        arr = self.array
+        self._device = device
+        if arr is None or backend.get_device_from_array(arr) == device:
+            return
+        grad_var = self.grad_var
+        _set_array(self, device.send(arr))
+        if grad_var is not None:
+            grad_var._to_device(device)
+            _set_grad_var(self, grad_var)
+
+    # ---- methods that are functions ----
+
+    @property
+    def T(self):
+        """All axes reversed."""
+        return chainer.functions.transpose(self)
+
+    def item(self):
+        """The only element, as a Python number."""
+        return self.array.item()
+
+    def mean(self, axis=None, *, weights=None, keepdims=False):
+        """`chainer.functions.average`."""
+        return chainer.functions.average(self, axis, weights, keepdims)
+
+    def reshape(self, *shape):
+        """`chainer.functions.reshape`; the shape as one tuple or as arguments."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        return chainer.functions.reshape(self, shape)
+
+    def transpose(self, *axes):
+        """`chainer.functions.transpose`; the axes as one tuple or as arguments."""
+        if not axes:
+            axes = None
+        elif len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = axes[0]
+        return chainer.functions.transpose(self, axes)
+
+    # ---- Python protocols ----
+
+    def __copy__(self):
+        return self._copy_to(Variable())
+
+    def _copy_to(self, target):
+        target.__dict__.update(self.__dict__)
+        _set_array(target, self.array)
+        target._set_requires_grad(self.requires_grad)
+        target.name = self.name
+        target._loss_scale = self._loss_scale
+        _set_grad_var(target, self.grad_var)
+        return target
+
+    def __reduce__(self):
+        return _create_variable, (self.array, self.name, self.grad, self.requires_grad, self.device)
+
+    def __pos__(self):
+        return self
+
+    __repr__ = variable_repr
+    __str__ = variable_str
+
+    def summary(self):
+        """The name, or the address, in angle brackets."""
+        return f"<variable {self.name}>" if self.name else f"<variable at 0x{id(self):x}>"
+
+    def debug_print(self):
+        """A few lines on device, shape, dtype, mean and deviation of the data and the gradient."""
+        arr, grad, xp = self.array, self.grad, self.xp
+
+        def statistics(a):
+            return f"mean={float(xp.mean(a)):.8f}, std={float(xp.std(a)):.8f}"
+
+        with backend.using_device(self.device):
+            if grad is not None:
+                grad = 0 if xp.all(grad == 0) else statistics(grad)
+            if arr is None:
+                facts = dict.fromkeys(("device", "backend", "shape", "dtype", "statistics"))
+            else:
+                facts = {
+                    "device": "CPU" if xp is numpy else arr.device,
+                    "backend": type(arr),
+                    "shape": arr.shape,
+                    "dtype": arr.dtype,
+                    "statistics": statistics(arr),
+                }
+        facts["grad"] = grad
+        return "\n".join([self.summary(), *(f"- {what}: {fact}" for what, fact in facts.items())])
+
+    __hash__ = None
+
+    def __bool__(self):
+        raise TypeError("Variables cannot be evaluated as Python bool.")
+
+    def __lt__(self, other):
+        _no_comparison("<")
+
+    def __le__(self, other):
+        _no_comparison("<=")
+
+    def __eq__(self, other):
+        _no_comparison("==")
+
+    def __ne__(self, other):
+        _no_comparison("!=")
+
+    def __gt__(self, other):
+        _no_comparison(">")
+
+    def __ge__(self, other):
+        _no_comparison(">=")
+
+
+_set_grad_var = _C.Variable.grad_var.__set__
+
+
+def _no_comparison(operator):
+    raise TypeError(f"Variables do not support {operator} operator. You could use `array` attribute instead.")
+
+
+def _check_data_type(data):
+    types = backend.get_array_types()
+    if not isinstance(data, (*types, torch.Tensor)):
+        expected = " or ".join(map(str, types))
+        raise TypeError(f"data must be {expected}. Actual: {type(data)}")
+
+
+def _recover_parameter(data, name, grad, *rest):
+    # six values before Chainer 7: without `grad_valid`
+    grad_valid, initializer, update_rule, device = rest if len(rest) == 4 else (True, *rest)
+    p = Parameter(initializer=initializer, name=name)
+    p.array = data
+    p._grad_array = grad
+    p._grad_valid = grad_valid
+    p.update_rule = update_rule
+    p.to_device(device)
+    return p
+
+
+class Parameter(Variable):
+    """A variable that a link owns, and that may get its shape later.
+
+    `Parameter(initializer=None, shape=None, name=None)`: `initializer` is an initializer, a scalar or an
+    array. Without `shape`, an array becomes the data; else the parameter stays empty until
+    `initialize(shape)`. The gradient of a new parameter is NaN, until `cleargrad`.
+    """
+
+    initializer = None
+    update_rule = None
+    _grad_initializer = None
+    _grad_valid = True
+    _sharing = None  # weak references to all shallow copies of one parameter: they get their array together
+
+    def __init__(self, initializer=None, shape=None, name=None, *, layout=None):
+        if initializer is None:
+            initializer = constant.NaN()
+        elif numpy.isscalar(initializer):
+            initializer = constant.Constant(initializer)
+        is_array = isinstance(initializer, backend.get_array_types())
+        if shape is None:
+            if is_array:
+                super().__init__(initializer, name=name, layout=layout)
+            else:
+                super().__init__(name=name, layout=layout)
+                self._grad_valid = False
+                self._grad_initializer = constant.NaN(getattr(initializer, "dtype", None))
+        else:
+            xp = numpy
+            if is_array:
+                xp = backend.get_array_module(initializer)
+                initializer = constant.Constant(initializer)
+            data = initializers.generate_array(initializer, shape, xp)
+            super().__init__(data, name=name, grad=xp.full_like(data, numpy.nan), layout=layout)
+        self._device = backend.CpuDevice()
+        self.initializer = initializer
+
+    def _set_shared_array(self, d):
+        if self._sharing is None:
+            _set_array(self, d)
+            return
+        for ref in self._sharing:
+            var = ref()
+            if var is not None:
+                _set_array(var, d)
+
+    array = data = raw_array = property(
+        _get_array, _set_shared_array, doc="The array, None while empty. Settable."
+    )
+
+    def _leave_sharing(self):
+        if self._sharing is not None:
+            self._sharing[:] = [r for r in self._sharing if r() is not None and r() is not self]
+            self._sharing = None
+
+    def _get_grad(self):
+        g = self._grad_array
+        if g is None and not self._grad_valid:
+            raise RuntimeError(
+                "The grad of an uninitialized parameter is not determined: call cleargrad() or set it."
+            )
+        return g
+
+    def _set_grad(self, g):
+        Variable.grad.fset(self, g)
+        self._grad_valid = True
+
+    grad = property(
+        _get_grad, _set_grad, doc="Gradient array or None; RuntimeError while neither is determined."
+    )
+
+    @property
+    def is_initialized(self):
+        """Whether the parameter has its array."""
+        return self.array is not None
+
+    @property
+    def dtype(self):
+        """Dtype of the array, or of the initializer. RuntimeError where neither says it."""
+        arr = self.array
+        if arr is not None:
+            return arr.dtype
+        if hasattr(self.initializer, "dtype"):
+            return numpy.dtype(self.initializer.dtype)
+        raise RuntimeError(
+            "The dtype of the parameter is not determined: it is uninitialized, and its initializer has none."
+        )
+
+    def cleargrad(self):
+        """Sets the gradient to None, also for the time after initialisation."""
+        self.cleargrad_()
+        self._grad_valid = True
+        if self.array is None:
+            self._grad_initializer = None
+
+    def _zerograd(self):
+        super()._zerograd()
+        self._grad_valid = True
+        if self.array is None:
+            self._grad_initializer = initializers.Zero(getattr(self.initializer, "dtype", None))
+
+    def initialize(self, shape):
+        """Makes the array, of `shape`, with the initializer, on the device the parameter was moved to."""
+        device = self._device
+        grad = None
+        data = initializers.generate_array(self.initializer, shape, device.xp, device=device)
+        if self._grad_initializer is not None:
+            grad = initializers.generate_array(self._grad_initializer, shape, device.xp, device=device)
+        self.array = data
+        self.grad = grad
+
+    def update(self):
+        """Applies the update rule, if there is one."""
+        if self.update_rule is not None:
+            self.update_rule.update(self)
+
+    def _to_device(self, device):
+        if self.device != device:
+            self._leave_sharing()
+        super()._to_device(device)
+
+    def __copy__(self):
+        return self._copy_to(Parameter())
+
+    def _copy_to(self, target):
+        if self._sharing is None:
+            self._sharing = [weakref.ref(self)]
+        super()._copy_to(target)
+        self._sharing.append(weakref.ref(target))
+        return target
+
+    def __reduce__(self):
+        args = (self.array, self.name, self._grad_array, self._grad_valid)
+        return _recover_parameter, (*args, self.initializer, self.update_rule, self.device)
+
+
+def as_variable(obj):
+    """`obj` itself if it is a Variable, else a Variable of the array that needs no gradient."""
+    if isinstance(obj, Variable):
+        return obj
+    if isinstance(obj, _C.Variable):
+        return chainer.functions.identity(obj)  # another frontend's: stays connected
+    return Variable(obj, requires_grad=False)
+
+
+def as_array(obj):
+    """The array of a Variable; anything else is returned as it is."""
+    return obj.array if isinstance(obj, _C.Variable) else obj
+
+
+frontend.variable_class = Variable

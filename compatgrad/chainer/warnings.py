@@ -1,0 +1,5 @@
+"""Categories of warnings."""
+
+
+class PerformanceWarning(RuntimeWarning):
+    """Something runs slower than it could."""

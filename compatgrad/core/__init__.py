@@ -1,0 +1,24 @@
+"""The Python side of the engine: what the frontends share, and the native API over torch tensors."""
+
+from compatgrad.core.backprop import backward, grad
+from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode, using_debug, using_mode
+from compatgrad.core.function import Function, FunctionNode
+from compatgrad.core.hooks import FunctionHook
+from compatgrad.core.registry import register, show_registry
+from compatgrad.core.variable import Variable, VariableNode
+
+__all__ = [
+    "Function",
+    "FunctionHook",
+    "FunctionNode",
+    "Variable",
+    "VariableNode",
+    "backward",
+    "force_backprop_mode",
+    "grad",
+    "no_backprop_mode",
+    "register",
+    "show_registry",
+    "using_debug",
+    "using_mode",
+]

@@ -1,0 +1,24 @@
+"""Arrays on devices: CuPy views of CUDA tensors and back, without copies. The compiled module calls these."""
+
+from __future__ import annotations
+
+import torch
+
+
+def device_array(tensor: torch.Tensor):
+    """The CuPy array that shares memory with a CUDA tensor. ImportError where CuPy is not installed."""
+    try:
+        import cupy
+    except ImportError as e:
+        raise ImportError(
+            f"the array of a tensor on {tensor.device} is a CuPy array, and CuPy is not installed: "
+            "pip install 'compatgrad[cupy]', move the tensor to the CPU, or use .tensor"
+        ) from e
+    return cupy.from_dlpack(tensor.detach())
+
+
+def tensor_of_device_array(array, what: str) -> torch.Tensor:
+    """The tensor that shares memory with an array on a device; TypeError naming `what` for anything else."""
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
+    return torch.from_dlpack(array)

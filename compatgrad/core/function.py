@@ -1,0 +1,423 @@
+"""Functions defined in Python: the parts every frontend shares, and the native `FunctionNode` and
+`Function`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import traceback
+import weakref
+from operator import attrgetter
+
+import torch
+
+from compatgrad import _C
+from compatgrad.core.hooks import FunctionHook
+
+__all__ = ["Function", "FunctionAdapter", "FunctionBase", "FunctionNode", "FunctionNodeBase"]
+
+_get_mode = _C.get_mode
+_function_hooks = _C.function_hooks
+
+
+class FunctionNodeBase(_C.FunctionNode):
+    """What function nodes of all frontends have in common. A frontend adds `apply` and the kind of data it
+    handles.
+
+    A subclass defines `forward(inputs)`, a tuple of data in, a tuple out, and `backward(target_input_indexes,
+    grad_outputs)`, Variables in and out: one gradient or None per input, or per target. `retain_inputs` and
+    `retain_outputs`, called in forward, say what `get_retained_inputs` and `get_retained_outputs` give in
+    backward.
+    """
+
+    _input_indexes_to_retain = None
+    _output_indexes_to_retain = None
+    _output_count = 0
+    _accumulates = False  # the loop hands over, and gets back, what is accumulated so far
+
+    _variable_type: type  # of this frontend
+    _raw = staticmethod(attrgetter("tensor"))  # a Variable's data as this frontend's functions see it
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._accumulates = cls.backward_accumulate is not FunctionNodeBase.backward_accumulate
+
+    @property
+    def label(self) -> str:
+        """Short name of this function in messages and graph drawings."""
+        return self.op_name or type(self).__name__
+
+    @property
+    def _impl_name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def _user_object(self):
+        return self  # what `Variable.creator` shows
+
+    # ---- forward -------------------------------------------------------------------------------------------
+
+    def _run(self, inputs, in_data):
+        """Hooks, forward, checks and recording of one application; `in_data` is the raw data of `inputs`."""
+        hooks = self._active_hooks()
+        for hook in hooks:
+            hook.forward_preprocess(self, in_data)
+        self._input_indexes_to_retain = None
+        self._output_indexes_to_retain = None
+        outputs = self._forward(in_data)
+        if type(outputs) is not tuple and not isinstance(outputs, tuple):
+            raise TypeError(f"forward output must be a tuple ({self.label})\nActual: {type(outputs)}")
+        self._check_outputs(outputs)
+        for hook in hooks:
+            hook.forward_postprocess(self, in_data)
+        if _get_mode("debug"):
+            for y in outputs:
+                if y is not None and self._has_nan(y):
+                    raise RuntimeError(f"NaN is detected on forward computation of {self.label}")
+        self._output_count = len(outputs)
+        return self._record(inputs, outputs, self._input_indexes_to_retain, self._output_indexes_to_retain)
+
+    def _forward(self, in_data):
+        return self.forward(in_data)
+
+    def forward(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def retain_inputs(self, indexes) -> None:
+        """Keeps these inputs' data for backward. To be called in forward; a later call replaces an earlier
+        one.
+        """
+        self._input_indexes_to_retain = indexes
+
+    def retain_outputs(self, indexes) -> None:
+        """Keeps these outputs' data for backward. To be called in forward; a later call replaces an earlier
+        one.
+        """
+        self._output_indexes_to_retain = indexes
+
+    @property
+    def output_data(self) -> tuple:
+        """Data of all outputs, None where it was not retained. RuntimeError before the function was
+        recorded.
+        """
+        retained = self._retained_output_arrays()
+        if retained is None:
+            raise RuntimeError("retained output data is gone")
+        data = [None] * self._output_count
+        for index, y in zip(self._output_indexes_to_retain or (), retained, strict=True):
+            data[index] = y
+        return tuple(data)
+
+    # ---- backward ------------------------------------------------------------------------------------------
+
+    def backward(self, target_input_indexes, grad_outputs):
+        if self.is_native:
+            return super().backward(target_input_indexes, grad_outputs)
+        return (None,) * len(target_input_indexes)
+
+    def backward_accumulate(self, target_input_indexes, grad_outputs, grad_inputs):
+        """Gradients of the targets plus `grad_inputs` (Variable or None per target). May be overridden to
+        fuse both.
+        """
+        gxs = _one_per_target(self, target_input_indexes, self.backward(target_input_indexes, grad_outputs))
+        return tuple(
+            gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True)
+        )
+
+    def _backward_step(self, indexes, grad_outputs, grad_inputs):
+        """Called by the loop. `grad_inputs` is empty unless `backward_accumulate` is overridden."""
+        try:
+            if self._accumulates:
+                gxs = self.backward_accumulate(indexes, grad_outputs, grad_inputs)
+            else:
+                gxs = self.backward(indexes, grad_outputs)
+        except Exception as e:
+            _add_stack(self, e)
+            raise
+        debug = _get_mode("debug")
+        if debug:
+            self._check_gradient_types(gxs)
+        gxs = _one_per_target(self, indexes, gxs)
+        if debug:
+            self._check_gradients(indexes, gxs)
+        return gxs
+
+    def _check_gradient_types(self, gxs):
+        for gx in gxs:
+            if gx is not None and not isinstance(gx, _C.Variable):
+                raise ValueError(
+                    self._get_error_message(
+                        "type of gradients returned from backward is incorrect: "
+                        f"{type(gx)} != expected {self._variable_type}"
+                    )
+                )
+
+    def _check_gradients(self, indexes, gxs):
+        seen = {}
+        for i, gx in zip(indexes, gxs, strict=True):
+            if gx is None or gx.tensor is None:
+                continue
+            x = self.inputs[i]
+            earlier = seen.setdefault(x, gx)
+            pending = x.get_variable_or_none() if x.creator_node is None else None
+            pending = None if pending is None else pending.grad_var
+            for what, expected in (("shape", x), ("shape", earlier), ("dtype", earlier), ("dtype", pending)):
+                if expected is None or getattr(gx, what) == getattr(expected, what):
+                    continue
+                raise ValueError(
+                    self._get_error_message(
+                        f"{what} of gradients returned from backward is incorrect: input-index={i}, "
+                        f"actual {getattr(gx, what)} != expected {getattr(expected, what)}"
+                    )
+                )
+
+    def _get_error_message(self, message: str) -> str:
+        lines = [message, f"  function={self._impl_name} ({self.label})"]
+        for i, x in enumerate(self.inputs or ()):
+            lines.append(f"    input {i}: shape={x.shape} dtype={x.dtype}")
+        for i, ref in enumerate(self.outputs or ()):
+            y = ref()
+            state = "not available" if y is None else f"shape={y.shape} dtype={y.dtype}"
+            lines.append(f"    output {i}: {state}")
+        return "\n".join(lines)
+
+    # ---- hooks ---------------------------------------------------------------------------------------------
+
+    def _active_hooks(self):
+        if self._n_local_function_hooks:
+            return tuple({**_function_hooks(), **self.local_function_hooks}.values())
+        hooks = _function_hooks()
+        return tuple(hooks.values()) if hooks else ()
+
+    def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
+        """Registers a hook for this function alone. TypeError for another type, KeyError for a name in
+        use.
+        """
+        if not isinstance(hook, FunctionHook):
+            raise TypeError("Hook must be of type FunctionHook")
+        name = hook.name if name is None else name
+        hooks = self.local_function_hooks
+        if name in hooks:
+            raise KeyError(f"Hook {name} already exists")
+        hooks[name] = hook
+        hook.added(self)
+
+    def delete_hook(self, name: str) -> None:
+        """Removes the hook of that name; KeyError if there is none."""
+        hooks = self.local_function_hooks
+        if name not in hooks:
+            raise KeyError(f"Hook {name} does not exist")
+        hooks[name].deleted(self)
+        del hooks[name]
+
+
+def _one_per_target(node, indexes, gxs):
+    count, inputs = len(gxs), len(node.inputs)
+    if count == inputs:
+        return gxs if inputs == len(indexes) else tuple([gxs[i] for i in indexes])
+    if count == len(indexes):
+        return gxs
+    expected = str(inputs) if inputs == len(indexes) else f"{inputs} or {len(indexes)}"
+    raise ValueError(
+        node._get_error_message(
+            f"number of gradients returned from backward is incorrect: {count} != expected {expected}"
+        )
+    )
+
+
+def _add_stack(node, error):
+    """Appends to the error's message where the function was called in forward, known under debug only."""
+    if node.stack is None:
+        return
+    rule = "-" * shutil.get_terminal_size().columns
+    where = "".join(traceback.format_list(node.stack[:-1]))
+    text = f"\n{rule}\nStacktrace of the function is below:\n{where}"
+    error.args = (f"{error.args[0]}{text}", *error.args[1:]) if error.args else (text,)
+
+
+class FunctionAdapter:
+    """Mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded.
+
+    Before the first call the function owns its node; from then on the node owns the function.
+    """
+
+    _function = None
+    _weak_function = None
+
+    def __init__(self, function):
+        super().__init__()
+        self._weak_function = weakref.ref(function)
+        function._owned_node = self
+
+    @property
+    def function(self):
+        """The `Function` object, or None when it is gone."""
+        if self._function is not None:
+            return self._function
+        return self._weak_function and self._weak_function()
+
+    @property
+    def _user_object(self):
+        return self.function
+
+    @property
+    def label(self):
+        return self.function.label
+
+    @property
+    def _impl_name(self):
+        return type(self.function).__name__
+
+    def check_type_forward(self, in_types):
+        self.function.check_type_forward(in_types)
+
+    def forward(self, inputs):
+        self.retain_inputs(range(len(inputs)))
+        return self.function.forward(inputs)
+
+    def backward(self, target_input_indexes, grad_outputs):
+        raw, variable = self._raw, self._variable_type
+        in_data = [None] * len(self.inputs)
+        for i, x in zip(self._input_indexes_to_retain, self.get_retained_inputs(), strict=True):
+            in_data[i] = None if x is None else raw(x)
+        out_grad = tuple([None if g is None else raw(g) for g in grad_outputs])
+        gxs = self._function_backward(tuple(in_data), out_grad)
+        for i, (x, gx) in enumerate(zip(self.inputs, gxs, strict=False)):
+            if gx is not None:
+                self._check_raw_gradient(i, x, gx)
+        ret = []
+        for i in target_input_indexes:
+            gx = gxs[i]
+            if gx is not None:
+                gx = variable(gx)
+                gx.node._old_style_grad_generator = self.function.label
+            ret.append(gx)
+        return tuple(ret)
+
+    def _function_backward(self, in_data, out_grad):
+        return self.function.backward(in_data, out_grad)
+
+
+class FunctionBase:
+    """A function whose forward and backward both compute on raw data. It can be differentiated once.
+
+    `f(*inputs)` gives a Variable, or a tuple of them. All inputs are retained unless forward calls
+    `retain_inputs`.
+    """
+
+    _node = None
+    _owned_node = None
+    _adapter: type
+
+    def __call__(self, *inputs):
+        node = self.node
+        node._function = self
+        node._weak_function = None
+        self._node = weakref.ref(node)
+        self._owned_node = None  # from now on the graph keeps the node alive, and the node keeps the function
+        ret = node.apply(inputs)
+        return ret[0] if len(ret) == 1 else tuple(ret)
+
+    @property
+    def node(self):
+        """The function node, made at first use."""
+        node = (self._node and self._node()) or self._owned_node
+        return self._adapter(self) if node is None else node
+
+    inputs = property(attrgetter("node.inputs"), doc="Variable nodes of the inputs.")
+    outputs = property(
+        attrgetter("node.outputs"), doc="Weak references to the variable nodes of the outputs."
+    )
+    local_function_hooks = property(
+        attrgetter("node.local_function_hooks"), doc="Hooks of this function alone."
+    )
+    output_data = property(
+        attrgetter("node.output_data"), doc="Data of the outputs, None where not retained."
+    )
+    rank = property(attrgetter("node.rank"), doc="Longest path from a leaf.")
+    stack = property(attrgetter("node.stack"), doc="Where the function was called; known under debug only.")
+
+    @property
+    def label(self) -> str:
+        """Short name of this function in messages and graph drawings."""
+        return type(self).__name__
+
+    def forward(self, inputs):
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, inputs, grad_outputs):
+        """One gradient or None per input, from data: `inputs` None where not retained, `grad_outputs` where
+        absent.
+        """
+        return (None,) * len(inputs)
+
+    def unchain(self):
+        """Cuts this function out of the graph."""
+        self.node.unchain()
+
+    def add_hook(self, hook, name=None):
+        """Registers a hook for this function alone."""
+        self.node.add_hook(hook, name)
+
+    def delete_hook(self, name):
+        """Removes the hook of that name."""
+        self.node.delete_hook(name)
+
+    def retain_inputs(self, indexes):
+        """Keeps these inputs' data for backward, and no others. To be called in forward."""
+        self.node.retain_inputs(indexes)
+
+    def retain_outputs(self, indexes):
+        """Keeps these outputs' data for backward, in `output_data`. To be called in forward."""
+        self.node.retain_outputs(indexes)
+
+
+# ---- the native API: torch tensors -------------------------------------------------------------------------
+
+
+class FunctionNode(FunctionNodeBase):
+    """A differentiable function defined in Python on torch tensors: see `FunctionNodeBase`. `apply` runs it
+    once.
+    """
+
+    _frontend = _C.native_frontend
+
+    def apply(self, inputs) -> tuple:
+        """Runs forward on a tuple of Variables, tensors or None; gives a tuple of Variables.
+
+        TypeError for another input and for a forward that gives anything but a tuple of tensors or None.
+        """
+        in_data = tuple([x.tensor if isinstance(x, _C.Variable) else x for x in inputs])
+        for x in in_data:
+            if x is not None and not isinstance(x, torch.Tensor):
+                raise TypeError(f"inputs of {self.label} must be Variables or tensors, not {type(x)}")
+        if _get_mode("debug"):
+            self.stack = traceback.extract_stack()
+        return self._run(tuple(inputs), in_data)
+
+    def _check_outputs(self, outputs):
+        for y in outputs:
+            if y is not None and not isinstance(y, torch.Tensor):
+                raise TypeError(
+                    f"forward output must be a tuple of tensors ({self.label})\nActual: {type(y)}"
+                )
+
+    @staticmethod
+    def _has_nan(y):
+        return y.is_floating_point() and bool(y.isnan().any())
+
+
+class _NativeAdapter(FunctionAdapter, FunctionNode):
+    def _check_raw_gradient(self, index, x, gx):
+        if not isinstance(gx, torch.Tensor):
+            raise TypeError(f"gradient {index} of {self.label} must be a tensor, not {type(gx)}")
+        if gx.dtype != x.dtype:
+            raise TypeError(f"gradient {index} of {self.label} has dtype {gx.dtype}, its input {x.dtype}")
+        if gx.shape != x.shape:
+            raise ValueError(f"gradient {index} of {self.label} has shape {gx.shape}, its input {x.shape}")
+
+
+class Function(FunctionBase):
+    """A function on torch tensors, forward and backward, that is differentiated once. See `FunctionBase`."""
+
+    _adapter = _NativeAdapter

@@ -1,0 +1,53 @@
+"""Function hooks: objects told of every function that runs forward or backward."""
+
+from __future__ import annotations
+
+from compatgrad import _C
+
+__all__ = ["FunctionHook"]
+
+
+class FunctionHook:
+    """Base of the hooks. Used with `with hook:` for every function of the thread, or `node.add_hook(hook)`
+    for one.
+
+    The callbacks get the function node and the arrays (native frontend: tensors) of its inputs; the backward
+    ones also those of the output gradients, None where there is none. Data a function did not retain is None
+    in backward. Entering a hook whose `name` is already active raises KeyError.
+    """
+
+    name = "FunctionHook"
+
+    def __enter__(self):
+        hooks = _C.function_hooks()
+        if self.name in hooks:
+            raise KeyError(f"hook {self.name} already exists")
+        hooks[self.name] = self
+        try:
+            self.added(None)
+        except BaseException:
+            del hooks[self.name]  # a hook that could not start must not stay in the thread
+            raise
+        return self
+
+    def __exit__(self, *_):
+        hook = _C.function_hooks().pop(self.name)
+        hook.deleted(None)
+
+    def added(self, function):
+        """Called when the hook becomes active; `function` is None for the whole thread."""
+
+    def deleted(self, function):
+        """Called when the hook is removed; `function` is None for the whole thread."""
+
+    def forward_preprocess(self, function, in_data):
+        """Called before a forward."""
+
+    def forward_postprocess(self, function, in_data):
+        """Called after a forward."""
+
+    def backward_preprocess(self, function, in_data, out_grad):
+        """Called before a backward."""
+
+    def backward_postprocess(self, function, in_data, out_grad):
+        """Called after a backward."""

@@ -1,0 +1,40 @@
+"""Every op of the engine as a function of the native API.
+
+`compatgrad.ops.sin(x)` takes Variables of any frontend, torch tensors and NumPy arrays, and gives a
+`compatgrad.Variable`; ops with several outputs give a tuple. Tensor inputs come first (a list of them for
+ops such as `concat`), parameters follow, positional or by keyword; `op.__doc__` says what an op computes,
+`describe(name)` which parameters it has. Every op is differentiable any number of times.
+
+Raises TypeError for inputs that are no tensors and for unknown parameters, ValueError for shapes and dtypes
+that the kernel refuses, with the op and the shapes named, IndexError for indices out of range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compatgrad import _C
+from compatgrad import core as core  # makes its Variable the class of the results
+
+_table: dict[str, Any] = {name: _C.op(name) for name in _C.op_names()}
+__all__ = ["describe", *sorted(_table)]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _table[name]
+    except KeyError:
+        raise AttributeError(f"compatgrad.ops has no op '{name}'; dir(compatgrad.ops) lists them") from None
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def describe(name: str) -> str:
+    """The op's signature and what it computes, as text. ValueError where there is no such op."""
+    info = _C.op_info(name)
+    count, optional = info["inputs"], set(info["optional"])
+    inputs = ["tensors"] if count < 0 else [f"x{i}=None" if i in optional else f"x{i}" for i in range(count)]
+    params = [n if default is ... else f"{n}={default!r}" for n, _, default in info["params"]]
+    return f"{name}({', '.join(inputs + params)})\n    {info['doc']}"

@@ -1,0 +1,145 @@
+#include "core/backprop.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "core/pass.h"
+
+namespace cg {
+namespace {
+
+void store(VariableNode& node, Var g, const PassOptions& options) {
+  if (!node.variable) return;
+  node.variable->grad = std::move(g);
+  node.variable->loss_scale = options.loss_scale;
+}
+
+template <class T>
+void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
+  Pass<T> pass(options, false);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    VariableNode& y = *outputs[k].node;
+    if (!y.creator && !pass.has(y)) pass.open_leaf(y);
+    if (gys[k].defined()) pass.accumulate(y, gys[k]);
+    if (y.creator) pass.push(y.creator.get());
+  }
+  // Nothing is stored before the whole pass succeeded.
+  std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
+  pass.run([&](VariableNode& y, const Var& g) {
+    if (options.retain_grad && y.variable) intermediates.emplace_back(&y, g);
+  });
+  for (auto& [y, g] : intermediates)
+    if (y->variable) y->variable->grad = std::move(g);
+  for (auto& x : pass.leaves()) {
+    Var g = pass.take(*x);
+    store(*x, std::move(g), options);
+  }
+}
+
+template <class T>
+Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
+  Pass<T> pass(options, true);
+  // Every function that an output depends on, then, in forward order, those that depend on an input.
+  std::vector<FunctionNode*> reach;
+  {
+    std::vector<FunctionNode*> todo;
+    std::unordered_set<FunctionNode*> side;  // functions that an enclosing pass has queued
+    auto visit = [&](FunctionNode* f) {
+      if (!f || f->queued_by == &pass) return;
+      if (!f->queued_by)
+        f->queued_by = &pass;
+      else if (!side.insert(f).second)
+        return;
+      reach.push_back(f);
+      todo.push_back(f);
+    };
+    for (const Var& y : outputs) {
+      check_old_style(*y.node);
+      visit(y.node->creator.get());
+    }
+    while (!todo.empty()) {
+      FunctionNode* f = todo.back();
+      todo.pop_back();
+      for (auto& x : f->inputs) {
+        if (!x) continue;
+        check_old_style(*x);
+        if (x->requires_grad) visit(x->creator.get());
+      }
+    }
+    for (FunctionNode* f : reach)
+      if (f->queued_by == &pass) f->queued_by = nullptr;
+  }
+  std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
+  for (const Var& x : inputs) pass.mark(*x.node);
+  for (FunctionNode* f : reach) {
+    const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
+                                   [&](auto& x) { return x && x->requires_grad && pass.is_marked(*x); });
+    if (!leads) continue;
+    for (auto& y : f->outputs)
+      if (y.node) pass.mark(*y.node);
+  }
+
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    pass.touch(*outputs[k].node);
+    pass.replace(*outputs[k].node, gys[k]);
+  }
+  for (size_t k = 0; k < initial.size(); ++k)
+    if (initial[k].defined()) {
+      pass.touch(*inputs[k].node);
+      pass.replace(*inputs[k].node, initial[k]);
+    }
+  for (const Var& y : outputs)
+    if (y.node->creator) pass.push(y.node->creator.get());
+
+  std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
+  Vars result(inputs.size());
+  c10::SmallVector<bool, 8> found(inputs.size(), false);
+  pass.run([&](VariableNode& y, const Var& g) {
+    for (size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].node.get() == &y) {
+        result[k] = g;
+        found[k] = true;
+      }
+    if (options.retain_grad && y.variable) intermediates.emplace_back(&y, g);
+  });
+  for (auto& [y, g] : intermediates) store(*y, std::move(g), options);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (found[k]) continue;
+    Var g = pass.take(*inputs[k].node);
+    for (size_t m = k; m < inputs.size(); ++m)
+      if (inputs[m].node.get() == inputs[k].node.get()) {
+        result[m] = g;
+        found[m] = true;
+      }
+  }
+  return result;
+}
+
+}  // namespace
+
+void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  ModeScope recording(Mode::enable_backprop, options.create_graph);
+  if (options.create_graph || options.show_functions)
+    backward_in<Var>(outputs, gys, options);
+  else
+    backward_in<Tensor>(outputs, gys, options);
+}
+
+Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  ModeScope recording(Mode::enable_backprop, options.create_graph);
+  if (options.create_graph || options.show_functions) return grad_in<Var>(outputs, inputs, gys, initial, options);
+  return grad_in<Tensor>(outputs, inputs, gys, initial, options);
+}
+
+Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  Vars gxs(wanted.size());
+  Ctx<Var> c(f, gys, gxs, wanted);
+  f.backward(c);
+  for (size_t i = 0; i < gxs.size(); ++i)
+    if (gxs[i].defined() && f.inputs[i]) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+  return gxs;
+}
+
+}  // namespace cg

@@ -1,0 +1,28 @@
+// The ordered backprop loop.
+//
+// Functions are visited by largest rank, first pushed first among equals; each once. Gradients wait in the slots of the
+// nodes they belong to and are summed when their function is visited. Several passes may overlap (a pass inside a hook,
+// two threads): a slot or mark that another pass holds is replaced by an entry in this pass's own tables.
+#pragma once
+#include "core/function.h"
+
+namespace cg {
+
+struct PassOptions {
+  bool retain_grad = false;  // store the gradients of intermediates on their Variables
+  std::optional<double> loss_scale;
+  bool create_graph = false;    // record the pass itself
+  bool show_functions = false;  // let hooks see also the functions that a backward is made of
+};
+
+// From `outputs` with gradients `gys` to all leaves, which accumulate.
+void backward(VarsRef outputs, VarsRef gys, const PassOptions& options);
+
+// Gradients of `inputs`, visiting only functions between outputs and inputs. Undefined where unreachable.
+// `initial`: gradients to start the inputs from; may be empty or hold undefined entries.
+Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options);
+
+// One function's backward on Vars, outside a pass: one gradient (or an undefined Var) per input.
+Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted);
+
+}  // namespace cg

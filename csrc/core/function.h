@@ -1,0 +1,194 @@
+// Function nodes: one application of an operation.
+//
+// Edges: function -> input nodes strong, -> output nodes weak; variable node -> creator strong.
+#pragma once
+#include <c10/util/ArrayRef.h>
+
+#include <stdexcept>
+#include <type_traits>
+
+#include "core/variable.h"
+
+namespace cg {
+
+using Tensors = c10::SmallVector<at::Tensor, 2>;
+using Vars = c10::SmallVector<Var, 2>;
+using VarsRef = c10::ArrayRef<Var>;
+struct OpInfo;
+
+// What a backward sees: gradients of the outputs, saved inputs and outputs, and which input gradients are wanted.
+// T = at::Tensor: the pass is plain. T = Var: the pass is itself recorded.
+template <class T>
+class Ctx {
+ public:
+  Ctx(FunctionNode& fn, c10::ArrayRef<T> gys, c10::SmallVectorImpl<T>& gxs, c10::ArrayRef<bool> wanted)
+      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted) {}
+
+  const T& gy(size_t j = 0) const { return gys_[j]; }  // undefined where an output has no gradient
+  size_t outputs() const { return gys_.size(); }
+  size_t inputs() const { return wanted_.size(); }
+  bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
+  inline T in(size_t i) const;   // needs `saves` to name input i
+  inline T out(size_t j) const;  // needs `saves` to name output j
+  // Gradient of input i; `f` runs only where it is wanted.
+  template <class F>
+  void grad(size_t i, F&& f) {
+    if (needs(i)) gxs_[i] = f();
+  }
+  inline at::IntArrayRef in_sizes(size_t i) const;  // known also when the input is not saved
+  inline at::IntArrayRef out_sizes(size_t j) const;
+  inline at::ScalarType in_dtype(size_t i) const;
+  FunctionNode& node() const { return fn_; }
+
+ private:
+  FunctionNode& fn_;
+  c10::ArrayRef<T> gys_;
+  c10::SmallVectorImpl<T>& gxs_;
+  c10::ArrayRef<bool> wanted_;
+};
+
+struct OutputSlot {
+  VariableNode* node = nullptr;  // weak
+  c10::DimVector sizes;
+  at::Tensor saved;  // only of functions with several outputs: their nodes may die one by one
+};
+
+struct FunctionNode {
+  uint32_t refs = 0;
+  int32_t rank = 0;
+  bool recorded = false;
+  bool python = false;  // defined in Python: `handle` owns this node and counts its references
+  bool lazy_grad_sum = false;
+  bool saved_constants = false;     // inputs that require no gradient were saved as if they did
+  bool owns_handle = false;         // a native node keeps the view that a program made: it has attributes of its own
+  const void* queued_by = nullptr;  // the pass that has this function in its heap
+  void* handle = nullptr;           // the Python object: weak view of a native node, owner of a Python-defined one
+  void* hooks = nullptr;            // owned by the binding: hooks of this function alone
+  void* stack = nullptr;            // owned by the binding: where the function was called, in debug mode
+  c10::SmallVector<Ref<VariableNode>, 2> inputs;  // null where an optional input was left out
+  c10::SmallVector<OutputSlot, 1> outputs;
+
+  FunctionNode() = default;
+  FunctionNode(const FunctionNode&) = delete;
+  FunctionNode& operator=(const FunctionNode&) = delete;
+  virtual ~FunctionNode();
+
+  virtual const OpInfo* info() const { return nullptr; }
+  virtual void* params() { return nullptr; }  // the op's struct, for reading and writing its fields
+  virtual Tensors forward(VarsRef in) = 0;
+  virtual unsigned saves(c10::ArrayRef<bool> needs) const = 0;
+  virtual void backward(Ctx<at::Tensor>& c) = 0;
+  virtual void backward(Ctx<Var>& c) = 0;
+
+  void retain() {
+    if (python)
+      python_retain();
+    else
+      ++refs;
+  }
+  void release() {
+    if (python)
+      python_release();
+    else if (--refs == 0)
+      destroy(this);
+    else if (owns_handle && refs == 1)
+      release_handle();
+  }
+  // Runs forward and records the function as the current mode says. `record_constants`: also when no input needs a
+  // gradient.
+  Vars apply(VarsRef in, bool record_constants = false);
+  // Makes this function the creator of `ys` with inputs `in`.
+  void link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys);
+  void unchain() {
+    inputs.clear();
+    recorded = false;
+  }
+  Var input(size_t i) const { return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()}; }
+  Var output(size_t j);  // revives the node of an output that was released
+
+ private:
+  void python_retain();
+  void python_release();
+  void release_handle();  // the view is the last to hold this node: neither is reachable if nothing else holds the view
+};
+
+// `saves` masks: which inputs and outputs a backward reads.
+constexpr unsigned kAllInputs = 1u << 15;
+constexpr unsigned in_bit(unsigned i) { return 1u << i; }
+constexpr unsigned out_bit(unsigned j) { return 1u << (16 + j); }
+
+template <class T>
+T Ctx<T>::in(size_t i) const {
+  if constexpr (std::is_same_v<T, Var>)
+    return fn_.input(i);
+  else
+    return fn_.inputs[i] ? fn_.inputs[i]->data : at::Tensor();
+}
+template <class T>
+T Ctx<T>::out(size_t j) const {
+  if constexpr (std::is_same_v<T, Var>)
+    return fn_.output(j);
+  else
+    return fn_.outputs[j].node ? fn_.outputs[j].node->data : fn_.outputs[j].saved;
+}
+template <class T>
+at::IntArrayRef Ctx<T>::in_sizes(size_t i) const {
+  return fn_.inputs[i]->sizes;
+}
+template <class T>
+at::IntArrayRef Ctx<T>::out_sizes(size_t j) const {
+  return fn_.outputs[j].sizes;
+}
+template <class T>
+at::ScalarType Ctx<T>::in_dtype(size_t i) const {
+  return fn_.inputs[i]->dtype;
+}
+
+// What the language binding supplies. Set once, when the module is loaded.
+struct Binding {
+  void (*incref)(void*) = nullptr;
+  void (*decref)(void*) = nullptr;
+  bool (*shared)(void*) = nullptr;  // held more than once
+  // Forward hooks and debug checks around a native forward; called only when `observing()`, or where the function has
+  // hooks of its own.
+  bool (*observing)() = nullptr;
+  void (*before_forward)(FunctionNode&, VarsRef in) = nullptr;
+  void (*after_forward)(FunctionNode&, VarsRef in, const Tensors& out) = nullptr;
+  // Backward hooks.
+  void (*before_backward)(FunctionNode&, VarsRef gys) = nullptr;
+  void (*after_backward)(FunctionNode&, VarsRef gys) = nullptr;
+  // A user's replacement for a native backward.
+  void (*overridden_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
+  // The backward of a Python-defined function. `pending(pass, x)` takes what is accumulated for x out of the pass.
+  using Pending = Var (*)(void* pass, VariableNode& x);
+  void (*python_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
+                          Pending) = nullptr;
+  // Checks gradients that a Python-defined function returned.
+  void (*check_gradient)(FunctionNode&, size_t input, const at::Tensor& g) = nullptr;
+  std::string (*label)(const FunctionNode&) = nullptr;
+  void* (*unlock)() = nullptr;  // releases the interpreter lock
+  void (*relock)(void*) = nullptr;
+};
+extern Binding binding;
+
+// A native function was reached although none of its outputs has a gradient.
+struct MissingGradient : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Kernels on large tensors run without the interpreter lock.
+class Unlocked {
+ public:
+  explicit Unlocked(bool large) : state_(large && binding.unlock ? binding.unlock() : nullptr) {}
+  ~Unlocked() {
+    if (state_) binding.relock(state_);
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  void* state_;
+};
+constexpr int64_t kLarge = 1 << 15;  // elements
+
+}  // namespace cg

@@ -1,0 +1,188 @@
+#include "core/function.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/mode.h"
+
+namespace cg {
+
+Binding binding;
+thread_local ModeTable thread_modes;
+int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1};
+
+namespace {
+// Guarded by the interpreter lock. If another thread gets it while a deletion runs here, that thread's nodes are queued
+// and this thread deletes them.
+bool destroying = false;
+std::vector<VariableNode*> dead_variables;
+std::vector<FunctionNode*> dead_functions;
+
+void drain() {
+  while (!dead_variables.empty() || !dead_functions.empty()) {
+    if (!dead_functions.empty()) {
+      FunctionNode* f = dead_functions.back();
+      dead_functions.pop_back();
+      delete f;
+    } else {
+      VariableNode* v = dead_variables.back();
+      dead_variables.pop_back();
+      delete v;
+    }
+  }
+}
+
+template <class T>
+void destroy_in(T* node, std::vector<T*>& dead) {
+  if (destroying) {
+    dead.push_back(node);
+    return;
+  }
+  destroying = true;
+  delete node;
+  drain();
+  destroying = false;
+}
+}  // namespace
+
+void destroy(VariableNode* node) { destroy_in(node, dead_variables); }
+void destroy(FunctionNode* node) { destroy_in(node, dead_functions); }
+
+VariableNode::~VariableNode() {
+  if (cell) *cell = nullptr;
+  if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
+    creator->outputs[output_index].node = nullptr;
+}
+
+void VariableNode::describe(const at::Tensor& t) {
+  has_shape = t.defined();
+  if (!has_shape) {
+    sizes.clear();
+    dtype = at::ScalarType::Undefined;
+    return;
+  }
+  sizes.assign(t.sizes().begin(), t.sizes().end());
+  dtype = t.scalar_type();
+  device = t.device();
+}
+
+void VariableNode::retain_data(const at::Tensor& t) {
+  data = t;
+  retained = true;
+}
+
+void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
+  unchain();
+  if (!f) return;
+  creator = std::move(f);
+  output_index = index;
+  rank = creator->rank + 1;
+}
+
+void VariableNode::unchain() {
+  if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
+    creator->outputs[output_index].node = nullptr;
+  creator.reset();
+}
+
+Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
+  auto* n = new VariableNode;
+  Ref<VariableNode> r(n);
+  n->requires_grad = requires_grad;
+  if (t.defined()) n->describe(t);
+  return r;
+}
+
+FunctionNode::~FunctionNode() {
+  if (hooks) binding.decref(hooks);
+  if (stack) binding.decref(stack);
+}
+
+void FunctionNode::python_retain() { binding.incref(handle); }
+void FunctionNode::python_release() { binding.decref(handle); }
+void FunctionNode::release_handle() {
+  if (binding.shared(handle)) return;
+  owns_handle = false;
+  binding.decref(handle);
+}
+
+void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
+  rank = 0;
+  inputs.clear();
+  for (const Var& x : in) {
+    rank = std::max(rank, static_cast<int32_t>(x.rank()));
+    // A constant gets a node of its own: hooks and graph views show every input.
+    inputs.push_back(x.node || !x.defined() ? x.node : make_node(x.data, false));
+  }
+  outputs.resize(ys.size());
+  Ref<FunctionNode> self(this);
+  for (size_t j = 0; j < ys.size(); ++j) {
+    outputs[j].node = ys[j].get();
+    outputs[j].sizes = ys[j]->sizes;
+    VariableNode& y = *ys[j];
+    y.creator = self;
+    y.output_index = j;
+    y.rank = rank + 1;
+  }
+  recorded = true;
+  lazy_grad_sum = mode(Mode::lazy_grad_sum);
+}
+
+Vars FunctionNode::apply(VarsRef in, bool record_constants) {
+  Ref<FunctionNode> self(this);
+  const bool observed = hooks || (binding.observing && binding.observing());
+  if (observed) binding.before_forward(*this, in);
+  Tensors ys;
+  {
+    bool large = false;
+    for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
+    Unlocked unlocked(large);
+    ys = forward(in);
+  }
+  if (observed) binding.after_forward(*this, in, ys);
+
+  bool any = false;
+  c10::SmallVector<bool, 4> needs(in.size());
+  for (size_t i = 0; i < in.size(); ++i) any |= needs[i] = in[i].requires_grad();
+  // `grad` may be asked for the gradient of a Variable that requires none: what it takes is saved as well.
+  saved_constants = any && record_constants;
+  if (saved_constants)
+    for (size_t i = 0; i < in.size(); ++i) needs[i] = in[i].node != nullptr;
+  Vars out;
+  if (!any && !record_constants) {
+    for (auto& y : ys) out.emplace_back(std::move(y));
+    return out;
+  }
+  for (auto& y : ys) {
+    // An integer result (an argmax, say) has no gradient whatever its inputs need.
+    auto node = make_node(y, any);
+    out.emplace_back(std::move(node), std::move(y));
+  }
+  if (!mode(Mode::enable_backprop)) return out;
+  c10::SmallVector<Ref<VariableNode>, 2> nodes;
+  for (auto& y : out) nodes.push_back(y.node);
+  link(in, nodes);
+  if (!any) return out;
+  const unsigned mask = saves(needs);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (inputs[i] && ((mask & kAllInputs) || (i < 15 && (mask >> i & 1)))) inputs[i]->retain_data(in[i].data);
+  for (size_t j = 0; j < out.size() && j < 16; ++j)
+    if (mask >> (16 + j) & 1) {
+      out[j].node->retain_data(out[j].data);
+      if (out.size() > 1) outputs[j].saved = out[j].data;
+    }
+  return out;
+}
+
+Var FunctionNode::output(size_t j) {
+  OutputSlot& slot = outputs[j];
+  if (slot.node) return {Ref<VariableNode>(slot.node), slot.node->data};
+  if (!slot.saved.defined()) return {};
+  auto node = make_node(slot.saved, true);
+  node->retain_data(slot.saved);
+  node->set_creator(Ref<FunctionNode>(this), j);
+  slot.node = node.get();
+  return {node, slot.saved};
+}
+
+}  // namespace cg

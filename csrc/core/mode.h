@@ -1,0 +1,36 @@
+// Recording modes: thread-local values over process-wide defaults.
+#pragma once
+#include <cstdint>
+
+namespace cg {
+
+enum class Mode : uint8_t { enable_backprop, debug, type_check, lazy_grad_sum, train, count };
+
+constexpr int8_t kUnset = -1;
+
+struct ModeTable {
+  int8_t value[static_cast<int>(Mode::count)] = {kUnset, kUnset, kUnset, kUnset, kUnset};
+};
+
+extern thread_local ModeTable thread_modes __attribute__((tls_model("initial-exec")));
+extern int8_t default_modes[static_cast<int>(Mode::count)];
+
+inline bool mode(Mode m) {
+  const int8_t v = thread_modes.value[static_cast<int>(m)];
+  return (v == kUnset ? default_modes[static_cast<int>(m)] : v) != 0;
+}
+
+// Sets a mode for a scope; the old value comes back also when an exception passes.
+class ModeScope {
+ public:
+  ModeScope(Mode m, bool value) : slot_(thread_modes.value[static_cast<int>(m)]), old_(slot_) { slot_ = value; }
+  ~ModeScope() { slot_ = old_; }
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+ private:
+  int8_t& slot_;
+  int8_t old_;
+};
+
+}  // namespace cg

@@ -1,0 +1,275 @@
+// One definition per op.
+//
+// An op is a struct; its data members are its parameters:
+//
+//   struct LeakyReLU {
+//     double slope = 0.2;
+//     static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
+//     static constexpr unsigned saves = in_bit(0);
+//     Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
+//     template <class T> void backward(Ctx<T>& c) { c.grad(0, [&] { return c.gy() * step(c.in(0), slope); }); }
+//   };
+//   CG_OP("leaky_relu", LeakyReLU, "max(x, slope * x)")
+//
+// - `forward` takes one Tensor per input, or one TensorList, and returns a Tensor, a std::tuple of them or a
+//   std::vector. It may store what its backward needs in members that are not parameters.
+// - `static constexpr unsigned optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
+// - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
+// - `unsigned saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
+// - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. In it, functions of
+//   `ops/functions.h` are called by name. A gradient that is larger than its input through broadcasting is summed
+//   by the pass: formulas do not care.
+#pragma once
+#include <c10/core/Scalar.h>
+
+#include <tuple>
+
+#include "core/function.h"
+
+namespace cg {
+
+using at::Tensor;
+using at::TensorList;
+using Ints = c10::SmallVector<int64_t, 4>;
+
+enum class ParamKind : uint8_t {
+  Bool,
+  Int,
+  Float,
+  Str,
+  Ints,
+  OptInt,
+  OptFloat,
+  OptInts,
+  Scalar,
+  Tensor,
+  OptTensor,
+  DType,
+  Index
+};
+template <class V>
+struct KindOf;
+template <>
+struct KindOf<bool> {
+  static constexpr auto kind = ParamKind::Bool;
+};
+template <>
+struct KindOf<int64_t> {
+  static constexpr auto kind = ParamKind::Int;
+};
+template <>
+struct KindOf<double> {
+  static constexpr auto kind = ParamKind::Float;
+};
+template <>
+struct KindOf<std::string> {
+  static constexpr auto kind = ParamKind::Str;
+};
+template <>
+struct KindOf<Ints> {
+  static constexpr auto kind = ParamKind::Ints;
+};
+template <>
+struct KindOf<std::optional<int64_t>> {
+  static constexpr auto kind = ParamKind::OptInt;
+};
+template <>
+struct KindOf<std::optional<double>> {
+  static constexpr auto kind = ParamKind::OptFloat;
+};
+template <>
+struct KindOf<std::optional<Ints>> {
+  static constexpr auto kind = ParamKind::OptInts;
+};
+template <>
+struct KindOf<c10::Scalar> {
+  static constexpr auto kind = ParamKind::Scalar;
+};
+template <>
+struct KindOf<Tensor> {
+  static constexpr auto kind = ParamKind::Tensor;
+};
+template <>
+struct KindOf<std::optional<Tensor>> {
+  static constexpr auto kind = ParamKind::OptTensor;
+};
+template <>
+struct KindOf<at::ScalarType> {
+  static constexpr auto kind = ParamKind::DType;
+};
+
+template <class Op, class V>
+struct Param {
+  const char* name;
+  V Op::* member;
+  bool required;
+};
+// A parameter whose default is the member's initial value.
+template <class Op, class V>
+constexpr Param<Op, V> param(const char* name, V Op::* member) {
+  return {name, member, false};
+}
+// A parameter that every call must give.
+template <class Op, class V>
+constexpr Param<Op, V> required(const char* name, V Op::* member) {
+  return {name, member, true};
+}
+
+struct ParamInfo {
+  const char* name;
+  ParamKind kind;
+  bool required;
+  void* (*address)(void* op);
+};
+
+struct OpInfo {
+  const char* name;
+  const char* doc;
+  int inputs;         // -1: a list
+  unsigned optional;  // mask of inputs that may be left out
+  bool any_dtype;
+  c10::SmallVector<ParamInfo, 4> params;
+  FunctionNode* (*create)();
+  mutable void* override_backward = nullptr;  // what a user registered, owned by the binding
+};
+
+// Name -> op. Filled while the library is loaded.
+const OpInfo* find_op(std::string_view name);
+std::vector<const OpInfo*> all_ops();
+void add_op(const OpInfo* info);
+
+// ---- from a struct to a node ----------------------------------------------------------------------------------------
+template <class F>
+struct ForwardTraits;
+template <class R, class Op, class... A>
+struct ForwardTraits<R (Op::*)(A...)> {
+  static constexpr int arity = sizeof...(A);
+  static constexpr bool list = (std::is_same_v<std::decay_t<A>, TensorList> || ...);
+};
+template <class R, class Op, class... A>
+struct ForwardTraits<R (Op::*)(A...) const> : ForwardTraits<R (Op::*)(A...)> {};
+
+template <class Op>
+struct OpNode final : FunctionNode {
+  using Traits = ForwardTraits<decltype(&Op::forward)>;
+  Op op;
+  explicit OpNode(Op o = {}) : op(std::move(o)) {}
+  static const OpInfo* static_info;
+  const OpInfo* info() const override { return static_info; }
+  void* params() override { return &op; }
+  void backward(Ctx<Tensor>& c) override { op.backward(c); }
+  void backward(Ctx<Var>& c) override { op.backward(c); }
+
+  unsigned saves(c10::ArrayRef<bool> needs) const override {
+    if constexpr (requires { op.saves_for(needs); })
+      return op.saves_for(needs);
+    else
+      return Op::saves;
+  }
+  Tensors forward(VarsRef in) override {
+    if constexpr (Traits::list) {
+      c10::SmallVector<Tensor, 8> ts;
+      for (const Var& x : in) ts.push_back(x.data);
+      return pack(op.forward(TensorList(ts.data(), ts.size())));
+    } else {
+      return call(in, std::make_index_sequence<Traits::arity>());
+    }
+  }
+
+ private:
+  template <size_t... I>
+  Tensors call(VarsRef in, std::index_sequence<I...>) {
+    static const Tensor none;
+    return pack(op.forward((I < in.size() ? in[I].data : none)...));
+  }
+  static Tensors pack(Tensor y) {
+    Tensors r;
+    r.push_back(std::move(y));
+    return r;
+  }
+  static Tensors pack(std::vector<Tensor> ys) {
+    Tensors r;
+    for (auto& y : ys) r.push_back(std::move(y));
+    return r;
+  }
+  template <class... Y>
+  static Tensors pack(std::tuple<Y...> ys) {
+    Tensors r;
+    std::apply([&](auto&... y) { (r.push_back(std::move(y)), ...); }, ys);
+    return r;
+  }
+};
+
+template <class Op, auto Get>
+void* param_address(void* op) {
+  return &(static_cast<Op*>(op)->*Get);
+}
+
+template <class Op>
+OpInfo describe_op(const char* name, const char* doc) {
+  using Traits = ForwardTraits<decltype(&Op::forward)>;
+  OpInfo info{name,
+              doc,
+              Traits::list ? -1 : Traits::arity,
+              0,
+              false,
+              {},
+              [] { return static_cast<FunctionNode*>(new OpNode<Op>); }};
+  if constexpr (requires { Op::optional; }) info.optional = Op::optional;
+  if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
+  if constexpr (requires { Op::params(); }) {
+    constexpr auto ps = Op::params();
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      (info.params.push_back(
+           {std::get<I>(ps).name, KindOf<std::decay_t<decltype(std::declval<Op&>().*(std::get<I>(ps).member))>>::kind,
+            std::get<I>(ps).required,
+            [](void* op) -> void* { return &(static_cast<Op*>(op)->*(std::get<I>(Op::params()).member)); }}),
+       ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(ps)>>());
+  }
+  return info;
+}
+
+#define CG_OP(NAME, OP, DOC)                                  \
+  static const OpInfo OP##_info = describe_op<OP>(NAME, DOC); \
+  template <>                                                 \
+  const OpInfo* OpNode<OP>::static_info = &OP##_info;         \
+  [[maybe_unused]] static const bool OP##_added = (add_op(&OP##_info), true);
+
+// ---- calling an op from C++ -----------------------------------------------------------------------------------------
+// On tensors: the kernel alone. On Vars: recorded as the current mode says.
+template <class Op, class... X>
+Tensor run(Op op, const Tensor& x, const X&... xs) {
+  return op.forward(x, xs...);
+}
+template <class Op, class... X>
+Var run(Op op, const Var& x, const X&... xs) {
+  Ref<FunctionNode> node(new OpNode<Op>(std::move(op)));
+  const Var in[] = {x, Var(xs)...};
+  return std::move(node->apply(in)[0]);
+}
+// Ops with several outputs.
+template <class Op, class... X>
+Tensors run_all(Op op, const Tensor& x, const X&... xs) {
+  OpNode<Op> node(std::move(op));
+  const Var in[] = {Var(x), Var(xs)...};
+  return node.forward(in);
+}
+template <class Op, class... X>
+Vars run_all(Op op, const Var& x, const X&... xs) {
+  Ref<FunctionNode> node(new OpNode<Op>(std::move(op)));
+  const Var in[] = {x, Var(xs)...};
+  return node->apply(in);
+}
+// Ops on a list.
+template <class Op>
+Tensor run_list(Op op, c10::ArrayRef<Tensor> xs) {
+  return op.forward(xs);
+}
+template <class Op>
+Var run_list(Op op, VarsRef xs) {
+  Ref<FunctionNode> node(new OpNode<Op>(std::move(op)));
+  return std::move(node->apply(xs)[0]);
+}
+
+}  // namespace cg

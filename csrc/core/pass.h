@@ -1,0 +1,267 @@
+// One pass of backpropagation: the heap, the slots and the visit of a function. backprop.cpp starts and ends passes.
+#pragma once
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/backprop.h"
+#include "core/mode.h"
+#include "core/op.h"
+#include "ops/functions.h"
+
+namespace cg {
+
+// An old-style function's gradients have no history: differentiating them again would give wrong results silently.
+inline void check_old_style(const VariableNode& x) {
+  if (x.old_style_generator)
+    throw std::runtime_error("cannot twice-differentiate an old style Function \"" + *x.old_style_generator + "\"");
+}
+
+// A buffer nobody else can see: no other handle, no view of it.
+inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); }
+
+template <class T>
+class Pass {
+ public:
+  Pass(const PassOptions& options, bool selective) : options_(options), selective_(selective) {}
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+  // Whatever stopped the pass, the graph is left unclaimed.
+  ~Pass() {
+    for (auto& e : heap_) {
+      if (e.function->queued_by == this) e.function->queued_by = nullptr;
+      for (auto& y : e.function->outputs) clear(y.node);
+    }
+    for (auto& n : touched_) clear(n.get());
+    for (auto& n : marked_)
+      if (n->marked_by == this) n->marked_by = nullptr;
+  }
+
+  void accumulate(VariableNode& node, Var g) {
+    GradientSlot& s = slot(node);
+    if (!s.first.defined()) {
+      s.first = std::move(g);
+    } else {
+      if (!s.more) s.more = std::make_unique<c10::SmallVector<Var, 4>>();
+      s.more->push_back(std::move(g));
+      if (!options_.create_graph && s.more->size() >= kPending) collapse(s);
+    }
+  }
+  void replace(VariableNode& node, Var g) {
+    GradientSlot& s = slot(node);
+    s.more.reset();
+    s.first = std::move(g);
+  }
+  Var take(VariableNode& node) {
+    GradientSlot* s = find(node);
+    if (!s) return {};
+    collapse(*s);
+    Var g = std::move(s->first);
+    s->first = {};
+    s->owner = nullptr;
+    if (s != &node.slot) side_slots_.erase(&node);
+    return g;
+  }
+  void push(FunctionNode* f) {
+    if (f->queued_by == nullptr)
+      f->queued_by = this;
+    else if (f->queued_by == this || !side_queued_.insert(f).second)
+      return;
+    heap_.push_back({Ref<FunctionNode>(f), next_++});
+    std::push_heap(heap_.begin(), heap_.end(), before);
+  }
+  // Nodes that are not outputs of a queued function and so must be remembered for clean-up.
+  void touch(VariableNode& node) { touched_.emplace_back(&node); }
+  void mark(VariableNode& node) {
+    if (node.marked_by == nullptr) {
+      node.marked_by = this;
+      marked_.emplace_back(&node);
+    } else if (node.marked_by != this) {
+      side_marked_.insert(&node);
+    }
+  }
+  bool is_marked(const VariableNode& node) const {
+    return node.marked_by == this || (!side_marked_.empty() && side_marked_.count(&node));
+  }
+
+  // `captured(node, gradient)` sees the final gradient of every output of every visited function.
+  template <class Captured>
+  void run(Captured&& captured) {
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), before);
+      Ref<FunctionNode> f = std::move(heap_.back().function);
+      heap_.pop_back();
+      if (f->queued_by == this)
+        f->queued_by = nullptr;
+      else
+        side_queued_.erase(f.get());
+      visit(*f, captured);
+    }
+  }
+  std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
+
+ private:
+  static constexpr size_t kPending = 4;
+  struct Entry {
+    Ref<FunctionNode> function;
+    uint64_t order;
+  };
+  static bool before(const Entry& a, const Entry& b) {
+    if (a.function->rank != b.function->rank) return a.function->rank < b.function->rank;
+    return a.order > b.order;
+  }
+
+  GradientSlot& slot(VariableNode& node) {
+    if (node.slot.owner == nullptr) node.slot.owner = this;
+    if (node.slot.owner == this) return node.slot;
+    GradientSlot& s = side_slots_[&node];
+    s.owner = this;
+    return s;
+  }
+  GradientSlot* find(VariableNode& node) {
+    if (node.slot.owner == this) return &node.slot;
+    if (side_slots_.empty()) return nullptr;
+    auto it = side_slots_.find(&node);
+    return it == side_slots_.end() ? nullptr : &it->second;
+  }
+  void clear(VariableNode* node) {
+    if (node && node->slot.owner == this) node->slot = GradientSlot();
+  }
+  void collapse(GradientSlot& s) {
+    if (!s.more || s.more->empty()) return;
+    if constexpr (std::is_same_v<T, Var>) {
+      Vars all{s.first};
+      all.append(s.more->begin(), s.more->end());
+      s.first = add_n(VarsRef(all));
+    } else {
+      const bool own = sole_owner(s.first);
+      c10::SmallVector<Tensor, 8> all{s.first.data};
+      for (Var& v : *s.more) all.push_back(std::move(v.data));
+      s.first = Var(sum_gradients(all, own));  // not the Variable that the first one was
+    }
+    s.more->clear();
+  }
+
+  bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
+    if (!x) return false;
+    if (!selective_) return x->requires_grad;
+    return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
+  }
+
+  template <class Captured>
+  void visit(FunctionNode& f, Captured& captured) {
+    Vars gys;
+    bool some_gradient = false;
+    for (size_t j = 0; j < f.outputs.size(); ++j) {
+      Var g;
+      if (Ref<VariableNode> y{f.outputs[j].node}) {
+        g = take(*y);
+        captured(*y, g);
+      }
+      some_gradient |= g.defined();
+      gys.push_back(std::move(g));
+    }
+    c10::SmallVector<bool, 4> wanted;
+    bool any = false;
+    for (auto& x : f.inputs) {
+      wanted.push_back(target(f, x));
+      any |= wanted.back();
+    }
+    if (!any) return;
+    if (!some_gradient && !f.python)
+      throw MissingGradient("the outputs of " + binding.label(f) + " have no gradient: set y.grad before y.backward()");
+
+    const bool observed = f.hooks || (binding.observing && binding.observing());
+    if (observed) binding.before_backward(f, gys);
+    Vars gxs(wanted.size());
+    const OpInfo* info = f.info();
+    if (f.python) {
+      binding.python_backward(f, gys, gxs, wanted, this, &Pass::take_pending);
+    } else if (info->override_backward) {
+      binding.overridden_backward(f, gys, gxs, wanted);
+      for (size_t i = 0; i < gxs.size(); ++i)
+        if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+    } else {
+      run_native(f, gys, gxs, wanted, observed);
+    }
+    if (observed) binding.after_backward(f, gys);
+    gys.clear();
+
+    const bool debug = mode(Mode::debug);
+    for (size_t i = 0; i < gxs.size(); ++i) {
+      if (!wanted[i] || !gxs[i].defined()) continue;
+      if (f.python && !selective_) binding.check_gradient(f, i, gxs[i].data);
+      if (debug && has_nan(gxs[i].data))
+        throw std::runtime_error("NaN is detected on backward computation of " + binding.label(f));
+    }
+    for (size_t i = 0; i < gxs.size(); ++i) {
+      if (!wanted[i] || !gxs[i].defined()) continue;
+      VariableNode& x = *f.inputs[i];
+      if (!x.creator && !find(x)) open_leaf(x);
+      accumulate(x, std::move(gxs[i]));
+    }
+    for (size_t i = 0; i < wanted.size() && i < f.inputs.size(); ++i) {
+      VariableNode& x = *f.inputs[i];
+      if (wanted[i] && x.creator && find(x)) push(x.creator.get());
+    }
+  }
+
+  // `keep`: hooks still want to see `gys`. Otherwise a gradient is handed over, so that its memory can be used again.
+  void run_native(FunctionNode& f, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
+    if constexpr (std::is_same_v<T, Var>) {
+      Ctx<Var> c(f, gys, gxs, wanted);
+      f.backward(c);
+      for (size_t i = 0; i < gxs.size(); ++i)
+        if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+    } else {
+      Tensors gy, gx(wanted.size());
+      bool large = false;
+      for (Var& g : gys) {
+        large |= g.defined() && g.data.numel() >= kLarge;
+        gy.push_back(keep ? g.data : std::move(g.data));
+      }
+      {
+        Unlocked unlocked(large);
+        Ctx<Tensor> c(f, gy, gx, wanted);
+        f.backward(c);
+        for (size_t i = 0; i < gx.size(); ++i)
+          if (gx[i].defined()) gx[i] = fit(std::move(gx[i]), *f.inputs[i]);
+      }
+      for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
+    }
+  }
+
+ public:
+  // A leaf starts from the gradient that its Variable has already; that one stays in place until the pass succeeded.
+  void open_leaf(VariableNode& x) {
+    check_old_style(x);
+    leaves_.emplace_back(&x);
+    touch(x);
+    slot(x);  // from now on it counts as opened, also while it has no gradient
+    if (!selective_ && x.variable && x.variable->grad.defined()) accumulate(x, x.variable->grad);
+  }
+  bool has(VariableNode& node) { return find(node) != nullptr; }
+
+ private:
+  // What is accumulated so far for an input: functions that accumulate themselves ask for it.
+  static Var take_pending(void* pass, VariableNode& x) {
+    auto* self = static_cast<Pass*>(pass);
+    if (!x.creator && !self->find(x)) self->open_leaf(x);
+    GradientSlot* s = self->find(x);
+    if (!s) return {};
+    self->collapse(*s);
+    return std::exchange(s->first, Var());
+  }
+
+  const PassOptions& options_;
+  const bool selective_;
+  uint64_t next_ = 0;
+  std::vector<Entry> heap_;
+  std::vector<Ref<VariableNode>> leaves_, touched_, marked_;
+  std::unordered_map<VariableNode*, GradientSlot> side_slots_;
+  std::unordered_set<const VariableNode*> side_marked_;
+  std::unordered_set<const FunctionNode*> side_queued_;
+};
+
+}  // namespace cg

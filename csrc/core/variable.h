@@ -1,0 +1,100 @@
+// Variables and their vertices.
+//
+// A Variable is what a user holds: data, gradient, place in the graph. Its VariableNode outlives it: functions hold
+// nodes, so that data which no backward reads is freed with the Variable.
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <c10/util/DimVector.h>
+#include <c10/util/SmallVector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/ref.h"
+
+namespace cg {
+
+struct Variable;
+
+// A tensor in the graph, as the engine passes it around. No node: a constant.
+struct Var {
+  Ref<VariableNode> node;
+  at::Tensor data;
+
+  Var() = default;
+  explicit Var(at::Tensor t) : data(std::move(t)) {}
+  Var(Ref<VariableNode> n, at::Tensor t) : node(std::move(n)), data(std::move(t)) {}
+  bool defined() const { return data.defined(); }
+  inline bool requires_grad() const;
+  inline int rank() const;
+  // Shape queries under the names ATen uses, so that one formula serves tensors and Vars.
+  at::IntArrayRef sizes() const { return data.sizes(); }
+  int64_t size(int64_t i) const { return data.size(i); }
+  int64_t dim() const { return data.dim(); }
+  int64_t numel() const { return data.numel(); }
+  at::ScalarType scalar_type() const { return data.scalar_type(); }
+  at::TensorOptions options() const { return data.options(); }
+};
+
+// The gradient contributions that wait for one node during a pass.
+struct GradientSlot {
+  const void* owner = nullptr;  // the pass that uses the slot
+  Var first;
+  std::unique_ptr<c10::SmallVector<Var, 4>> more;
+};
+
+struct VariableNode {
+  uint32_t refs = 0;
+  int32_t rank = 0;
+  uint32_t output_index = 0;
+  bool requires_grad = true;
+  bool retained = false;
+  bool has_shape = false;
+  at::ScalarType dtype = at::ScalarType::Undefined;
+  at::Device device = at::kCPU;
+  c10::DimVector sizes;
+  Ref<FunctionNode> creator;
+  Variable* variable = nullptr;  // weak
+  at::Tensor data;               // only when retained
+  GradientSlot slot;
+  const void* marked_by = nullptr;  // the pass whose path contains this node
+  void* handle = nullptr;           // weak: the Python view of this node
+  std::unique_ptr<std::string> name, old_style_generator;
+  std::shared_ptr<VariableNode*> cell;  // made when somebody wants a weak reference; null in it once the node is gone
+
+  VariableNode() = default;
+  VariableNode(const VariableNode&) = delete;
+  VariableNode& operator=(const VariableNode&) = delete;
+  ~VariableNode();
+
+  void retain() { ++refs; }
+  void release() {
+    if (--refs == 0) destroy(this);
+  }
+  void describe(const at::Tensor& t);  // shape, dtype and device of `t` become the node's
+  void retain_data(const at::Tensor& t);
+  void set_creator(Ref<FunctionNode> f, uint32_t index);
+  void unchain();
+};
+
+struct Variable {
+  at::Tensor data;
+  Ref<VariableNode> node;
+  Var grad;
+  std::optional<double> loss_scale;
+
+  Variable() = default;
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() {
+    if (node && node->variable == this) node->variable = nullptr;
+  }
+};
+
+inline bool Var::requires_grad() const { return node && node->requires_grad; }
+inline int Var::rank() const { return node ? node->rank : 0; }
+
+Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad);
+
+}  // namespace cg

@@ -1,0 +1,65 @@
+#include "kernels/embedding.h"
+
+#include <algorithm>
+
+#include "kernels/raw.h"
+#include "kernels/simd.h"
+
+namespace cg::kernels {
+namespace {
+
+// Calls f(i, row) for every id, row being -1 where it is ignored.
+template <class F>
+void each_id(const at::Tensor& ids, std::optional<int64_t> ignore, int64_t rows, F&& f) {
+  auto visit = [&](const auto* p) {
+    for (int64_t i = 0, n = ids.numel(); i < n; ++i) {
+      const int64_t v = p[i], row = v < 0 ? v + rows : v;
+      if (ignore && v == *ignore) {
+        f(i, int64_t(-1));
+        continue;
+      }
+      TORCH_CHECK_INDEX(row >= 0 && row < rows, "embedding: id ", v, " is out of range for ", rows, " rows");
+      f(i, row);
+    }
+  };
+  if (ids.scalar_type() == at::kInt)
+    visit(ids.const_data_ptr<int32_t>());
+  else
+    visit(ids.const_data_ptr<int64_t>());
+}
+
+template <class T>
+CG_INLINE void add(int64_t n, const T* __restrict x, T* __restrict y) {
+  for (int64_t k = 0; k < n; ++k) y[k] += x[k];
+}
+CG_SIMD void add_row(int64_t n, const float* x, float* y) { add(n, x, y); }
+CG_SIMD void add_row(int64_t n, const double* x, double* y) { add(n, x, y); }
+
+}  // namespace
+
+void take_rows(const at::Tensor& table, const at::Tensor& ids, std::optional<int64_t> ignore, const at::Tensor& y) {
+  const int64_t rows = table.size(0), width = table.size(1);
+  with_dtype(table, [&]<class T>(T) {
+    const T* from = table.const_data_ptr<T>();
+    T* to = y.data_ptr<T>();
+    each_id(ids, ignore, rows, [=](int64_t i, int64_t row) {
+      if (row < 0)
+        std::fill(to + i * width, to + (i + 1) * width, T(0));
+      else
+        std::copy(from + row * width, from + (row + 1) * width, to + i * width);
+    });
+  });
+}
+
+void add_rows(const at::Tensor& gy, const at::Tensor& ids, std::optional<int64_t> ignore, const at::Tensor& table) {
+  const int64_t rows = table.size(0), width = table.size(1);
+  with_dtype(gy, [&]<class T>(T) {
+    const T* from = gy.const_data_ptr<T>();
+    T* to = table.data_ptr<T>();
+    each_id(ids, ignore, rows, [=](int64_t i, int64_t row) {
+      if (row >= 0) add_row(width, from + i * width, to + row * width);
+    });
+  });
+}
+
+}  // namespace cg::kernels

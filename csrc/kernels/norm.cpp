@@ -1,0 +1,185 @@
+#include "kernels/norm.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/raw.h"
+#include "kernels/simd.h"
+
+namespace cg::kernels {
+namespace {
+
+struct Layout {
+  int64_t outer, channels, inner;
+};
+
+// Sums run along the channels where those are neighbours, else along the elements of one.
+template <class T>
+CG_INLINE void statistics(const Layout& s, const T* x, double* mean, double* var) {
+  const double scale = 1.0 / (s.outer * s.inner);
+  std::fill(mean, mean + s.channels, 0.0);
+  std::fill(var, var + s.channels, 0.0);
+  if (s.inner == 1) {
+    for (int64_t n = 0; n < s.outer; ++n) {
+      const T* row = x + n * s.channels;
+      CG_IVDEP
+      for (int64_t c = 0; c < s.channels; ++c) mean[c] += row[c];
+    }
+    for (int64_t c = 0; c < s.channels; ++c) mean[c] *= scale;
+    for (int64_t n = 0; n < s.outer; ++n) {
+      const T* row = x + n * s.channels;
+      CG_IVDEP
+      for (int64_t c = 0; c < s.channels; ++c) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
+    }
+  } else {
+    for (int64_t n = 0; n < s.outer; ++n)
+      for (int64_t c = 0; c < s.channels; ++c) {
+        const T* run = x + (n * s.channels + c) * s.inner;
+        mean[c] += simd::sum<T>(s.inner, [=](int64_t i) __attribute__((always_inline)) { return run[i]; });
+      }
+    for (int64_t c = 0; c < s.channels; ++c) mean[c] *= scale;
+    for (int64_t n = 0; n < s.outer; ++n)
+      for (int64_t c = 0; c < s.channels; ++c) {
+        const T* run = x + (n * s.channels + c) * s.inner;
+        const T m = static_cast<T>(mean[c]);
+        var[c] += simd::sum<T>(s.inner,
+                               [=](int64_t i) __attribute__((always_inline)) { return (run[i] - m) * (run[i] - m); });
+      }
+  }
+  for (int64_t c = 0; c < s.channels; ++c) var[c] *= scale;
+}
+
+template <class T>
+CG_INLINE void apply(const Layout& s, const T* __restrict x, const T* __restrict mean, const T* __restrict inv_std,
+                     const T* __restrict gamma, const T* __restrict beta, T* __restrict y) {
+  for (int64_t n = 0; n < s.outer; ++n) {
+    if (s.inner == 1) {
+      CG_IVDEP
+      for (int64_t c = 0; c < s.channels; ++c) y[c] = (x[c] - mean[c]) * inv_std[c] * gamma[c] + beta[c];
+      x += s.channels;
+      y += s.channels;
+      continue;
+    }
+    for (int64_t c = 0; c < s.channels; ++c, x += s.inner, y += s.inner) {
+      const T m = mean[c], a = inv_std[c] * gamma[c], b = beta[c];
+      CG_IVDEP
+      for (int64_t i = 0; i < s.inner; ++i) y[i] = (x[i] - m) * a + b;
+    }
+  }
+}
+
+// Sums of gy and of gy (x - mean) over each channel.
+template <class T>
+CG_INLINE void sums(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {
+  std::fill(g, g + s.channels, 0.0);
+  std::fill(gd, gd + s.channels, 0.0);
+  for (int64_t n = 0; n < s.outer; ++n) {
+    if (s.inner == 1) {
+      const T *const row = x + n * s.channels, *const grow = gy + n * s.channels;
+      CG_IVDEP
+      for (int64_t c = 0; c < s.channels; ++c) {
+        g[c] += grow[c];
+        gd[c] += grow[c] * (row[c] - mean[c]);
+      }
+      continue;
+    }
+    for (int64_t c = 0; c < s.channels; ++c) {
+      const T *const run = x + (n * s.channels + c) * s.inner, *const grun = gy + (n * s.channels + c) * s.inner;
+      const T m = mean[c];
+      g[c] += simd::sum<T>(s.inner, [=](int64_t i) __attribute__((always_inline)) { return grun[i]; });
+      gd[c] += simd::sum<T>(s.inner, [=](int64_t i) __attribute__((always_inline)) { return grun[i] * (run[i] - m); });
+    }
+  }
+}
+
+// gx = a gy - b (x - mean) - c, with a, b, c per channel.
+template <class T>
+CG_INLINE void combine(const Layout& s, const T* x, const T* gy, const T* mean, const T* a, const T* b, const T* k,
+                       T* gx) {
+  for (int64_t n = 0; n < s.outer; ++n) {
+    if (s.inner == 1) {
+      CG_IVDEP
+      for (int64_t c = 0; c < s.channels; ++c) gx[c] = a[c] * gy[c] - b[c] * (x[c] - mean[c]) - k[c];
+      x += s.channels;
+      gy += s.channels;
+      gx += s.channels;
+      continue;
+    }
+    for (int64_t c = 0; c < s.channels; ++c, x += s.inner, gy += s.inner, gx += s.inner) {
+      const T m = mean[c], ac = a[c], bc = b[c], kc = k[c];
+      CG_IVDEP
+      for (int64_t i = 0; i < s.inner; ++i) gx[i] = ac * gy[i] - bc * (x[i] - m) - kc;
+    }
+  }
+}
+
+#define CG_NORM(T)                                                                                                     \
+  CG_SIMD void statistics_of(const Layout& s, const T* x, double* mean, double* var) { statistics(s, x, mean, var); }  \
+  CG_SIMD void apply_to(const Layout& s, const T* x, const T* mean, const T* inv_std, const T* gamma, const T* beta,   \
+                        T* y) {                                                                                        \
+    apply(s, x, mean, inv_std, gamma, beta, y);                                                                        \
+  }                                                                                                                    \
+  CG_SIMD void sums_of(const Layout& s, const T* x, const T* gy, const T* mean, double* g, double* gd) {               \
+    sums(s, x, gy, mean, g, gd);                                                                                       \
+  }                                                                                                                    \
+  CG_SIMD void combine_to(const Layout& s, const T* x, const T* gy, const T* mean, const T* a, const T* b, const T* k, \
+                          T* gx) {                                                                                     \
+    combine(s, x, gy, mean, a, b, k, gx);                                                                              \
+  }
+CG_NORM(float)
+CG_NORM(double)
+#undef CG_NORM
+
+}  // namespace
+
+void batch_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps, const at::Tensor& y,
+                const at::Tensor& mean, const at::Tensor& inv_std, const at::Tensor& running_mean,
+                const at::Tensor& running_var, double decay) {
+  const Layout s{x.size(0), x.size(1), x.size(2)};
+  with_dtype(x, [&]<class T>(T) {
+    std::vector<double> m(s.channels), v(s.channels);
+    statistics_of(s, x.const_data_ptr<T>(), m.data(), v.data());
+    T *const pm = mean.data_ptr<T>(), *const pi = inv_std.data_ptr<T>();
+    for (int64_t c = 0; c < s.channels; ++c) {
+      pm[c] = static_cast<T>(m[c]);
+      pi[c] = static_cast<T>(1 / std::sqrt(v[c] + eps));
+    }
+    if (running_mean.defined()) {
+      const double count = static_cast<double>(s.outer * s.inner), adjust = count / std::max(count - 1, 1.0);
+      T *const rm = running_mean.data_ptr<T>(), *const rv = running_var.data_ptr<T>();
+      for (int64_t c = 0; c < s.channels; ++c) {
+        rm[c] = static_cast<T>(rm[c] * decay + m[c] * (1 - decay));
+        rv[c] = static_cast<T>(rv[c] * decay + v[c] * (1 - decay) * adjust);
+      }
+    }
+    apply_to(s, x.const_data_ptr<T>(), pm, pi, gamma.const_data_ptr<T>(), beta.const_data_ptr<T>(), y.data_ptr<T>());
+  });
+}
+
+void batch_norm_grad(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& inv_std,
+                     const at::Tensor& gy, const at::Tensor& gx, const at::Tensor& ggamma, const at::Tensor& gbeta) {
+  const Layout s{x.size(0), x.size(1), x.size(2)};
+  with_dtype(x, [&]<class T>(T) {
+    const T *const px = x.const_data_ptr<T>(), *const pg = gy.const_data_ptr<T>(), *const m = mean.const_data_ptr<T>();
+    const T* const r = inv_std.const_data_ptr<T>();
+    std::vector<double> g(s.channels), gd(s.channels);
+    sums_of(s, px, pg, m, g.data(), gd.data());
+    for (int64_t c = 0; c < s.channels; ++c) {
+      if (ggamma.defined()) ggamma.data_ptr<T>()[c] = static_cast<T>(gd[c] * r[c]);
+      if (gbeta.defined()) gbeta.data_ptr<T>()[c] = static_cast<T>(g[c]);
+    }
+    if (!gx.defined()) return;
+    // gamma r (gy - mean(gy) - h mean(gy h)), h = (x - mean) r
+    const T* const w = gamma.const_data_ptr<T>();
+    const double scale = 1.0 / (s.outer * s.inner);
+    std::vector<T> a(s.channels), b(s.channels), k(s.channels);
+    for (int64_t c = 0; c < s.channels; ++c) {
+      a[c] = w[c] * r[c];
+      b[c] = static_cast<T>(a[c] * r[c] * r[c] * gd[c] * scale);
+      k[c] = static_cast<T>(a[c] * g[c] * scale);
+    }
+    combine_to(s, px, pg, m, a.data(), b.data(), k.data(), gx.data_ptr<T>());
+  });
+}
+
+}  // namespace cg::kernels

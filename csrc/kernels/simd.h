@@ -1,0 +1,113 @@
+// What CPU loops need to become vector code: one clone per instruction set that matters (CG_SIMD), bound when the
+// module is loaded, and functions without branches. Everything that a CG_SIMD function calls must be inlined into it
+// (CG_INLINE), else it is compiled for the oldest processor.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#define CG_INLINE inline __attribute__((always_inline))
+// Before a loop whose arrays do not overlap: __restrict is lost in a lambda.
+#if defined(__clang__)
+#define CG_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CG_IVDEP _Pragma("GCC ivdep")
+#endif
+#if defined(__clang__)
+#define CG_VECTORIZE unused
+#else
+// -O2 leaves most loops scalar, and a select that could trap with them.
+#define CG_VECTORIZE optimize("O3", "no-math-errno", "no-trapping-math")
+#endif
+// Levels, not models: "arch=haswell" would be taken by that model alone.
+#if defined(__x86_64__) && defined(__gnu_linux__) && __GNUC__ >= 12 && !defined(__clang__)
+#define CG_SIMD \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) __attribute__((CG_VECTORIZE))
+#elif defined(__x86_64__) && defined(__gnu_linux__)
+#define CG_SIMD __attribute__((target_clones("avx512f", "avx2", "default"))) __attribute__((CG_VECTORIZE))
+#else
+#define CG_SIMD __attribute__((CG_VECTORIZE))
+#endif
+
+namespace cg::simd {
+
+namespace detail {
+CG_INLINE uint32_t bits(float x) {
+  uint32_t r;
+  std::memcpy(&r, &x, sizeof r);
+  return r;
+}
+CG_INLINE float from_bits(uint32_t r) {
+  float x;
+  std::memcpy(&x, &r, sizeof x);
+  return x;
+}
+// c ? a : b, which compilers may turn into a branch that ends vectorisation.
+CG_INLINE float pick(bool c, float a, float b) {
+  const uint32_t mask = -static_cast<uint32_t>(c);
+  return from_bits((bits(a) & mask) | (bits(b) & ~mask));
+}
+// exp(x) = power (1 + p), power = 2^n and |x - n ln 2| <= ln 2 / 2, for |x| < 88; p is the Taylor sum to the seventh
+// power, exact to a unit in the last place of p itself.
+CG_INLINE void reduce_exp(float x, float& power, float& p) {
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
+  p = r * (1.0f / 5040) + (1.0f / 720);
+  p = p * r + (1.0f / 120);
+  p = p * r + (1.0f / 24);
+  p = p * r + (1.0f / 6);
+  p = p * r + 0.5f;
+  p = p * r * r + r;
+  power = from_bits((bits(shifted) + 127u) << 23);  // the low bits of `shifted` are n
+}
+}  // namespace detail
+
+// Exact to three units in the last place between exp(-87) and exp(88), beyond which they are 0 and infinity.
+CG_INLINE float exp(float x) {
+  float power, p;
+  detail::reduce_exp(x, power, p);
+  const float y = detail::pick(x > 88.0f, HUGE_VALF, power * p + power);
+  return detail::pick(x < -87.0f, 0.0f, y);
+}
+CG_INLINE float tanh(float x) {
+  float power, p;
+  detail::reduce_exp(x + x, power, p);
+  const float e = power * p + (power - 1.0f);  // exp(2 x) - 1, without cancellation near 0
+  const float one = detail::from_bits((detail::bits(x) & 0x80000000u) | 0x3f800000u);  // of the sign of x
+  return detail::pick(x * one > 10.0f, one, e / (e + 2.0f));
+}
+CG_INLINE double exp(double x) { return std::exp(x); }
+CG_INLINE double tanh(double x) { return std::tanh(x); }
+
+template <class T>
+CG_INLINE T sigmoid(T x) {
+  return 1 / (1 + exp(-x));
+}
+
+// Sums and maxima in independent lanes: the compiler may not reorder a single one.
+constexpr int lanes = 16;
+template <class T, class F>
+CG_INLINE T sum(int64_t n, F&& term) {
+  T s[lanes] = {};
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (int k = 0; k < lanes; ++k) s[k] += term(i + k);
+  for (; i < n; ++i) s[0] += term(i);
+  for (int width = lanes / 2; width; width /= 2)
+    for (int k = 0; k < width; ++k) s[k] += s[k + width];
+  return s[0];
+}
+template <class T>
+CG_INLINE T max(int64_t n, const T* x) {
+  T m[lanes];
+  for (int k = 0; k < lanes; ++k) m[k] = x[0];
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (int k = 0; k < lanes; ++k) m[k] = x[i + k] > m[k] ? x[i + k] : m[k];
+  for (; i < n; ++i) m[0] = x[i] > m[0] ? x[i] : m[0];
+  for (int k = 1; k < lanes; ++k) m[0] = m[k] > m[0] ? m[k] : m[0];
+  return m[0];
+}
+
+}  // namespace cg::simd

@@ -1,0 +1,299 @@
+// Activations. A fused first derivative of ATen is an op of its own, `..._grad`, differentiable in both inputs.
+#include <ATen/ops/elu.h>
+#include <ATen/ops/elu_backward.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/leaky_relu_backward.h>
+#include <ATen/ops/log_sigmoid.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/softplus_backward.h>
+#include <ATen/ops/threshold_backward.h>
+
+#include <numbers>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+Var threshold_backward(const Var& gy, const Var& y, double threshold);
+Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result);
+Var elu_backward(const Var& gy, double alpha, double scale, double input_scale, bool is_result, const Var& x);
+Var softplus_backward(const Var& gy, const Var& x, double beta, double threshold);
+Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
+Var silu_backward(const Var& gy, const Var& x);
+
+struct TanhGrad {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& y) { return at::tanh_backward(gy, y); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return tanh_backward(c.gy(), c.in(1)); });
+    c.grad(1, [&] { return c.gy() * c.in(0) * c.in(1) * -2; });
+  }
+};
+CG_OP("tanh_grad", TanhGrad, "gy * (1 - y * y)")
+
+struct Tanh {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::tanh(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return tanh_backward(c.gy(), c.out(0)); });
+  }
+};
+CG_OP("tanh", Tanh, "Hyperbolic tangent.")
+
+struct SigmoidGrad {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& y) { return at::sigmoid_backward(gy, y); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return sigmoid_backward(c.gy(), c.in(1)); });
+    c.grad(1, [&] { return c.gy() * c.in(0) * (1 - c.in(1) * 2); });
+  }
+};
+CG_OP("sigmoid_grad", SigmoidGrad, "gy * y * (1 - y)")
+
+struct Sigmoid {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::sigmoid(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return sigmoid_backward(c.gy(), c.out(0)); });
+  }
+};
+CG_OP("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
+
+struct LogSigmoid {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::log_sigmoid(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * sigmoid(-c.in(0)); });
+  }
+};
+CG_OP("log_sigmoid", LogSigmoid, "log(sigmoid(x)) without overflow.")
+
+struct ReLUGrad {
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& y) { return at::threshold_backward(gy, y, 0); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return threshold_backward(c.gy(), c.in(1), 0.0); });
+  }
+};
+CG_OP("relu_grad", ReLUGrad, "gy where y > 0, else 0; constant in y.")
+
+struct ReLU {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::relu(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      return overwrite_or(
+          c.gy(), [&](auto& g) { return at::threshold_backward_out(g, g, value(c.out(0)), 0.0); },
+          [&] { return threshold_backward(c.gy(), c.out(0), 0.0); });
+    });
+  }
+};
+CG_OP("relu", ReLU, "max(x, 0); the gradient at 0 is 0.")
+
+struct LeakyReLUGrad {
+  double slope = 0.2;
+  bool is_result = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("slope", &LeakyReLUGrad::slope), param("is_result", &LeakyReLUGrad::is_result));
+  }
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::leaky_relu_backward(gy, x, slope, is_result); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return leaky_relu_backward(c.gy(), c.in(1), slope, is_result); });
+  }
+};
+CG_OP("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy; constant in x.")
+
+struct LeakyReLU {
+  double slope = 0.2;
+  static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
+  // The output has the sign of the input unless the slope turns it round.
+  bool by_output() const { return slope >= 0; }
+  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
+  Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = by_output() ? c.out(0) : c.in(0);
+      return overwrite_or(
+          c.gy(), [&](auto& g) { return at::leaky_relu_backward_out(g, g, value(x), slope, by_output()); },
+          [&] { return leaky_relu_backward(c.gy(), x, slope, by_output()); });
+    });
+  }
+};
+CG_OP("leaky_relu", LeakyReLU, "x where x > 0, else slope * x.")
+
+struct ELUGrad {
+  double alpha = 1, scale = 1;
+  bool is_result = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("alpha", &ELUGrad::alpha), param("scale", &ELUGrad::scale),
+                           param("is_result", &ELUGrad::is_result));
+  }
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::elu_backward(gy, alpha, scale, 1, is_result, x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return elu_backward(c.gy(), alpha, scale, 1.0, is_result, c.in(1)); });
+    c.grad(1, [&]() -> T {
+      const T g = c.gy() * c.in(0) * (value(c.in(1)) <= 0);
+      return is_result ? g : elu_backward(g, alpha, scale, 1.0, false, c.in(1));
+    });
+  }
+};
+CG_OP("elu_grad", ELUGrad,
+      "gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.")
+
+struct ELU {
+  double alpha = 1, scale = 1;
+  static constexpr auto params() { return std::make_tuple(param("alpha", &ELU::alpha), param("scale", &ELU::scale)); }
+  bool by_output() const { return alpha >= 0 && scale > 0; }
+  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
+  Tensor forward(const Tensor& x) { return at::elu(x, alpha, scale); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = by_output() ? c.out(0) : c.in(0);
+      return overwrite_or(
+          c.gy(), [&](auto& g) { return at::elu_backward_out(g, g, alpha, scale, 1.0, by_output(), value(x)); },
+          [&] { return elu_backward(c.gy(), alpha, scale, 1.0, by_output(), x); });
+    });
+  }
+};
+CG_OP("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1).")
+
+// Above this beta * x, log(1 + exp(beta * x)) is beta * x to the last digit of float64.
+constexpr double kSoftplusLinear = 40;
+
+struct SoftplusGrad {
+  double beta = 1;
+  static constexpr auto params() { return std::make_tuple(param("beta", &SoftplusGrad::beta)); }
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::softplus_backward(gy, x, beta, kSoftplusLinear); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return softplus_backward(c.gy(), c.in(1), beta, kSoftplusLinear); });
+    c.grad(1, [&] { return sigmoid_backward(c.gy() * c.in(0), sigmoid(c.in(1) * beta)) * beta; });
+  }
+};
+CG_OP("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
+
+struct Softplus {
+  double beta = 1;
+  static constexpr auto params() { return std::make_tuple(param("beta", &Softplus::beta)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::softplus(x, beta, kSoftplusLinear); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear); });
+  }
+};
+CG_OP("softplus", Softplus, "log(1 + exp(beta * x)) / beta")
+
+const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; }
+
+struct GELUGrad {
+  bool approximate = false;
+  static constexpr auto params() { return std::make_tuple(param("approximate", &GELUGrad::approximate)); }
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::gelu_backward(gy, x, gelu_kind(approximate)); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return gelu_backward(c.gy(), c.in(1), gelu_kind(approximate)); });
+    c.grad(1, [&] { return c.gy() * c.in(0) * curvature(c.in(1)); });
+  }
+  // The second derivative.
+  template <class T>
+  T curvature(const T& x) const {
+    constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+    const T x2 = square(x);
+    if (!approximate) return exp(x2 * -0.5) * (2 - x2) * (k / 2);
+    // y = x / 2 * (1 + tanh(u)), u = k * (x + 0.044715 * x ** 3), u1 and u2 the derivatives of u.
+    const T t = tanh((x2 * 0.044715 + 1) * x * k);
+    const T u1 = (x2 * (3 * 0.044715) + 1) * k, u2 = x * (6 * 0.044715 * k);
+    return tanh_backward(u1 + x * 0.5 * (u2 - t * square(u1) * 2), t);
+  }
+};
+CG_OP("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
+
+struct GELU {
+  bool approximate = false;
+  static constexpr auto params() { return std::make_tuple(param("approximate", &GELU::approximate)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::gelu(x, gelu_kind(approximate)); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return gelu_backward(c.gy(), c.in(0), gelu_kind(approximate)); });
+  }
+};
+CG_OP("gelu", GELU, "x times the normal distribution function at x. approximate: by tanh.")
+
+struct SiLUGrad {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::silu_backward(gy, x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return silu_backward(c.gy(), c.in(1)); });
+    c.grad(1, [&] {
+      const T x = c.in(1), s = sigmoid(x);
+      return sigmoid_backward(c.gy() * c.in(0) * (x * (1 - s * 2) + 2), s);
+    });
+  }
+};
+CG_OP("silu_grad", SiLUGrad, "gy times the derivative of silu at x.")
+
+struct SiLU {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::silu(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return silu_backward(c.gy(), c.in(0)); });
+  }
+};
+CG_OP("silu", SiLU, "x * sigmoid(x)")
+
+struct SoftSign {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return x / (at::abs(x) + 1); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() / square(abs(c.in(0)) + 1); });
+  }
+};
+CG_OP("softsign", SoftSign, "x / (1 + |x|)")
+
+Var threshold_backward(const Var& gy, const Var& y, double) { return run(ReLUGrad{}, gy, y); }
+Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result) {
+  return run(LeakyReLUGrad{slope, is_result}, gy, x);
+}
+Var elu_backward(const Var& gy, double alpha, double scale, double, bool is_result, const Var& x) {
+  return run(ELUGrad{alpha, scale, is_result}, gy, x);
+}
+Var softplus_backward(const Var& gy, const Var& x, double beta, double) { return run(SoftplusGrad{beta}, gy, x); }
+Var gelu_backward(const Var& gy, const Var& x, const char* approximate) {
+  return run(GELUGrad{approximate[0] == 't'}, gy, x);
+}
+Var silu_backward(const Var& gy, const Var& x) { return run(SiLUGrad{}, gy, x); }
+
+}  // namespace
+
+Var tanh(const Var& x) { return run(Tanh{}, x); }
+Var sigmoid(const Var& x) { return run(Sigmoid{}, x); }
+Var tanh_backward(const Var& gy, const Var& y) { return run(TanhGrad{}, gy, y); }
+Var sigmoid_backward(const Var& gy, const Var& y) { return run(SigmoidGrad{}, gy, y); }
+
+}  // namespace cg

@@ -1,0 +1,302 @@
+// Arithmetic of tensors and scalars.
+#include <ATen/ops/alias.h>
+#include <ATen/ops/isnan.h>
+
+#include <algorithm>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// ATen has no arithmetic on these dtypes. Modulo 2 ** bits it is that of the signed ones.
+bool is_wide_unsigned(at::ScalarType t) { return t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64; }
+template <class F>
+Tensor modular(const Tensor& a, const Tensor& b, F f) {
+  const at::ScalarType t = a.scalar_type();
+  if (!is_wide_unsigned(t) || b.scalar_type() != t) return f(a, b);
+  return f(a.to(at::kLong), b.to(at::kLong)).to(t);
+}
+
+struct Add {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::add(a, b); });
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(1, [&] { return c.gy(); });
+  }
+};
+CG_OP("add", Add, "a + b")
+
+struct Sub {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::sub(a, b); });
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(1, [&] { return -c.gy(); });
+  }
+};
+CG_OP("sub", Sub, "a - b")
+
+// Each input is read only by the gradient of the other.
+unsigned saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
+
+struct Mul {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_of_product(needs); }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::mul(a, b); });
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * c.in(1); });
+    c.grad(1, [&] { return c.gy() * c.in(0); });
+  }
+};
+CG_OP("mul", Mul, "a * b")
+
+struct Div {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::div(a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T ga = c.gy() / c.in(1);
+    c.grad(0, [&] { return ga; });
+    c.grad(1, [&] { return -(ga * c.in(0) / c.in(1)); });
+  }
+};
+CG_OP("div", Div, "a / b")
+
+struct Neg {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::neg(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return -c.gy(); });
+  }
+};
+CG_OP("neg", Neg, "-x")
+
+struct AddScalar {
+  c10::Scalar value = 0;
+  static constexpr auto params() { return std::make_tuple(required("value", &AddScalar::value)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return add_scalar(x, value); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+  }
+};
+CG_OP("add_scalar", AddScalar, "x + value")
+
+struct MulScalar {
+  c10::Scalar value = 1;
+  static constexpr auto params() { return std::make_tuple(required("value", &MulScalar::value)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return mul_scalar(x, value); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return mul_scalar(c.gy(), value); });
+  }
+};
+CG_OP("mul_scalar", MulScalar, "x * value")
+
+struct RSubScalar {
+  c10::Scalar value = 0;
+  static constexpr auto params() { return std::make_tuple(required("value", &RSubScalar::value)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return rsub_scalar(x, value); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return -c.gy(); });
+  }
+};
+CG_OP("rsub_scalar", RSubScalar, "value - x")
+
+struct RDivScalar {
+  c10::Scalar value = 1;
+  static constexpr auto params() { return std::make_tuple(required("value", &RDivScalar::value)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return rdiv_scalar(x, value); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * rdiv_scalar(square(c.in(0)), -value); });
+  }
+};
+CG_OP("rdiv_scalar", RDivScalar, "value / x")
+
+struct PowScalar {
+  c10::Scalar exponent = 1;
+  static constexpr auto params() { return std::make_tuple(required("exponent", &PowScalar::exponent)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::pow(x, exponent); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&]() -> T {
+      const double p = exponent.toDouble();
+      if (p == 0) return zeros_as(c.gy());
+      if (p == 1) return c.gy();
+      if (p == 2) return c.gy() * (c.in(0) * 2.0);
+      return c.gy() * (pow(c.in(0), c10::Scalar(p - 1)) * p);
+    });
+  }
+};
+CG_OP("pow_scalar", PowScalar, "x ** exponent")
+
+struct RPowScalar {
+  c10::Scalar base = 1;
+  static constexpr auto params() { return std::make_tuple(required("base", &RPowScalar::base)); }
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::pow(base, x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * c.out(0) * std::log(base.toDouble()); });
+  }
+};
+CG_OP("rpow_scalar", RPowScalar, "base ** x")
+
+struct AddN {
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) {
+    const auto same = [&](const Tensor& x) { return x.sizes() == xs[0].sizes(); };
+    if (std::all_of(xs.begin(), xs.end(), same)) return sum_gradients(xs, false);
+    Tensor y = xs[0];
+    for (const Tensor& x : xs.slice(1)) y = at::add(y, x);
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    for (size_t i = 0; i < c.inputs(); ++i) c.grad(i, [&] { return c.gy(); });
+  }
+};
+CG_OP("add_n", AddN, "Sum of any number of tensors, left to right, with broadcasting.")
+
+struct Exp {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::exp(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * c.out(0); });
+  }
+};
+CG_OP("exp", Exp, "e ** x")
+
+struct Log {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::log(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() / c.in(0); });
+  }
+};
+CG_OP("log", Log, "Natural logarithm.")
+
+struct Sqrt {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::sqrt(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() / (c.out(0) * 2.0); });
+  }
+};
+CG_OP("sqrt", Sqrt, "Square root.")
+
+struct Rsqrt {
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& x) { return at::rsqrt(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * (c.out(0) / c.in(0)) * -0.5; });
+  }
+};
+CG_OP("rsqrt", Rsqrt, "1 / sqrt(x)")
+
+struct Square {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::square(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * (c.in(0) * 2.0); });
+  }
+};
+CG_OP("square", Square, "x * x")
+
+struct Reciprocal {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::reciprocal(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return -(c.gy() * square(c.out(0))); });
+  }
+};
+CG_OP("reciprocal", Reciprocal, "1 / x")
+
+struct Abs {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::abs(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * sign(c.in(0)); });
+  }
+};
+CG_OP("abs", Abs, "|x|; the gradient at 0 is 0.")
+
+struct Sign {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::sign(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return zeros_as(c.gy()); });
+  }
+};
+CG_OP("sign", Sign, "-1, 0 or 1; its gradient is 0.")
+
+}  // namespace
+
+Var add(const Var& a, const Var& b) { return run(Add{}, a, b); }
+Var sub(const Var& a, const Var& b) { return run(Sub{}, a, b); }
+Var mul(const Var& a, const Var& b) { return run(Mul{}, a, b); }
+Var div(const Var& a, const Var& b) { return run(Div{}, a, b); }
+Var neg(const Var& x) { return run(Neg{}, x); }
+Var add_scalar(const Var& x, const c10::Scalar& s) { return run(AddScalar{s}, x); }
+Var mul_scalar(const Var& x, const c10::Scalar& s) { return run(MulScalar{s}, x); }
+Var rsub_scalar(const Var& x, const c10::Scalar& s) { return run(RSubScalar{s}, x); }
+Var rdiv_scalar(const Var& x, const c10::Scalar& s) { return run(RDivScalar{s}, x); }
+Var pow(const Var& x, const c10::Scalar& s) { return run(PowScalar{s}, x); }
+Var add_n(VarsRef xs) { return run_list(AddN{}, xs); }
+Var exp(const Var& x) { return run(Exp{}, x); }
+Var log(const Var& x) { return run(Log{}, x); }
+Var sqrt(const Var& x) { return run(Sqrt{}, x); }
+Var rsqrt(const Var& x) { return run(Rsqrt{}, x); }
+Var square(const Var& x) { return run(Square{}, x); }
+Var reciprocal(const Var& x) { return run(Reciprocal{}, x); }
+Var abs(const Var& x) { return run(Abs{}, x); }
+Var sign(const Var& x) { return run(Sign{}, x); }
+
+Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first) {
+  const at::ScalarType dtype = gs[0].scalar_type();
+  if (is_wide_unsigned(dtype)) {
+    Tensor y = gs[0].to(at::kLong);
+    for (const Tensor& g : gs.slice(1)) y.add_(g.to(at::kLong));
+    return y.to(dtype);
+  }
+  if (gs.size() == 1) return at::alias(gs[0]);
+  Tensor y = into_first ? gs[0] : at::add(gs[0], gs[1]);
+  for (size_t i = into_first ? 1 : 2; i < gs.size(); ++i) y.add_(gs[i]);
+  return y;
+}
+
+bool may_overwrite(const Tensor& g) {
+  // Memory of another allocator may be that of an array in a user's hands.
+  return g.use_count() == 1 && g.storage().use_count() == 1 && g.is_non_overlapping_and_dense() &&
+         g.storage().data_ptr().get_deleter() == c10::GetAllocator(g.device().type())->raw_deleter();
+}
+
+bool has_nan(const Tensor& t) { return at::isFloatingType(t.scalar_type()) && at::isnan(t).any().item<bool>(); }
+
+}  // namespace cg

@@ -1,0 +1,47 @@
+// The axes of a reduction: given, or all of them.
+#pragma once
+#include <algorithm>
+
+#include "ops/functions.h"
+
+namespace cg {
+
+using Axes = std::optional<Ints>;
+
+// ATen reads an empty list as "all axes", NumPy as "none".
+inline bool none(const Axes& axis) { return axis && axis->empty(); }
+inline at::OptionalIntArrayRef or_all(const Axes& axis) { return axis ? at::OptionalIntArrayRef(*axis) : std::nullopt; }
+// The axes by number, non-negative. ValueError for one given twice.
+inline Ints listed(const Axes& axis, int64_t ndim) {
+  Ints r;
+  for (int64_t i = 0; i < (axis ? static_cast<int64_t>(axis->size()) : ndim); ++i)
+    r.push_back(axis ? wrap_axis((*axis)[i], ndim) : i);
+  for (size_t i = 1; axis && i < r.size(); ++i)
+    TORCH_CHECK_VALUE(std::find(r.begin(), r.begin() + i, r[i]) == r.begin() + i, "axis ", r[i], " is given twice");
+  return r;
+}
+inline int64_t reduced_elements(at::IntArrayRef sizes, const Axes& axis) {
+  int64_t n = 1;
+  for (int64_t a : listed(axis, sizes.size())) n *= sizes[a];
+  return n;
+}
+
+// The result of a reduction, or its gradient, shaped so that it broadcasts against the input again.
+template <class T>
+T restore_axes(const T& y, at::IntArrayRef in_sizes, const Axes& axis, bool keepdims) {
+  if (keepdims || in_sizes.empty() || !axis) {
+    if (keepdims || y.dim() == static_cast<int64_t>(in_sizes.size())) return y;
+    return reshape(y, Ints(in_sizes.size(), 1));
+  }
+  Ints shape = ints(in_sizes);
+  for (int64_t a : *axis) shape[wrap_axis(a, shape.size())] = 1;
+  return reshape(y, shape);
+}
+
+// axis and keepdims, common to all reductions.
+#define CG_REDUCTION_PARAMS(OP) \
+  Axes axis;                    \
+  bool keepdims = false;        \
+  static constexpr auto params() { return std::make_tuple(param("axis", &OP::axis), param("keepdims", &OP::keepdims)); }
+
+}  // namespace cg

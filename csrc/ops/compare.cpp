@@ -1,0 +1,164 @@
+// Choices between elements and rounding: piecewise linear functions, the derivative of which is a mask.
+#include <ATen/ops/ceil.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/floor.h>
+#include <ATen/ops/fmod.h>
+#include <ATen/ops/hardtanh_backward.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/trunc.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1.
+template <class T>
+void share(Ctx<T>& c, size_t i, const Tensor& first) {
+  const T g = c.gy() * first;
+  c.grad(i, [&] { return g; });
+  c.grad(i + 1, [&] { return c.gy() - g; });
+}
+
+struct Maximum {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::maximum(a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    share(c, 0, value(c.in(0)) >= value(c.in(1)));
+  }
+};
+CG_OP("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
+
+struct Minimum {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::minimum(a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    share(c, 0, value(c.in(0)) <= value(c.in(1)));
+  }
+};
+CG_OP("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
+
+struct Where {
+  static constexpr unsigned saves = in_bit(0);
+  static constexpr bool any_dtype = true;
+  Tensor forward(const Tensor& condition, const Tensor& a, const Tensor& b) {
+    return at::where(condition.to(at::kBool), a, b);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    share(c, 1, value(c.in(0)).to(at::kBool));
+  }
+};
+CG_OP("where", Where, "a where condition is not zero, else b.")
+
+// gy where lower < x < upper, else 0.
+struct HardTanhGrad {
+  double lower = -1, upper = 1;
+  static constexpr auto params() {
+    return std::make_tuple(required("lower", &HardTanhGrad::lower), required("upper", &HardTanhGrad::upper));
+  }
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::hardtanh_backward(gy, x, lower, upper); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(1), lower, upper); });
+  }
+};
+CG_OP("hardtanh_grad", HardTanhGrad, "gy where lower < x < upper, else 0; constant in x.")
+
+// The last number before `bound`, as the kernel compares: `x > before(bound)` is `x >= bound`.
+double before(double bound, bool downward, at::ScalarType dtype) {
+  const double limit = downward ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  if (dtype == at::kDouble) return std::nextafter(bound, limit);
+  if (dtype == at::kHalf) bound = static_cast<float>(c10::Half(static_cast<float>(bound)));
+  if (dtype == at::kBFloat16) bound = static_cast<float>(c10::BFloat16(static_cast<float>(bound)));
+  return std::nextafter(static_cast<float>(bound), static_cast<float>(limit));
+}
+
+struct Clip {
+  std::optional<double> min, max;
+  static constexpr auto params() { return std::make_tuple(param("min", &Clip::min), param("max", &Clip::max)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) {
+    using Bound = std::optional<at::Scalar>;
+    return at::clamp(x, min ? Bound(*min) : Bound(), max ? Bound(*max) : Bound());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    c.grad(0, [&] {
+      const auto dtype = c.in_dtype(0);
+      return hardtanh_backward(c.gy(), c.in(0), before(min.value_or(-inf), true, dtype),
+                               before(max.value_or(inf), false, dtype));
+    });
+  }
+};
+CG_OP("clip", Clip, "x limited to [min, max]; the gradient on a limit is 1.")
+
+struct ClippedReLU {
+  double z = 20;
+  static constexpr auto params() { return std::make_tuple(param("z", &ClippedReLU::z)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::clamp(x, 0, z); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(0), 0.0, z); });
+  }
+};
+CG_OP("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0.")
+
+struct HardSigmoid {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(0), -2.5, 2.5) * 0.2; });
+  }
+};
+CG_OP("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1].")
+
+// Rounding is flat.
+template <Tensor (*F)(const Tensor&)>
+struct Round {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return F(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return zeros_as(c.gy()); });
+  }
+};
+using Floor = Round<at::floor>;
+CG_OP("floor", Floor, "Largest integer <= x; its gradient is 0.")
+using Ceil = Round<at::ceil>;
+CG_OP("ceil", Ceil, "Smallest integer >= x; its gradient is 0.")
+using Fix = Round<at::trunc>;
+CG_OP("fix", Fix, "x rounded towards 0; its gradient is 0.")
+using Rint = Round<at::round>;
+CG_OP("rint", Rint, "x rounded to the nearest integer, halves to the even one; its gradient is 0.")
+
+struct Fmod {
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::fmod(a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(1, [&] { return c.gy() * at::trunc(value(c.in(0)) / value(c.in(1))).neg_(); });
+  }
+};
+CG_OP("fmod", Fmod, "Remainder of a / b with the sign of a.")
+
+}  // namespace
+
+Var where(const Var& c, const Var& a, const Var& b) { return run(Where{}, c, a, b); }
+Var hardtanh_backward(const Var& gy, const Var& x, double lower, double upper) {
+  return run(HardTanhGrad{lower, upper}, gy, x);
+}
+
+}  // namespace cg

@@ -1,0 +1,215 @@
+// Convolution, transposed convolution and the gradient of a filter, in 1 to 3 dimensions.
+//
+// The three are the partial maps of one form <y, conv(x, w)> that is linear in each of x, w and y, so each is the
+// gradient of the others and any order of derivative stays within them. "Image" names the large side (x), "map" the
+// small one (y).
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// Where the filter is placed. Empty lists: stride 1, no padding, no dilation; one entry serves all axes.
+struct Placement {
+  Ints stride, pad, dilate;
+  int64_t groups = 1;
+
+  void complete(int64_t ndim) {
+    auto fill = [&](Ints& v, int64_t value) {
+      if (v.size() <= 1) v.assign(ndim, v.empty() ? value : v[0]);
+    };
+    fill(stride, 1);
+    fill(pad, 0);
+    fill(dilate, 1);
+    for (int64_t v : stride) TORCH_CHECK_VALUE(v > 0, "convolution: stride must be positive, not ", v);
+    for (int64_t v : dilate) TORCH_CHECK_VALUE(v > 0, "convolution: dilate must be positive, not ", v);
+  }
+  // Length of the image that `n` positions of the filter touch on axis k, without padding.
+  int64_t touched(size_t k, int64_t n, int64_t filter) const {
+    return stride[k] * (n - 1) + dilate[k] * (filter - 1) + 1 - 2 * pad[k];
+  }
+  // How far the last position reaches beyond the image, as constant_pad_nd takes it; empty where it never does.
+  Ints overhang(at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter) const {
+    const size_t n = stride.size();
+    Ints r;
+    for (size_t k = 0; k < n; ++k) {
+      const int64_t more = touched(k, map[k + 2], filter[k + 2]) - image[k + 2];
+      if (more <= 0) continue;
+      r.resize(2 * n, 0);
+      r[2 * (n - 1 - k) + 1] = more;
+    }
+    return r;
+  }
+};
+
+Tensor extended(const Tensor& image, const Ints& overhang) {
+  return overhang.empty() ? image : at::constant_pad_nd(image, overhang, 0);
+}
+// Drops what `extended` added.
+Tensor cropped(Tensor image, at::IntArrayRef sizes) {
+  for (int64_t k = 2; k < image.dim(); ++k)
+    if (image.size(k) > sizes[k]) image = image.narrow(k, 0, sizes[k]);
+  return image.contiguous();
+}
+// Stands for a tensor of which a kernel reads the shape alone.
+Tensor shape_only(const Tensor& saved, at::IntArrayRef sizes, const Tensor& like) {
+  return saved.defined() ? saved : at::empty(sizes, like.options());
+}
+Ints spatial(at::IntArrayRef sizes) { return ints(sizes.slice(2)); }
+Ints all_but_channels(int64_t ndim) {
+  Ints r{0};
+  for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
+  return r;
+}
+unsigned saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
+std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
+
+Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
+Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
+Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize);
+
+struct Convolution : Placement {
+  std::optional<Ints> outsize;  // positions of the filter; more than fit read zeros beyond the image
+  static constexpr auto params() {
+    return std::make_tuple(param("stride", &Convolution::stride), param("pad", &Convolution::pad),
+                           param("dilate", &Convolution::dilate), param("groups", &Convolution::groups),
+                           param("outsize", &Convolution::outsize));
+  }
+  static constexpr unsigned optional = in_bit(2);
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+
+  Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
+    complete(x.dim() - 2);
+    Ints reach;
+    if (outsize) {
+      Ints map{0, 0};
+      map.append(outsize->begin(), outsize->end());
+      reach = overhang(x.sizes(), map, w.sizes());
+    }
+    return at::convolution(extended(x, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0), groups);
+  }
+  void backward(Ctx<Tensor>& c) {
+    const Tensor& gy = c.gy();
+    const Tensor w = shape_only(c.in(1), c.in_sizes(1), gy);
+    const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
+    const Tensor x = extended(shape_only(c.in(0), c.in_sizes(0), gy), reach);
+    auto [gx, gw, gb] =
+        at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(w.size(0)), stride, pad, dilate, false,
+                                 Ints(stride.size(), 0), groups, {c.needs(0), c.needs(1), c.needs(2)});
+    c.grad(0, [&] { return reach.empty() ? gx : cropped(gx, c.in_sizes(0)); });
+    c.grad(1, [&] { return gw; });
+    c.grad(2, [&] { return gb; });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return deconvolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });
+    c.grad(1, [&] { return convolution_grad_w(*this, c.in(0), c.gy(), spatial(c.in_sizes(1))); });
+    c.grad(2, [&] { return sum(c.gy(), all_but_channels(c.gy().dim())); });
+  }
+};
+CG_OP("convolution", Convolution,
+      "Cross-correlation of x (batch, in, *size) with w (out, in / groups, *filter), plus b (out,).")
+
+struct Deconvolution : Placement {
+  std::optional<Ints> outsize;  // None: the smallest image that the filter's positions touch, set by forward
+  static constexpr auto params() {
+    return std::make_tuple(param("stride", &Deconvolution::stride), param("pad", &Deconvolution::pad),
+                           param("dilate", &Deconvolution::dilate), param("groups", &Deconvolution::groups),
+                           param("outsize", &Deconvolution::outsize));
+  }
+  static constexpr unsigned optional = in_bit(2);
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+
+  // What the image has beyond the part that is touched, which ATen calls output padding.
+  Ints untouched(at::IntArrayRef map, at::IntArrayRef filter, at::IntArrayRef image) const {
+    Ints r;
+    for (size_t k = 0; k < stride.size(); ++k)
+      r.push_back(std::max<int64_t>(0, image[k] - touched(k, map[k + 2], filter[k + 2])));
+    return r;
+  }
+  Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
+    complete(x.dim() - 2);
+    if (!outsize) {
+      outsize.emplace();
+      for (size_t k = 0; k < stride.size(); ++k) outsize->push_back(touched(k, x.size(k + 2), w.size(k + 2)));
+    }
+    for (int64_t n : *outsize) TORCH_CHECK_VALUE(n > 0, "deconvolution: outsize must be positive, not ", n);
+    const Ints more = untouched(x.sizes(), w.sizes(), *outsize);
+    Tensor y = at::convolution(x, w, bias(b), stride, pad, dilate, true, more, groups);
+    if (y.sizes().slice(2) == at::IntArrayRef(*outsize)) return y;
+    Ints sizes{0, 0};
+    sizes.append(outsize->begin(), outsize->end());
+    return cropped(std::move(y), sizes);
+  }
+  void backward(Ctx<Tensor>& c) {
+    const Tensor w = shape_only(c.in(1), c.in_sizes(1), c.gy());
+    const Tensor x = shape_only(c.in(0), c.in_sizes(0), c.gy());
+    const at::IntArrayRef image = c.gy().sizes();
+    const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
+    auto [gx, gw, gb] = at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(image[1]), stride, pad, dilate, true,
+                                                 untouched(x.sizes(), w.sizes(), image.slice(2)), groups,
+                                                 {c.needs(0), c.needs(1), c.needs(2)});
+    c.grad(0, [&] { return gx; });
+    c.grad(1, [&] { return gw; });
+    c.grad(2, [&] { return gb; });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return convolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });
+    c.grad(1, [&] { return convolution_grad_w(*this, c.gy(), c.in(0), spatial(c.in_sizes(1))); });
+    c.grad(2, [&] { return sum(c.gy(), all_but_channels(c.gy().dim())); });
+  }
+};
+CG_OP("deconvolution", Deconvolution,
+      "Transposed convolution: x (batch, in, *size), w (in, out / groups, *filter), b (out,); the gradient of "
+      "convolution with respect to its image.")
+
+struct ConvolutionGradW : Placement {
+  Ints ksize;
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &ConvolutionGradW::ksize), param("stride", &ConvolutionGradW::stride),
+                           param("pad", &ConvolutionGradW::pad), param("dilate", &ConvolutionGradW::dilate),
+                           param("groups", &ConvolutionGradW::groups));
+  }
+  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+
+  Tensor forward(const Tensor& x, const Tensor& gy) {
+    complete(x.dim() - 2);
+    Ints shape{gy.size(1), x.size(1) / groups};
+    shape.append(ksize.begin(), ksize.end());
+    const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape));
+    return std::get<1>(at::convolution_backward(gy, image, at::empty(shape, gy.options()), {}, stride, pad, dilate,
+                                                false, Ints(stride.size(), 0), groups, {false, true, false}));
+  }
+  template <class T>
+  void backward(Ctx<T>& c);
+};
+CG_OP("convolution_grad_w", ConvolutionGradW,
+      "The gradient of convolution(x, w) with respect to w, from x and the gradient of the result.")
+
+Tensor convolution(const Placement& p, const Tensor& x, const Tensor& w, Ints outsize) {
+  return Convolution{p, std::move(outsize)}.forward(x, w, {});
+}
+Tensor deconvolution(const Placement& p, const Tensor& x, const Tensor& w, Ints outsize) {
+  return Deconvolution{p, std::move(outsize)}.forward(x, w, {});
+}
+Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize) {
+  return run(Convolution{p, std::move(outsize)}, x, w);
+}
+Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize) {
+  return run(Deconvolution{p, std::move(outsize)}, x, w);
+}
+Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize) {
+  return run(ConvolutionGradW{p, std::move(ksize)}, x, gy);
+}
+
+template <class T>
+void ConvolutionGradW::backward(Ctx<T>& c) {
+  c.grad(0, [&] { return deconvolution(*this, c.in(1), c.gy(), spatial(c.in_sizes(0))); });
+  c.grad(1, [&] { return convolution(*this, c.in(0), c.gy(), spatial(c.in_sizes(1))); });
+}
+
+}  // namespace
+}  // namespace cg

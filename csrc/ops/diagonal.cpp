@@ -1,0 +1,71 @@
+// Diagonals and triangles of matrices.
+#include <ATen/ops/diagonal.h>
+#include <ATen/ops/diagonal_backward.h>
+#include <ATen/ops/tril.h>
+#include <ATen/ops/triu.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct DiagonalGrad {
+  Ints shape;
+  int64_t offset = 0, axis1 = 0, axis2 = 1;
+  static constexpr auto params() {
+    return std::make_tuple(required("shape", &DiagonalGrad::shape), param("offset", &DiagonalGrad::offset),
+                           param("axis1", &DiagonalGrad::axis1), param("axis2", &DiagonalGrad::axis2));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) { return at::diagonal_backward(gy, shape, offset, axis1, axis2); }
+  template <class T>
+  void backward(Ctx<T>& c);
+};
+CG_OP("diagonal_grad", DiagonalGrad, "Zeros of shape, with gy on the diagonal.")
+
+struct Diagonal {
+  int64_t offset = 0, axis1 = 0, axis2 = 1;
+  static constexpr auto params() {
+    return std::make_tuple(param("offset", &Diagonal::offset), param("axis1", &Diagonal::axis1),
+                           param("axis2", &Diagonal::axis2));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::diagonal(x, offset, axis1, axis2); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(DiagonalGrad{ints(c.in_sizes(0)), offset, axis1, axis2}, c.gy()); });
+  }
+};
+CG_OP("diagonal", Diagonal, "The diagonal of the matrices in axis1 and axis2, as the last axis.")
+
+template <class T>
+void DiagonalGrad::backward(Ctx<T>& c) {
+  c.grad(0, [&] { return run(Diagonal{offset, axis1, axis2}, c.gy()); });
+}
+
+struct Triu {
+  int64_t k = 0;
+  static constexpr auto params() { return std::make_tuple(param("k", &Triu::k)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::triu(x, k); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(Triu{k}, c.gy()); });
+  }
+};
+CG_OP("triu", Triu, "Zeros below the k-th diagonal of the last two axes.")
+
+struct Tril {
+  int64_t k = 0;
+  static constexpr auto params() { return std::make_tuple(param("k", &Tril::k)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::tril(x, k); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(Tril{k}, c.gy()); });
+  }
+};
+CG_OP("tril", Tril, "Zeros above the k-th diagonal of the last two axes.")
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,53 @@
+// Dropout.
+#include <ATen/ops/native_dropout.h>
+#include <ATen/ops/native_dropout_backward.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// What is kept may be a boolean mask, a quarter of the memory, or numbers of x's dtype.
+struct DropoutMask {
+  Tensor mask;
+  double scale = 1;
+  static constexpr auto params() {
+    return std::make_tuple(required("mask", &DropoutMask::mask), param("scale", &DropoutMask::scale));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    if (mask.scalar_type() == at::kBool) return at::native_dropout_backward(x, mask, scale);
+    const Tensor y = at::mul(x, mask.to(x.scalar_type()));
+    return scale == 1 ? y : y * scale;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(DropoutMask{mask, scale}, c.gy()); });
+  }
+};
+CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is boolean or numbers.")
+
+struct Dropout {
+  double ratio = 0.5;
+  static constexpr auto params() { return std::make_tuple(param("ratio", &Dropout::ratio)); }
+  static constexpr unsigned saves = 0;
+  Tensor mask;
+
+  double scale() const { return ratio < 1 ? 1 / (1 - ratio) : 0; }
+  Tensor forward(const Tensor& x) {
+    TORCH_CHECK_VALUE(ratio >= 0 && ratio <= 1, "dropout: ratio must be in [0, 1], not ", ratio);
+    Tensor y;
+    std::tie(y, mask) = at::native_dropout(x, ratio, true);
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(DropoutMask{mask, scale()}, c.gy()); });
+  }
+};
+CG_OP("dropout", Dropout,
+      "Zeros each element with probability ratio, drawn from torch's generator, and scales the others by 1 / (1 - "
+      "ratio).")
+
+}  // namespace
+}  // namespace cg

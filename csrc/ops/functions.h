@@ -1,0 +1,214 @@
+// The vocabulary of backward formulas.
+//
+// Each name works on Tensors (plain pass) and on Vars (recorded pass). Where ATen has the function, argument-dependent
+// lookup finds at::NAME for Tensors and only the Var form is declared here; otherwise both are.
+#pragma once
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_reshape_alias.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/broadcast_to.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/cosh.h>
+#include <ATen/ops/cumprod.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/flip.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/permute.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/reshape.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sigmoid_backward.h>
+#include <ATen/ops/sign.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/sinh.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/square.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/tanh_backward.h>
+#include <ATen/ops/transpose.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "core/op.h"
+
+namespace cg {
+
+// ---- arithmetic (arith.cpp) -----------------------------------------------------------------------------------------
+Var add(const Var&, const Var&);
+Var sub(const Var&, const Var&);
+Var mul(const Var&, const Var&);
+Var div(const Var&, const Var&);
+Var neg(const Var&);
+Var add_scalar(const Var&, const c10::Scalar&);
+Var mul_scalar(const Var&, const c10::Scalar&);
+Var rsub_scalar(const Var&, const c10::Scalar&);  // scalar - x
+Var rdiv_scalar(const Var&, const c10::Scalar&);  // scalar / x
+Var pow(const Var&, const c10::Scalar&);
+Var pow(const Var&, const Var&);
+Var add_n(VarsRef);
+// Left to right, in one pass over memory where that pays; `into_first`: the first buffer may be overwritten.
+Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first);
+// Whether a gradient's buffer is seen by nobody else, so that a plain pass may write the next gradient into it.
+bool may_overwrite(const Tensor& g);
+// `in_place(g)`, which overwrites g, where that is allowed; else `fresh()`.
+template <class T, class F, class G>
+T overwrite_or(const T& g, F&& in_place, G&& fresh) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    if (may_overwrite(g)) {
+      Tensor buffer = g;
+      return in_place(buffer);
+    }
+  }
+  return fresh();
+}
+
+inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
+inline Var operator-(const Var& a, const Var& b) { return sub(a, b); }
+inline Var operator*(const Var& a, const Var& b) { return mul(a, b); }
+inline Var operator/(const Var& a, const Var& b) { return div(a, b); }
+inline Var operator-(const Var& a) { return neg(a); }
+inline Var operator+(const Var& a, const c10::Scalar& s) { return add_scalar(a, s); }
+inline Var operator+(const c10::Scalar& s, const Var& a) { return add_scalar(a, s); }
+inline Var operator-(const Var& a, const c10::Scalar& s) { return add_scalar(a, -s); }
+inline Var operator-(const c10::Scalar& s, const Var& a) { return rsub_scalar(a, s); }
+inline Var operator*(const Var& a, const c10::Scalar& s) { return mul_scalar(a, s); }
+inline Var operator*(const c10::Scalar& s, const Var& a) { return mul_scalar(a, s); }
+inline Var operator/(const Var& a, const c10::Scalar& s) { return mul_scalar(a, 1.0 / s.toDouble()); }
+inline Var operator/(const c10::Scalar& s, const Var& a) { return rdiv_scalar(a, s); }
+// Constants (masks, counts) in a formula.
+inline Var operator*(const Var& a, const Tensor& c) { return mul(a, Var(c)); }
+inline Var operator/(const Var& a, const Tensor& c) { return div(a, Var(c)); }
+inline Var operator+(const Var& a, const Tensor& c) { return add(a, Var(c)); }
+
+// ---- tensors and numbers (number.cpp) -------------------------------------------------------------------------------
+Tensor add_scalar(const Tensor&, const c10::Scalar&);
+Tensor mul_scalar(const Tensor&, const c10::Scalar&);
+Tensor div_scalar(const Tensor&, const c10::Scalar&);
+Tensor rsub_scalar(const Tensor&, const c10::Scalar&);
+Tensor rdiv_scalar(const Tensor&, const c10::Scalar&);
+// Preferred to ATen's operators, which convert to Scalar.
+template <class N>
+concept Number = std::is_arithmetic_v<N>;
+template <Number N>
+Tensor operator+(const Tensor& x, N s) {
+  return add_scalar(x, s);
+}
+template <Number N>
+Tensor operator+(N s, const Tensor& x) {
+  return add_scalar(x, s);
+}
+template <Number N>
+Tensor operator-(const Tensor& x, N s) {
+  return add_scalar(x, -s);
+}
+template <Number N>
+Tensor operator-(N s, const Tensor& x) {
+  return rsub_scalar(x, s);
+}
+template <Number N>
+Tensor operator*(const Tensor& x, N s) {
+  return mul_scalar(x, s);
+}
+template <Number N>
+Tensor operator*(N s, const Tensor& x) {
+  return mul_scalar(x, s);
+}
+template <Number N>
+Tensor operator/(const Tensor& x, N s) {
+  return div_scalar(x, s);
+}
+template <Number N>
+Tensor operator/(N s, const Tensor& x) {
+  return rdiv_scalar(x, s);
+}
+
+// ---- elementwise (arith.cpp, trig.cpp, activation.cpp) --------------------------------------------------------------
+Var abs(const Var&);
+Var sign(const Var&);
+Var exp(const Var&);
+Var log(const Var&);
+Var sqrt(const Var&);
+Var rsqrt(const Var&);
+Var square(const Var&);
+Var reciprocal(const Var&);
+Var sin(const Var&);
+Var cos(const Var&);
+Var sinh(const Var&);
+Var cosh(const Var&);
+Var tanh(const Var&);
+Var sigmoid(const Var&);
+// `c`: where to take `a`; not differentiated.
+Var where(const Var& c, const Var& a, const Var& b);
+// gy where lower < x < upper, else 0.
+Var hardtanh_backward(const Var& gy, const Var& x, double lower, double upper);
+// First derivatives that ATen has fused, linear in `gy` (activation.cpp).
+Var tanh_backward(const Var& gy, const Var& y);
+Var sigmoid_backward(const Var& gy, const Var& y);
+
+Tensor softmax(const Tensor&, int64_t axis);
+Var softmax(const Var&, int64_t axis);
+Tensor log_softmax(const Tensor&, int64_t axis);
+
+// ---- shape (shape.cpp, reduce.cpp) ----------------------------------------------------------------------------------
+Var reshape(const Var&, at::IntArrayRef shape);
+Var permute(const Var&, at::IntArrayRef axes);
+Var transpose(const Var&, int64_t a, int64_t b);
+Var broadcast_to(const Var&, at::IntArrayRef shape);
+Var sum(const Var&, at::IntArrayRef axes, bool keepdim = false);
+Var mean(const Var&, at::IntArrayRef axes, bool keepdim = false);
+Var cumsum(const Var&, int64_t axis);
+Var cumprod(const Var&, int64_t axis);
+Var flip(const Var&, at::IntArrayRef axes);
+Tensor concat(TensorList, int64_t axis);
+Var concat(VarsRef, int64_t axis);
+// Inverse of broadcasting: sums to `shape`.
+Tensor sum_to(const Tensor&, at::IntArrayRef shape);
+Var sum_to(const Var&, at::IntArrayRef shape);
+Tensor cast(const Tensor&, at::ScalarType);
+Var cast(const Var&, at::ScalarType);
+
+// ---- products (matmul.cpp) ------------------------------------------------------------------------------------------
+// NumPy's matmul: vectors, matrices, batches with broadcasting.
+Var matmul(const Var&, const Var&);
+
+// ---- helpers --------------------------------------------------------------------------------------------------------
+// The tensor behind either kind, for masks and counts that need no gradient.
+inline const Tensor& value(const Tensor& t) { return t; }
+inline const Tensor& value(const Var& v) { return v.data; }
+// A constant of the kind of the pass.
+template <class T>
+T constant(Tensor t) {
+  return T(std::move(t));
+}
+template <class T>
+T zeros_as(const T& x) {
+  return T(at::zeros_like(value(x)));
+}
+// Ints of an array reference, for parameters that are stored.
+inline Ints ints(at::IntArrayRef a) { return Ints(a.begin(), a.end()); }
+// A non-negative axis.
+inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
+
+// Gives a gradient the shape and dtype of the input it belongs to.
+bool has_nan(const Tensor&);
+Tensor fit_slow(Tensor g, const VariableNode& x);
+Var fit_slow(Var g, const VariableNode& x);
+template <class T>
+T fit(T g, const VariableNode& x) {
+  const Tensor& t = value(g);
+  if (t.sizes() == at::IntArrayRef(x.sizes) && t.scalar_type() == x.dtype) return g;
+  return fit_slow(std::move(g), x);
+}
+
+}  // namespace cg

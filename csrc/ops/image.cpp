@@ -1,0 +1,142 @@
+// Images: patches and interpolation.
+#include <ATen/ops/col2im.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/im2col.h>
+#include <ATen/ops/upsample_bilinear2d.h>
+#include <ATen/ops/upsample_bilinear2d_backward.h>
+#include <ATen/ops/upsample_nearest2d.h>
+#include <ATen/ops/upsample_nearest2d_backward.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct Sampling {
+  Ints size;  // of the result
+  bool align_corners = true;
+  std::string mode = "bilinear";
+
+  bool bilinear() const {
+    TORCH_CHECK_VALUE(mode == "bilinear" || mode == "nearest", "resize: mode must be 'bilinear' or 'nearest', not '",
+                      mode, "'");
+    return mode == "bilinear";
+  }
+};
+
+Tensor resize_grad(const Sampling& p, const Tensor& gy, Ints insize);
+Var resize_grad(const Sampling& p, const Var& gy, Ints insize);
+
+struct Resize : Sampling {
+  static constexpr auto params() {
+    return std::make_tuple(required("size", &Resize::size), param("align_corners", &Resize::align_corners),
+                           param("mode", &Resize::mode));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    return bilinear() ? at::upsample_bilinear2d(x, size, align_corners) : at::upsample_nearest2d(x, size);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return resize_grad(*this, c.gy(), ints(c.in_sizes(0))); });
+  }
+};
+CG_OP("resize", Resize,
+      "Images (batch, channels, height, width) in another size. align_corners: corners map to corners, else pixels are "
+      "areas.")
+
+struct ResizeGrad : Sampling {
+  Ints insize;
+  static constexpr auto params() {
+    return std::make_tuple(required("size", &ResizeGrad::size), required("insize", &ResizeGrad::insize),
+                           param("align_corners", &ResizeGrad::align_corners), param("mode", &ResizeGrad::mode));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) {
+    return bilinear() ? at::upsample_bilinear2d_backward(gy, size, insize, align_corners)
+                      : at::upsample_nearest2d_backward(gy, size, insize);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(Resize{*this}, c.gy()); });
+  }
+};
+CG_OP("resize_grad", ResizeGrad, "The gradient of resize: from images of `size` to those of shape `insize`.")
+
+Tensor resize_grad(const Sampling& p, const Tensor& gy, Ints insize) {
+  return ResizeGrad{p, std::move(insize)}.forward(gy);
+}
+Var resize_grad(const Sampling& p, const Var& gy, Ints insize) { return run(ResizeGrad{p, std::move(insize)}, gy); }
+
+struct Patches {
+  Ints ksize, stride{1, 1}, pad{0, 0}, dilate{1, 1};
+
+  Ints counts(at::IntArrayRef image, bool cover_all) const {
+    Ints r;
+    for (int k = 0; k < 2; ++k)
+      r.push_back(
+          (image[k] + 2 * pad[k] - dilate[k] * (ksize[k] - 1) - 1 + (cover_all ? stride[k] - 1 : 0)) / stride[k] + 1);
+    return r;
+  }
+  // Lengths of the image, extended to where the last patch ends.
+  Ints extended(at::IntArrayRef image, at::IntArrayRef counts) const {
+    Ints r;
+    for (int k = 0; k < 2; ++k)
+      r.push_back(std::max(image[k], (counts[k] - 1) * stride[k] + dilate[k] * (ksize[k] - 1) + 1 - 2 * pad[k]));
+    return r;
+  }
+};
+
+Tensor col2im(const Patches& p, const Tensor& gy, Ints insize);
+Var col2im(const Patches& p, const Var& gy, Ints insize);
+
+struct Im2Col : Patches {
+  bool cover_all = false;
+  std::optional<Ints> outsize;  // patches per axis; those that do not fit read zeros beyond the image
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &Im2Col::ksize), param("stride", &Im2Col::stride),
+                           param("pad", &Im2Col::pad), param("dilate", &Im2Col::dilate),
+                           param("cover_all", &Im2Col::cover_all), param("outsize", &Im2Col::outsize));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    const at::IntArrayRef image = x.sizes().slice(2);
+    const Ints n = outsize ? *outsize : counts(image, cover_all), large = extended(image, n);
+    const Tensor given = at::IntArrayRef(large) == image
+                             ? x
+                             : at::constant_pad_nd(x, {0, large[1] - image[1], 0, large[0] - image[0]}, 0);
+    return at::im2col(given, ksize, dilate, pad, stride).view({x.size(0), x.size(1) * ksize[0] * ksize[1], n[0], n[1]});
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return col2im(*this, c.gy(), ints(c.in_sizes(0).slice(2))); });
+  }
+};
+CG_OP("im2col", Im2Col, "Patches of images: (batch, channels * height * width of a patch, rows, columns of patches).")
+
+struct Col2Im : Patches {
+  Ints insize;
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &Col2Im::ksize), required("insize", &Col2Im::insize),
+                           param("stride", &Col2Im::stride), param("pad", &Col2Im::pad),
+                           param("dilate", &Col2Im::dilate));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) {
+    const at::IntArrayRef n = gy.sizes().slice(2);
+    const Ints large = extended(insize, n);
+    const Tensor x = at::col2im(gy.reshape({gy.size(0), gy.size(1), -1}), large, ksize, dilate, pad, stride);
+    return x.narrow(2, 0, insize[0]).narrow(3, 0, insize[1]).contiguous();
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(Im2Col{*this, false, ints(c.in_sizes(0).slice(2))}, c.gy()); });
+  }
+};
+CG_OP("col2im", Col2Im, "Sum of overlapping patches, the gradient of im2col: to images of height and width `insize`.")
+
+Tensor col2im(const Patches& p, const Tensor& gy, Ints insize) { return Col2Im{p, std::move(insize)}.forward(gy); }
+Var col2im(const Patches& p, const Var& gy, Ints insize) { return run(Col2Im{p, std::move(insize)}, gy); }
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,261 @@
+// Joining, splitting and repeating.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/flip.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/index_add.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/tensor_split.h>
+#include <ATen/ops/tile.h>
+#include <ATen/ops/unbind.h>
+#include <ATen/ops/zeros.h>
+
+#include "ops/index.h"
+
+namespace cg {
+namespace {
+
+c10::SmallVector<Tensor, 2> split(const Tensor& x, const Ints& indices, int64_t axis);
+Vars split(const Var& x, const Ints& indices, int64_t axis);
+c10::SmallVector<Tensor, 2> unstack(const Tensor& x, int64_t axis);
+Vars unstack(const Var& x, int64_t axis);
+Var stack(VarsRef xs, int64_t axis);
+
+// The gradients of all outputs, zeros where there is none.
+template <class T>
+c10::SmallVector<T, 4> all_gys(Ctx<T>& c) {
+  c10::SmallVector<T, 4> gys;
+  at::TensorOptions options;
+  for (size_t j = 0; j < c.outputs(); ++j)
+    if (value(c.gy(j)).defined()) options = value(c.gy(j)).options();
+  for (size_t j = 0; j < c.outputs(); ++j)
+    gys.push_back(value(c.gy(j)).defined() ? c.gy(j) : T(at::zeros(c.out_sizes(j), options)));
+  return gys;
+}
+
+struct Concat {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &Concat::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) { return at::cat(xs, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    Ints ends;
+    int64_t end = 0;
+    for (size_t i = 0; i + 1 < c.inputs(); ++i) ends.push_back(end += c.in_sizes(i)[wrap_axis(axis, c.gy().dim())]);
+    auto gxs = split(c.gy(), ends, axis);
+    for (size_t i = 0; i < c.inputs(); ++i) c.grad(i, [&] { return std::move(gxs[i]); });
+  }
+};
+CG_OP("concat", Concat, "Joins tensors along an axis.")
+
+struct Split {
+  Ints indices;
+  int64_t axis = 0;
+  static constexpr auto params() {
+    return std::make_tuple(required("indices", &Split::indices), param("axis", &Split::axis));
+  }
+  static constexpr unsigned saves = 0;
+  std::vector<Tensor> forward(const Tensor& x) { return at::tensor_split(x, indices, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return concat(all_gys(c), axis); });
+  }
+};
+CG_OP("split", Split, "Cuts x along an axis before each of the indices.")
+
+struct Stack {
+  int64_t axis = 0;
+  static constexpr auto params() { return std::make_tuple(param("axis", &Stack::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) { return at::stack(xs, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    auto gxs = unstack(c.gy(), axis);
+    for (size_t i = 0; i < c.inputs(); ++i) c.grad(i, [&] { return std::move(gxs[i]); });
+  }
+};
+CG_OP("stack", Stack, "Joins tensors along a new axis.")
+
+struct Unstack {
+  int64_t axis = 0;
+  static constexpr auto params() { return std::make_tuple(param("axis", &Unstack::axis)); }
+  static constexpr unsigned saves = 0;
+  std::vector<Tensor> forward(const Tensor& x) { return at::unbind(x, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return stack(all_gys(c), wrap_axis(axis, c.in_sizes(0).size())); });
+  }
+};
+CG_OP("unstack", Unstack, "All slices of x along an axis, which they lose.")
+
+struct Flip {
+  Ints axis;
+  static constexpr auto params() { return std::make_tuple(required("axis", &Flip::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::flip(x, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return flip(c.gy(), axis); });
+  }
+};
+CG_OP("flip", Flip, "x with the order of elements reversed along axis.")
+
+struct Tile {
+  Ints reps;
+  static constexpr auto params() { return std::make_tuple(required("reps", &Tile::reps)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::tile(x, reps); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&]() -> T {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      if (value(c.gy()).numel() == 0) return T(at::zeros(sizes, c.gy().options()));
+      // One repeated axis after the other: ATen sums over several short axes at once many times slower.
+      T g = c.gy();
+      Ints shape = ints(g.sizes());
+      const int64_t ndim = shape.size(), lead = ndim - sizes.size();
+      for (int64_t i = ndim; i-- > 0;) {
+        const int64_t n = i < lead ? 1 : sizes[i - lead], repetitions = shape[i] / n;
+        if (repetitions == 1) continue;
+        Ints apart = shape;
+        apart[i] = n;
+        apart.insert(apart.begin() + i, repetitions);
+        shape[i] = n;
+        g = sum(reshape(g, apart), i);
+      }
+      return reshape(g, sizes);
+    });
+  }
+};
+CG_OP("tile", Tile, "x repeated reps[i] times along axis i.")
+
+Tensor as_tensor(const Ints& v, at::Device device) { return at::tensor(at::IntArrayRef(v), at::kLong).to(device); }
+
+// Without an axis, x counts as one line.
+struct RepeatGrad {
+  Ints repeats;
+  std::optional<int64_t> axis;
+  Ints shape;
+  static constexpr auto params() {
+    return std::make_tuple(required("repeats", &RepeatGrad::repeats), required("axis", &RepeatGrad::axis),
+                           required("shape", &RepeatGrad::shape));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) {
+    const int64_t a = axis ? wrap_axis(*axis, shape.size()) : 0;
+    const Ints line{c10::multiply_integers(shape)};
+    const Ints& s = axis ? shape : line;
+    if (repeats.size() == 1 && gy.numel() > 0) {
+      Ints apart = s;
+      apart.insert(apart.begin() + a + 1, repeats[0]);
+      return at::reshape(at::sum(at::reshape(gy, apart), a + 1), shape);
+    }
+    const Tensor counts = as_tensor(repeats.size() == 1 ? Ints(s[a], repeats[0]) : repeats, gy.device());
+    return at::reshape(at::zeros(s, gy.options()).index_add_(a, at::repeat_interleave(counts), gy), shape);
+  }
+  template <class T>
+  void backward(Ctx<T>& c);
+};
+CG_OP("repeat_grad", RepeatGrad, "Sums the repetitions that `repeat` made of an input of the given shape.")
+
+struct Repeat {
+  Ints repeats;
+  std::optional<int64_t> axis;
+  static constexpr auto params() {
+    return std::make_tuple(required("repeats", &Repeat::repeats), param("axis", &Repeat::axis));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    if (repeats.size() == 1) return at::repeat_interleave(x, repeats[0], axis);
+    return at::repeat_interleave(x, as_tensor(repeats, x.device()), axis);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(RepeatGrad{repeats, axis, ints(c.in_sizes(0))}, c.gy()); });
+  }
+};
+CG_OP("repeat", Repeat, "Each element repeated: repeats[0] times, or repeats[i] times along axis.")
+
+template <class T>
+void RepeatGrad::backward(Ctx<T>& c) {
+  c.grad(0, [&] { return run(Repeat{repeats, axis}, c.gy()); });
+}
+
+// ---- padding --------------------------------------------------------------------------------------------------------
+struct Pad {
+  Ints pad_width;  // before and after each axis
+  double value = 0;
+  static constexpr auto params() {
+    return std::make_tuple(required("pad_width", &Pad::pad_width), param("value", &Pad::value));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    Ints last_first;
+    for (int64_t i = pad_width.size() / 2; i-- > 0;) {
+      last_first.push_back(pad_width[2 * i]);
+      last_first.push_back(pad_width[2 * i + 1]);
+    }
+    return at::constant_pad_nd(x, last_first, value);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      Index inner;
+      for (size_t i = 0; i < c.in_sizes(0).size(); ++i)
+        inner.push_back(IndexItem::slice(pad_width[2 * i], pad_width[2 * i] + c.in_sizes(0)[i]));
+      return get_item(c.gy(), inner);
+    });
+  }
+};
+CG_OP("pad", Pad, "x with pad_width[2 * i] values before and pad_width[2 * i + 1] after axis i.")
+
+struct PadSequence {
+  std::optional<int64_t> length;
+  c10::Scalar value = 0;
+  static constexpr auto params() {
+    return std::make_tuple(param("length", &PadSequence::length), param("value", &PadSequence::value));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) {
+    TORCH_CHECK_VALUE(!xs.empty(), "pad_sequence: there is no sequence");
+    int64_t longest = 0;
+    for (const Tensor& x : xs) {
+      TORCH_CHECK_VALUE(x.dim() > 0, "pad_sequence: a sequence must have an axis");
+      TORCH_CHECK_VALUE(x.sizes().slice(1) == xs[0].sizes().slice(1), "pad_sequence: shapes differ after axis 0");
+      longest = std::max(longest, x.size(0));
+    }
+    TORCH_CHECK_VALUE(!length || longest <= *length, "pad_sequence: a sequence is longer than length");
+    Ints shape = ints(xs[0].sizes());
+    shape[0] = length.value_or(longest);
+    shape.insert(shape.begin(), xs.size());
+    Tensor y = at::full(shape, value, xs[0].options());
+    for (size_t i = 0; i < xs.size(); ++i) y.select(0, i).narrow(0, 0, xs[i].size(0)).copy_(xs[i]);
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    for (size_t i = 0; i < c.inputs(); ++i)
+      c.grad(i, [&] { return get_item(c.gy(), Index{IndexItem::integer(i), IndexItem::slice(0, c.in_sizes(i)[0])}); });
+  }
+};
+CG_OP("pad_sequence", PadSequence,
+      "Sequences as the rows of one tensor, filled up with value to length, or the longest.")
+
+c10::SmallVector<Tensor, 2> split(const Tensor& x, const Ints& indices, int64_t axis) {
+  return run_all(Split{indices, axis}, x);
+}
+Vars split(const Var& x, const Ints& indices, int64_t axis) { return run_all(Split{indices, axis}, x); }
+c10::SmallVector<Tensor, 2> unstack(const Tensor& x, int64_t axis) { return run_all(Unstack{axis}, x); }
+Vars unstack(const Var& x, int64_t axis) { return run_all(Unstack{axis}, x); }
+Var stack(VarsRef xs, int64_t axis) { return run_list(Stack{axis}, xs); }
+
+}  // namespace
+
+Var flip(const Var& x, at::IntArrayRef axes) { return run(Flip{ints(axes)}, x); }
+Tensor concat(TensorList xs, int64_t axis) { return at::cat(xs, axis); }
+Var concat(VarsRef xs, int64_t axis) { return run_list(Concat{axis}, xs); }
+
+}  // namespace cg

@@ -1,0 +1,219 @@
+// Losses.
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/le.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/mse_loss_backward.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/scatter.h>
+#include <ATen/ops/zeros.h>
+
+#include "kernels/loss.h"
+#include "kernels/raw.h"
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// Half precision is too coarse to sum in.
+Tensor widened(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
+
+bool is_mean(const std::string& reduce) {
+  TORCH_CHECK_VALUE(reduce == "mean" || reduce == "no", "reduce must be 'mean' or 'no', not '", reduce, "'");
+  return reduce == "mean";
+}
+// What the elements of a mean are divided by, as NumPy's maximum(1, n).
+Tensor mean_weights(const Tensor& valid, bool normalize, const Tensor& like) {
+  const Tensor w = valid.to(like.scalar_type());
+  if (normalize) return w / at::clamp_min(at::sum(w), 1);
+  return w / std::max<double>(1, static_cast<double>(valid.dim() ? valid.size(0) : 1));
+}
+
+struct SoftmaxCrossEntropy {
+  int64_t ignore_label = -1;
+  bool normalize = true;
+  std::string reduce = "mean";
+  static constexpr auto params() {
+    return std::make_tuple(param("ignore_label", &SoftmaxCrossEntropy::ignore_label),
+                           param("normalize", &SoftmaxCrossEntropy::normalize),
+                           param("reduce", &SoftmaxCrossEntropy::reduce));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned optional = in_bit(2);
+  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
+  Tensor log_sum;  // only where the CPU kernel ran
+  double coefficient = 1;
+
+  kernels::CrossEntropy for_kernel() const { return {ignore_label, is_mean(reduce), normalize}; }
+  static Tensor flat(const Tensor& x) {
+    return x.contiguous().view({x.size(0), x.size(1), x.numel() / std::max<int64_t>(1, x.size(0) * x.size(1))});
+  }
+  static Tensor labels(const Tensor& t) {
+    return (t.scalar_type() == at::kInt || t.scalar_type() == at::kLong ? t : t.to(at::kLong)).contiguous();
+  }
+  static Tensor weights(const Tensor& w, const Tensor& x) {
+    return w.defined() ? w.to(x.scalar_type()).contiguous() : w;
+  }
+
+  Tensor forward(const Tensor& x_, const Tensor& t, const Tensor& weight) {
+    const bool mean = is_mean(reduce);
+    const Tensor x = widened(x_);
+    TORCH_CHECK_VALUE(
+        x.dim() >= 2 && t.dim() == x.dim() - 1 && t.size(0) == x.size(0) && t.sizes().slice(1) == x.sizes().slice(2),
+        "softmax_cross_entropy: labels of shape ", t.sizes(), " do not fit x of shape ", x.sizes());
+    Tensor y;
+    if (kernels::raw(x)) {
+      log_sum = at::empty(t.sizes(), x.options());
+      y = mean ? at::empty({}, x.options()) : at::empty(t.sizes(), x.options());
+      coefficient = kernels::softmax_cross_entropy(for_kernel(), flat(x), labels(t), weights(weight, x), log_sum, y);
+    } else {
+      auto [safe, factor] = read(x, t, weight);
+      y = -(at::gather(log_softmax(x, 1), 1, safe) * factor);
+      y = mean ? at::sum(y) : y.reshape(t.sizes());
+    }
+    return y.to(x_.scalar_type());
+  }
+  // Labels that are ignored as class 0, and the factor of each loss; both with an axis of one class.
+  std::pair<Tensor, Tensor> read(const Tensor& x, const Tensor& t, const Tensor& weight) const {
+    const Tensor valid = at::ne(t, ignore_label).unsqueeze(1);
+    Tensor safe = t.to(at::kLong).unsqueeze(1) * valid;
+    safe = at::where(safe < 0, safe + x.size(1), safe);
+    Tensor factor = is_mean(reduce) ? mean_weights(valid, normalize, x) : valid.to(x.scalar_type());
+    if (weight.defined()) factor = factor * weights(weight, x).index({safe});
+    return {safe, factor};
+  }
+  template <class T>
+  T composed(const T& x, const Tensor& t, const Tensor& weight, const T& gy) const {
+    auto [safe, factor] = read(value(x), t, weight);
+    const Tensor one_hot = at::zeros(x.sizes(), value(x).options()).scatter_(1, safe, 1);
+    const T g = gy.dim() ? reshape(gy, factor.sizes()) : gy;
+    return (softmax(x, 1) - T(one_hot)) * (g * factor);
+  }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] {
+      const Tensor x = widened(c.in(0)), gy = widened(c.gy());
+      if (!log_sum.defined()) return composed(x, c.in(1), c.in(2), gy);
+      Tensor gx = at::empty(x.sizes(), x.options());
+      kernels::softmax_cross_entropy_grad(for_kernel(), coefficient, flat(x), labels(c.in(1)), weights(c.in(2), x),
+                                          log_sum, gy.contiguous(), flat(gx));
+      return gx;
+    });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return composed(c.in(0), c.in(1).data, c.in(2).data, c.gy()); });
+  }
+};
+CG_OP("softmax_cross_entropy", SoftmaxCrossEntropy,
+      "-log(softmax(x))[label] over the second axis, times class_weight[label]; 0 for ignore_label. The mean is over "
+      "labels that are not ignored (normalize) or over the batch.")
+
+struct SigmoidCrossEntropy {
+  bool normalize = true;
+  std::string reduce = "mean";
+  static constexpr auto params() {
+    return std::make_tuple(param("normalize", &SigmoidCrossEntropy::normalize),
+                           param("reduce", &SigmoidCrossEntropy::reduce));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+
+  Tensor factor(const Tensor& x, const Tensor& t) const {
+    const Tensor valid = at::ne(t, -1);
+    return is_mean(reduce) ? mean_weights(valid, normalize, x) : valid.to(x.scalar_type());
+  }
+  Tensor forward(const Tensor& x_, const Tensor& t) {
+    const Tensor x = widened(x_);
+    const Tensor y = (at::clamp_min(x, 0) - x * t + at::log1p(at::exp(-at::abs(x)))) * factor(x, t);
+    return (is_mean(reduce) ? at::sum(y) : y).to(x_.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = c.in(0);
+      const Tensor t = value(c.in(1));
+      return (sigmoid(x) + -t.to(value(x).scalar_type())) * (c.gy() * factor(value(x), t));
+    });
+  }
+};
+CG_OP("sigmoid_cross_entropy", SigmoidCrossEntropy,
+      "-log(sigmoid(x)) where t is 1, -log(1 - sigmoid(x)) where it is 0, and 0 where it is -1.")
+
+struct MeanSquaredError {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    const Tensor d = widened(a - b).reshape(-1);  // a scalar product is less work than a mean of squares
+    return (at::dot(d, d) / static_cast<double>(d.numel())).to(a.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    T g;
+    if constexpr (std::is_same_v<T, Tensor>)
+      g = at::mse_loss_backward(c.gy(), c.in(0), c.in(1), at::Reduction::Mean);
+    else
+      g = (c.in(0) - c.in(1)) * (c.gy() * (2.0 / static_cast<double>(c.in(0).numel())));
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("mean_squared_error", MeanSquaredError, "Mean of (a - b) ** 2.")
+
+struct SquaredError {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::square(a - b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T g = c.gy() * (c.in(0) - c.in(1)) * 2.0;
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("squared_error", SquaredError, "(a - b) ** 2")
+
+struct AbsoluteError {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T g = c.gy() * at::sign(value(c.in(0)) - value(c.in(1)));
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
+
+struct MeanAbsoluteError {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::mean(at::abs(a - b)); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Tensor d = value(c.in(0)) - value(c.in(1));
+    const T g = c.gy() * (at::sign(d) / static_cast<double>(d.numel()));
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("mean_absolute_error", MeanAbsoluteError, "Mean of |a - b|.")
+
+struct HuberLoss {
+  double delta = 1;
+  static constexpr auto params() { return std::make_tuple(param("delta", &HuberLoss::delta)); }
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    const Tensor d = at::abs(a - b);
+    return at::where(at::le(d, delta), at::square(d) * 0.5, d * delta - 0.5 * delta * delta);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T d = c.in(0) - c.in(1);
+    const Tensor inside = at::le(at::abs(value(d)), delta).to(value(d).scalar_type());
+    const T g = c.gy() * (d * inside + at::sign(value(d)) * (1 - inside) * delta);
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("huber_loss", HuberLoss, "(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).")
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,184 @@
+// Max pooling in 1 to 3 dimensions.
+//
+// Where the maxima are is kept in one of two forms: position in the window, which our CPU kernel stores as a byte and
+// users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat").
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/max_pool3d_with_indices.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+
+#include "kernels/pool.h"
+#include "kernels/raw.h"
+#include "ops/pool.h"
+
+namespace cg {
+namespace {
+
+struct MaxWindow : Window {
+  bool has_kernel(const Tensor& x) const { return kernels::raw(x) && volume() <= kernels::kMaxWindow; }
+  kernels::PoolWindow for_kernel() const {
+    kernels::PoolWindow w{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+    for (size_t k = 0, to = 3 - ndim(); k < ndim(); ++k, ++to) {
+      w.ksize[to] = ksize[k];
+      w.stride[to] = stride[k];
+      w.pad[to] = pad[k];
+    }
+    return w;
+  }
+  // (planes, depth, height, width)
+  static Tensor planes(const Tensor& x) {
+    const int64_t n = x.dim();
+    return x.contiguous().view(
+        {x.size(0) * x.size(1), n > 4 ? x.size(n - 3) : 1, n > 3 ? x.size(n - 2) : 1, x.size(n - 1)});
+  }
+  std::tuple<Tensor, Tensor> aten_forward(const Tensor& x, at::IntArrayRef map) const {
+    const Tensor given = add_padding(x, map, -std::numeric_limits<double>::infinity());
+    if (ndim() == 3) return at::max_pool3d_with_indices(given, ksize, stride);
+    if (ndim() == 2) return at::max_pool2d_with_indices(given, ksize, stride);
+    auto [y, at] = at::max_pool2d_with_indices(given.unsqueeze(2), {1, ksize[0]}, {1, stride[0]});
+    return {y.squeeze(2), at.squeeze(2)};
+  }
+  // Elements from the padded image's first to the first of each window along axis k; broadcasts against the map.
+  Tensor starts(size_t k, at::IntArrayRef map, const Tensor& like) const {
+    Ints shape;
+    for (size_t j = 0; j < ndim(); ++j) shape.push_back(j == k ? map[k] : 1);
+    return (at::arange(map[k], like.options().dtype(at::kLong)) * stride[k]).view(shape);
+  }
+  Tensor to_flat(const Tensor& indexes, at::IntArrayRef large) const {
+    Tensor rest = indexes.to(at::kLong), r = at::zeros_like(rest);
+    const Ints map = spatial(indexes.sizes());
+    for (int64_t k = ndim(), step = 1; k-- > 0; step *= large[k]) {
+      r = r + (rest.remainder(ksize[k]) + starts(k, map, rest)) * step;
+      rest = rest.div(ksize[k], "floor");
+    }
+    return r;
+  }
+  Tensor from_flat(const Tensor& flat, at::IntArrayRef large) const {
+    Tensor rest = flat, r = at::zeros_like(flat);
+    const Ints map = spatial(flat.sizes());
+    for (int64_t k = ndim(), step = 1; k-- > 0; step *= ksize[k]) {
+      r = r + (rest.remainder(large[k]) - starts(k, map, rest)) * step;
+      rest = rest.div(large[k], "floor");
+    }
+    return r;
+  }
+};
+
+// Positions as a row per plane, for gather and scatter.
+Tensor rows(const Tensor& x) { return x.reshape({x.size(0) * x.size(1), -1}); }
+
+template <class T>
+T pool_scatter(const MaxWindow& w, const T& gy, const Tensor& indexes, bool flat, Ints insize);
+template <class T>
+T pool_gather(const MaxWindow& w, const T& x, const Tensor& indexes, bool flat);
+
+struct MaxPooling : MaxWindow {
+  bool cover_all = true, return_indices = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &MaxPooling::ksize), param("stride", &MaxPooling::stride),
+                           param("pad", &MaxPooling::pad), param("cover_all", &MaxPooling::cover_all),
+                           param("return_indices", &MaxPooling::return_indices));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor indexes;
+  bool flat = false;
+
+  std::vector<Tensor> forward(const Tensor& x) {
+    complete(x.dim() - 2);
+    const Ints image = spatial(x.sizes()), map = pooled(image, cover_all);
+    Tensor y;
+    flat = !has_kernel(x);
+    if (flat) {
+      std::tie(y, indexes) = aten_forward(x, map);
+    } else {
+      y = at::empty(with_spatial(x.sizes(), map), x.options());
+      indexes = at::empty(y.sizes(), x.options().dtype(at::kByte));
+      kernels::max_pool(for_kernel(), planes(x), planes(y), planes(indexes));
+    }
+    if (!return_indices) return {y};
+    return {y, flat ? from_flat(indexes, padded(image, map)) : indexes.to(at::kLong)};
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (value(c.gy()).defined())
+      c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), indexes, flat, spatial(c.in_sizes(0))); });
+  }
+};
+CG_OP("max_pooling", MaxPooling,
+      "Maximum of each window over the axes after the first two; with return_indices also its position in the window.")
+
+struct MaxPoolingGrad : MaxWindow {
+  Ints insize;
+  bool flat = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &MaxPoolingGrad::ksize), required("insize", &MaxPoolingGrad::insize),
+                           param("stride", &MaxPoolingGrad::stride), param("pad", &MaxPoolingGrad::pad),
+                           param("flat", &MaxPoolingGrad::flat));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
+
+  Tensor forward(const Tensor& gy, const Tensor& indexes) {
+    complete(gy.dim() - 2);
+    if (!flat && has_kernel(gy)) {
+      Tensor gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
+      kernels::max_pool_scatter(for_kernel(), planes(gy), planes(indexes.to(at::kByte)), planes(gx));
+      return gx;
+    }
+    const Ints large = padded(insize, spatial(gy.sizes()));
+    Tensor gx = at::zeros(with_spatial(gy.sizes(), large), gy.options());
+    rows(gx).scatter_add_(1, rows(flat ? indexes : to_flat(indexes, large)), rows(gy));
+    return drop_padding(gx, insize);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return pool_gather<T>(*this, c.gy(), value(c.in(1)), flat); });
+  }
+};
+CG_OP("max_pooling_grad", MaxPoolingGrad,
+      "Adds each element to that of its window which indexes names: upsampling, and the gradient of max_pooling. flat: "
+      "indexes count in the padded image.")
+
+struct MaxPoolingAt : MaxWindow {
+  bool flat = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("ksize", &MaxPoolingAt::ksize), param("stride", &MaxPoolingAt::stride),
+                           param("pad", &MaxPoolingAt::pad), param("flat", &MaxPoolingAt::flat));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
+
+  Tensor forward(const Tensor& x, const Tensor& indexes) {
+    complete(x.dim() - 2);
+    if (!flat && has_kernel(x)) {
+      Tensor y = at::empty(indexes.sizes(), x.options());
+      kernels::max_pool_gather(for_kernel(), planes(x), planes(indexes.to(at::kByte)), planes(y));
+      return y;
+    }
+    const Tensor given = add_padding(x, spatial(indexes.sizes()), 0);
+    const Tensor at = flat ? indexes : to_flat(indexes, spatial(given.sizes()));
+    return at::gather(rows(given), 1, rows(at)).view(indexes.sizes());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), value(c.in(1)), flat, spatial(c.in_sizes(0))); });
+  }
+};
+CG_OP("max_pooling_at", MaxPoolingAt,
+      "The element of each window which indexes names; its gradient is max_pooling_grad.")
+
+template <class T>
+T pool_scatter(const MaxWindow& w, const T& gy, const Tensor& indexes, bool flat, Ints insize) {
+  return run(MaxPoolingGrad{{w}, std::move(insize), flat}, gy, T(indexes));
+}
+template <class T>
+T pool_gather(const MaxWindow& w, const T& x, const Tensor& indexes, bool flat) {
+  return run(MaxPoolingAt{{w}, flat}, x, T(indexes));
+}
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,238 @@
+// Layer, group, L2 and local response normalisation.
+#include "ops/norm.h"
+
+#include <ATen/ops/native_group_norm.h>
+#include <ATen/ops/native_group_norm_backward.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+
+#include <ATen/ops/eq.h>
+
+#include "ops/pool.h"
+
+namespace cg {
+namespace {
+
+struct LayerNormalizationGrad {
+  double eps = 1e-5;
+  static constexpr auto params() { return std::make_tuple(param("eps", &LayerNormalizationGrad::eps)); }
+  static constexpr unsigned optional = in_bit(3) | in_bit(4);
+  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
+  static constexpr int64_t over[1] = {1};
+
+  std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
+                                             Tensor inv_std, std::array<bool, 3> wanted) const {
+    if (!mean.defined()) std::tie(mean, inv_std) = norm_statistics<Tensor>(x, {}, {}, eps, over);
+    return at::native_layer_norm_backward(gy, x, gamma.sizes(), mean, inv_std, gamma, gamma, wanted);
+  }
+  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
+                                             const Tensor& inv_std) {
+    return compute(x, gamma, gy, mean, inv_std, {true, true, true});
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    auto [m, r] = norm_statistics(c.in(0), value(c.in(3)), value(c.in(4)), eps, over);
+    NormGrads<T> g = norm_second(c.in(0), c.in(1), c.in(2), m, r, c.gy(0), c.gy(1), c.gy(2), over);
+    c.grad(0, [&] { return g.x; });
+    c.grad(1, [&] { return g.gamma; });
+    c.grad(2, [&] { return g.gy; });
+  }
+};
+CG_OP("layer_normalization_grad", LayerNormalizationGrad,
+      "Gradients of x, gamma and beta of layer_normalization from x, gamma and that of the result; mean and 1 / std, "
+      "where "
+      "given, are those of x.")
+
+struct LayerNormalization {
+  double eps = 1e-5;
+  static constexpr auto params() { return std::make_tuple(param("eps", &LayerNormalization::eps)); }
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor mean, inv_std;
+
+  Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
+    TORCH_CHECK_VALUE(x.dim() == 2, "layer_normalization: x must have 2 axes, not ", x.dim());
+    Tensor y;
+    std::tie(y, mean, inv_std) = at::native_layer_norm(x, gamma.sizes(), gamma, beta, eps);
+    return y;
+  }
+  void backward(Ctx<Tensor>& c) {
+    auto [gx, ggamma, gbeta] = LayerNormalizationGrad{eps}.compute(c.in(0), c.in(1), c.gy(), mean, inv_std,
+                                                                   {c.needs(0), c.needs(1), c.needs(2)});
+    c.grad(0, [&] { return gx; });
+    c.grad(1, [&] { return ggamma; });
+    c.grad(2, [&] { return gbeta; });
+  }
+  void backward(Ctx<Var>& c) {
+    Vars g = run_all(LayerNormalizationGrad{eps}, c.in(0), c.in(1), c.gy(), Var(mean), Var(inv_std));
+    for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
+  }
+};
+CG_OP("layer_normalization", LayerNormalization, "gamma (x - mean) / std + beta by the statistics of each row of x.")
+
+// x as (batch, groups, channels of a group, elements), statistics being over the last two.
+struct Groups {
+  int64_t groups = 1;
+  double eps = 1e-5;
+  static constexpr int64_t over[2] = {2, 3};
+
+  template <class T>
+  T split(const T& x) const {
+    return reshape(x, {x.size(0), groups, x.size(1) / groups, -1});
+  }
+  template <class T>
+  T parameter(const T& p) const {
+    return reshape(p, {1, groups, -1, 1});
+  }
+  // Tensors of one dtype that ATen has kernels for.
+  static at::ScalarType dtype(const Tensor& x, const Tensor& gamma) {
+    const auto t = c10::promoteTypes(x.scalar_type(), gamma.scalar_type());
+    return t == at::kHalf ? at::kFloat : t;
+  }
+};
+
+struct GroupNormalizationGrad : Groups {
+  static constexpr auto params() {
+    return std::make_tuple(param("groups", &GroupNormalizationGrad::groups),
+                           param("eps", &GroupNormalizationGrad::eps));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned optional = in_bit(3) | in_bit(4);
+  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
+
+  std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
+                                             Tensor inv_std, std::array<bool, 3> wanted) const {
+    const auto t = dtype(x, gamma);
+    const Tensor cx = x.to(t);
+    if (!mean.defined()) {
+      std::tie(mean, inv_std) = norm_statistics<Tensor>(split(cx), {}, {}, eps, over);
+      mean = mean.reshape({x.size(0), groups});
+      inv_std = inv_std.reshape({x.size(0), groups});
+    }
+    const int64_t batch = x.size(0), channels = x.size(1);
+    auto [gx, ggamma, gbeta] = at::native_group_norm_backward(
+        gy.to(t).contiguous(), cx.contiguous(), mean, inv_std, gamma.to(t).contiguous(), batch, channels,
+        x.numel() / std::max<int64_t>(1, batch * channels), groups, wanted);
+    return {wanted[0] ? gx.to(x.scalar_type()) : gx, ggamma, gbeta};
+  }
+  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
+                                             const Tensor& inv_std) {
+    auto [gx, ggamma, gbeta] = compute(x, gamma, gy, mean, inv_std, {true, true, true});
+    return {gx, ggamma.to(gamma.scalar_type()), gbeta.to(gamma.scalar_type())};
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    auto saved = [&](size_t i) {
+      const Tensor t = value(c.in(i));
+      return t.defined() ? t.reshape({t.size(0), groups, 1, 1}) : t;
+    };
+    auto gathered = [&](const T& g, bool channels) {
+      return !value(g).defined() ? g : channels ? parameter(g) : split(g);
+    };
+    const T x = split(c.in(0));
+    auto [m, r] = norm_statistics(x, saved(3), saved(4), eps, over);
+    NormGrads<T> g = norm_second(x, parameter(c.in(1)), split(c.in(2)), m, r, gathered(c.gy(0), false),
+                                 gathered(c.gy(1), true), gathered(c.gy(2), true), over);
+    auto restored = [&](const T& e) { return value(e).defined() ? reshape(e, c.in_sizes(0)) : e; };
+    c.grad(0, [&] { return restored(g.x); });
+    c.grad(1, [&] { return value(g.gamma).defined() ? reshape(sum(g.gamma, {0, 3}), c.in_sizes(1)) : g.gamma; });
+    c.grad(2, [&] { return restored(g.gy); });
+  }
+};
+CG_OP("group_normalization_grad", GroupNormalizationGrad,
+      "Gradients of x, gamma and beta of group_normalization from x, gamma and that of the result; mean and 1 / std, "
+      "where "
+      "given, are those of x.")
+
+struct GroupNormalization : Groups {
+  static constexpr auto params() {
+    return std::make_tuple(required("groups", &GroupNormalization::groups), param("eps", &GroupNormalization::eps));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor mean, inv_std;
+
+  Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
+    TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(1) % groups == 0, "group_normalization: ", groups,
+                      " groups do not divide x of shape ", x.sizes());
+    const auto t = dtype(x, gamma);
+    const int64_t batch = x.size(0), channels = x.size(1);
+    Tensor y;
+    std::tie(y, mean, inv_std) =
+        at::native_group_norm(x.to(t).contiguous(), gamma.to(t).contiguous(), beta.to(t).contiguous(), batch, channels,
+                              x.numel() / std::max<int64_t>(1, batch * channels), groups, eps);
+    return y.to(x.scalar_type());
+  }
+  GroupNormalizationGrad gradient() const { return {{groups, eps}}; }
+  void backward(Ctx<Tensor>& c) {
+    auto [gx, ggamma, gbeta] =
+        gradient().compute(c.in(0), c.in(1), c.gy(), mean, inv_std, {c.needs(0), c.needs(1), c.needs(2)});
+    c.grad(0, [&] { return gx; });
+    c.grad(1, [&] { return ggamma; });
+    c.grad(2, [&] { return gbeta; });
+  }
+  void backward(Ctx<Var>& c) {
+    Vars g = run_all(gradient(), c.in(0), c.in(1), c.gy(), Var(mean), Var(inv_std));
+    for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
+  }
+};
+CG_OP("group_normalization", GroupNormalization,
+      "gamma (x - mean) / std + beta by the statistics of each sample's groups of channels.")
+
+struct Normalize {
+  double eps = 1e-5;
+  Ints axis{1};
+  static constexpr auto params() {
+    return std::make_tuple(param("eps", &Normalize::eps), param("axis", &Normalize::axis));
+  }
+  static constexpr unsigned saves = in_bit(0);
+
+  Tensor forward(const Tensor& x) { return x / (at::sqrt(at::sum(at::square(x), axis, true)) + eps); }
+  // A zero vector has norm 0, where sqrt has no derivative: it is taken at 1 there, times x, which is 0.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = c.in(0), square_sum = sum(square(x), axis, true);
+      const Tensor zero = at::eq(value(square_sum), 0).to(value(x).scalar_type());
+      const T safe = sqrt(square_sum + zero), norm = safe + (eps - zero);
+      return (c.gy() - x * (sum(c.gy() * x, axis, true) / (safe * norm))) / norm;
+    });
+  }
+};
+CG_OP("normalize", Normalize, "x / (L2 norm of x along axis + eps)")
+
+struct LocalResponseNormalization {
+  int64_t n = 5;
+  double k = 2, alpha = 1e-4, beta = .75;
+  static constexpr auto params() {
+    return std::make_tuple(param("n", &LocalResponseNormalization::n), param("k", &LocalResponseNormalization::k),
+                           param("alpha", &LocalResponseNormalization::alpha),
+                           param("beta", &LocalResponseNormalization::beta));
+  }
+  static constexpr unsigned saves = in_bit(0);
+
+  // The sum of each channel and its n / 2 neighbours on both sides.
+  template <class T>
+  T neighbours(const T& x) const {
+    const int64_t half = n / 2;
+    const T lines = reshape(x, {x.size(0), 1, x.size(1), -1});
+    return reshape(sum_pooling(lines, {2 * half + 1, 1}, {1, 1}, {half, 0}), x.sizes());
+  }
+  template <class T>
+  T scale(const T& x) const {
+    return neighbours(square(x)) * alpha + k;
+  }
+
+  Tensor forward(const Tensor& x) { return x * at::pow(scale(x), -beta); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = c.in(0), s = scale(x), p = pow(s, c10::Scalar(-beta));
+      return c.gy() * p - x * neighbours(c.gy() * x * p / s) * (2 * alpha * beta);
+    });
+  }
+};
+CG_OP("local_response_normalization", LocalResponseNormalization,
+      "x / (k + alpha * sum of squares over n neighbouring channels) ** beta")
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,66 @@
+// Numbers in arithmetic.
+#include <ATen/ScalarOps.h>
+#include <ATen/ops/rsub.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+
+#include <array>
+#include <bit>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// ATen makes a tensor of every Scalar, which takes longer than a kernel on a small tensor: the numbers of this thread
+// are kept. They are CPU tensors, which kernels of other devices read as numbers.
+struct Kept {
+  uint64_t bits = 0;
+  Tensor tensor;
+};
+thread_local std::unique_ptr<std::array<Kept, 128>> kept __attribute__((tls_model("initial-exec")));
+
+// `s` in the dtype of x; null where only ATen knows how x and s combine, or where a tracer must see the number.
+const Tensor* number(const Tensor& x, const c10::Scalar& s) {
+  const auto dtype = x.scalar_type();
+  // float16 is computed in float32: its kernels take the number unrounded.
+  if (dtype != at::kFloat && dtype != at::kDouble) return nullptr;
+  if (s.isComplex() || s.isSymbolic() || x.layout() != at::kStrided) return nullptr;
+  if (x.unsafeGetTensorImpl()->is_python_dispatch() || c10::impl::TorchDispatchModeTLS::any_modes_set()) return nullptr;
+  const double v = s.toDouble();
+  const uint64_t bits = std::bit_cast<uint64_t>(v);
+  if (!kept) kept = std::make_unique<std::array<Kept, 128>>();
+  Kept& k = (*kept)[(bits * 0x9E3779B97F4A7C15u >> 58) * 2 + (dtype == at::kDouble)];
+  if (!k.tensor.defined() || k.bits != bits) {
+    const c10::InferenceMode ordinary(false);
+    k.tensor = at::scalar_tensor(v, dtype);
+    k.bits = bits;
+  }
+  return &k.tensor;
+}
+
+}  // namespace
+
+Tensor add_scalar(const Tensor& x, const c10::Scalar& s) {
+  const Tensor* n = number(x, s);
+  return n ? at::add(x, *n) : at::add(x, s);
+}
+Tensor mul_scalar(const Tensor& x, const c10::Scalar& s) {
+  const Tensor* n = number(x, s);
+  return n ? at::mul(x, *n) : at::mul(x, s);
+}
+Tensor div_scalar(const Tensor& x, const c10::Scalar& s) {
+  const Tensor* n = number(x, s);
+  return n ? at::div(x, *n) : at::div(x, s);
+}
+Tensor rsub_scalar(const Tensor& x, const c10::Scalar& s) {
+  const Tensor* n = number(x, s);
+  return n ? at::sub(*n, x) : at::rsub(x, s);
+}
+Tensor rdiv_scalar(const Tensor& x, const c10::Scalar& s) {
+  const Tensor* n = number(x, s);
+  return at::div(n ? *n : at::native::wrapped_scalar_tensor(s), x);
+}
+
+}  // namespace cg

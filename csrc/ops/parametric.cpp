@@ -1,0 +1,54 @@
+// Activations with a learned parameter, the shape of which is x.shape[1:1 + its ndim].
+#include <ATen/ops/_prelu_kernel.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// The parameter's shape, made to broadcast against x.
+Ints aligned(at::IntArrayRef param, int64_t ndim) {
+  Ints s{1};
+  s.append(param.begin(), param.end());
+  s.resize(std::max<size_t>(ndim, s.size()), 1);
+  return s;
+}
+
+// Sums the gradient of the aligned parameter to the shape of the parameter.
+template <class T>
+T unaligned(const T& g, at::IntArrayRef param) {
+  return reshape(sum_to(g, aligned(param, g.dim())), param);
+}
+
+struct PReLU {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& x, const Tensor& w) {
+    return at::_prelu_kernel(x, at::reshape(w, aligned(w.sizes(), x.dim())));
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T x = c.in(0);
+    const Tensor negative = value(x) < 0;
+    c.grad(0, [&] { return where(T(negative), c.gy() * reshape(c.in(1), aligned(c.in_sizes(1), x.dim())), c.gy()); });
+    c.grad(1, [&] { return unaligned(c.gy() * x * negative, c.in_sizes(1)); });
+  }
+};
+CG_OP("prelu", PReLU, "x where x >= 0, else w * x.")
+
+struct Swish {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& x, const Tensor& beta) {
+    return x * at::mul(x, at::reshape(beta, aligned(beta.sizes(), x.dim()))).sigmoid_();
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T x = c.in(0), beta = reshape(c.in(1), aligned(c.in_sizes(1), x.dim()));
+    const T s = sigmoid(x * beta), rest = x - x * s;
+    c.grad(0, [&] { return c.gy() * s * (beta * rest + 1); });
+    c.grad(1, [&] { return unaligned(c.gy() * x * s * rest, c.in_sizes(1)); });
+  }
+};
+CG_OP("swish", Swish, "x * sigmoid(beta * x)")
+
+}  // namespace
+}  // namespace cg

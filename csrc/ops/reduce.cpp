@@ -1,0 +1,111 @@
+// Reductions.
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/var.h>
+
+#include "ops/axes.h"
+
+namespace cg {
+namespace {
+
+struct Sum {
+  CG_REDUCTION_PARAMS(Sum)
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::sum(x, or_all(axis), keepdims); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return broadcast_to(restore_axes(c.gy(), c.in_sizes(0), axis, keepdims), c.in_sizes(0)); });
+  }
+};
+CG_OP("sum", Sum, "Sum over axis (None: all).")
+
+struct Mean {
+  CG_REDUCTION_PARAMS(Mean)
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::mean(x, or_all(axis), keepdims); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      const T g = c.gy() * (1.0 / static_cast<double>(reduced_elements(sizes, axis)));
+      return broadcast_to(restore_axes(g, sizes, axis, keepdims), sizes);
+    });
+  }
+};
+CG_OP("mean", Mean, "Arithmetic mean over axis (None: all).")
+
+struct Variance {
+  Axes axis;
+  double ddof = 0;
+  bool keepdims = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &Variance::axis), param("ddof", &Variance::ddof),
+                           param("keepdims", &Variance::keepdims));
+  }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) {
+    if (none(axis)) return (x - x).div_(1 - ddof);
+    return at::var(x, or_all(axis), at::Scalar(ddof), keepdims);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      const Ints axes = listed(axis, sizes.size());
+      const T x = c.in(0);
+      const T deviation = axes.empty() ? x - x : x - mean(x, axes, true);
+      const T g = c.gy() * (2.0 / (static_cast<double>(reduced_elements(sizes, axis)) - ddof));
+      return deviation * restore_axes(g, sizes, axis, keepdims);
+    });
+  }
+};
+CG_OP("var", Variance, "Variance over axis (None: all); divides by n - ddof.")
+
+// The gradient goes to every element that equals the extremum.
+template <class Op>
+struct Extremum {
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const auto& op = static_cast<const Op&>(*this);
+    c.grad(0, [&] {
+      const auto restored = [&](const auto& y) { return restore_axes(y, c.in_sizes(0), op.axis, op.keepdims); };
+      return restored(c.gy()) * at::eq(value(c.in(0)), restored(value(c.out(0))));
+    });
+  }
+};
+
+struct Max : Extremum<Max> {
+  CG_REDUCTION_PARAMS(Max)
+  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amax(x, listed(axis, x.dim()), keepdims); }
+};
+CG_OP("max", Max, "Largest element over axis (None: all); every tie gets the gradient.")
+
+struct Min : Extremum<Min> {
+  CG_REDUCTION_PARAMS(Min)
+  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::amin(x, listed(axis, x.dim()), keepdims); }
+};
+CG_OP("min", Min, "Smallest element over axis (None: all); every tie gets the gradient.")
+
+struct LogSumExp {
+  CG_REDUCTION_PARAMS(LogSumExp)
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::logsumexp(x, listed(axis, x.dim()), keepdims); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const auto restored = [&](const T& y) { return restore_axes(y, c.in_sizes(0), axis, keepdims); };
+      return restored(c.gy()) * exp(c.in(0) - restored(c.out(0)));
+    });
+  }
+};
+CG_OP("logsumexp", LogSumExp, "log(sum(exp(x))) over axis (None: all) without overflow.")
+
+}  // namespace
+
+Var sum(const Var& x, at::IntArrayRef axes, bool keepdim) { return run(Sum{ints(axes), keepdim}, x); }
+Var mean(const Var& x, at::IntArrayRef axes, bool keepdim) { return run(Mean{ints(axes), keepdim}, x); }
+
+}  // namespace cg

@@ -1,0 +1,142 @@
+// Cumulative sums and products, and products: their derivatives need the cumulative ones.
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/prod.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/unbind.h>
+
+#include <algorithm>
+
+#include "ops/axes.h"
+#include "ops/index.h"
+
+namespace cg {
+namespace {
+
+// Without an axis the elements are taken in C order.
+template <class T>
+T in_line(const T& x, const std::optional<int64_t>& axis) {
+  return axis ? x : reshape(x, {-1});
+}
+int64_t position(const std::optional<int64_t>& axis, int64_t ndim) { return axis ? wrap_axis(*axis, ndim) : 0; }
+
+// 1, y[0], y[1], ... without the last: what precedes each element.
+template <class T>
+T shift_in_one(const T& y, int64_t axis) {
+  Ints one = ints(y.sizes());
+  one[axis] = 1;
+  const T parts[] = {T(at::ones(one, y.options())), get_item(y, along(axis, std::nullopt, -1))};
+  return concat(parts, axis);
+}
+
+struct CumSum {
+  std::optional<int64_t> axis;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CumSum::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::cumsum(in_line(x, axis), position(axis, x.dim())); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const int64_t a = position(axis, c.gy().dim());
+      const T g = flip(cumsum(flip(c.gy(), a), a), a);
+      return axis ? g : reshape(g, c.in_sizes(0));
+    });
+  }
+};
+CG_OP("cumsum", CumSum, "Cumulative sum along axis (None: over all elements in C order).")
+
+template <class T>
+T linear_scan(const T& a, const T& b, int64_t axis);
+
+struct LinearScan {
+  int64_t axis = 0;
+  static constexpr auto params() { return std::make_tuple(param("axis", &LinearScan::axis)); }
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    if (b.size(axis) == 0) return b.clone();
+    std::vector<Tensor> as = at::unbind(a, axis), ys = at::unbind(b, axis);
+    for (size_t i = 1; i < ys.size(); ++i) ys[i] = at::addcmul(ys[i], as[i - 1], ys[i - 1]);
+    return at::stack(ys, axis);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const int64_t k = wrap_axis(axis, c.gy().dim());
+    const T gb = flip(linear_scan(flip(c.in(0), k), flip(c.gy(), k), k), k);
+    c.grad(0, [&] { return get_item(gb, along(k, 1, std::nullopt)) * get_item(c.out(0), along(k, std::nullopt, -1)); });
+    c.grad(1, [&] { return gb; });
+  }
+};
+CG_OP("linear_scan", LinearScan, "y[0] = b[0], y[i] = a[i - 1] * y[i - 1] + b[i] along axis; a is one shorter than b.")
+
+template <class T>
+T linear_scan(const T& a, const T& b, int64_t axis) {
+  return run(LinearScan{axis}, a, b);
+}
+
+struct CumProd {
+  std::optional<int64_t> axis;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CumProd::axis)); }
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& x) { return at::cumprod(in_line(x, axis), position(axis, x.dim())); }
+  // gx[i] = y[i - 1] * (gy[i] + x[i + 1] * gy[i + 1] + x[i + 1] * x[i + 2] * gy[i + 2] + ...): exact where elements are
+  // 0.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const int64_t a = position(axis, c.gy().dim());
+      const T y = c.out(0);
+      T g = c.gy();
+      if (y.size(a) > 1) {
+        const T x = get_item(in_line(c.in(0), axis), along(a, 1, std::nullopt));
+        g = shift_in_one(y, a) * flip(linear_scan(flip(x, a), flip(g, a), a), a);
+      }
+      return axis ? g : reshape(g, c.in_sizes(0));
+    });
+  }
+};
+CG_OP("cumprod", CumProd, "Cumulative product along axis (None: over all elements in C order).")
+
+struct Prod {
+  CG_REDUCTION_PARAMS(Prod)
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) {
+    if (none(axis)) return x.clone();
+    Ints axes = listed(axis, x.dim());
+    std::sort(axes.begin(), axes.end(), std::greater<>());  // ATen takes one axis at a time
+    Tensor y = axes.empty() ? x.clone() : x;
+    for (int64_t a : axes) y = at::prod(y, a, keepdims);
+    return y;
+  }
+  // Each element gets the product of all others, computed without division: elements may be 0.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&]() -> T {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      if (value(c.in(0)).numel() == 0) return zeros_as(c.in(0));
+      const Ints axes = listed(axis, sizes.size());
+      Ints order, shape, inverse(sizes.size());
+      for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i)
+        if (std::find(axes.begin(), axes.end(), i) == axes.end()) order.push_back(i);
+      const int64_t last = order.size();
+      order.append(axes.begin(), axes.end());
+      for (size_t i = 0; i < order.size(); ++i) {
+        inverse[order[i]] = i;
+        shape.push_back(sizes[order[i]]);
+      }
+      Ints rows(shape.begin(), shape.begin() + last);
+      rows.push_back(reduced_elements(sizes, axis));
+      const T x = reshape(permute(c.in(0), order), rows);
+      const T others =
+          shift_in_one(cumprod(x, last), last) * flip(shift_in_one(cumprod(flip(x, last), last), last), last);
+      return permute(reshape(others, shape), inverse) * restore_axes(c.gy(), sizes, axis, keepdims);
+    });
+  }
+};
+CG_OP("prod", Prod, "Product over axis (None: all).")
+
+}  // namespace
+
+Var cumsum(const Var& x, int64_t axis) { return run(CumSum{axis}, x); }
+Var cumprod(const Var& x, int64_t axis) { return run(CumProd{axis}, x); }
+
+}  // namespace cg

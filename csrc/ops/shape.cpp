@@ -1,0 +1,165 @@
+// Shapes: views, broadcasting and its inverse, casts, copies.
+#include <ATen/ops/squeeze.h>
+#include <ATen/ops/unsqueeze.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct Reshape {
+  Ints shape;
+  static constexpr auto params() { return std::make_tuple(required("shape", &Reshape::shape)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::reshape(x, shape); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return reshape(c.gy(), c.in_sizes(0)); });
+  }
+};
+CG_OP("reshape", Reshape, "Same elements in C order, new shape; one entry may be -1.")
+
+struct Transpose {
+  std::optional<Ints> axes;
+  static constexpr auto params() { return std::make_tuple(param("axes", &Transpose::axes)); }
+  static constexpr unsigned saves = 0;
+  Ints order(int64_t ndim) const {
+    if (axes) return *axes;
+    Ints r;
+    for (int64_t i = ndim; i-- > 0;) r.push_back(i);
+    return r;
+  }
+  Tensor forward(const Tensor& x) { return at::permute(x, order(x.dim())); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const Ints p = order(c.gy().dim());
+      Ints inverse(p.size());
+      for (size_t i = 0; i < p.size(); ++i) inverse[wrap_axis(p[i], p.size())] = i;
+      return permute(c.gy(), inverse);
+    });
+  }
+};
+CG_OP("transpose", Transpose, "Permutes the axes; reverses them when axes is None.")
+
+struct ExpandDims {
+  int64_t axis = 0;
+  static constexpr auto params() { return std::make_tuple(required("axis", &ExpandDims::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::unsqueeze(x, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return reshape(c.gy(), c.in_sizes(0)); });
+  }
+};
+CG_OP("expand_dims", ExpandDims, "A new axis of length 1 at the given place.")
+
+struct Squeeze {
+  std::optional<Ints> axis;
+  static constexpr auto params() { return std::make_tuple(param("axis", &Squeeze::axis)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    if (!axis) return at::squeeze(x);
+    for (int64_t a : *axis)
+      TORCH_CHECK_VALUE(x.size(a) == 1, "cannot squeeze axis ", a, " of a tensor of shape ", x.sizes(),
+                        ": it is not 1");
+    return at::squeeze(x, *axis);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return reshape(c.gy(), c.in_sizes(0)); });
+  }
+};
+CG_OP("squeeze", Squeeze, "Without the given axes of length 1 (None: all of them).")
+
+struct BroadcastTo {
+  Ints shape;
+  static constexpr auto params() { return std::make_tuple(required("shape", &BroadcastTo::shape)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::broadcast_to(x, shape); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return sum_to(c.gy(), c.in_sizes(0)); });
+  }
+};
+CG_OP("broadcast_to", BroadcastTo, "A view of x with NumPy's broadcasting to shape.")
+
+struct SumTo {
+  Ints shape;
+  static constexpr auto params() { return std::make_tuple(required("shape", &SumTo::shape)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return sum_to(x, shape); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return broadcast_to(c.gy(), c.in_sizes(0)); });
+  }
+};
+CG_OP("sum_to", SumTo, "Sums x to shape, the inverse of broadcasting.")
+
+struct Cast {
+  at::ScalarType dtype = at::kFloat;
+  static constexpr auto params() { return std::make_tuple(required("dtype", &Cast::dtype)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return x.to(dtype); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (at::isFloatingType(c.in_dtype(0))) c.grad(0, [&] { return cast(c.gy(), c.in_dtype(0)); });
+  }
+};
+CG_OP("cast", Cast, "x in another dtype.")
+
+struct Identity {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return x; }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+  }
+};
+CG_OP("identity", Identity, "x itself, as the result of a function.")
+
+struct Copy {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return x.clone(); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+  }
+};
+CG_OP("copy", Copy, "A copy of x.")
+
+}  // namespace
+
+Var reshape(const Var& x, at::IntArrayRef shape) { return run(Reshape{ints(shape)}, x); }
+Var permute(const Var& x, at::IntArrayRef axes) { return run(Transpose{ints(axes)}, x); }
+Var transpose(const Var& x, int64_t a, int64_t b) {
+  Ints axes;
+  for (int64_t i = 0; i < x.dim(); ++i) axes.push_back(i);
+  std::swap(axes[wrap_axis(a, x.dim())], axes[wrap_axis(b, x.dim())]);
+  return permute(x, axes);
+}
+Var broadcast_to(const Var& x, at::IntArrayRef shape) { return run(BroadcastTo{ints(shape)}, x); }
+Var sum_to(const Var& x, at::IntArrayRef shape) { return run(SumTo{ints(shape)}, x); }
+Var cast(const Var& x, at::ScalarType dtype) { return run(Cast{dtype}, x); }
+Tensor cast(const Tensor& x, at::ScalarType dtype) { return x.to(dtype); }
+
+Tensor sum_to(const Tensor& x, at::IntArrayRef shape) {
+  if (x.sizes() == shape) return x;
+  const int64_t lead = x.dim() - static_cast<int64_t>(shape.size());
+  Ints axes;
+  for (int64_t i = 0; i < x.dim(); ++i)
+    if (i < lead || (shape[i - lead] == 1 && x.size(i) != 1)) axes.push_back(i);
+  Tensor y = axes.empty() ? x : at::sum(x, axes, true);
+  return lead > 0 ? at::reshape(y, shape) : y;
+}
+
+Tensor fit_slow(Tensor g, const VariableNode& x) {
+  if (g.scalar_type() != x.dtype) g = g.to(x.dtype);
+  return sum_to(g, x.sizes);
+}
+Var fit_slow(Var g, const VariableNode& x) {
+  if (g.scalar_type() != x.dtype) g = cast(g, x.dtype);
+  return g.sizes() == at::IntArrayRef(x.sizes) ? g : sum_to(g, x.sizes);
+}
+
+}  // namespace cg

@@ -1,0 +1,72 @@
+// Softmax and its logarithm.
+#include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/_softmax_backward_data.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct SoftmaxGrad {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &SoftmaxGrad::axis)); }
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& y) { return at::_softmax_backward_data(gy, y, axis, y.scalar_type()); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T gy = c.in(0), y = c.in(1);
+    c.grad(0, [&] { return run(SoftmaxGrad{axis}, c.gy(), y); });
+    c.grad(1, [&] { return c.gy() * (gy - sum(gy * y, {axis}, true)) - gy * sum(c.gy() * y, {axis}, true); });
+  }
+};
+CG_OP("softmax_grad", SoftmaxGrad, "y (gy - sum(gy y)): the gradient of softmax from its result y.")
+
+struct Softmax {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &Softmax::axis)); }
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::_softmax(x, axis, false); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(SoftmaxGrad{axis}, c.gy(), c.out(0)); });
+  }
+};
+CG_OP("softmax", Softmax, "exp(x), scaled to sum 1 along axis.")
+
+struct LogSoftmaxGrad {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmaxGrad::axis)); }
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& y) {
+    return at::_log_softmax_backward_data(gy, y, axis, y.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T weighted = c.gy() * exp(c.in(1));
+    c.grad(0, [&] { return c.gy() - sum(weighted, {axis}, true); });
+    c.grad(1, [&] { return -(weighted * sum(c.in(0), {axis}, true)); });
+  }
+};
+CG_OP("log_softmax_grad", LogSoftmaxGrad, "gy - exp(y) sum(gy): the gradient of log_softmax from its result y.")
+
+struct LogSoftmax {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmax::axis)); }
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::_log_softmax(x, axis, false); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(LogSoftmaxGrad{axis}, c.gy(), c.out(0)); });
+  }
+};
+CG_OP("log_softmax", LogSoftmax, "Logarithm of softmax along axis.")
+
+}  // namespace
+
+Var softmax(const Var& x, int64_t axis) { return run(Softmax{axis}, x); }
+Tensor softmax(const Tensor& x, int64_t axis) { return at::_softmax(x, axis, false); }
+Tensor log_softmax(const Tensor& x, int64_t axis) { return at::_log_softmax(x, axis, false); }
+
+}  // namespace cg

@@ -1,0 +1,286 @@
+// Ops as Python callables. A frontend binds an op together with a fallback that knows the original's checks and
+// messages.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+enum class DtypeRule : uint8_t { Float, Same, Any };
+
+struct PyBound {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  const OpInfo* info;
+  Frontend* frontend;
+  PyObject *fallback, *name, *doc, *dict;
+  DtypeRule rule;
+};
+PyBound* self_of(PyObject* o) { return reinterpret_cast<PyBound*>(o); }
+
+// What keeps a call off the fast path; thrown as an error only where there is no fallback.
+struct Refusal {
+  PyObject* type = nullptr;
+  std::string text;
+};
+
+bool to_var(PyObject* o, Var* out) {
+  if (is_variable(o)) {
+    *out = var_of(as_variable(o));
+    return out->defined();
+  }
+  bool aliases;
+  if (is_ndarray(o))
+    *out = Var(tensor_of_array(o, &aliases));
+  else if (is_tensor(o))
+    *out = Var(unwrap_tensor(o, "input"));
+  else
+    return false;
+  return true;
+}
+
+std::string describe(VarsRef in) {
+  std::string s = "(";
+  for (const Var& x : in) {
+    if (s.size() > 1) s += ", ";
+    if (!x.defined())
+      s += "None";
+    else
+      s += std::string(c10::toString(x.data.scalar_type())) + c10::str(x.data.sizes());
+  }
+  return s + ")";
+}
+
+// Reads the arguments of one call. Returns false, with the reason, when the fast path does not apply.
+bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnames, FunctionNode& node, Vars& in,
+               Refusal& no) {
+  const OpInfo& info = *b->info;
+  const auto refuse = [&](PyObject* type, std::string text) {
+    no = {type, std::string(info.name) + ": " + std::move(text)};
+    return false;
+  };
+  size_t used;
+  if (info.inputs < 0) {
+    if (n_args < 1 || !(PyList_Check(args[0]) || PyTuple_Check(args[0])))
+      return refuse(PyExc_TypeError, "expected a list or tuple of tensors as first argument");
+    used = 1;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(args[0]); ++i) {
+      in.emplace_back();
+      PyObject* x = PySequence_Fast_GET_ITEM(args[0], i);
+      if (!to_var(x, &in.back()))
+        return refuse(PyExc_TypeError,
+                      c10::str("input ", i, ": expected a Variable, tensor or array, got ", Py_TYPE(x)->tp_name));
+    }
+    if (in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
+  } else {
+    for (used = 0; used < static_cast<size_t>(info.inputs); ++used) {
+      const bool optional = info.optional >> used & 1;
+      if (used >= n_args || (optional && args[used] == Py_None)) {
+        if (!optional) return refuse(PyExc_TypeError, c10::str("expected ", info.inputs, " tensor(s), got ", n_args));
+        in.emplace_back();
+        if (used >= n_args) {
+          in.resize(info.inputs);
+          break;
+        }
+        continue;
+      }
+      in.emplace_back();
+      if (!to_var(args[used], &in.back()))
+        return refuse(PyExc_TypeError, c10::str("input ", used, ": expected a Variable, tensor or array, got ",
+                                                Py_TYPE(args[used])->tp_name));
+    }
+  }
+  if (b->rule != DtypeRule::Any) {
+    const at::Tensor& first = in[0].data;
+    if (b->rule == DtypeRule::Float && !at::isFloatingType(first.scalar_type()))
+      return refuse(PyExc_TypeError, "expected a floating-point tensor");
+    for (size_t i = 1; i < in.size(); ++i) {
+      if (!in[i].defined()) continue;
+      if (in[i].data.device() != first.device())
+        return refuse(PyExc_ValueError,
+                      c10::str("inputs are on different devices: ", first.device(), " and ", in[i].data.device()));
+      if (!info.any_dtype && in[i].data.scalar_type() != first.scalar_type())
+        return refuse(PyExc_TypeError, "inputs differ in dtype " + describe(in));
+    }
+  }
+  // Several axes are a tuple. Whether a list will do is for the original's checks to say.
+  const auto is_list = [&](size_t k, PyObject* value) {
+    return b->fallback && info.params[k].kind == ParamKind::OptInts && PyList_Check(value);
+  };
+  unsigned given = 0;
+  for (size_t k = 0; used + k < n_args; ++k) {
+    if (k >= info.params.size())
+      return refuse(PyExc_TypeError, c10::str("takes at most ", used + info.params.size(), " arguments, got ", n_args));
+    if (is_list(k, args[used + k])) return refuse(PyExc_TypeError, "a list instead of a tuple");
+    parse_param(info.params[k], args[used + k], info.params[k].address(node.params()));
+    given |= 1u << k;
+  }
+  const Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  for (Py_ssize_t j = 0; j < n_kw; ++j) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, j);
+    size_t k = 0;
+    while (k < info.params.size() && PyUnicode_CompareWithASCIIString(key, info.params[k].name) != 0) ++k;
+    if (k == info.params.size())
+      return refuse(PyExc_TypeError, c10::str("unexpected keyword argument '", PyUnicode_AsUTF8(key), "'"));
+    if (is_list(k, args[n_args + j])) return refuse(PyExc_TypeError, "a list instead of a tuple");
+    parse_param(info.params[k], args[n_args + j], info.params[k].address(node.params()));
+    given |= 1u << k;
+  }
+  for (size_t k = 0; k < info.params.size(); ++k)
+    if (info.params[k].required && !(given >> k & 1))
+      return refuse(PyExc_TypeError, c10::str("missing argument '", info.params[k].name, "'"));
+  return true;
+}
+
+// `view`: the function node that is to show the call, or null.
+PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* view) {
+  Vars in;
+  const auto fall_back = [&] { return PyObject_Vectorcall(b->fallback, args, n, kwnames); };
+  try {
+    Ref<FunctionNode> node(b->info->create());
+    Refusal no;
+    try {
+      if (!read_call(b, args, n, kwnames, *node, in, no)) {
+        if (b->fallback) return fall_back();
+        PyErr_SetString(no.type, no.text.c_str());
+        return nullptr;
+      }
+    } catch (const PyError&) {
+      // A parameter of another type: the fallback may convert it, or finds better words.
+      if (!b->fallback || !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+      PyErr_Clear();
+      return fall_back();
+    }
+    if (!view) return call_op(node.get(), in, b->frontend);
+    adopt(view, node.get());
+    PyObject* ys = call_op(node.get(), in, b->frontend);
+    if (ys && node->recorded) keep_view(node.get());
+    return ys;
+  } catch (const c10::Error& e) {
+    if (b->fallback) return fall_back();
+    set_error_from_exception();
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
+      PyErr_Format(PyExc_ValueError, "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
+    return nullptr;
+  } catch (...) {
+    set_error_from_exception();
+    return nullptr;
+  }
+}
+
+PyObject* bound_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return call(self_of(o), args, PyVectorcall_NARGS(nargsf), kwnames, nullptr);
+}
+// _apply_as(node, *args, **kwargs): the call, shown by a function node that the caller made
+PyObject* apply_as(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (n < 1 || !is_function(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "_apply_as: expected a FunctionNode as first argument");
+    return nullptr;
+  }
+  return call(self_of(o), args + 1, n - 1, kwnames, args[0]);
+}
+
+PyObject* make_bound(const OpInfo* info, Frontend* f) {
+  auto* b = reinterpret_cast<PyBound*>(BoundType.tp_alloc(&BoundType, 0));
+  if (!b) throw PyError();
+  b->vectorcall = bound_call;
+  b->info = info;
+  b->frontend = f;
+  b->name = PyUnicode_FromString(info->name);
+  b->doc = PyUnicode_FromString(info->doc);
+  b->rule = DtypeRule::Any;
+  return reinterpret_cast<PyObject*>(b);
+}
+
+int bound_traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(self_of(o)->fallback);
+  Py_VISIT(self_of(o)->dict);
+  return 0;
+}
+int bound_clear(PyObject* o) {
+  Py_CLEAR(self_of(o)->fallback);
+  Py_CLEAR(self_of(o)->dict);
+  return 0;
+}
+void bound_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  bound_clear(o);
+  Py_CLEAR(self_of(o)->name);
+  Py_CLEAR(self_of(o)->doc);
+  Py_TYPE(o)->tp_free(o);
+}
+PyObject* bound_repr(PyObject* o) {
+  return PyUnicode_FromFormat("<op %U of %U>", self_of(o)->name, self_of(o)->frontend->name);
+}
+// Pickled and deep-copied by name, like a Python function.
+PyObject* bound_reduce(PyObject* o, PyObject*) { return Py_NewRef(self_of(o)->name); }
+
+PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(PyBound, name), 0, nullptr},
+                         {"__qualname__", T_OBJECT, offsetof(PyBound, name), READONLY, nullptr},
+                         {"__doc__", T_OBJECT, offsetof(PyBound, doc), 0, nullptr},
+                         {"fallback", T_OBJECT, offsetof(PyBound, fallback), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr},
+                               {"_apply_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply_as)),
+                                METH_FASTCALL | METH_KEYWORDS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace
+
+PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
+  Ref<FunctionNode> node(fresh);
+  at::AutoDispatchBelowADInplaceOrView guard;
+  FrontendScope scope(f);
+  return wrap_outputs(node->apply(in, f->record_constants), f);
+}
+
+PyObject* raw_op(const OpInfo* info) { return make_bound(info, native_frontend); }
+
+// bind(op, fallback=None, dtype="float", name=None, doc=None, module=None)
+PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"op", "fallback", "dtype", "name", "doc", "module", nullptr};
+  const char *op, *dtype = "float";
+  PyObject *fallback = Py_None, *name = Py_None, *doc = Py_None, *module = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|OsOOO:bind", const_cast<char**>(names), &op, &fallback, &dtype,
+                                   &name, &doc, &module))
+    return nullptr;
+  return guarded([&] {
+    const OpInfo* info = find_op(op);
+    if (!info) fail(PyExc_ValueError, "bind: there is no op '%s'", op);
+    Obj o = Obj::steal(make_bound(info, reinterpret_cast<Frontend*>(self)));
+    PyBound* b = self_of(o.get());
+    const std::string rule = dtype;
+    if (rule == "float")
+      b->rule = DtypeRule::Float;
+    else if (rule == "same")
+      b->rule = DtypeRule::Same;
+    else if (rule != "any")
+      fail(PyExc_ValueError, "bind: dtype is one of 'float', 'same', 'any', not '%s'", dtype);
+    if (fallback != Py_None) b->fallback = Py_NewRef(fallback);
+    if (name != Py_None) Py_SETREF(b->name, Py_NewRef(name));
+    if (doc != Py_None) Py_SETREF(b->doc, Py_NewRef(doc));
+    if (module != Py_None && PyObject_SetAttrString(o.get(), "__module__", module) < 0) throw PyError();
+    return o.release();
+  });
+}
+
+PyTypeObject BoundType = [] {
+  PyTypeObject t = empty_type();
+  t.tp_name = "compatgrad._C.Op";
+  t.tp_basicsize = sizeof(PyBound);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  t.tp_vectorcall_offset = offsetof(PyBound, vectorcall);
+  t.tp_call = PyVectorcall_Call;
+  t.tp_dealloc = bound_dealloc;
+  t.tp_traverse = bound_traverse;
+  t.tp_clear = bound_clear;
+  t.tp_repr = bound_repr;
+  t.tp_members = members;
+  t.tp_methods = bound_methods;
+  t.tp_getset = bound_getset;
+  t.tp_dictoffset = offsetof(PyBound, dict);
+  return t;
+}();
+
+}  // namespace cg::py

@@ -1,0 +1,193 @@
+// What the files of the Python binding share. Tensors become Python objects in convert.cpp only: the header that knows
+// how costs 24 s of compile time per file.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "core/backprop.h"
+#include "core/op.h"
+
+namespace cg::py {
+
+inline PyTypeObject empty_type() {
+  PyTypeObject t{};
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(&t), 1);
+  return t;
+}
+
+// Thrown when a Python exception is set.
+struct PyError {};
+// Sets a Python exception and throws.
+[[noreturn]] void fail(PyObject* type, const char* format, ...);
+
+// An owned reference.
+class Obj {
+ public:
+  Obj() = default;
+  ~Obj() { Py_XDECREF(p_); }
+  Obj(Obj&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Obj& operator=(Obj&& o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  static Obj steal(PyObject* p) {  // a new reference; null means that an exception is set
+    if (!p) throw PyError();
+    Obj o;
+    o.p_ = p;
+    return o;
+  }
+  static Obj borrow(PyObject* p) {
+    Py_XINCREF(p);
+    Obj o;
+    o.p_ = p;
+    return o;
+  }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// Runs `f` at the boundary to Python: C++ exceptions become Python's.
+void set_error_from_exception();
+template <class F, class R>
+R guarded(R failed, F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    set_error_from_exception();
+    return failed;
+  }
+}
+template <class F>
+PyObject* guarded(F&& f) {
+  return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
+}
+
+struct Frontend {
+  PyObject_HEAD PyObject *name, *variable_class, *variable_node_class, *node_class, *node_classes, *fallbacks,
+      *on_grad_error;
+  char numpy;             // arrays are NumPy views (else torch tensors)
+  char record_constants;  // functions are recorded also where no input needs a gradient
+};
+
+struct PyVariable {
+  PyObject_HEAD Variable v;
+  Frontend* frontend;    // borrowed: frontends are immortal
+  PyObject* array;       // the view that was handed out or taken in, or null
+  const void* array_of;  // the TensorImpl that `array` aliases; null: it aliases none and is converted at each use
+  PyObject* grad_var;    // the Python object of v.grad, or null
+  PyObject* node_view;   // the Python view of the node, once somebody asked for it
+  PyObject *dict, *weakrefs;
+};
+
+struct PyVariableNode {
+  PyObject_HEAD Ref<VariableNode> node;
+  Frontend* frontend;
+  PyObject* weakrefs;
+};
+
+struct PyFunctionNode {
+  PyObject_HEAD FunctionNode* node;  // native: a counted reference; Python-defined: owned
+  Frontend* frontend;
+  PyObject *dict, *weakrefs;
+};
+
+// A node that is defined in Python: its object owns it.
+struct PythonNode final : FunctionNode {
+  explicit PythonNode(PyObject* self) {
+    python = true;
+    handle = self;
+  }
+  Tensors forward(VarsRef) override { throw std::logic_error("a Python function is run by its apply"); }
+  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
+  void backward(Ctx<at::Tensor>&) override { throw std::logic_error("run by python_backward"); }
+  void backward(Ctx<Var>&) override { throw std::logic_error("run by python_backward"); }
+  Ints retained_inputs, retained_outputs;
+};
+
+extern PyTypeObject VariableType, VariableNodeType, FunctionNodeType, FrontendType, BoundType;
+extern Frontend* native_frontend;
+// The frontend whose call runs on this thread: hooks and Python-defined backwards see its classes.
+extern thread_local Frontend* current_frontend;
+class FrontendScope {
+ public:
+  explicit FrontendScope(Frontend* f) : old_(std::exchange(current_frontend, f)) {}
+  ~FrontendScope() { current_frontend = old_; }
+
+ private:
+  Frontend* old_;
+};
+inline Frontend* active_frontend() { return current_frontend ? current_frontend : native_frontend; }
+
+inline bool is_variable(PyObject* o) { return PyObject_TypeCheck(o, &VariableType); }
+inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
+inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
+inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunctionNode*>(o); }
+
+// ---- convert.cpp ----------------------------------------------------------------------------------------------------
+void init_convert();
+bool is_tensor(PyObject* o);
+bool is_ndarray(PyObject* o);
+PyObject* wrap_tensor(const at::Tensor& t);               // new reference
+at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
+// The tensor of an array; `aliases` says whether both share memory.
+at::Tensor tensor_of_array(PyObject* array, bool* aliases);
+PyObject* array_of_tensor(const at::Tensor& t);                 // NumPy or CuPy view; new reference
+PyObject* to_frontend_array(const at::Tensor& t, Frontend* f);  // None where undefined
+PyObject* dtype_object(at::ScalarType t, Frontend* f);          // borrowed
+at::ScalarType parse_dtype(PyObject* o);
+bool parse_scalar(PyObject* o, c10::Scalar* out);  // Python numbers only
+void parse_param(const ParamInfo& p, PyObject* value, void* address);
+PyObject* format_param(const ParamInfo& p, const void* address);
+Ints parse_ints(PyObject* o, const char* name);
+PyObject* tuple_of_ints(at::IntArrayRef a);
+
+// ---- variable.cpp ---------------------------------------------------------------------------------------------------
+const at::Tensor& tensor_of(PyVariable* v);  // undefined when uninitialised
+const Ref<VariableNode>& node_of(PyVariable* v);
+Var var_of(PyVariable* v);
+PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None where undefined
+PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new Variable around an array, tensor or None
+PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
+PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
+void set_gradient(PyVariable* v, PyObject* grad_var);
+// Visits what the `holders` references of one object on `node` keep alive, as far as they alone do.
+int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg);
+int traverse_function(FunctionNode* f, visitproc visit, void* arg);
+extern PyNumberMethods variable_number;
+extern PyMappingMethods variable_mapping;
+extern PySequenceMethods variable_sequence;
+
+// ---- node.cpp, function.cpp -----------------------------------------------------------------------------------------
+PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f);  // null node: None
+PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
+// Makes `view`, a node that a program made, the view of a native function that runs next; its hooks go along.
+void adopt(PyObject* view, FunctionNode* fresh);
+void keep_view(FunctionNode* f);  // from now on the node keeps its view
+void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
+                     Binding::Pending pending);
+PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // None where undefined
+PyObject* variable_of(const Var& x, Frontend* f);  // the living Variable of x, else a new one; None where undefined
+// Reads one gradient per entry of `wanted`, or one per wanted entry.
+void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who);
+FunctionNode* function_of_view(PyObject* o);  // None: null; else TypeError where it is no FunctionNode
+
+// ---- bound.cpp ------------------------------------------------------------------------------------------------------
+PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* raw_op(const OpInfo* info);  // new reference
+// Runs an op on engine variables for a frontend.
+PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
+void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
+
+// ---- hooks.cpp, passes.cpp ------------------------------------------------------------------------------------------
+void init_binding();
+PyObject* function_hooks();  // borrowed: this thread's dict
+extern PyMethodDef module_methods[];
+// optim.cpp
+void init_optim(PyObject* module);
+
+}  // namespace cg::py

@@ -1,0 +1,127 @@
+// The module compatgrad._C.
+#include "python/common.h"
+
+namespace cg::py {
+
+Frontend* native_frontend = nullptr;
+bool init_output_type();
+
+namespace {
+
+PyObject* frontend_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"name", "arrays", "record_constants", nullptr};
+  PyObject* name;
+  const char* arrays = "tensor";
+  int constants = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|sp:Frontend", const_cast<char**>(names), &name, &arrays,
+                                   &constants))
+    return nullptr;
+  const std::string kind = arrays;
+  if (kind != "numpy" && kind != "tensor")
+    return PyErr_Format(PyExc_ValueError, "arrays: expected 'numpy' or 'tensor', got '%s'", arrays);
+  auto* f = reinterpret_cast<Frontend*>(type->tp_alloc(type, 0));
+  if (!f) return nullptr;
+  f->name = Py_NewRef(name);
+  f->numpy = kind == "numpy";
+  f->record_constants = constants;
+  f->variable_class = Py_NewRef(reinterpret_cast<PyObject*>(&VariableType));
+  f->node_classes = PyDict_New();
+  f->fallbacks = PyDict_New();
+  Py_INCREF(f);  // immortal: Variables refer to it without counting
+  return reinterpret_cast<PyObject*>(f);
+}
+
+template <PyObject* Frontend::* Member>
+PyObject* get_member(PyObject* o, void*) {
+  PyObject* v = reinterpret_cast<Frontend*>(o)->*Member;
+  return Py_NewRef(v ? v : Py_None);
+}
+template <PyObject* Frontend::* Member, PyTypeObject* Base>
+int put_class(PyObject* o, PyObject* value, void* name) {
+  if (!value || !PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base)) {
+    PyErr_Format(PyExc_TypeError, "%s: expected a subclass of %s", static_cast<const char*>(name), Base->tp_name);
+    return -1;
+  }
+  PyObject* old = std::exchange(reinterpret_cast<Frontend*>(o)->*Member, Py_NewRef(value));
+  Py_XDECREF(old);
+  return 0;
+}
+
+char kVariableClass[] = "variable_class", kNodeClass[] = "node_class", kVariableNodeClass[] = "variable_node_class";
+PyGetSetDef frontend_getset[] = {
+    {"variable_class", get_member<&Frontend::variable_class>, put_class<&Frontend::variable_class, &VariableType>,
+     nullptr, kVariableClass},
+    {"variable_node_class", get_member<&Frontend::variable_node_class>,
+     put_class<&Frontend::variable_node_class, &VariableNodeType>, nullptr, kVariableNodeClass},
+    {"node_class", get_member<&Frontend::node_class>, put_class<&Frontend::node_class, &FunctionNodeType>, nullptr,
+     kNodeClass},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), READONLY, nullptr},
+                                  {"node_classes", T_OBJECT, offsetof(Frontend, node_classes), 0, nullptr},
+                                  {"fallbacks", T_OBJECT, offsetof(Frontend, fallbacks), 0, nullptr},
+                                  {"on_grad_error", T_OBJECT, offsetof(Frontend, on_grad_error), 0, nullptr},
+                                  {"record_constants", T_BOOL, offsetof(Frontend, record_constants), 0, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef frontend_methods[] = {
+    {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(frontend_bind)),
+     METH_VARARGS | METH_KEYWORDS,
+     "bind(op, fallback=None, dtype='float', name=None, doc=None, module=None): the op as a callable of this "
+     "frontend."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                          "compatgrad._C",
+                          "compatgrad's engine.",
+                          -1,
+                          module_methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+
+PyTypeObject FrontendType = [] {
+  PyTypeObject t = empty_type();
+  t.tp_name = "compatgrad._C.Frontend";
+  t.tp_doc = "One original's API over the engine: its classes, its checks.";
+  t.tp_basicsize = sizeof(Frontend);
+  t.tp_flags = Py_TPFLAGS_DEFAULT;
+  t.tp_new = frontend_new;
+  t.tp_getset = frontend_getset;
+  t.tp_members = frontend_members;
+  t.tp_methods = frontend_methods;
+  return t;
+}();
+
+}  // namespace cg::py
+
+PyMODINIT_FUNC PyInit__C() {
+  using namespace cg::py;
+  return guarded([]() -> PyObject* {
+    for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType})
+      if (PyType_Ready(t) < 0) throw PyError();
+    if (!init_output_type()) throw PyError();
+    // ndarray * Variable is the Variable's affair.
+    Obj priority = Obj::steal(PyLong_FromLong(200));
+    if (PyDict_SetItemString(VariableType.tp_dict, "__array_priority__", priority.get()) < 0) throw PyError();
+    if (PyDict_SetItemString(FunctionNodeType.tp_dict, "_accumulates", Py_False) < 0) throw PyError();
+    init_convert();
+    init_binding();
+    Obj native =
+        Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
+    native_frontend = reinterpret_cast<Frontend*>(native.get());
+    Obj m = Obj::steal(PyModule_Create(&module_def));
+    const std::pair<const char*, PyObject*> members[] = {
+        {"Variable", reinterpret_cast<PyObject*>(&VariableType)},
+        {"VariableNode", reinterpret_cast<PyObject*>(&VariableNodeType)},
+        {"FunctionNode", reinterpret_cast<PyObject*>(&FunctionNodeType)},
+        {"Frontend", reinterpret_cast<PyObject*>(&FrontendType)},
+        {"Op", reinterpret_cast<PyObject*>(&BoundType)},
+        {"native_frontend", native.get()}};
+    for (auto& [name, o] : members)
+      if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
+    init_optim(m.get());
+    return m.release();
+  });
+}

@@ -1,0 +1,192 @@
+// The Python view of a variable node. One view exists at a time, so views can be compared and hashed by identity.
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+VariableNode& node(PyObject* o) { return *reinterpret_cast<PyVariableNode*>(o)->node; }
+Frontend* frontend(PyObject* o) { return reinterpret_cast<PyVariableNode*>(o)->frontend; }
+
+void dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  auto* self = reinterpret_cast<PyVariableNode*>(o);
+  if (self->weakrefs) PyObject_ClearWeakRefs(o);
+  if (self->node) self->node->handle = nullptr;
+  self->node.~Ref();
+  Py_TYPE(o)->tp_free(o);
+}
+int traverse(PyObject* o, visitproc visit, void* arg) {
+  auto* self = reinterpret_cast<PyVariableNode*>(o);
+  if (!self->node) return 0;
+  // The Variable that keeps this view holds the node as well.
+  const Variable* v = self->node->variable;
+  const bool kept =
+      v &&
+      reinterpret_cast<const PyVariable*>(reinterpret_cast<const char*>(v) - offsetof(PyVariable, v))->node_view == o;
+  return traverse_node(self->node.get(), kept ? 2 : 1, visit, arg);
+}
+int clear(PyObject* o) {
+  auto* self = reinterpret_cast<PyVariableNode*>(o);
+  // The view must stay usable while finalizers run; its edges go.
+  if (self->node && self->node->refs <= 2) self->node->creator.reset();
+  return 0;
+}
+
+PyObject* get_data(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    VariableNode& n = node(o);
+    if (!n.retained || !n.data.defined()) Py_RETURN_NONE;
+    // While the Variable lives and holds the same tensor, its own array object is handed out.
+    if (n.variable && n.variable->data.is_same(n.data) && frontend(o)->numpy) {
+      Obj v = Obj::steal(variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)));
+      return PyObject_GetAttrString(v.get(), "array");
+    }
+    return to_frontend_array(n.data, frontend(o));
+  });
+}
+int put_data(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    VariableNode& n = node(o);
+    if (!value || value == Py_None) {
+      n.data = at::Tensor();
+      n.retained = false;
+      n.describe({});
+      return 0;
+    }
+    bool aliases;
+    at::Tensor t = is_tensor(value) ? unwrap_tensor(value, "data") : tensor_of_array(value, &aliases);
+    n.retain_data(t);
+    n.describe(t);
+    return 0;
+  });
+}
+PyObject* get_tensor(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    if (!node(o).data.defined()) Py_RETURN_NONE;
+    return wrap_tensor(node(o).data);
+  });
+}
+PyObject* get_shape(PyObject* o, void*) {
+  if (!node(o).has_shape) Py_RETURN_NONE;
+  return guarded([&] { return tuple_of_ints(node(o).sizes); });
+}
+PyObject* get_dtype(PyObject* o, void*) {
+  if (!node(o).has_shape) Py_RETURN_NONE;
+  return Py_NewRef(dtype_object(node(o).dtype, frontend(o)));
+}
+PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
+int put_rank(PyObject* o, PyObject* value, void*) {
+  const long r = PyLong_AsLong(value);
+  if (r == -1 && PyErr_Occurred()) return -1;
+  node(o).rank = r;
+  return 0;
+}
+PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(node(o).requires_grad); }
+int put_requires_grad(PyObject* o, PyObject* value, void*) {
+  const int b = PyObject_IsTrue(value);
+  if (b < 0) return -1;
+  node(o).requires_grad = b;
+  return 0;
+}
+PyObject* get_string(const std::unique_ptr<std::string>& s) {
+  if (!s) Py_RETURN_NONE;
+  return PyUnicode_FromStringAndSize(s->data(), s->size());
+}
+int put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* what) {
+  return guarded(-1, [&] {
+    if (!value || value == Py_None) {
+      s.reset();
+      return 0;
+    }
+    const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+    if (!text) fail(PyExc_TypeError, "%s: expected a string or None, got %s", what, Py_TYPE(value)->tp_name);
+    s = std::make_unique<std::string>(text);
+    return 0;
+  });
+}
+PyObject* get_name(PyObject* o, void*) { return get_string(node(o).name); }
+int put_name(PyObject* o, PyObject* value, void*) { return put_string(node(o).name, value, "name"); }
+PyObject* get_old_style(PyObject* o, void*) { return get_string(node(o).old_style_generator); }
+int put_old_style(PyObject* o, PyObject* value, void*) {
+  return put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
+}
+PyObject* get_creator_node(PyObject* o, void*) {
+  return guarded([&] { return view_of_function(node(o).creator.get(), frontend(o)); });
+}
+int put_creator_node(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    node(o).set_creator(Ref<FunctionNode>(function_of_view(value ? value : Py_None)), node(o).output_index);
+    return 0;
+  });
+}
+PyObject* get_variable(PyObject* o, PyObject*) {
+  return guarded([&] { return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)); });
+}
+PyObject* get_variable_or_none(PyObject* o, PyObject*) {
+  if (!node(o).variable) Py_RETURN_NONE;
+  return get_variable(o, nullptr);
+}
+PyObject* retain_data(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    VariableNode& n = node(o);
+    if (!n.variable) fail(PyExc_RuntimeError, "cannot retain variable data: the variable has been already released");
+    n.retain_data(n.variable->data);
+    n.describe(n.data);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* unchain(PyObject* o, PyObject*) {
+  node(o).unchain();
+  Py_RETURN_NONE;
+}
+
+PyGetSetDef getset[] = {{"data", get_data, put_data, "The array, where a function retained it; else None.", nullptr},
+                        {"tensor", get_tensor, nullptr, nullptr, nullptr},
+                        {"shape", get_shape, nullptr, nullptr, nullptr},
+                        {"dtype", get_dtype, nullptr, nullptr, nullptr},
+                        {"rank", get_rank, put_rank, nullptr, nullptr},
+                        {"_rank", get_rank, put_rank, nullptr, nullptr},
+                        {"requires_grad", get_requires_grad, put_requires_grad, nullptr, nullptr},
+                        {"_requires_grad", get_requires_grad, put_requires_grad, nullptr, nullptr},
+                        {"name", get_name, put_name, nullptr, nullptr},
+                        {"_old_style_grad_generator", get_old_style, put_old_style, nullptr, nullptr},
+                        {"creator_node", get_creator_node, put_creator_node, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {
+    {"get_variable", get_variable, METH_NOARGS, "The Variable of this node; a new one where it was released."},
+    {"get_variable_or_none", get_variable_or_none, METH_NOARGS, nullptr},
+    {"retain_data", retain_data, METH_NOARGS, nullptr},
+    {"unchain", unchain, METH_NOARGS, "Forgets the creator."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
+  if (!n) Py_RETURN_NONE;
+  if (n->handle) return Py_NewRef(static_cast<PyObject*>(n->handle));
+  auto* type = reinterpret_cast<PyTypeObject*>(f->variable_node_class ? f->variable_node_class
+                                                                      : reinterpret_cast<PyObject*>(&VariableNodeType));
+  auto* self = reinterpret_cast<PyVariableNode*>(type->tp_alloc(type, 0));
+  if (!self) throw PyError();
+  new (&self->node) Ref<VariableNode>(n);
+  self->frontend = f;
+  n->handle = self;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+PyTypeObject VariableNodeType = [] {
+  PyTypeObject t = empty_type();
+  t.tp_name = "compatgrad._C.VariableNode";
+  t.tp_doc = "The vertex of a Variable in the graph; it outlives the Variable.";
+  t.tp_basicsize = sizeof(PyVariableNode);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  t.tp_dealloc = dealloc;
+  t.tp_traverse = traverse;
+  t.tp_clear = clear;
+  t.tp_getset = getset;
+  t.tp_methods = methods;
+  t.tp_weaklistoffset = offsetof(PyVariableNode, weakrefs);
+  return t;
+}();
+
+}  // namespace cg::py

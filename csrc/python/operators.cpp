@@ -1,0 +1,174 @@
+// The operators of Variable: a fast path for Variables of one dtype and for Python numbers; the rest is the frontend's.
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "ops/index.h"
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+struct Operator {
+  const char *name, *reversed;
+  const char *op, *scalar, *reversed_scalar;  // ops; null where there is no fast path
+  bool negate, invert;                        // how `scalar` takes its number: x - 2 is x + -2, x / 2 is x * (1 / 2)
+};
+constexpr Operator kAdd{"add", "radd", "add", "add_scalar", "add_scalar", false, false};
+constexpr Operator kSub{"sub", "rsub", "sub", "add_scalar", "rsub_scalar", true, false};
+constexpr Operator kMul{"mul", "rmul", "mul", "mul_scalar", "mul_scalar", false, false};
+constexpr Operator kDiv{"div", "rdiv", "div", "mul_scalar", "rdiv_scalar", false, true};
+constexpr Operator kFloorDiv{"floordiv", "rfloordiv", nullptr, nullptr, nullptr, false, false};
+constexpr Operator kPow{"pow", "rpow", "pow", "pow_scalar", "rpow_scalar", false, false};
+constexpr Operator kMatMul{"matmul", "rmatmul", "matmul", nullptr, nullptr, false, false};
+
+PyObject* fall_back(Frontend* f, const char* name, PyObject* a, PyObject* b) {
+  PyObject* fn = f->fallbacks ? PyDict_GetItemString(f->fallbacks, name) : nullptr;
+  if (!fn) Py_RETURN_NOTIMPLEMENTED;
+  return b ? PyObject_CallFunctionObjArgs(fn, a, b, nullptr) : PyObject_CallOneArg(fn, a);
+}
+
+template <const Operator& O>
+struct Cached {
+  static const OpInfo* find(const char* name) { return name ? find_op(name) : nullptr; }
+  static inline const OpInfo *op = nullptr, *scalar = nullptr, *reversed_scalar = nullptr;
+  static void load() {
+    op = find(O.op);
+    scalar = find(O.scalar);
+    reversed_scalar = find(O.reversed_scalar);
+  }
+};
+
+bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
+
+template <const Operator& O>
+PyObject* binary(PyObject* a, PyObject* b) {
+  const bool left = is_variable(a), right = is_variable(b);
+  PyVariable* v = as_variable(left ? a : b);
+  Frontend* f = v->frontend;
+  using C = Cached<O>;
+  if (!C::op && O.op) C::load();
+  try {
+    if (left && right) {
+      if (C::op) {
+        const at::Tensor &x = tensor_of(as_variable(a)), &y = tensor_of(as_variable(b));
+        if (x.defined() && y.defined() && floating(x) && x.scalar_type() == y.scalar_type() &&
+            x.device() == y.device()) {
+          const Var in[] = {var_of(as_variable(a)), var_of(as_variable(b))};
+          return call_op(C::op->create(), in, f);
+        }
+      }
+    } else {
+      const OpInfo* op = left ? C::scalar : C::reversed_scalar;
+      c10::Scalar s;
+      PyObject* number = left ? b : a;
+      if (op && (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) && parse_scalar(number, &s)) {
+        const at::Tensor& x = tensor_of(v);
+        if (x.defined() && floating(x) && !(O.invert && left && s.toDouble() == 0)) {
+          if (left && O.negate) s = -s;
+          if (left && O.invert) s = 1.0 / s.toDouble();
+          FunctionNode* node = op->create();
+          *static_cast<c10::Scalar*>(op->params[0].address(node->params())) = s;
+          const Var in[] = {var_of(v)};
+          return call_op(node, in, f);
+        }
+      }
+    }
+  } catch (const c10::Error&) {
+    // The frontend finds the words for what the kernel refused.
+    if (!f->fallbacks || !PyDict_GetItemString(f->fallbacks, left ? O.name : O.reversed)) {
+      set_error_from_exception();
+      return nullptr;
+    }
+  } catch (...) {
+    set_error_from_exception();
+    return nullptr;
+  }
+  return left ? fall_back(f, O.name, a, b) : fall_back(f, O.reversed, b, a);
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() of a Variable takes no modulus");
+    return nullptr;
+  }
+  return binary<kPow>(a, b);
+}
+
+PyObject* unary(PyObject* o, const char* name, const OpInfo*& op) {
+  PyVariable* v = as_variable(o);
+  if (!op) op = find_op(name);
+  const at::Tensor& x = tensor_of(v);
+  if (!x.defined() || !floating(x)) return fall_back(v->frontend, name, o, nullptr);
+  return guarded([&] {
+    const Var in[] = {var_of(v)};
+    return call_op(op->create(), in, v->frontend);
+  });
+}
+PyObject* negative(PyObject* o) {
+  static const OpInfo* op = nullptr;
+  return unary(o, "neg", op);
+}
+PyObject* absolute(PyObject* o) {
+  static const OpInfo* op = nullptr;
+  return unary(o, "abs", op);
+}
+PyObject* positive(PyObject* o) { return Py_NewRef(o); }
+
+PyObject* subscript(PyObject* o, PyObject* key) {
+  PyVariable* v = as_variable(o);
+  if (v->frontend->fallbacks)
+    if (PyObject* fn = PyDict_GetItemString(v->frontend->fallbacks, "getitem"))
+      return PyObject_CallFunctionObjArgs(fn, o, key, nullptr);
+  static const OpInfo* op = find_op("get_item");
+  return guarded([&] {
+    if (!tensor_of(v).defined()) fail(PyExc_ValueError, "an uninitialised Variable cannot be indexed");
+    Ref<FunctionNode> node(op->create());
+    parse_param(op->params[0], key, op->params[0].address(node->params()));
+    const Var in[] = {var_of(v)};
+    return call_op(node.get(), in, v->frontend);
+  });
+}
+
+Py_ssize_t length(PyObject* o) {
+  return guarded(Py_ssize_t(-1), [&]() -> Py_ssize_t {
+    const at::Tensor& t = tensor_of(as_variable(o));
+    if (!t.defined()) fail(PyExc_TypeError, "object of type 'NoneType' has no len()");
+    if (t.dim() == 0) fail(PyExc_TypeError, "len() of unsized object");
+    return t.size(0);
+  });
+}
+PyObject* item(PyObject* o, Py_ssize_t i) {
+  const Py_ssize_t n = length(o);
+  if (n < 0) return nullptr;
+  if (i >= n) {  // ends an iteration
+    PyErr_SetString(PyExc_IndexError, "index out of range");
+    return nullptr;
+  }
+  Obj key = Obj::steal(PyLong_FromSsize_t(i));
+  return subscript(o, key.get());
+}
+
+}  // namespace
+
+PyNumberMethods variable_number = [] {
+  PyNumberMethods n = {};
+  n.nb_add = binary<kAdd>;
+  n.nb_subtract = binary<kSub>;
+  n.nb_multiply = binary<kMul>;
+  n.nb_true_divide = binary<kDiv>;
+  n.nb_floor_divide = binary<kFloorDiv>;
+  n.nb_matrix_multiply = binary<kMatMul>;
+  n.nb_power = power;
+  n.nb_negative = negative;
+  n.nb_positive = positive;
+  n.nb_absolute = absolute;
+  return n;
+}();
+PyMappingMethods variable_mapping = {length, subscript, nullptr};
+PySequenceMethods variable_sequence = [] {
+  PySequenceMethods s = {};
+  s.sq_length = length;
+  s.sq_item = item;
+  return s;
+}();
+
+}  // namespace cg::py

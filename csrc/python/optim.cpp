@@ -1,0 +1,218 @@
+// Update rules and gradient hooks on lists of Variables: one call per optimizer step.
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "kernels/optim_tensors.h"
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+using optim::Rule;
+
+struct Step {
+  at::Tensor x, y;
+  c10::SmallVector<at::Tensor, optim::max_states> states;
+};
+
+const Rule& parse_rule(PyObject* o) {
+  const char* name = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  const Rule* rule = name ? optim::find_rule(name) : nullptr;
+  if (!rule) fail(PyExc_ValueError, "rule: unknown update rule %R", o);
+  return *rule;
+}
+
+std::array<double, optim::max_hypers> parse_hypers(PyObject* o, const Rule& rule) {
+  std::array<double, optim::max_hypers> h{};
+  if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != rule.hypers)
+    fail(PyExc_ValueError, "hypers: %s takes a tuple of %d numbers", rule.name, rule.hypers);
+  for (int k = 0; k < rule.hypers; ++k) {
+    h[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(o, k));
+    if (h[k] == -1 && PyErr_Occurred()) throw PyError();
+  }
+  return h;
+}
+
+PyVariable* parse_variable(PyObject* o) {
+  if (!is_variable(o)) fail(PyExc_TypeError, "params: expected Variables, got %s", Py_TYPE(o)->tp_name);
+  return as_variable(o);
+}
+
+// The gradient, undefined where there is none. A broadcast one, whose elements share memory, becomes a tensor of its
+// own when it is to be written.
+const at::Tensor& gradient_of(PyVariable* v, bool writes) {
+  if (v->grad_var && as_variable(v->grad_var)->v.data.is_same(v->v.grad.data))
+    v->v.grad.data = tensor_of(as_variable(v->grad_var));
+  at::Tensor& g = v->v.grad.data;
+  if (!writes || !g.defined()) return g;
+  for (int64_t d = 0; d < g.dim(); ++d) {
+    if (g.stride(d) == 0 && g.size(d) > 1) {
+      Py_CLEAR(v->grad_var);
+      v->v.grad = Var(g.contiguous());
+      break;
+    }
+  }
+  return v->v.grad.data;
+}
+
+// An array that torch cannot alias got a copy as tensor: what was computed goes back into the array.
+void write_back(PyVariable* v) {
+  if (!v->array || v->array_of || !v->v.data.defined()) return;
+  static PyObject* copyto =
+      Obj::steal(PyObject_GetAttrString(Obj::steal(PyImport_ImportModule("numpy")).get(), "copyto")).release();
+  Obj result = Obj::steal(array_of_tensor(v->v.data));
+  Obj::steal(PyObject_CallFunctionObjArgs(copyto, v->array, result.get(), nullptr));
+}
+
+template <class F>
+void for_each_item(PyObject* sequence, const char* name, F&& f) {
+  if (!PyList_Check(sequence) && !PyTuple_Check(sequence))
+    fail(PyExc_TypeError, "%s: expected a list or a tuple", name);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) f(i, PySequence_Fast_GET_ITEM(sequence, i));
+}
+
+constexpr int64_t kReleaseAbove = 1 << 16;  // elements from which other threads may run meanwhile
+
+template <class F>
+void run_kernels(int64_t elements, F&& f) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  if (elements < kReleaseAbove) return f();
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  f();
+}
+
+void check_shapes(const Rule& rule, const Step& s) {
+  bool same = s.y.sizes() == s.x.sizes();
+  for (const auto& t : s.states) same = same && t.sizes() == s.x.sizes();
+  if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
+}
+
+// optim_update(rule, params, states, hypers): `states` has one tuple of tensors per parameter. Parameters without data
+// or gradient are skipped.
+PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 4) fail(PyExc_TypeError, "optim_update(rule, params, states, hypers) takes 4 arguments, got %zd", n);
+    const Rule& rule = parse_rule(args[0]);
+    const auto hypers = parse_hypers(args[3], rule);
+    c10::SmallVector<Step, 16> steps;
+    c10::SmallVector<PyVariable*, 16> variables;
+    int64_t elements = 0;
+    bool here = true;
+    if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
+    for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
+      PyVariable* v = parse_variable(o);
+      Step step{tensor_of(v), gradient_of(v, false), {}};
+      if (!step.x.defined() || !step.y.defined()) return;
+      if (i >= PySequence_Fast_GET_SIZE(args[2])) fail(PyExc_ValueError, "states: shorter than params");
+      for_each_item(PySequence_Fast_GET_ITEM(args[2], i), "states", [&](Py_ssize_t, PyObject* s) {
+        if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
+        step.states.push_back(unwrap_tensor(s, "states"));
+      });
+      if (step.states.size() != static_cast<size_t>(rule.states))
+        fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states,
+             step.states.size());
+      check_shapes(rule, step);
+      for (const auto& t : step.states) here = here && t.device() == step.x.device();
+      elements += step.x.numel();
+      steps.push_back(std::move(step));
+      variables.push_back(v);
+    });
+    if (!here) Py_RETURN_FALSE;
+    run_kernels(elements, [&] {
+      for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
+    });
+    for (PyVariable* v : variables) write_back(v);
+    Py_RETURN_TRUE;
+  });
+}
+
+c10::SmallVector<PyVariable*, 16> with_gradient(PyObject* params) {
+  c10::SmallVector<PyVariable*, 16> found;
+  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
+    PyVariable* v = parse_variable(o);
+    if (tensor_of(v).defined() && gradient_of(v, true).defined()) found.push_back(v);
+  });
+  return found;
+}
+
+void write_back_gradients(c10::ArrayRef<PyVariable*> variables) {
+  for (PyVariable* v : variables)
+    if (v->grad_var) write_back(as_variable(v->grad_var));
+}
+
+// optim_change_grads(rule, params, hypers): rules that change a gradient with its parameter.
+PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 3) fail(PyExc_TypeError, "optim_change_grads(rule, params, hypers) takes 3 arguments, got %zd", n);
+    const Rule& rule = parse_rule(args[0]);
+    if (rule.states) fail(PyExc_ValueError, "rule: %s has states", rule.name);
+    const auto hypers = parse_hypers(args[2], rule);
+    const auto variables = with_gradient(args[1]);
+    c10::SmallVector<Step, 16> steps;
+    int64_t elements = 0;
+    for (PyVariable* v : variables) {
+      steps.push_back({v->v.grad.data, tensor_of(v), {}});
+      check_shapes(rule, steps.back());
+      elements += steps.back().x.numel();
+    }
+    run_kernels(elements, [&] {
+      for (const Step& s : steps) optim::apply(rule, s.x, s.y, {}, hypers.data());
+    });
+    write_back_gradients(variables);
+    Py_RETURN_NONE;
+  });
+}
+
+// optim_without_grad(params): a tuple of those that have data but no gradient.
+PyObject* optim_without_grad(PyObject*, PyObject* params) {
+  return guarded([&]() -> PyObject* {
+    c10::SmallVector<PyObject*, 16> found;
+    for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
+      PyVariable* v = parse_variable(o);
+      if (v->v.data.defined() && !v->v.grad.defined()) found.push_back(o);
+    });
+    Obj result = Obj::steal(PyTuple_New(found.size()));
+    for (size_t i = 0; i < found.size(); ++i) PyTuple_SET_ITEM(result.get(), i, Py_NewRef(found[i]));
+    return result.release();
+  });
+}
+
+// optim_clip_norm(params, threshold)
+PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 2) fail(PyExc_TypeError, "optim_clip_norm(params, threshold) takes 2 arguments, got %zd", n);
+    const double threshold = PyFloat_AsDouble(args[1]);
+    if (threshold == -1 && PyErr_Occurred()) throw PyError();
+    const auto variables = with_gradient(args[0]);
+    c10::SmallVector<at::Tensor, 16> gradients;
+    int64_t elements = 0;
+    for (PyVariable* v : variables) {
+      gradients.push_back(v->v.grad.data);
+      elements += gradients.back().numel();
+    }
+    run_kernels(elements, [&] { optim::clip_norm(gradients, threshold); });
+    write_back_gradients(variables);
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef methods[] = {
+    {"optim_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_update)), METH_FASTCALL,
+     "optim_update(rule, params, states, hypers): one step of an update rule, in place."},
+    {"optim_change_grads", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_change_grads)),
+     METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
+    {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,
+     "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
+    {"optim_without_grad", optim_without_grad, METH_O,
+     "optim_without_grad(params): a tuple of those that have data but no gradient."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_optim(PyObject* module) {
+  if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
+}
+
+}  // namespace cg::py

@@ -1,0 +1,344 @@
+// Passes, hooks, modes and the registry: what the loop asks of Python, and the module's functions.
+#include <string_view>
+
+#include "core/mode.h"
+#include "ops/functions.h"
+#include "python/common.h"
+
+namespace cg::py {
+
+thread_local Frontend* current_frontend __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+thread_local PyObject* thread_hooks __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// ---- hooks ----------------------------------------------------------------------------------------------------------
+bool hooks_active() { return thread_hooks && PyDict_GET_SIZE(thread_hooks) > 0; }
+bool observing() { return hooks_active() || mode(Mode::debug); }
+
+Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
+  Obj list = Obj::steal(PyList_New(0));
+  for (const Var& x : xs) {
+    if (skip_missing && !x.defined() && !x.node) continue;
+    PyObject* a;
+    if (x.node && x.node->variable && x.node->variable->data.is_same(x.data) && x.defined() && f->numpy) {
+      Obj v = Obj::steal(variable_of_node(x.node, f));
+      a = PyObject_GetAttrString(v.get(), "array");
+    } else {
+      a = to_frontend_array(x.data, f);
+    }
+    Obj item = Obj::steal(a);
+    if (PyList_Append(list.get(), item.get()) < 0) throw PyError();
+  }
+  return Obj::steal(PyList_AsTuple(list.get()));
+}
+
+// Calls `method` of the thread's hooks, then of the function's own (which replace those of the same name).
+void call_hooks(FunctionNode& f, const char* method, PyObject* in_data, PyObject* out_grad) {
+  auto* local = static_cast<PyObject*>(f.hooks);
+  if (!hooks_active() && !(local && PyDict_GET_SIZE(local))) return;
+  Obj all = Obj::steal(thread_hooks ? PyDict_Copy(thread_hooks) : PyDict_New());
+  if (local && PyDict_Update(all.get(), local) < 0) throw PyError();
+  Obj view = Obj::steal(view_of_function(&f, active_frontend()));
+  Obj values = Obj::steal(PyDict_Values(all.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
+    Obj bound = Obj::steal(PyObject_GetAttrString(PyList_GET_ITEM(values.get(), i), method));
+    Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
+  }
+}
+
+void before_forward(FunctionNode& f, VarsRef in) {
+  if (!hooks_active() && !f.hooks) return;
+  Obj data = arrays_of(in, active_frontend(), true);
+  call_hooks(f, "forward_preprocess", data.get(), nullptr);
+}
+std::string label(const FunctionNode& f) {
+  Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
+  PyObject* text = PyObject_GetAttrString(view.get(), "label");
+  if (!text) {
+    PyErr_Clear();
+    return f.info() ? f.info()->name : Py_TYPE(view.get())->tp_name;
+  }
+  Obj owned = Obj::steal(text);
+  const char* s = PyUnicode_AsUTF8(text);
+  return s ? s : "";
+}
+void after_forward(FunctionNode& f, VarsRef in, const Tensors& out) {
+  if (hooks_active() || f.hooks) {
+    Obj data = arrays_of(in, active_frontend(), true);
+    call_hooks(f, "forward_postprocess", data.get(), nullptr);
+  }
+  if (!mode(Mode::debug)) return;
+  for (const at::Tensor& y : out)
+    if (has_nan(y)) throw std::runtime_error("NaN is detected on forward computation of " + label(f));
+}
+
+Vars retained(FunctionNode& f) {
+  Vars in;
+  for (size_t i = 0; i < f.inputs.size(); ++i)
+    if (f.inputs[i]) in.push_back(f.input(i));
+  return in;
+}
+void backward_hooks(FunctionNode& f, VarsRef gys, const char* method) {
+  if (!hooks_active() && !f.hooks) return;
+  Frontend* fe = active_frontend();
+  Obj data = arrays_of(retained(f), fe, false), grads = arrays_of(gys, fe, false);
+  call_hooks(f, method, data.get(), grads.get());
+}
+void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "backward_preprocess"); }
+void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "backward_postprocess"); }
+
+void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+  Frontend* fe = active_frontend();
+  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
+  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(f.info()->override_backward), view.get(),
+                                                       grads.get(), nullptr));
+  Obj list = is_variable(result.get()) || result.get() == Py_None ? Obj::steal(PyTuple_Pack(1, result.get()))
+                                                                  : std::move(result);
+  read_gradients(list.get(), wanted, gxs, f.info()->name);
+}
+
+void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
+  const VariableNode& x = *f.inputs[i];
+  if (!x.has_shape) return;
+  const bool dtype = g.scalar_type() != x.dtype;
+  if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
+  Frontend* fe = active_frontend();
+  Obj view = Obj::steal(view_of_function(&f, fe));
+  Obj expected = dtype ? Obj::borrow(dtype_object(x.dtype, fe)) : Obj::steal(tuple_of_ints(x.sizes));
+  Obj actual = dtype ? Obj::borrow(dtype_object(g.scalar_type(), fe)) : Obj::steal(tuple_of_ints(g.sizes()));
+  if (fe->on_grad_error) {
+    Obj error = Obj::steal(PyObject_CallFunction(fe->on_grad_error, "sOnOO", dtype ? "dtype" : "shape", view.get(),
+                                                 static_cast<Py_ssize_t>(i), expected.get(), actual.get()));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PyError();
+  }
+  fail(dtype ? PyExc_TypeError : PyExc_ValueError, "%s of %s: gradient of input %zu has %s %R, expected %R", "backward",
+       Py_TYPE(view.get())->tp_name, i, dtype ? "dtype" : "shape", actual.get(), expected.get());
+}
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+Vars read_variables(PyObject* o, const char* name, bool allow_none) {
+  Obj seq = Obj::steal(PySequence_Fast(o, name));
+  Vars r;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
+    if (allow_none && x == Py_None) {
+      r.emplace_back();
+      continue;
+    }
+    if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", name, i, Py_TYPE(x)->tp_name);
+    r.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
+  }
+  return r;
+}
+
+PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph) {
+  PassOptions o;
+  o.retain_grad = retain_grad;
+  o.create_graph = create_graph;
+  o.show_functions = hooks_active();
+  if (loss_scale && loss_scale != Py_None) {
+    o.loss_scale = PyFloat_AsDouble(loss_scale);
+    if (*o.loss_scale == -1 && PyErr_Occurred()) throw PyError();
+  }
+  return o;
+}
+
+PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {
+      "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", nullptr};
+  PyObject *frontend, *outputs, *grads, *loss_scale = Py_None;
+  int retain = 0, create_graph = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|pOp:backward", const_cast<char**>(names), &FrontendType,
+                                   &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    FrontendScope scope(reinterpret_cast<Frontend*>(frontend));
+    const Vars ys = read_variables(outputs, "outputs", false), gys = read_variables(grads, "grad_outputs", true);
+    if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+    backward(ys, gys, read_options(retain, loss_scale, create_graph));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"frontend",    "outputs",     "inputs",     "grad_outputs",
+                                "grad_inputs", "retain_grad", "loss_scale", "enable_double_backprop",
+                                nullptr};
+  PyObject *frontend, *outputs, *inputs, *grads, *initial = Py_None, *loss_scale = Py_None;
+  int retain = 0, create_graph = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|OpOp:grad", const_cast<char**>(names), &FrontendType, &frontend,
+                                   &outputs, &inputs, &grads, &initial, &retain, &loss_scale, &create_graph))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    auto* fe = reinterpret_cast<Frontend*>(frontend);
+    FrontendScope scope(fe);
+    const Vars ys = read_variables(outputs, "outputs", false), xs = read_variables(inputs, "inputs", false);
+    const Vars gys = read_variables(grads, "grad_outputs", true);
+    if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+    const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
+    if (!gxs.empty() && gxs.size() != xs.size())
+      fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
+    Vars result = grad(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph));
+    Obj list = Obj::steal(PyList_New(result.size()));
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (result[i].defined() && !result[i].node) result[i].node = make_node(result[i].data, true);
+      PyList_SET_ITEM(list.get(), i, variable_of(result[i], fe));
+    }
+    return list.release();
+  });
+}
+
+// ---- modes ----------------------------------------------------------------------------------------------------------
+constexpr std::string_view kModes[] = {"enable_backprop", "debug", "type_check", "lazy_grad_sum", "train"};
+int mode_index(PyObject* name) {
+  const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
+    if (kModes[i] == s) return i;
+  fail(PyExc_ValueError, "mode: expected one of enable_backprop, debug, type_check, lazy_grad_sum, train, got %R",
+       name);
+}
+PyObject* mode_value(int8_t v) {
+  if (v == kUnset) Py_RETURN_NONE;
+  return PyBool_FromLong(v);
+}
+PyObject* get_mode(PyObject*, PyObject* name) {
+  return guarded([&] { return PyBool_FromLong(mode(static_cast<Mode>(mode_index(name)))); });
+}
+PyObject* get_mode_raw(PyObject*, PyObject* name) {
+  return guarded([&] { return mode_value(thread_modes.value[mode_index(name)]); });
+}
+PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "set_mode expected a name and a value, got %zd arguments", n);
+  return guarded([&] {
+    int8_t& slot = thread_modes.value[mode_index(args[0])];
+    const int value = args[1] == Py_None ? kUnset : PyObject_IsTrue(args[1]);
+    if (PyErr_Occurred()) throw PyError();
+    return mode_value(std::exchange(slot, static_cast<int8_t>(value)));
+  });
+}
+PyObject* get_default_mode(PyObject*, PyObject* name) {
+  return guarded([&] { return mode_value(default_modes[mode_index(name)]); });
+}
+PyObject* set_default_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2)
+    return PyErr_Format(PyExc_TypeError, "set_default_mode expected a name and a value, got %zd arguments", n);
+  return guarded([&]() -> PyObject* {
+    const int value = PyObject_IsTrue(args[1]);
+    if (value < 0) throw PyError();
+    default_modes[mode_index(args[0])] = value;
+    Py_RETURN_NONE;
+  });
+}
+
+// ---- ops and registry -----------------------------------------------------------------------------------------------
+const OpInfo* op_of(PyObject* name) {
+  const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  const OpInfo* info = s ? find_op(s) : nullptr;
+  if (!info) fail(PyExc_ValueError, "there is no op %R", name);
+  return info;
+}
+PyObject* py_op(PyObject*, PyObject* name) {
+  return guarded([&] { return raw_op(op_of(name)); });
+}
+PyObject* op_names(PyObject*, PyObject*) {
+  return guarded([&] {
+    Obj list = Obj::steal(PyList_New(0));
+    for (const OpInfo* info : all_ops()) {
+      Obj name = Obj::steal(PyUnicode_FromString(info->name));
+      if (PyList_Append(list.get(), name.get()) < 0) throw PyError();
+    }
+    return list.release();
+  });
+}
+PyObject* op_info(PyObject*, PyObject* name) {
+  static const char* kinds[] = {"bool",  "int",    "float",  "str",     "ints",  "int?", "float?",
+                                "ints?", "scalar", "tensor", "tensor?", "dtype", "index"};
+  return guarded([&] {
+    const OpInfo* info = op_of(name);
+    Obj params = Obj::steal(PyList_New(0)), optional = Obj::steal(PyList_New(0));
+    Ref<FunctionNode> sample(info->create());
+    for (const ParamInfo& p : info->params) {
+      Obj value = p.required ? Obj::borrow(Py_Ellipsis) : Obj::steal(format_param(p, p.address(sample->params())));
+      Obj entry = Obj::steal(Py_BuildValue("(ssO)", p.name, kinds[static_cast<int>(p.kind)], value.get()));
+      if (PyList_Append(params.get(), entry.get()) < 0) throw PyError();
+    }
+    for (int i = 0; i < info->inputs; ++i) {
+      if (!(info->optional >> i & 1)) continue;
+      Obj index = Obj::steal(PyLong_FromLong(i));
+      if (PyList_Append(optional.get(), index.get()) < 0) throw PyError();
+    }
+    return Py_BuildValue("{s:s,s:i,s:O,s:O,s:s,s:O}", "name", info->name, "inputs", info->inputs, "optional",
+                         optional.get(), "params", params.get(), "doc", info->doc, "any_dtype",
+                         info->any_dtype ? Py_True : Py_False);
+  });
+}
+PyObject* py_register(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "register expected a name and a function, got %zd arguments", n);
+  return guarded([&]() -> PyObject* {
+    const OpInfo* info = op_of(args[0]);
+    if (args[1] != Py_None && !PyCallable_Check(args[1]))
+      fail(PyExc_TypeError, "register: expected a callable or None, got %s", Py_TYPE(args[1])->tp_name);
+    auto* old = static_cast<PyObject*>(
+        std::exchange(info->override_backward, args[1] == Py_None ? nullptr : Py_NewRef(args[1])));
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* registry(PyObject*, PyObject*) {
+  return guarded([&] {
+    Obj d = Obj::steal(PyDict_New());
+    for (const OpInfo* info : all_ops()) {
+      auto* fn = static_cast<PyObject*>(info->override_backward);
+      if (PyDict_SetItemString(d.get(), info->name, fn ? fn : Py_None) < 0) throw PyError();
+    }
+    return d.release();
+  });
+}
+PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_hooks()); }
+
+}  // namespace
+
+PyObject* function_hooks() {
+  if (!thread_hooks) thread_hooks = PyDict_New();
+  return thread_hooks;
+}
+
+void init_binding() {
+  binding.incref = [](void* o) { Py_INCREF(static_cast<PyObject*>(o)); };
+  binding.decref = [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); };
+  binding.shared = [](void* o) { return Py_REFCNT(static_cast<PyObject*>(o)) > 1; };
+  binding.observing = observing;
+  binding.before_forward = before_forward;
+  binding.after_forward = after_forward;
+  binding.before_backward = before_backward;
+  binding.after_backward = after_backward;
+  binding.overridden_backward = overridden_backward;
+  binding.python_backward = python_backward;
+  binding.check_gradient = check_gradient;
+  binding.label = label;
+  binding.unlock = []() -> void* { return PyEval_SaveThread(); };
+  binding.relock = [](void* s) { PyEval_RestoreThread(static_cast<PyThreadState*>(s)); };
+}
+
+#define KEYWORDS(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)), METH_VARARGS | METH_KEYWORDS
+#define FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)), METH_FASTCALL
+PyMethodDef module_methods[] = {
+    {"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
+    {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
+    {"get_mode", get_mode, METH_O, nullptr},
+    {"get_mode_raw", get_mode_raw, METH_O, nullptr},
+    {"set_mode", FAST(set_mode), nullptr},
+    {"get_default_mode", get_default_mode, METH_O, nullptr},
+    {"set_default_mode", FAST(set_default_mode), nullptr},
+    {"op", py_op, METH_O, "The op of that name, for the native API."},
+    {"op_names", op_names, METH_NOARGS, nullptr},
+    {"op_info", op_info, METH_O, nullptr},
+    {"register", FAST(py_register), "Replaces the backward of an op; None restores it."},
+    {"registry", registry, METH_NOARGS, nullptr},
+    {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace cg::py

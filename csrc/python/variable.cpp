@@ -1,0 +1,494 @@
+// The Variable type: data, gradient and node; the operators are in operators.cpp.
+#include "core/mode.h"
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+PyVariable* self_of(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
+
+void set_tensor(PyVariable* v, at::Tensor t) {
+  v->v.data = std::move(t);
+  if (!v->v.node) return;
+  VariableNode& n = *v->v.node;
+  n.describe(v->v.data);
+  if (n.retained) n.data = v->v.data;
+}
+
+// `data`: None, an array, a torch tensor.
+void set_data(PyVariable* v, PyObject* data, const char* what) {
+  if (data == Py_None) {
+    Py_CLEAR(v->array);
+    v->array_of = nullptr;
+    set_tensor(v, {});
+  } else if (is_ndarray(data)) {
+    bool aliases;
+    at::Tensor t = tensor_of_array(data, &aliases);
+    Py_XSETREF(v->array, Py_NewRef(data));
+    v->array_of = aliases ? t.unsafeGetTensorImpl() : nullptr;
+    set_tensor(v, std::move(t));
+  } else if (is_tensor(data)) {
+    at::Tensor t = unwrap_tensor(data, what);
+    Py_CLEAR(v->array);
+    v->array_of = nullptr;
+    set_tensor(v, std::move(t));
+  } else {
+    Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
+    Obj t = Obj::steal(PyObject_CallMethod(arrays.get(), "tensor_of_device_array", "Os", data, what));
+    Py_XSETREF(v->array, Py_NewRef(data));
+    at::Tensor u = unwrap_tensor(t.get(), what);
+    v->array_of = u.unsafeGetTensorImpl();
+    set_tensor(v, std::move(u));
+  }
+}
+
+Frontend* frontend_of_type(PyTypeObject* type) {
+  static PyObject* name = PyUnicode_InternFromString("_frontend");
+  PyObject* f = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name);
+  if (!f) {
+    PyErr_Clear();
+    return native_frontend;
+  }
+  Py_DECREF(f);  // frontends are immortal
+  if (!PyObject_TypeCheck(f, &FrontendType)) fail(PyExc_TypeError, "%s._frontend is no Frontend", type->tp_name);
+  return reinterpret_cast<Frontend*>(f);
+}
+
+PyVariable* allocate(PyTypeObject* type, Frontend* f) {
+  auto* v = reinterpret_cast<PyVariable*>(type->tp_alloc(type, 0));
+  if (!v) throw PyError();
+  new (&v->v) Variable();
+  v->frontend = f;
+  return v;
+}
+
+PyObject* variable_new(PyTypeObject* type, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = allocate(type, frontend_of_type(type));
+    v->v.node = make_node({}, true);
+    v->v.node->variable = &v->v;
+    return reinterpret_cast<PyObject*>(v);
+  });
+}
+
+int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"data", "requires_grad", "name", nullptr};
+  PyObject *data = Py_None, *name = Py_None;
+  int requires_grad = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpO:Variable", const_cast<char**>(names), &data, &requires_grad,
+                                   &name))
+    return -1;
+  return guarded(-1, [&] {
+    PyVariable* v = self_of(o);
+    set_data(v, data, "data");
+    v->v.node->requires_grad = requires_grad;
+    if (name != Py_None && PyObject_SetAttrString(o, "name", name) < 0) throw PyError();
+    return 0;
+  });
+}
+
+int variable_clear(PyObject* o) {
+  PyVariable* v = self_of(o);
+  Py_CLEAR(v->array);
+  Py_CLEAR(v->grad_var);
+  Py_CLEAR(v->dict);
+  Py_CLEAR(v->node_view);
+  Ref<VariableNode> node = std::move(v->v.node);
+  if (node && node->variable == &v->v) node->variable = nullptr;
+  v->v.grad = {};
+  return 0;
+}
+
+void variable_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  PyVariable* v = self_of(o);
+  if (v->weakrefs) PyObject_ClearWeakRefs(o);
+  variable_clear(o);
+  v->v.~Variable();
+  Py_TYPE(o)->tp_free(o);
+}
+
+int variable_traverse(PyObject* o, visitproc visit, void* arg) {
+  PyVariable* v = self_of(o);
+  Py_VISIT(v->array);
+  Py_VISIT(v->grad_var);
+  Py_VISIT(v->dict);
+  if (v->v.grad.node && !v->grad_var)
+    if (int r = traverse_node(v->v.grad.node.get(), 1, visit, arg)) return r;
+  if (v->node_view) {  // it walks on from here
+    Py_VISIT(v->node_view);
+    return 0;
+  }
+  return v->v.node ? traverse_node(v->v.node.get(), 1, visit, arg) : 0;
+}
+
+// ---- data -----------------------------------------------------------------------------------------------------------
+PyObject* get_tensor(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    const at::Tensor& t = tensor_of(self_of(o));
+    if (!t.defined()) Py_RETURN_NONE;
+    return wrap_tensor(t);
+  });
+}
+
+PyObject* get_array(PyObject* o, void*) {
+  PyVariable* v = self_of(o);
+  if (v->array && (!v->array_of || v->array_of == v->v.data.unsafeGetTensorImpl())) return Py_NewRef(v->array);
+  return guarded([&]() -> PyObject* {
+    if (!v->v.data.defined()) Py_RETURN_NONE;
+    PyObject* a = array_of_tensor(v->v.data);
+    Py_XSETREF(v->array, Py_NewRef(a));
+    v->array_of = v->v.data.unsafeGetTensorImpl();
+    return a;
+  });
+}
+
+int set_array(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    if (!value) fail(PyExc_AttributeError, "the array of a Variable cannot be deleted; assign None");
+    set_data(self_of(o), value, "array");
+    return 0;
+  });
+}
+
+const at::Tensor& require_data(PyObject* o, const char* attribute) {
+  const at::Tensor& t = tensor_of(self_of(o));
+  if (!t.defined()) fail(PyExc_AttributeError, "'NoneType' object has no attribute '%s'", attribute);
+  return t;
+}
+
+PyObject* get_shape(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    const at::Tensor& t = require_data(o, "shape");
+    if (self_of(o)->frontend->numpy) return tuple_of_ints(t.sizes());
+    Obj wrapped = Obj::steal(wrap_tensor(t));
+    return PyObject_GetAttrString(wrapped.get(), "shape");
+  });
+}
+PyObject* get_ndim(PyObject* o, void*) {
+  return guarded([&] { return PyLong_FromLongLong(require_data(o, "ndim").dim()); });
+}
+PyObject* get_size(PyObject* o, void*) {
+  return guarded([&] { return PyLong_FromLongLong(require_data(o, "size").numel()); });
+}
+PyObject* get_dtype(PyObject* o, void*) {
+  return guarded([&] { return Py_NewRef(dtype_object(require_data(o, "dtype").scalar_type(), self_of(o)->frontend)); });
+}
+
+// ---- gradient -------------------------------------------------------------------------------------------------------
+PyObject* get_grad_var(PyObject* o, void*) {
+  PyVariable* v = self_of(o);
+  return guarded([&]() -> PyObject* {
+    if (!v->v.grad.defined()) {
+      // An empty gradient Variable may have been assigned.
+      if (v->grad_var && !as_variable(v->grad_var)->v.data.defined()) return Py_NewRef(v->grad_var);
+      Py_CLEAR(v->grad_var);
+      Py_RETURN_NONE;
+    }
+    if (v->grad_var) {
+      PyVariable* g = as_variable(v->grad_var);
+      if (g->v.data.is_same(v->v.grad.data) && (!v->v.grad.node || g->v.node == v->v.grad.node))
+        return Py_NewRef(v->grad_var);
+    }
+    if (!v->v.grad.node) v->v.grad.node = make_node(v->v.grad.data, true);
+    PyObject* g =
+        v->v.grad.node->variable ? variable_of_node(v->v.grad.node, v->frontend) : wrap_var(v->v.grad, v->frontend);
+    Py_XSETREF(v->grad_var, Py_NewRef(g));
+    return g;
+  });
+}
+
+int put_grad_var(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    if (value && value != Py_None && !is_variable(value))
+      fail(PyExc_TypeError, "grad_var: expected a Variable or None, got %s", Py_TYPE(value)->tp_name);
+    set_gradient(self_of(o), value == Py_None ? nullptr : value);
+    return 0;
+  });
+}
+
+PyObject* get_grad_array(PyObject* o, void*) {
+  PyObject* g = get_grad_var(o, nullptr);
+  if (!g || g == Py_None) return g;
+  PyObject* a = get_array(g, nullptr);
+  Py_DECREF(g);
+  return a;
+}
+
+int put_grad_array(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    PyVariable* v = self_of(o);
+    if (!value || value == Py_None) {
+      set_gradient(v, nullptr);
+      return 0;
+    }
+    Obj g = Obj::steal(PyObject_CallNoArgs(v->frontend->variable_class));
+    set_data(as_variable(g.get()), value, "grad");
+    set_gradient(v, g.get());
+    return 0;
+  });
+}
+
+PyObject* get_grad_tensor(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = self_of(o);
+    if (!v->v.grad.defined()) Py_RETURN_NONE;
+    if (v->grad_var && as_variable(v->grad_var)->v.data.is_same(v->v.grad.data))
+      return wrap_tensor(tensor_of(as_variable(v->grad_var)));
+    return wrap_tensor(v->v.grad.data);
+  });
+}
+
+int put_grad_tensor(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    PyVariable* v = self_of(o);
+    if (value && value != Py_None && !is_tensor(value))
+      fail(PyExc_TypeError, "grad: expected a torch tensor or None, got %s", Py_TYPE(value)->tp_name);
+    Py_CLEAR(v->grad_var);
+    v->v.grad = value && value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
+    return 0;
+  });
+}
+
+PyObject* cleargrad(PyObject* o, PyObject*) {
+  set_gradient(self_of(o), nullptr);
+  Py_RETURN_NONE;
+}
+
+PyObject* get_loss_scale(PyObject* o, void*) {
+  auto& s = self_of(o)->v.loss_scale;
+  if (!s) Py_RETURN_NONE;
+  return PyFloat_FromDouble(*s);
+}
+int put_loss_scale(PyObject* o, PyObject* value, void*) {
+  auto& s = self_of(o)->v.loss_scale;
+  if (!value || value == Py_None) {
+    s.reset();
+    return 0;
+  }
+  const double d = PyFloat_AsDouble(value);
+  if (d == -1 && PyErr_Occurred()) return -1;
+  s = d;
+  return 0;
+}
+
+// ---- graph ----------------------------------------------------------------------------------------------------------
+PyObject* get_node(PyObject* o, void*) {
+  PyVariable* v = self_of(o);
+  if (v->node_view && reinterpret_cast<PyVariableNode*>(v->node_view)->node == v->v.node)
+    return Py_NewRef(v->node_view);
+  return guarded([&] {
+    PyObject* view = view_of_node(node_of(v), v->frontend);
+    Py_XSETREF(v->node_view, Py_NewRef(view));
+    return view;
+  });
+}
+PyObject* get_requires_grad(PyObject* o, void*) {
+  auto& n = self_of(o)->v.node;
+  return PyBool_FromLong(n && n->requires_grad);
+}
+PyObject* set_requires_grad(PyObject* o, PyObject* value) {
+  const int b = PyObject_IsTrue(value);
+  if (b < 0) return nullptr;
+  node_of(self_of(o))->requires_grad = b;
+  Py_RETURN_NONE;
+}
+PyObject* get_rank(PyObject* o, void*) {
+  auto& n = self_of(o)->v.node;
+  return PyLong_FromLong(n ? n->rank : 0);
+}
+PyObject* get_creator_node(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    auto& n = self_of(o)->v.node;
+    if (!n || !n->creator) Py_RETURN_NONE;
+    return view_of_function(n->creator.get(), self_of(o)->frontend);
+  });
+}
+int put_creator_node(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    FunctionNode* f = function_of_view(value ? value : Py_None);
+    node_of(self_of(o))
+        ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);
+    return 0;
+  });
+}
+PyObject* get_name(PyObject* o, void*) {
+  auto& n = self_of(o)->v.node;
+  if (!n || !n->name) Py_RETURN_NONE;
+  return PyUnicode_FromStringAndSize(n->name->data(), n->name->size());
+}
+int put_name(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    VariableNode& n = *node_of(self_of(o));
+    if (!value || value == Py_None) {
+      n.name.reset();
+      return 0;
+    }
+    const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+    if (!s) fail(PyExc_TypeError, "name: expected a string or None, got %s", Py_TYPE(value)->tp_name);
+    n.name = std::make_unique<std::string>(s);
+    return 0;
+  });
+}
+PyObject* retain_data(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    node_of(self_of(o))->retain_data(tensor_of(self_of(o)));
+    Py_RETURN_NONE;
+  });
+}
+
+PyGetSetDef getset[] = {{"tensor", get_tensor, set_array, "The torch tensor, or None.", nullptr},
+                        {"array", get_array, set_array, "The array view of the tensor, or None.", nullptr},
+                        {"shape", get_shape, nullptr, nullptr, nullptr},
+                        {"ndim", get_ndim, nullptr, nullptr, nullptr},
+                        {"size", get_size, nullptr, "Number of elements.", nullptr},
+                        {"dtype", get_dtype, nullptr, nullptr, nullptr},
+                        {"grad_var", get_grad_var, put_grad_var, "The gradient as a Variable, or None.", nullptr},
+                        {"_grad_array", get_grad_array, put_grad_array, nullptr, nullptr},
+                        {"_grad_tensor", get_grad_tensor, put_grad_tensor, nullptr, nullptr},
+                        {"_loss_scale", get_loss_scale, put_loss_scale, nullptr, nullptr},
+                        {"node", get_node, nullptr, "The vertex of this variable in the graph.", nullptr},
+                        {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+                        {"rank", get_rank, nullptr, "Length of the longest path from a leaf.", nullptr},
+                        {"creator_node", get_creator_node, put_creator_node,
+                         "The function node that made this variable, or None.", nullptr},
+                        {"name", get_name, put_name, nullptr, nullptr},
+                        {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradient."},
+                         {"retain_data", retain_data, METH_NOARGS, "Lets the node keep the data."},
+                         {"_set_requires_grad", set_requires_grad, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+// ---- shared with the other files ------------------------------------------------------------------------------------
+const at::Tensor& tensor_of(PyVariable* v) {
+  if (v->array && !v->array_of && v->v.data.defined()) {
+    // An array that torch cannot alias: what was written to it since must be seen.
+    bool aliases;
+    v->v.data = tensor_of_array(v->array, &aliases);
+  }
+  return v->v.data;
+}
+
+const Ref<VariableNode>& node_of(PyVariable* v) {
+  if (!v->v.node) {
+    v->v.node = make_node(v->v.data, false);
+    v->v.node->variable = &v->v;
+  }
+  return v->v.node;
+}
+
+Var var_of(PyVariable* v) {
+  // A constant that nobody asked for its node travels without one.
+  return {v->v.node, tensor_of(v)};
+}
+
+PyObject* wrap_var(Var x, Frontend* f) {
+  if (!x.defined()) Py_RETURN_NONE;
+  PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  v->v.data = std::move(x.data);
+  v->v.node = std::move(x.node);
+  if (v->v.node) v->v.node->variable = &v->v;
+  return reinterpret_cast<PyObject*>(v);
+}
+
+PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
+  Obj o = Obj::steal(reinterpret_cast<PyObject*>(allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f)));
+  PyVariable* v = as_variable(o.get());
+  v->v.node = make_node({}, requires_grad);
+  v->v.node->variable = &v->v;
+  set_data(v, data, "data");
+  return o.release();
+}
+
+PyObject* variable_of(const Var& x, Frontend* f) {
+  if (x.node && x.node->variable && x.node->variable->data.is_same(x.data)) return variable_of_node(x.node, f);
+  return wrap_var(x, f);
+}
+
+PyObject* tuple_of_variables(VarsRef xs, Frontend* f) {
+  Obj t = Obj::steal(PyTuple_New(xs.size()));
+  for (size_t i = 0; i < xs.size(); ++i) PyTuple_SET_ITEM(t.get(), i, variable_of(xs[i], f));
+  return t.release();
+}
+
+PyObject* wrap_outputs(Vars ys, Frontend* f) {
+  if (ys.size() == 1) return wrap_var(std::move(ys[0]), f);
+  Obj t = Obj::steal(PyTuple_New(ys.size()));
+  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, wrap_var(std::move(ys[j]), f));
+  return t.release();
+}
+
+PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f) {
+  if (n->variable) {
+    auto* v = reinterpret_cast<PyVariable*>(reinterpret_cast<char*>(n->variable) - offsetof(PyVariable, v));
+    return Py_NewRef(reinterpret_cast<PyObject*>(v));
+  }
+  PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  v->v.data = n->data;
+  v->v.node = n;
+  n->variable = &v->v;
+  return reinterpret_cast<PyObject*>(v);
+}
+
+void set_gradient(PyVariable* v, PyObject* g) {
+  Var grad;
+  if (g && tensor_of(as_variable(g)).defined()) grad = Var(node_of(as_variable(g)), as_variable(g)->v.data);
+  PyObject* old = std::exchange(v->grad_var, Py_XNewRef(g));
+  v->v.grad = std::move(grad);
+  Py_XDECREF(old);  // last: it may run Python code
+}
+
+// A node that only the visiting object holds is walked through, so that a function that stores what was computed from
+// its output is collected. The bound keeps a collection cheap on long chains.
+int traverse_function(FunctionNode* f, visitproc visit, void* arg) {
+  c10::SmallVector<FunctionNode*, 16> todo{f};
+  for (int steps = 0; !todo.empty() && steps < 64; ++steps) {
+    FunctionNode* g = todo.pop_back_val();
+    for (auto& x : g->inputs) {
+      if (!x || x->refs != 1 || !x->creator) continue;
+      FunctionNode* c = x->creator.get();
+      if (c->python)
+        Py_VISIT(static_cast<PyObject*>(c->handle));
+      else if (c->refs == 1)
+        todo.push_back(c);
+    }
+  }
+  return 0;
+}
+
+int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg) {
+  if (node->refs != holders || !node->creator) return 0;
+  FunctionNode* f = node->creator.get();
+  if (f->python) {
+    Py_VISIT(static_cast<PyObject*>(f->handle));
+    return 0;
+  }
+  return f->refs == 1 ? traverse_function(f, visit, arg) : 0;
+}
+
+PyTypeObject VariableType = [] {
+  PyTypeObject t = empty_type();
+  t.tp_name = "compatgrad._C.Variable";
+  t.tp_doc = "A tensor with a gradient and a place in the graph.";
+  t.tp_basicsize = sizeof(PyVariable);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  t.tp_new = variable_new;
+  t.tp_init = variable_init;
+  t.tp_dealloc = variable_dealloc;
+  t.tp_traverse = variable_traverse;
+  t.tp_clear = variable_clear;
+  t.tp_getset = getset;
+  t.tp_methods = methods;
+  t.tp_as_number = &variable_number;
+  t.tp_as_mapping = &variable_mapping;
+  t.tp_as_sequence = &variable_sequence;
+  t.tp_dictoffset = offsetof(PyVariable, dict);
+  t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
+  return t;
+}();
+
+}  // namespace cg::py

@@ -1,0 +1,221 @@
+"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--json FILE] [--only WORD...]
+
+Starts one process per framework and lets them take turns, workload by workload, on one thread. Shown are
+medians over the rounds, and medians of the ratios within each round, which a change of the machine's speed
+leaves alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+# For the memory: large blocks come from the system and go back to it at once.
+RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+
+TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
+# workload -> (runs in a row that make one sample, samples in a round)
+CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
+STEPS = {
+    "mlp_tiny": (20, 15),
+    "mlp_mnist": (1, 9),
+    "cnn": (1, 15),
+    "lstm_lm": (1, 15),
+    "wgan_gp": (1, 15),
+}
+# (workload, framework, other framework) -> the largest ratio of their times that meets the target
+TARGETS = {
+    ("chain fb", NATIVE, TORCH): 0.45,
+    ("chain dbl", NATIVE, TORCH): 0.45,
+    ("chain fb", FRONTEND, TORCH): 0.7,
+    ("chain dbl", FRONTEND, TORCH): 0.7,
+    ("mlp_tiny", FRONTEND, TORCH): 0.6,
+    ("mlp_mnist", FRONTEND, TORCH): 1.05,
+    ("cnn", FRONTEND, TORCH): 1.05,
+    ("lstm_lm", FRONTEND, TORCH): 1.0,
+    ("wgan_gp", FRONTEND, TORCH): 1.05,
+    ("mlp_tiny", FRONTEND, CHAINER): 1 / 8,
+    ("cnn", FRONTEND, CHAINER): 1 / 3,
+    ("lstm_lm", FRONTEND, CHAINER): 1 / 6,
+    ("wgan_gp", FRONTEND, CHAINER): 1 / 2,
+    ("memory", FRONTEND, TORCH): 1.0,
+}
+
+
+class Worker:
+    """A process of one framework that times workloads when it is asked to."""
+
+    def __init__(self, command: list[str]):
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def seconds(self, name: str, inner: int, samples: int) -> float:
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write(json.dumps({"name": name, "inner": inner, "samples": samples}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
+        if "error" in answer:
+            raise RuntimeError(f"{name}: {' '.join(map(str, self.process.args))}: {answer['error']}")
+        return answer["seconds"]
+
+    def close(self) -> None:
+        assert self.process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.wait(30)
+
+
+def commands(module: str, chainer: str | None) -> dict[str, list[str]]:
+    """How each framework runs `tests.benchmarks.<module>_…`."""
+    run = [sys.executable, "-m"]
+    found = {
+        TORCH: [*run, f"tests.benchmarks.{module}_torch"],
+        FRONTEND: [*run, "compatgrad", "run", "-m", f"tests.benchmarks.{module}_chainer"],
+    }
+    if module == "chain":
+        found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
+    if chainer and module != "memory":
+        found[CHAINER] = [chainer, "-m", f"tests.benchmarks.{module}_chainer"]
+    return found
+
+
+def measure_times(module, workloads, rounds, quick, chainer):
+    """{workload: {framework: [seconds of each round]}}, the frameworks taking turns."""
+    workers = {framework: Worker(command) for framework, command in commands(module, chainer).items()}
+    times = {name: {framework: [] for framework in workers} for name in workloads}
+    try:
+        for name, (inner, samples) in workloads.items():
+            for worker in workers.values():  # set-up and warm-up are not a round
+                worker.seconds(name, inner, 1)
+            for _ in range(rounds):
+                for framework, worker in workers.items():
+                    seconds = worker.seconds(name, inner, max(3, samples // 3) if quick else samples)
+                    times[name][framework].append(seconds)
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return times
+
+
+def measure_memory(rounds):
+    """{framework: [bytes of each round]} at the peak of a training step of the convolutional example."""
+    peaks = {}
+    for _ in range(rounds):
+        for framework, command in commands("memory", None).items():
+            environment = {**ENVIRONMENT, **RETURN_MEMORY}
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"{' '.join(command)}:\n{done.stderr}")
+            peaks.setdefault(framework, []).append(int(done.stdout))
+    return peaks
+
+
+def rows(workload, values, unit, scale):
+    """One row for each pair of frameworks that is compared."""
+    for framework, other in [(NATIVE, TORCH), (FRONTEND, TORCH), (FRONTEND, CHAINER)]:
+        if framework in values and other in values:
+            ratio = statistics.median(a / b for a, b in zip(values[framework], values[other], strict=True))
+            target = TARGETS.get((workload, framework, other))
+            yield {
+                "workload": workload,
+                "framework": framework,
+                "against": other,
+                "value": statistics.median(values[framework]) * scale,
+                "other": statistics.median(values[other]) * scale,
+                "unit": unit,
+                "ratio": ratio,
+                "target": target,
+                "met": None if target is None else ratio <= target,
+            }
+
+
+def show(row):
+    target, met = "", ""
+    if row["target"] is not None:
+        # Against the original the targets are factors of speed.
+        fast = row["against"] == CHAINER
+        target = f"{1 / row['target']:.0f} x faster" if fast else f"<= {row['target']:.2f}"
+        met = "met" if row["met"] else "NOT MET"
+    ratio = f"{1 / row['ratio']:.1f} x faster" if row["against"] == CHAINER else f"{row['ratio']:.2f}"
+    values = (f"{row['value']:.3f}", f"{row['other']:.3f}", row["unit"])
+    table_row(row["workload"], row["framework"], row["against"], *values, ratio, target, met)
+
+
+def table_row(*cells):
+    layout = ("<10", "<10", "<8", ">9", ">9", "<5", ">13", ">12", "<7")
+    print(
+        " ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks", description="compatgrad against torch and Chainer"
+    )
+    parser.add_argument("--quick", action="store_true", help="three short rounds")
+    parser.add_argument(
+        "--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)"
+    )
+    parser.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
+    args = parser.parse_args()
+    if args.chainer and not shutil.which(args.chainer):
+        parser.error(f"--chainer: there is no interpreter {args.chainer}")
+    rounds = args.rounds or (3 if args.quick else 7)
+
+    def chosen(workloads):
+        return {k: v for k, v in workloads.items() if not args.only or any(word in k for word in args.only)}
+
+    result = []
+
+    def add(workload, values, unit, scale):
+        for row in rows(workload, values, unit, scale):
+            result.append(row)
+            if args.json != "-":
+                show(row)
+
+    if args.json != "-":
+        table_row("workload", "framework", "against", "median", "other", "", "ratio", "target", "")
+    for module, workloads, unit, scale in [
+        ("chain", CHAINS, "us/op", 1e6 / 200),
+        ("steps", STEPS, "ms", 1e3),
+    ]:
+        for name, settings in chosen(workloads).items():
+            times = measure_times(module, {name: settings}, rounds, args.quick, args.chainer)
+            add(name, times[name], unit, scale)
+    if chosen({"memory": None}):
+        add("memory", measure_memory(3), "MB", 1e-6)
+    missed = sum(row["met"] is False for row in result)
+    if args.json:
+        import torch
+
+        machine = {"machine": platform.machine(), "cores": os.cpu_count(), "torch": torch.__version__}
+        text = json.dumps({**machine, "rounds": rounds, "rows": result}, indent=1)
+        print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
+    if args.json != "-":
+        print(f"{missed} targets not met" if missed else "all targets met")
+
+
+if __name__ == "__main__":
+    main()

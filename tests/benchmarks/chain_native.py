@@ -1,0 +1,39 @@
+"""The chain of small operations on compatgrad's own API."""
+
+import torch
+
+import compatgrad
+import compatgrad.ops as ops
+from tests.benchmarks.chain import LENGTH, values
+from tests.benchmarks.worker import serve
+
+torch.set_num_threads(1)
+x = compatgrad.Variable(torch.from_numpy(values(0)))
+w = compatgrad.Variable(torch.from_numpy(values(1)))
+
+
+def forward():
+    y = x
+    sin = ops.sin
+    for _ in range(LENGTH // 2):
+        y = y * w
+        y = sin(y)
+    return y
+
+
+def forward_backward():
+    ops.sum(forward()).backward()
+    x.cleargrad()
+    w.cleargrad()
+
+
+def grad_of_grad():
+    y = ops.sum(forward())
+    (g,) = compatgrad.grad([y], [x], enable_double_backprop=True)
+    ops.sum(g * g).backward()
+    x.cleargrad()
+    w.cleargrad()
+
+
+if __name__ == "__main__":
+    serve({"chain fb": lambda: forward_backward, "chain dbl": lambda: grad_of_grad})

@@ -1,0 +1,35 @@
+"""The chain of small operations on torch's autograd."""
+
+import torch
+
+from tests.benchmarks.chain import LENGTH, values
+from tests.benchmarks.worker import serve
+
+torch.set_num_threads(1)
+x = torch.from_numpy(values(0)).requires_grad_()
+w = torch.from_numpy(values(1)).requires_grad_()
+
+
+def forward():
+    y = x
+    sin = torch.sin
+    for _ in range(LENGTH // 2):
+        y = y * w
+        y = sin(y)
+    return y
+
+
+def forward_backward():
+    forward().sum().backward()
+    x.grad = w.grad = None
+
+
+def grad_of_grad():
+    y = forward().sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (g * g).sum().backward()
+    x.grad = w.grad = None
+
+
+if __name__ == "__main__":
+    serve({"chain fb": lambda: forward_backward, "chain dbl": lambda: grad_of_grad})

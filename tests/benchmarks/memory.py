@@ -1,0 +1,26 @@
+"""Peak resident memory of a step, above what was there before it. Linux only."""
+
+import gc
+
+
+def _resident(field):
+    with open("/proc/self/status") as f:
+        for line in f:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    raise RuntimeError(f"no {field} in /proc/self/status")
+
+
+def report(step, warm_up=3, repeats=5):
+    """Print the median bytes by which a step raises the peak; the allocator must return what is freed."""
+    for _ in range(warm_up):
+        step()
+    peaks = []
+    for _ in range(repeats):
+        gc.collect()
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")  # forget the peak so far
+        before = _resident("VmRSS")
+        step()
+        peaks.append(_resident("VmHWM") - before)
+    print(sorted(peaks)[len(peaks) // 2])

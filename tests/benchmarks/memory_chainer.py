@@ -1,0 +1,23 @@
+"""The memory of a training step of the convolutional example, on one batch of all its training images."""
+
+import pathlib
+import sys
+
+import chainer
+import chainer.functions as F
+import numpy as np
+
+from tests.benchmarks import memory
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "chainer"))
+import digits  # noqa: E402
+from train_digits_cnn import CNN  # noqa: E402
+
+if __name__ == "__main__":
+    np.random.seed(0)
+    (x, t), _ = digits.load(ndim=3)
+    model = CNN(16, 10)
+    optimizer = chainer.optimizers.MomentumSGD(lr=0.01, momentum=0.9)
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer.WeightDecay(5e-4))
+    memory.report(lambda: optimizer.update(lambda: F.softmax_cross_entropy(model(x), t)))

@@ -1,0 +1,33 @@
+"""A process that times workloads on request, so that the frameworks can take turns without starting anew."""
+
+import json
+import sys
+import time
+
+
+def serve(workloads):
+    """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
+
+    `workloads` maps a name to a function that sets up and returns the step. Set-up and two warm-up runs
+    happen once, at the first request. Seconds are those of the processor, of all threads: on an idle machine
+    the same as on the wall, on a busy one they do not count what other programs took in the middle of a step.
+    """
+    steps = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        name, inner = request["name"], request["inner"]
+        try:
+            if name not in steps:
+                steps[name] = workloads[name]()
+                for _ in range(2 * inner):
+                    steps[name]()
+            step, times = steps[name], []
+            for _ in range(request["samples"]):
+                start = time.process_time()
+                for _ in range(inner):
+                    step()
+                times.append((time.process_time() - start) / inner)
+            answer = {"seconds": sorted(times)[len(times) // 2]}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)

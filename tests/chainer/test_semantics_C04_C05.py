@@ -1,0 +1,106 @@
+"""Where gradients are stored, and when they are freed."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from subject import Scale, chainer, f32, var
+
+
+@pytest.mark.semantics("C04")
+@pytest.mark.parametrize("double", [False, True])
+def test_a_leaf_accumulates(double):
+    x = var([1, 2])
+    x.grad = f32([100, 200])
+    y = x * 3
+    y.grad = f32([1, 1])
+    y.backward(enable_double_backprop=double)
+    np.testing.assert_array_equal(x.grad, [103, 203])
+    y.grad = f32([1, 1])
+    y.backward(enable_double_backprop=double)  # the graph is still there
+    np.testing.assert_array_equal(x.grad, [106, 206])
+
+
+@pytest.mark.semantics("C04")
+def test_accumulation_does_not_write_into_an_old_array():
+    x = var([1, 2])
+    old = x.grad = f32([100, 200])
+    y = x * 3
+    y.grad = f32([1, 1])
+    y.backward()
+    np.testing.assert_array_equal(old, [100, 200])
+    g = x.grad
+    y.grad = f32([1, 1])
+    y.backward()
+    np.testing.assert_array_equal(g, [103, 203])
+
+
+@pytest.mark.semantics("C04")
+@pytest.mark.parametrize("python", [False, True])
+def test_an_old_gradient_of_an_intermediate_is_ignored(python):
+    x = var([1, 2])
+    h = Scale(2).apply((x,))[0] if python else x * 2
+    y = h * 3
+    h.grad = f32([1000, 1000])
+    kept = h.grad_var
+    y.grad = f32([1, 1])
+    y.backward()
+    np.testing.assert_array_equal(x.grad, [6, 6])
+    assert h.grad_var is kept and y.grad is None
+
+
+@pytest.mark.semantics("C04")
+def test_retain_grad():
+    x = var([1, 2])
+    h = x * 2
+    i = h + 1
+    y = i * 3
+    h.grad = f32([1000, 1000])
+    y.grad = f32([1, 1])
+    gy = y.grad_var
+    y.backward(retain_grad=True)
+    np.testing.assert_array_equal(h.grad, [3, 3])
+    np.testing.assert_array_equal(i.grad, [3, 3])
+    assert y.grad_var is gy
+
+
+@pytest.mark.semantics("C04")
+def test_gradients_of_intermediates_are_dropped():
+    x = var([1, 2])
+    h = x * 2
+    y = h * 3
+    y.grad = f32([1, 1])
+    y.backward()
+    assert h.grad is None and y.grad is None
+
+
+class Pass(chainer.Function):
+    def forward(self, inputs):
+        self.retain_inputs(())
+        return (inputs[0].copy(),)
+
+    def backward(self, inputs, grad_outputs):
+        return (grad_outputs[0].copy(),)
+
+
+@pytest.mark.semantics("C05")
+def test_peak_does_not_grow_with_depth():
+    size = 250_000  # a megabyte
+
+    def peak(depth):
+        x = chainer.Variable(np.zeros(size, np.float32))
+        y = x
+        for _ in range(depth):
+            y = Pass()(y)
+        y.grad = np.ones(size, np.float32)
+        tracemalloc.start()
+        try:
+            y.backward()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(2)
+    shallow, deep = peak(5), peak(60)
+    assert deep < shallow + 2 * 4 * size
+    assert deep < 6 * 4 * size

@@ -1,0 +1,131 @@
+"""Samples of ops, and how a test runs them.
+
+A sample is one line: `sample("pad", reference, Floats(2, 3), pad_width=[1, 0, 2, 2])`. All tests of this
+folder run for it. The reference gets float64 arrays and the same parameters.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+
+
+class Floats:
+    """Distinct numbers of a shape, spread over (low, high) in random order: no ties, none on a kink."""
+
+    def __init__(self, *shape: int, low: float = -1.0, high: float = 1.0):
+        self.shape, self.low, self.high = shape, low, high
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        n = int(np.prod(self.shape))
+        grid = (np.arange(n) + rng.uniform(0.3, 0.7, n)) / max(n, 1)
+        return np.asarray(self.low + (self.high - self.low) * rng.permutation(grid)).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Sample:
+    op: str
+    reference: Callable
+    inputs: tuple
+    params: dict = field(default_factory=dict)
+    many: bool = False  # the op takes a list of tensors
+    dtypes: tuple = ("float16", "float32", "float64")
+    differentiable: tuple | None = None  # which inputs; None: all Floats
+    tolerance: float = 1.0  # factor on the tolerance of low precision
+
+    def __str__(self) -> str:
+        shapes = ",".join(str(list(np.shape(x) if x is not None else [])) if not isinstance(x, Floats)
+                          else "x".join(map(str, x.shape)) or "0d" for x in self.inputs)
+        params = ",".join(f"{k}={v}" for k, v in self.params.items())
+        return f"{self.op}({shapes}{';' if params else ''}{params})".replace("\n", " ")[:100]
+
+    @property
+    def targets(self) -> tuple:
+        if self.differentiable is not None:
+            return self.differentiable
+        return tuple(i for i, x in enumerate(self.inputs) if isinstance(x, Floats))
+
+    def arrays(self, dtype: str = "float64") -> list:
+        """The inputs: Floats in `dtype`, anything else as it is."""
+        rng = np.random.default_rng(0)
+        return [x.draw(rng).astype(dtype) if isinstance(x, Floats) else x for x in self.inputs]
+
+    def expected(self, arrays: Sequence) -> list:
+        wide = [np.asarray(a, "float64") if isinstance(x, Floats) else a
+                for a, x in zip(arrays, self.inputs, strict=True)]
+        y = self.reference(wide, **self.params) if self.many else self.reference(*wide, **self.params)
+        return [np.asarray(v) for v in (y if isinstance(y, (tuple, list)) else [y])]
+
+    def variables(self, arrays: Sequence, requires_grad: Sequence | None = None) -> list:
+        """Variables of the inputs; `requires_grad` lists those that need a gradient (None: all targets)."""
+        wanted = self.targets if requires_grad is None else requires_grad
+        return [None if a is None else _C.Variable(a if torch.is_tensor(a) else torch.tensor(a), i in wanted)
+                for i, a in enumerate(arrays)]
+
+    def run(self, xs: Sequence) -> list:
+        op = _C.op(self.op)
+        while not self.many and xs and xs[-1] is None:
+            xs = xs[:-1]
+        y = op(list(xs), **self.params) if self.many else op(*xs, **self.params)
+        return list(y) if isinstance(y, tuple) else [y]
+
+
+def sample(op: str, reference: Callable, *inputs: Any, dtypes: tuple = Sample.dtypes, tolerance: float = 1.0,
+           differentiable: tuple | None = None, **params: Any) -> list:
+    """Inputs are Floats, other arrays as they are, None, or one list of them for an op that takes a list."""
+    many = len(inputs) == 1 and isinstance(inputs[0], list)
+    inputs = tuple(inputs[0]) if many else inputs
+    return [Sample(op, reference, inputs, params, many, dtypes, differentiable, tolerance)]
+
+
+def unary(op: str, reference: Callable, low: float = -1.0, high: float = 1.0, **more: Any) -> list:
+    """An elementwise op of one input, on a matrix, a scalar and nothing."""
+    shapes = [(3, 4), (), (0, 3)]
+    return [s for shape in shapes for s in sample(op, reference, Floats(*shape, low=low, high=high), **more)]
+
+
+def binary(op: str, reference: Callable, low: float = -1.0, high: float = 1.0, **more: Any) -> list:
+    """An elementwise op of two inputs, with every way of broadcasting."""
+    pairs = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((), (2, 3)), ((3, 4), (4,)), ((), ()), ((0, 4), (1, 4))]
+    return [s for a, b in pairs for s in sample(op, reference, Floats(*a, low=low, high=high),
+                                                Floats(*b, low=low, high=high), **more)]
+
+
+def by_torch(f: Callable) -> Callable:
+    """A reference that is written with torch."""
+    def reference(*arrays: Any, **params: Any) -> Any:
+        y = f(*(None if a is None else torch.as_tensor(a) for a in arrays), **params)
+        return [v.numpy() for v in y] if isinstance(y, (tuple, list)) else y.numpy()
+    return reference
+
+
+def gradients(ys: Sequence, xs: Sequence, gys: Sequence, record: bool = False) -> list:
+    """Gradients of `xs`, None where there is none; `record`: the pass is itself recorded."""
+    return _C.grad(_C.native_frontend, list(ys), list(xs), list(gys), enable_double_backprop=record)
+
+
+def cotangents(ys: Sequence, seed: int = 1) -> list:
+    """An arbitrary tensor like each of `ys`."""
+    rng = np.random.default_rng(seed)
+    return [torch.tensor(rng.standard_normal(tuple(y.shape))).to(y.tensor.dtype) for y in ys]
+
+
+def constants(tensors: Sequence) -> list:
+    return [_C.Variable(t, False) for t in tensors]
+
+
+def strided(t: torch.Tensor) -> torch.Tensor:
+    """The same values in another layout: reversed axes and gaps between elements."""
+    if t.dim() == 0:
+        return t
+    wide = t.permute(*range(t.dim() - 1, -1, -1)).contiguous().repeat_interleave(2, 0)[::2]
+    return wide.permute(*range(t.dim() - 1, -1, -1))
+
+
+def numbers(v: Any) -> np.ndarray:
+    return v.tensor.double().numpy()
+
