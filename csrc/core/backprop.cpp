@@ -41,6 +41,14 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   // Every function that an output depends on, then, in forward order, those that depend on an input.
   std::vector<FunctionNode*> reach;
   {
+    struct Unclaim {  // also when an old-style function stops the search
+      Pass<T>& pass;
+      std::vector<FunctionNode*>& reach;
+      ~Unclaim() {
+        for (FunctionNode* f : reach)
+          if (f->queued_by == &pass) f->queued_by = nullptr;
+      }
+    } unclaim{pass, reach};
     std::vector<FunctionNode*> todo;
     std::unordered_set<FunctionNode*> side;  // functions that an enclosing pass has queued
     auto visit = [&](FunctionNode* f) {
@@ -65,8 +73,6 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
         if (x->requires_grad) visit(x->creator.get());
       }
     }
-    for (FunctionNode* f : reach)
-      if (f->queued_by == &pass) f->queued_by = nullptr;
   }
   std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
   for (const Var& x : inputs) pass.mark(*x.node);

@@ -64,10 +64,14 @@ class Pass {
     return g;
   }
   void push(FunctionNode* f) {
+    // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
+    if (!side_queued_.empty() && side_queued_.count(f)) return;
     if (f->queued_by == nullptr)
       f->queued_by = this;
-    else if (f->queued_by == this || !side_queued_.insert(f).second)
+    else if (f->queued_by == this)
       return;
+    else
+      side_queued_.insert(f);
     heap_.push_back({Ref<FunctionNode>(f), next_++});
     std::push_heap(heap_.begin(), heap_.end(), before);
   }
@@ -112,9 +116,13 @@ class Pass {
     return a.order > b.order;
   }
 
+  // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
   GradientSlot& slot(VariableNode& node) {
-    if (node.slot.owner == nullptr) node.slot.owner = this;
-    if (node.slot.owner == this) return node.slot;
+    if (GradientSlot* s = find(node)) return *s;
+    if (node.slot.owner == nullptr) {
+      node.slot.owner = this;
+      return node.slot;
+    }
     GradientSlot& s = side_slots_[&node];
     s.owner = this;
     return s;
@@ -196,14 +204,13 @@ class Pass {
         throw std::runtime_error("NaN is detected on backward computation of " + binding.label(f));
     }
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (!wanted[i] || !gxs[i].defined()) continue;
+      if (!wanted[i] || i >= f.inputs.size()) continue;
       VariableNode& x = *f.inputs[i];
-      if (!x.creator && !find(x)) open_leaf(x);
-      accumulate(x, std::move(gxs[i]));
-    }
-    for (size_t i = 0; i < wanted.size() && i < f.inputs.size(); ++i) {
-      VariableNode& x = *f.inputs[i];
-      if (wanted[i] && x.creator && find(x)) push(x.creator.get());
+      if (gxs[i].defined()) {
+        if (!x.creator && !find(x)) open_leaf(x);
+        accumulate(x, std::move(gxs[i]));
+      }
+      if (x.creator && find(x)) push(x.creator.get());
     }
   }
 
@@ -222,6 +229,10 @@ class Pass {
         gy.push_back(keep ? g.data : std::move(g.data));
       }
       {
+        // Without the lock another thread may drop an output whose data is read here.
+        c10::SmallVector<Ref<VariableNode>, 2> alive;
+        if (large)
+          for (auto& y : f.outputs) alive.emplace_back(y.node);
         Unlocked unlocked(large);
         Ctx<Tensor> c(f, gy, gx, wanted);
         f.backward(c);

@@ -142,6 +142,54 @@ def test_threads_on_one_graph():
     assert not errors
 
 
+def test_passes_that_overtake_one_another():
+    """The pass that came second must not lose what it put aside when the first lets go of a node."""
+    turns = {"first": threading.Semaphore(1), "second": threading.Semaphore(0)}
+    stops = {"first": [], "second": []}
+
+    class Step(cg.FunctionNode):
+        def __init__(self, name):
+            self.name = name
+
+        def forward(self, inputs):
+            return (inputs[0] * 2,)
+
+        def backward(self, indexes, grad_outputs):
+            me = threading.current_thread().name
+            if me in stops:
+                stops[me].append(self.name)
+                if self.name in ("late", "early"):
+                    turns["second" if me == "first" else "first"].release()
+                    assert turns[me].acquire(timeout=60)
+            return (grad_outputs[0] * 2,)
+
+    x = cg.Variable(torch.ones(2, dtype=torch.float64))
+    (n,) = Step("source").apply((x,))
+    (a,) = Step("early").apply((n,))
+    (b,) = Step("late").apply((n * 1.0,))
+    y = a + b
+    results = {}
+
+    def work():
+        me = threading.current_thread().name
+        assert turns[me].acquire(timeout=60)
+        try:
+            (results[me],) = cg.grad([y], [x])
+        except BaseException as e:
+            results[me] = e
+        turns["second" if me == "first" else "first"].release()
+
+    threads = [threading.Thread(target=work, name=name) for name in turns]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    # "source" is visited once by each, after both functions that used its output.
+    assert stops == {"first": ["late", "early", "source"], "second": ["late", "early", "source"]}
+    for g in results.values():
+        assert g.tensor.tolist() == [8.0, 8.0]
+
+
 def test_large_tensors_release_the_lock():
     """Passes on large tensors run without the interpreter lock, also against one another."""
     x = torch.rand(400, 400)
