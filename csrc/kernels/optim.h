@@ -22,4 +22,7 @@ Loops find_loops(std::string_view name);
 float sum_of_squares(int64_t n, const float* x);
 double sum_of_squares(int64_t n, const double* x);
 
+// Whether there is an infinite value (`inf`), a NaN (`nan`), or either.
+bool has_special(int64_t n, const float* x, bool inf, bool nan);
+
 }  // namespace cg::optim

@@ -4,45 +4,13 @@
 //   static void step(T& x, const T& y, T* s, const S* h)
 //
 // updates a parameter x from its gradient y and the rule's state s; the rules at the end change a gradient x with its
-// parameter y. Operations are in the order in which Chainer's NumPy code has them, constants are folded where it folds
-// them: the results agree bit for bit.
+// parameter y. Operations of Chainer's rules are in the order in which its NumPy code has them, constants are folded
+// where it folds them: the results agree bit for bit. nnabla shares the rules that are mathematically its own.
 #pragma once
-#include <cmath>
-#include <type_traits>
+#include "kernels/optim_math.h"
+#include "kernels/optim_rules_nnabla.h"
 
 namespace cg::optim {
-
-// Names that formulas use on numbers. NaN stays NaN, as with NumPy.
-template <class T>
-concept Number = std::is_floating_point_v<T>;
-template <Number T>
-T root(T x) {
-  return std::sqrt(x);
-}
-template <Number T>
-T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-template <Number T>
-T at_most(T x, T high) {
-  return x < high || x != x ? x : high;
-}
-template <Number T>
-T at_least(T x, T low) {
-  return x > low || x != x ? x : low;
-}
-template <Number T>
-T nan_to_zero(T x) {
-  return x == x ? x : T(0);
-}
-template <Number T>
-T sign_of(T x) {
-  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-}
-template <Number T>
-T widened(T x) {
-  return x;
-}  // a half tensor: in single precision
 
 struct Sgd {  // lr
   static constexpr int states = 0, hypers = 1;
@@ -92,8 +60,9 @@ struct AdaGrad {  // h; lr, eps
   }
 };
 
-struct AdaDelta {  // msg, msdx; rho, 1 - rho, eps
-  static constexpr int states = 2, hypers = 3;
+template <bool scaled>
+struct AdaDelta {  // msg, msdx; rho, 1 - rho, eps (, lr)
+  static constexpr int states = 2, hypers = 3 + scaled;
   template <class T, class S>
   static void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[0];
@@ -101,7 +70,10 @@ struct AdaDelta {  // msg, msdx; rho, 1 - rho, eps
     const auto dx = root((s[1] + h[2]) / (s[0] + h[2])) * g;
     s[1] *= h[0];
     s[1] += dx * h[1] * dx;
-    p -= dx;
+    if constexpr (scaled)
+      p -= dx * h[3];
+    else
+      p -= dx;
   }
 };
 
@@ -224,7 +196,8 @@ void for_each_rule(F&& f) {
   f.template operator()<CorrectedMomentumSgd>("corrected_momentum_sgd");
   f.template operator()<NesterovAg>("nesterov_ag");
   f.template operator()<AdaGrad>("ada_grad");
-  f.template operator()<AdaDelta>("ada_delta");
+  f.template operator()<AdaDelta<false>>("ada_delta");
+  f.template operator()<AdaDelta<true>>("ada_delta_scaled");
   f.template operator()<RmsProp<false>>("rmsprop");
   f.template operator()<RmsProp<true>>("rmsprop_inside");
   f.template operator()<RmsPropGraves>("rmsprop_graves");
@@ -234,6 +207,15 @@ void for_each_rule(F&& f) {
   f.template operator()<Adam<false, true>>("adabound");
   f.template operator()<Adam<true, true>>("amsbound");
   f.template operator()<Msvag>("msvag");
+  f.template operator()<Momentum>("momentum");
+  f.template operator()<Nesterov>("nesterov");
+  f.template operator()<Adamax>("adamax");
+  f.template operator()<Lion>("lion");
+  f.template operator()<LambDirection>("lamb_direction");
+  f.template operator()<AdaBelief<false, false>>("adabelief");
+  f.template operator()<AdaBelief<false, true>>("adabelief_plain");
+  f.template operator()<AdaBelief<true, false>>("adabelief_amsgrad");
+  f.template operator()<AdaBelief<true, true>>("adabelief_amsgrad_plain");
   f.template operator()<WeightDecay>("weight_decay");
   f.template operator()<Lasso>("lasso");
   f.template operator()<HardClip>("hard_clip");

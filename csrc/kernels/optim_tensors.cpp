@@ -8,9 +8,14 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isinf.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/nan_to_num.h>
+#include <ATen/ops/norm.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/sgn.h>
@@ -69,6 +74,7 @@ Value root(const Value& a) { return Value(a.t.sqrt()); }
 Value larger(const Value& a, const Value& b) { return Value(at::maximum(a.t, b.t)); }
 Value at_most(const Value& a, double high) { return Value(at::clamp_max(a.t, high)); }
 Value at_least(const Value& a, double low) { return Value(at::clamp_min(a.t, low)); }
+Value magnitude(const Value& a) { return Value(a.t.abs()); }
 Value nan_to_zero(const Value& a) { return Value(at::nan_to_num(a.t, 0.0)); }
 Value sign_of(const Value& a) { return Value(at::where(a.t.isnan(), a.t, at::sgn(a.t))); }
 
@@ -102,6 +108,10 @@ const c10::SmallVector<Rule, 24>& rules() {
 // Whether a loop may walk the storage of `t` and `x` side by side.
 bool runs_along(const at::Tensor& t, const at::Tensor& x) {
   return t.scalar_type() == x.scalar_type() && t.is_cpu() && t.strides() == x.strides();
+}
+
+bool is_plain_float(const at::Tensor& t) {
+  return t.is_cpu() && t.scalar_type() == at::kFloat && t.is_non_overlapping_and_dense();
 }
 
 template <class T>
@@ -138,7 +148,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
   bool floats = true, cpu = true;
   for (const at::Tensor& g : gradients) {
     cpu = cpu && g.is_cpu();
-    floats = floats && g.is_cpu() && g.scalar_type() == at::kFloat && g.is_non_overlapping_and_dense();
+    floats = floats && is_plain_float(g);
   }
   at::Tensor total;
   if (floats) {
@@ -161,6 +171,33 @@ void clip_norm(at::TensorList gradients, double threshold) {
     const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
     for (const at::Tensor& g : gradients) g.mul_(rate.to(g.device()));
   }
+}
+
+void clip_norms(at::TensorList gradients, double threshold) {
+  const Rule& scale = *find_rule("scale");
+  for (const at::Tensor& g : gradients) {
+    if (is_plain_float(g)) {
+      const float sum = sum_of_squares(g.numel(), g.const_data_ptr<float>());
+      if (!(sum > threshold * threshold)) continue;
+      const double rate = threshold / std::sqrt(sum);
+      apply(scale, g, g, {}, &rate);
+    } else {
+      const at::Tensor norm = g.norm();  // without waiting for the device
+      g.mul_(at::where(norm.gt(threshold), norm.reciprocal().mul(threshold), at::ones_like(norm)));
+    }
+  }
+}
+
+bool any_special(at::TensorList gradients, bool inf, bool nan) {
+  for (const at::Tensor& g : gradients) {
+    if (is_plain_float(g)) {
+      if (has_special(g.numel(), g.const_data_ptr<float>(), inf, nan)) return true;
+    } else {
+      const at::Tensor found = inf && nan ? g.isfinite().logical_not() : inf ? g.isinf() : g.isnan();
+      if (found.any().item<bool>()) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace cg::optim

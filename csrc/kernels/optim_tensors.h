@@ -26,4 +26,10 @@ void apply(const Rule& rule, const at::Tensor& x, const at::Tensor& y, at::Tenso
 // Scales all gradients, in place, so that the norm of them together is at most `threshold`.
 void clip_norm(at::TensorList gradients, double threshold);
 
+// Scales each gradient, in place, so that its own norm is at most `threshold`; one with a NaN stays as it is.
+void clip_norms(at::TensorList gradients, double threshold);
+
+// Whether some gradient has an infinite value (`inf`), a NaN (`nan`), or either.
+bool any_special(at::TensorList gradients, bool inf, bool nan);
+
 }  // namespace cg::optim

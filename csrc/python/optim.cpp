@@ -198,6 +198,74 @@ PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+void read_tensors(PyObject* sequence, const char* name, c10::SmallVectorImpl<at::Tensor>& out) {
+  for_each_item(sequence, name, [&](Py_ssize_t, PyObject* o) {
+    if (!is_tensor(o)) fail(PyExc_TypeError, "%s: expected tensors, got %s", name, Py_TYPE(o)->tp_name);
+    out.push_back(unwrap_tensor(o, name));
+  });
+}
+
+int64_t count_elements(at::TensorList tensors) {
+  int64_t n = 0;
+  for (const at::Tensor& t : tensors) n += t.numel();
+  return n;
+}
+
+// optim_step(rule, xs, ys, states, hypers): the same for tensors; `states` has a sequence of tensors per x, or is None.
+PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 5) fail(PyExc_TypeError, "optim_step(rule, xs, ys, states, hypers) takes 5 arguments, got %zd", n);
+    const Rule& rule = parse_rule(args[0]);
+    const auto hypers = parse_hypers(args[4], rule);
+    c10::SmallVector<at::Tensor, 16> xs, ys;
+    read_tensors(args[1], "xs", xs);
+    read_tensors(args[2], "ys", ys);
+    if (ys.size() != xs.size()) fail(PyExc_ValueError, "ys: %zu tensors for %zu xs", ys.size(), xs.size());
+    c10::SmallVector<Step, 16> steps;
+    for (size_t i = 0; i < xs.size(); ++i) steps.push_back({xs[i], ys[i], {}});
+    if (args[3] != Py_None) {
+      for_each_item(args[3], "states", [&](Py_ssize_t i, PyObject* o) {
+        if (static_cast<size_t>(i) < steps.size()) read_tensors(o, "states", steps[i].states);
+      });
+    }
+    for (const Step& s : steps) {
+      if (s.states.size() != static_cast<size_t>(rule.states))
+        fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states, s.states.size());
+      check_shapes(rule, s);
+    }
+    run_kernels(count_elements(xs), [&] {
+      for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
+    });
+    Py_RETURN_NONE;
+  });
+}
+
+// optim_clip_norms(tensors, threshold)
+PyObject* optim_clip_norms(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 2) fail(PyExc_TypeError, "optim_clip_norms(tensors, threshold) takes 2 arguments, got %zd", n);
+    const double threshold = PyFloat_AsDouble(args[1]);
+    if (threshold == -1 && PyErr_Occurred()) throw PyError();
+    c10::SmallVector<at::Tensor, 16> gradients;
+    read_tensors(args[0], "tensors", gradients);
+    run_kernels(count_elements(gradients), [&] { optim::clip_norms(gradients, threshold); });
+    Py_RETURN_NONE;
+  });
+}
+
+// optim_any_special(tensors, inf, nan)
+PyObject* optim_any_special(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 3) fail(PyExc_TypeError, "optim_any_special(tensors, inf, nan) takes 3 arguments, got %zd", n);
+    c10::SmallVector<at::Tensor, 16> gradients;
+    read_tensors(args[0], "tensors", gradients);
+    bool found = false;
+    run_kernels(count_elements(gradients),
+                [&] { found = optim::any_special(gradients, args[1] == Py_True, args[2] == Py_True); });
+    return PyBool_FromLong(found);
+  });
+}
+
 PyMethodDef methods[] = {
     {"optim_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_update)), METH_FASTCALL,
      "optim_update(rule, params, states, hypers): one step of an update rule, in place."},
@@ -205,6 +273,12 @@ PyMethodDef methods[] = {
      METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
     {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,
      "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
+    {"optim_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_step)), METH_FASTCALL,
+     "optim_step(rule, xs, ys, states, hypers): one step of an update rule on tensors, in place."},
+    {"optim_clip_norms", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norms)), METH_FASTCALL,
+     "optim_clip_norms(tensors, threshold): scales each tensor so that its norm is at most `threshold`."},
+    {"optim_any_special", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_any_special)), METH_FASTCALL,
+     "optim_any_special(tensors, inf, nan): whether some tensor has an infinite value or a NaN."},
     {"optim_without_grad", optim_without_grad, METH_O,
      "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {nullptr, nullptr, 0, nullptr}};
