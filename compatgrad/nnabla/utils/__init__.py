@@ -1,0 +1,1 @@
+"""Utilities: data iterators, learning rate schedules, images, files."""

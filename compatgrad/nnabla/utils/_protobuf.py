@@ -1,0 +1,428 @@
+"""Protocol buffer messages, proto3: as much of them as nnabla's files need, so that no package does.
+
+`define` makes classes from a schema. Messages have attributes for their fields, `SerializeToString` and
+`ParseFromString` for the binary format; `_prototext` has the text format.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["DecodeError", "Field", "Message", "define"]
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+# kind -> how a value is written, the array that holds repeated ones, the value of a field left out
+_SCALARS: dict[str, tuple[int, str | None, Any]] = {
+    "int64": (_VARINT, "q", 0),
+    "uint32": (_VARINT, "I", 0),
+    "bool": (_VARINT, None, False),
+    "float": (_FIXED32, "f", 0.0),
+    "double": (_FIXED64, "d", 0.0),
+    "string": (_BYTES, None, ""),
+}
+_FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
+
+
+class DecodeError(ValueError):
+    """Bytes or text that are no message of the kind asked for."""
+
+
+class Field(NamedTuple):
+    name: str
+    number: int
+    kind: str  # a scalar's, or the name of the message class
+    many: str  # "" for one, "*" for a list, "%" for a mapping from strings to messages
+    group: str  # the name of the oneof it belongs to, or ""
+    classes: dict[str, type[Message]]  # of the schema, by name
+
+    @property
+    def scalar(self) -> bool:
+        return self.kind in _SCALARS
+
+
+class _Messages(list):
+    """The messages of a repeated field."""
+
+    def __init__(self, kind: type[Message]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def add(self, **values: Any) -> Message:
+        """Appends a new message and returns it."""
+        self.append(self._kind(**values))
+        return self[-1]
+
+
+class _MessageMap(dict):
+    """The messages of a map field; one that is asked for is made."""
+
+    def __init__(self, kind: type[Message]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, key: str) -> Message:
+        self[key] = self._kind()
+        return self[key]
+
+
+class Message:
+    """A message; subclasses, made by `define`, say which fields it has."""
+
+    _fields: dict[str, Field] = {}
+    _numbers: dict[int, Field] = {}
+
+    def __init__(self, **values: Any) -> None:
+        # set: whether the message is there although it has no content
+        object.__setattr__(self, "_values", {})
+        object.__setattr__(self, "_set", False)
+        for name, value in values.items():
+            if isinstance(value, Message):
+                getattr(self, name).CopyFrom(value)
+            elif self._field(name).many:
+                getattr(self, name).extend(value)
+            else:
+                setattr(self, name, value)
+
+    @classmethod
+    def _field(cls, name: str) -> Field:
+        try:
+            return cls._fields[name]
+        except KeyError:
+            raise AttributeError(f"message {cls.__name__} has no field {name!r}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        field = self._field(name)
+        values = self._values
+        if name not in values:
+            if field.scalar and not field.many:
+                return _SCALARS[field.kind][2]
+            values[name] = _container(field)
+        return values[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self._field(name)
+        if field.many or not field.scalar:
+            raise AttributeError(
+                f"field {name!r} of message {type(self).__name__} is changed in place, not set"
+            )
+        self._values[name] = _checked(field, value)
+        object.__setattr__(self, "_set", True)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.SerializeToString() == other.SerializeToString()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from ._prototext import text_of
+
+        return text_of(self)
+
+    __repr__ = __str__
+
+    def ListFields(self) -> list[tuple[Field, Any]]:
+        """The fields that have content, with it, by number."""
+        filled = ((self._fields[name], value) for name, value in self._values.items())
+        return sorted(((f, v) for f, v in filled if _has_content(f, v)), key=lambda pair: pair[0].number)
+
+    def HasField(self, name: str) -> bool:
+        """Whether the message field of that name is there."""
+        field = self._field(name)
+        return name in self._values and _has_content(field, self._values[name])
+
+    def WhichOneof(self, group: str) -> str | None:
+        """The name of the field of the oneof `group` that is there, or None."""
+        found = [field.name for field, _ in self.ListFields() if field.group == group]
+        return found[-1] if found else None
+
+    def SetInParent(self) -> None:
+        """Makes the message one that is there although it has no content."""
+        object.__setattr__(self, "_set", True)
+
+    def Clear(self) -> None:
+        """Empties all fields."""
+        self._values.clear()
+        object.__setattr__(self, "_set", False)
+
+    def ClearField(self, name: str) -> None:
+        """Empties one field."""
+        self._values.pop(self._field(name).name, None)
+
+    def CopyFrom(self, other: Message) -> None:
+        """Becomes a copy of `other`."""
+        if other is not self:
+            self.Clear()
+            self.MergeFrom(other)
+
+    def MergeFrom(self, other: Message) -> None:
+        """Takes over the content of `other`: values replace, lists are appended, messages are merged."""
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge {type(other).__name__} into {type(self).__name__}")
+        self.SetInParent()
+        for field, value in other.ListFields():
+            if field.many == "%":
+                for key, message in value.items():
+                    getattr(self, field.name)[key].CopyFrom(message)
+            elif field.many and not field.scalar:
+                for message in value:
+                    getattr(self, field.name).add().CopyFrom(message)
+            elif field.many:
+                getattr(self, field.name).extend(value)
+            elif field.scalar:
+                setattr(self, field.name, value)
+            else:
+                getattr(self, field.name).MergeFrom(value)
+
+    def SerializeToString(self) -> bytes:
+        """The message in the binary format."""
+        return b"".join(_encoded(self))
+
+    def ParseFromString(self, data: bytes) -> int:
+        """Becomes the message that `data` holds, and returns its length.
+
+        Raises DecodeError, and changes nothing, if it is none.
+        """
+        parsed = type(self)()
+        parsed.MergeFromString(data)
+        object.__setattr__(self, "_values", parsed._values)
+        self.SetInParent()
+        return len(data)
+
+    def MergeFromString(self, data: bytes) -> int:
+        """`MergeFrom` the message that `data` holds; returns its length. DecodeError if it is none."""
+        if self._values:
+            other = type(self)()
+            other.MergeFromString(data)
+            self.MergeFrom(other)
+        else:
+            try:
+                _decode(self, memoryview(data))
+            except DecodeError as error:
+                self.Clear()
+                raise DecodeError(f"no message {type(self).__name__}: {error}") from None
+        return len(data)
+
+
+def _container(field: Field) -> Any:
+    if field.scalar:
+        code = _SCALARS[field.kind][1]
+        return array(code) if code else []
+    kind = field.classes[field.kind]
+    return {"": kind, "*": lambda: _Messages(kind), "%": lambda: _MessageMap(kind)}[field.many]()
+
+
+def _has_content(field: Field, value: Any) -> bool:
+    if isinstance(value, Message):
+        return value._set or any(_has_content(value._fields[n], v) for n, v in value._values.items())
+    if field.many:
+        return len(value) > 0
+    return bool(value != _SCALARS[field.kind][2])
+
+
+def _checked(field: Field, value: Any) -> Any:
+    """`value` as the field keeps it; TypeError or ValueError where it cannot."""
+    if field.kind == "string":
+        if isinstance(value, bytes):
+            return value.decode()
+        if not isinstance(value, str):
+            raise TypeError(f"field {field.name!r} takes a string, not {type(value).__name__}")
+        return value
+    if field.kind == "bool":
+        return bool(value)
+    code = _SCALARS[field.kind][1]
+    assert code is not None
+    try:
+        return array(code, [value])[0]
+    except (TypeError, OverflowError) as error:
+        raise type(error)(f"field {field.name!r} takes a value of type {field.kind}, not {value!r}") from None
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _encoded(message: Message) -> Iterator[bytes]:
+    for field, value in message.ListFields():
+        tag = field.number << 3
+        if not field.scalar:
+            for part in _encoded_messages(field, value):
+                yield _varint(tag | _BYTES) + _varint(len(part))
+                yield part
+        elif field.kind == "string":
+            for text in value if field.many else [value]:
+                part = text.encode()
+                yield _varint(tag | _BYTES) + _varint(len(part)) + part
+        elif field.many:
+            if field.kind in _FIXED:
+                part = np.asarray(value, "<f4" if field.kind == "float" else "<f8").tobytes()
+            else:
+                part = b"".join(_varint(int(number)) for number in value)
+            yield _varint(tag | _BYTES) + _varint(len(part))
+            yield part
+        elif field.kind in _FIXED:
+            yield _varint(tag | _SCALARS[field.kind][0]) + _FIXED[field.kind].pack(value)
+        else:
+            yield _varint(tag | _VARINT) + _varint(int(value))
+
+
+def _encoded_messages(field: Field, value: Any) -> Iterator[bytes]:
+    if field.many == "%":
+        for key, message in value.items():
+            name, body = key.encode(), message.SerializeToString()
+            yield b"\x0a" + _varint(len(name)) + name + b"\x12" + _varint(len(body)) + body
+    else:
+        for message in value if field.many else [value]:
+            yield message.SerializeToString()
+
+
+def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise DecodeError("the data end within a number")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise DecodeError("a number is longer than 64 bits")
+
+
+def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
+    """The fields in `data`: number, how it is written, and the integer or the bytes."""
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        if wire == _VARINT:
+            value, at = _read_varint(data, at)
+            yield number, wire, value
+            continue
+        if wire == _BYTES:
+            size, at = _read_varint(data, at)
+        elif wire in (_FIXED32, _FIXED64):
+            size = 4 if wire == _FIXED32 else 8
+        else:
+            raise DecodeError(f"field {number} is of the unknown kind {wire}")
+        if at + size > len(data):
+            raise DecodeError(f"field {number} has {len(data) - at} of its {size} bytes")
+        yield number, wire, data[at : at + size]
+        at += size
+
+
+def _decode(message: Message, data: memoryview) -> None:
+    message.SetInParent()
+    for number, wire, value in _parts(data):
+        field = message._numbers.get(number)
+        if field is None:  # of a newer version
+            continue
+        if not field.scalar:
+            _expect(field, wire, _BYTES)
+            _decode_message(message, field, value)
+        elif field.many and field.kind != "string" and wire == _BYTES:
+            _decode_packed(getattr(message, field.name), field, value)
+        else:
+            _expect(field, wire, _SCALARS[field.kind][0])
+            plain = _scalar(field, value)
+            if field.many:
+                getattr(message, field.name).append(plain)
+            else:
+                message._values[field.name] = plain
+
+
+def _expect(field: Field, wire: int, wanted: int) -> None:
+    if wire != wanted:
+        raise DecodeError(f"field {field.name!r} is written as kind {wire}, not {wanted}")
+
+
+def _decode_message(message: Message, field: Field, data: memoryview) -> None:
+    held = getattr(message, field.name)
+    if field.many == "%":
+        entry = {number: value for number, wire, value in _parts(data) if wire == _BYTES}
+        _decode(held[_text(field, entry.get(1, b""))], memoryview(entry.get(2, b"")))
+    else:
+        _decode(held.add() if field.many else held, data)
+
+
+def _decode_packed(values: Any, field: Field, data: memoryview) -> None:
+    if field.kind in _FIXED:
+        if len(data) % _FIXED[field.kind].size:
+            raise DecodeError(f"field {field.name!r} has {len(data)} bytes, no whole number of values")
+        numbers = np.frombuffer(data, "<f4" if field.kind == "float" else "<f8")
+        values.frombytes(numbers.astype(values.typecode).tobytes())
+        return
+    at = 0
+    while at < len(data):
+        number, at = _read_varint(data, at)
+        values.append(_scalar(field, number))
+
+
+def _text(field: Field, data: Any) -> str:
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError:
+        raise DecodeError(f"field {field.name!r} is no UTF-8 text") from None
+
+
+def _scalar(field: Field, value: Any) -> Any:
+    if field.kind == "string":
+        return _text(field, value)
+    if field.kind in _FIXED:
+        return _FIXED[field.kind].unpack(value)[0]
+    if field.kind == "bool":
+        return bool(value)
+    if field.kind == "uint32":
+        return value & 0xFFFFFFFF
+    return value - (1 << 64) if value >> 63 else value
+
+
+def define(schema: str) -> dict[str, type[Message]]:
+    """The classes of a schema, by name.
+
+    A line ``Shape: dim:int64*=1`` defines a message with a repeated field of number 1; further fields follow,
+    on lines that start with a space too. ``%`` instead of ``*`` makes a map, ``@group`` at the end a member
+    of a oneof.
+    """
+    classes: dict[str, type[Message]] = {}
+    for line in _joined(schema.splitlines()):
+        name, _, words = line.partition(":")
+        fields = [_parsed_field(word, classes) for word in words.split()]
+        by_name = {field.name: field for field in fields}
+        by_number = {field.number: field for field in fields}
+        classes[name] = type(name, (Message,), {"_fields": by_name, "_numbers": by_number})
+    return classes
+
+
+def _joined(lines: Iterable[str]) -> Iterator[str]:
+    whole = ""
+    for line in lines:
+        if line.startswith(" "):
+            whole += line
+            continue
+        if whole:
+            yield whole
+        whole = line
+    if whole:
+        yield whole
+
+
+def _parsed_field(word: str, classes: dict[str, type[Message]]) -> Field:
+    word, _, group = word.partition("@")
+    name, _, rest = word.partition(":")
+    kind, _, number = rest.partition("=")
+    many = kind[-1] if kind[-1] in "*%" else ""
+    return Field(name, int(number), kind.rstrip("*%"), many, group, classes)

@@ -1,0 +1,233 @@
+"""The text format of protocol buffers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ._protobuf import DecodeError, Field, Message
+
+__all__ = ["merge", "text_of"]
+
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+
+
+def text_of(message: Message, indent: str = "") -> str:
+    """`message` as text, one field a line, nested ones indented."""
+    return "".join(line + "\n" for line in _lines(message, indent))
+
+
+def _lines(message: Message, indent: str) -> Iterator[str]:
+    for field, value in message.ListFields():
+        if field.many == "%":
+            for key in sorted(value):
+                yield f"{indent}{field.name} {{"
+                yield f"{indent}  key: {_quoted(key)}"
+                yield f"{indent}  value {{"
+                yield from _lines(value[key], indent + "    ")
+                yield f"{indent}  }}"
+                yield f"{indent}}}"
+            continue
+        for item in value if field.many else [value]:
+            if field.scalar:
+                yield f"{indent}{field.name}: {_shown(field, item)}"
+            else:
+                yield f"{indent}{field.name} {{"
+                yield from _lines(item, indent + "  ")
+                yield f"{indent}}}"
+
+
+def _shown(field: Field, value: Any) -> str:
+    if field.kind == "string":
+        return _quoted(value)
+    if field.kind == "bool":
+        return "true" if value else "false"
+    if field.kind == "float":
+        return str(_shortest(value))
+    return str(value)
+
+
+def _shortest(value: float) -> float:
+    """The number of the fewest digits that is the same float32."""
+    for digits in range(6, 10):
+        number = float(f"{value:.{digits}g}")
+        if float(np.float32(number)) == value:
+            return number
+    return value
+
+
+def _quoted(text: str) -> str:
+    out = []
+    for byte in text.encode():
+        char = chr(byte)
+        if char in "\\\"'":
+            out.append("\\" + char)
+        elif char in "\n\r\t":
+            out.append({"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char])
+        else:
+            out.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(out) + '"'
+
+
+_TOKEN = re.compile(
+    r"""\s+ | \#[^\n]* | (?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    | (?P<word>[+-]?\.?\w(?:[\w.]|(?<=[eE])[+-])*) | (?P<mark>[:{}<>\[\],;])""",
+    re.VERBOSE,
+)
+
+
+class _Reader:
+    """Goes through the tokens of a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.kind: str | None = None
+        self.token = ""
+        self.next()
+
+    def next(self) -> str:
+        """Steps to the next token, and returns the one before it."""
+        token = self.token
+        while True:
+            self.start = self.at
+            if self.at >= len(self.text):
+                self.kind, self.token = None, ""
+                return token
+            match = _TOKEN.match(self.text, self.at)
+            if match is None:
+                raise self.error(f"unexpected {self.text[self.at]!r}")
+            self.at = match.end()
+            if match.lastgroup:
+                self.kind, self.token = match.lastgroup, match.group()
+                return token
+
+    def accept(self, marks: str) -> str:
+        """Steps over a mark that is one of `marks`, and returns it; "" if there is none."""
+        return self.next() if self.kind == "mark" and self.token in marks else ""
+
+    def error(self, what: str) -> DecodeError:
+        return DecodeError(f"line {self.text.count(chr(10), 0, self.start) + 1}: {what}")
+
+
+def merge(text: str, message: Message) -> Message:
+    """Merges the message that `text` holds into `message`, and returns it. DecodeError if it holds none."""
+    parsed = type(message)()
+    reader = _Reader(text)
+    _read_fields(reader, parsed, "")
+    message.MergeFrom(parsed)
+    return message
+
+
+def _read_fields(reader: _Reader, message: Message, end: str) -> None:
+    message.SetInParent()
+    while reader.kind is not None and not (end and reader.accept(end)):
+        if reader.kind != "word":
+            raise reader.error(f"a field's name must be here, not {reader.token!r}")
+        field = message._fields.get(reader.token)
+        if field is None:
+            raise reader.error(f"message {type(message).__name__} has no field {reader.token!r}")
+        reader.next()
+        colon = reader.accept(":")
+        if field.scalar and not colon:
+            raise reader.error(f"a colon must follow {field.name!r}")
+        if reader.accept("["):
+            while not reader.accept("]"):
+                _read_value(reader, message, field)
+                reader.accept(",")
+        else:
+            _read_value(reader, message, field)
+        reader.accept(",;")
+        if end and reader.kind is None:
+            raise reader.error(f"the text ends within a message {type(message).__name__}")
+
+
+def _read_value(reader: _Reader, message: Message, field: Field) -> None:
+    held = getattr(message, field.name)
+    if field.scalar:
+        value = _read_scalar(reader, field)
+        if field.many:
+            held.append(value)
+        else:
+            setattr(message, field.name, value)
+        return
+    opening = reader.accept("{<")
+    if not opening:
+        raise reader.error(f"a message {field.kind} must be here, not {reader.token!r}")
+    end = "}" if opening == "{" else ">"
+    if reader.kind is None:
+        raise reader.error(f"the text ends within a message {field.kind}")
+    if field.many == "%":
+        _read_entry(reader, held, end)
+    else:
+        _read_fields(reader, held.add() if field.many else held, end)
+
+
+def _read_entry(reader: _Reader, held: Any, end: str) -> None:
+    key, value = "", held._kind()
+    while not reader.accept(end):
+        word = reader.next()
+        reader.accept(":")
+        if word == "key" and reader.kind == "string":
+            key = _unquoted(reader)
+        elif word == "value" and (opening := reader.accept("{<")):
+            _read_fields(reader, value, "}" if opening == "{" else ">")
+        else:
+            raise reader.error("an entry of a map has a key and a value")
+    held[key] = value
+
+
+_BOOLS = {
+    "true": True,
+    "True": True,
+    "t": True,
+    "1": True,
+    "false": False,
+    "False": False,
+    "f": False,
+    "0": False,
+}
+
+
+def _read_scalar(reader: _Reader, field: Field) -> Any:
+    if field.kind == "string":
+        if reader.kind != "string":
+            raise reader.error(f"field {field.name!r} takes a quoted text, not {reader.token!r}")
+        return _unquoted(reader)
+    word = reader.token
+    try:
+        if field.kind == "bool":
+            value: Any = _BOOLS[word]
+        elif field.kind in ("float", "double"):
+            value = float(word[:-1] if word[-1:] in "fF" and word[-2:-1].isdigit() else word)
+        else:
+            value = int(word, 0)
+    except (KeyError, ValueError):
+        raise reader.error(f"field {field.name!r} takes a value of type {field.kind}, not {word!r}") from None
+    reader.next()
+    return value
+
+
+def _unquoted(reader: _Reader) -> str:
+    """The text of the quoted pieces that follow one another here."""
+    out = b""
+    while reader.kind == "string":
+        body = reader.next()[1:-1].encode()
+        # escapes stand for bytes, several of which may make one character
+        out += re.sub(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|(.))", _unescaped, body)
+    try:
+        return out.decode()
+    except UnicodeDecodeError:
+        raise reader.error("the text before is no UTF-8") from None
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    octal, hexadecimal, char = match.groups()
+    if octal:
+        return bytes([int(octal, 8) & 0xFF])
+    if hexadecimal:
+        return bytes([int(hexadecimal, 16)])
+    return _ESCAPES.get(char, char)

@@ -1,0 +1,5 @@
+"""Tensor decompositions."""
+
+from . import cpd
+
+__all__ = ["cpd"]

@@ -1,0 +1,230 @@
+"""Parameters in files: .h5, .protobuf, .nntxt (or .prototxt) and .nnp."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import parameter
+from ..logger import logger
+from ..variable import Variable
+from . import _prototext, nnabla_pb2
+
+__all__ = ["Record", "load", "read", "records_of", "register", "save", "write_h5", "write_protobuf"]
+
+
+class Record(NamedTuple):
+    name: str
+    data: np.ndarray
+    need_grad: bool
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError(".h5 files need the package h5py: pip install compatgrad[hdf5]") from error
+    return h5py
+
+
+def save(path: Any, params: Mapping[str, Variable], extension: str | None = None) -> None:
+    """Writes `params` to a file of the format that its name, or for an open file `extension`, says.
+
+    Raises AssertionError for a format other than .h5 and .protobuf.
+    """
+    named = isinstance(path, (str, os.PathLike))
+    format_ = os.path.splitext(path)[1] if named else extension
+    writers: dict[str | None, Callable[..., None]] = {".h5": write_h5, ".protobuf": write_protobuf}
+    if format_ not in writers:
+        raise AssertionError(f"save_parameters: only .h5 and .protobuf files are supported, not {format_!r}")
+    writers[format_](path, params)
+    if not named:
+        path.seek(0)
+    logger.info(f"Parameter save ({format_}): {path}")
+
+
+def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
+    """Writes `params` to an HDF5 file, a name or a binary file, one dataset each."""
+    with _h5py().File(file, "w") as h5:
+        for index, (name, variable) in enumerate(params.items()):
+            dataset = h5.create_dataset(name, data=variable.data.get_data("r"))
+            dataset.attrs["need_grad"] = variable.need_grad
+            dataset.attrs["index"] = index  # HDF5 sorts by name
+
+
+def write_protobuf(file: Any, params: Mapping[str, Variable]) -> None:
+    """Writes `params`, as float32, to a file of a binary NNablaProtoBuf message."""
+    message = nnabla_pb2.NNablaProtoBuf()
+    add_to(message, (Record(n, v.data.get_data("r"), v.need_grad) for n, v in params.items()))
+    data = message.SerializeToString()
+    if hasattr(file, "write"):
+        file.write(data)
+    else:
+        with open(file, "wb") as opened:
+            opened.write(data)
+
+
+def add_to(message: Any, records: Iterable[Record]) -> None:
+    """Appends parameters to an NNablaProtoBuf message."""
+    for record in records:
+        entry = message.parameter.add(variable_name=record.name, need_grad=record.need_grad)
+        entry.shape.SetInParent()
+        entry.shape.dim.extend(record.data.shape)
+        entry.data.frombytes(np.ascontiguousarray(record.data, np.float32).tobytes())
+
+
+def records_of(message: Any) -> list[Record]:
+    """The parameters of an NNablaProtoBuf message. Raises ValueError where one has too few or many
+    elements."""
+    records = []
+    for entry in message.parameter:
+        shape, data = tuple(entry.shape.dim), np.array(entry.data, np.float32)
+        if any(n < 0 for n in shape) or np.prod(shape, dtype=object) != data.size:
+            raise ValueError(
+                f"parameter {entry.variable_name!r} has {data.size} elements, not those of {shape}"
+            )
+        records.append(Record(entry.variable_name, data.reshape(shape), entry.need_grad))
+    return records
+
+
+def read_h5(file: Any) -> list[Record]:
+    """The parameters of an HDF5 file, in the order they were saved in."""
+    found: list[tuple[tuple[bool, int, str], Record]] = []
+    h5py = _h5py()
+
+    def visit(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            if "need_grad" not in item.attrs:
+                raise ValueError(f"dataset {name!r} has no attribute need_grad: nnabla did not write it")
+            index = item.attrs.get("index")
+            order = (index is None, 0 if index is None else int(index), name)
+            found.append((order, Record(name, item[...], bool(item.attrs["need_grad"]))))
+
+    with h5py.File(file, "r") as h5:
+        h5.visititems(visit)
+    return [record for _, record in sorted(found, key=lambda pair: pair[0])]
+
+
+@contextmanager
+def _named_errors(path: Any, kind: str) -> Any:
+    """Says of which file an error tells."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (
+        ValueError,
+        OSError,
+        RuntimeError,
+        EOFError,
+        KeyError,
+        zipfile.BadZipFile,
+        zipfile.zlib.error,
+    ) as error:
+        name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", "the file given")
+        error_kind = OSError if isinstance(error, (OSError, RuntimeError, KeyError)) else ValueError
+        raise error_kind(f"{name} is no readable {kind} file: {error}") from error
+
+
+def _bytes_of(file: Any) -> bytes:
+    if hasattr(file, "read"):
+        data = file.read()
+        return data.encode() if isinstance(data, str) else data
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+def read(path: Any, message: Any, extension: str) -> list[Record] | None:
+    """The parameters of one file of the format `extension`; None for an unknown format.
+
+    What is no .h5 file is merged into the NNablaProtoBuf `message`, .h5 files within a .nnp file excepted.
+    """
+    if extension not in (".h5", ".protobuf", ".nntxt", ".prototxt", ".nnp"):
+        return None
+    with _named_errors(path, extension):
+        if extension == ".h5":
+            return read_h5(io.BytesIO(path.read()) if hasattr(path, "read") else path)
+        if extension == ".nnp":
+            return _read_archive(path, message)
+        part = nnabla_pb2.NNablaProtoBuf()
+        data = _bytes_of(path)
+        if extension == ".protobuf":
+            part.ParseFromString(data)
+        else:
+            _prototext.merge(data.decode(), part)
+        records = records_of(part)
+        message.MergeFrom(part)
+        return records
+
+
+def _read_archive(path: Any, message: Any) -> list[Record]:
+    records: list[Record] = []
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            content = io.BytesIO(archive.read(name))
+            content.name = name
+            records += read(content, message, os.path.splitext(name)[1]) or []
+    return records
+
+
+def load(paths: Any, message: Any, needs_proto: bool, extension: str) -> None:
+    """Registers the parameters of one file, or of several, and merges what they say into `message`."""
+    several = isinstance(paths, Sequence) and not isinstance(paths, str)
+    whole = type(message)()
+    records: list[Record] = []
+    for path in paths if several else [paths]:
+        named = isinstance(path, (str, os.PathLike))
+        if not named and not hasattr(path, "read"):
+            raise TypeError(
+                f"load_parameters: a file name or an open file is needed, not {type(path).__name__}"
+            )
+        format_ = os.path.splitext(path)[1] if named else extension
+        if not format_:
+            raise ValueError(f"load_parameters: {path} has no extension that says its format")
+        held = len(whole.parameter)
+        found = read(path, whole, format_)
+        if found is None:
+            logger.warning(f"{path} is omitted: {format_} is no format of parameter files.")
+            continue
+        if needs_proto and len(whole.parameter) == held:
+            add_to(whole, found)
+        records += found
+    register(records)
+    message.MergeFrom(whole)
+
+
+def register(records: Sequence[Record]) -> None:
+    """Creates or overwrites parameters of the current scope.
+
+    Raises ValueError, and does nothing, if one has another shape than the existing parameter.
+    """
+    for record in records:
+        _check(record)
+    for record in records:
+        param = parameter.get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
+        param.data.cast(record.data.dtype)[...] = record.data
+
+
+def _check(record: Record) -> None:
+    at: Any = parameter.get_current_parameter_scope()
+    for name in filter(None, record.name.split("/")):
+        if not isinstance(at, dict):
+            raise ValueError(
+                f"cannot load parameter {record.name!r}: what {name!r} is to be in is a parameter"
+            )
+        at = at.get(name)
+        if at is None:
+            return
+    if isinstance(at, dict):
+        raise ValueError(f"cannot load parameter {record.name!r}: a scope has that name")
+    if at.shape != record.data.shape:
+        raise ValueError(
+            f"cannot load parameter {record.name!r} of shape {record.data.shape}: "
+            f"it exists with shape {at.shape}"
+        )
