@@ -1,0 +1,349 @@
+"""What all solvers share: parameters, states, and operations on gradients."""
+
+from collections import OrderedDict
+from ctypes import c_float
+
+import torch
+
+from compatgrad import _C
+from compatgrad.nnabla import _solver_files
+from compatgrad.nnabla.logger import logger
+
+_LAST_T = 2**32 - 2
+
+_pre_hooks: dict = {}
+_post_hooks: dict = {}
+
+
+def set_solver_pre_hook(key, solver_pre_hook):
+    """Has `solver_pre_hook()` called before a solver treats a parameter; `key` (str) names it, for unsetting.
+
+    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each.
+    """
+    if solver_pre_hook is not None:
+        _pre_hooks[key] = solver_pre_hook
+
+
+def set_solver_post_hook(key, solver_post_hook):
+    """As `set_solver_pre_hook`; called next to the other, which is also before the parameter is treated."""
+    if solver_post_hook is not None:
+        _post_hooks[key] = solver_post_hook
+
+
+def unset_solver_pre_hook(key):
+    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    _unset(_pre_hooks, key)
+
+
+def unset_solver_post_hook(key):
+    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    _unset(_post_hooks, key)
+
+
+def _unset(hooks, key):
+    if hooks.pop(key, None) is None:
+        logger.warning("There is no solver hook %r.", key)
+
+
+def _check_hook(name, hook):
+    if hook is not None and not callable(hook):
+        raise TypeError(f"{name}: a hook must be callable, got {type(hook).__name__}")
+
+
+class SolverState:
+    """State of a parameter: `pstate`, a dict of Variables, and `t`, the number of updates."""
+
+    def __init__(self):
+        self.pstate = {}
+        self.t = 0
+
+
+class _Entry:
+    """A parameter in a solver."""
+
+    __slots__ = ("param", "t", "tensors", "variables")
+
+    def __init__(self, param):
+        self.param = param
+        self.t = 0
+        self.tensors = None  # the states, made at the first update
+        self.variables = None  # name -> Variable: the states, once a program has seen or set them
+
+    def states(self, names, like):
+        """The states as tensors of the dtype and on the device of `like`."""
+        if self.variables is not None:
+            self.tensors = tuple([_tensor(self.variables[name].data, like.device) for name in names])
+        elif self.tensors is None:
+            self.tensors = tuple([torch.zeros_like(like) for _ in names])
+        elif self.tensors and self.tensors[0].device != like.device:
+            self.tensors = tuple([state.to(like.device) for state in self.tensors])
+        return self.tensors
+
+    def expose(self, names):
+        """The states as Variables."""
+        from compatgrad.nnabla.variable import Variable
+
+        if self.variables is None:
+            self.variables = {}
+            for i, name in enumerate(names):
+                variable = self.variables[name] = Variable(self.param.shape)
+                if self.tensors is None:
+                    variable.data.zero()
+                else:
+                    variable.data.tensor = self.tensors[i]
+        return self.variables
+
+
+def _tensor(array, device=None):
+    # the array's tensor to write to, in single precision: an array of another dtype becomes one
+    tensor = array.tensor
+    if tensor.dtype != torch.float32 or (device is not None and tensor.device != device):
+        tensor = tensor.to(device, torch.float32)
+        array.tensor = tensor
+    return tensor
+
+
+def _read(array):
+    tensor = array.read()
+    return tensor if tensor.dtype == torch.float32 else tensor.float()
+
+
+class Solver:
+    """Base class of solvers.
+
+    Parameters whose gradient was zeroed and not computed since (`grad.zeroing`) are left out of everything.
+    `info` holds the arguments, `name` the name. Arithmetic is in float32; parameters of another dtype become
+    float32 at the first update.
+    """
+
+    _rule = ""
+    _states: tuple = ()
+    _fused = False  # weight decay is part of the update
+
+    def __init__(self, **arguments):
+        # the first one is the learning rate; numbers are rounded to single precision
+        self.info = {
+            name: value if isinstance(value, bool) else c_float(value).value
+            for name, value in arguments.items()
+        }
+        self._lr = self._first_lr = next(iter(self.info.values()), 0.0)
+        self._entries: dict[str, _Entry] = {}
+        self._decay = self._default_decay = 0.0
+
+    def _set_default_decay(self, rate):
+        self._decay = self._default_decay = c_float(rate).value
+
+    def _relative_rate(self):
+        return self._lr / self._first_lr
+
+    # what subclasses define: constants of `_rule` at step `t`, or the whole step
+
+    def _hypers(self, t):
+        raise NotImplementedError(f"{type(self).__name__} has no update rule")
+
+    def _step(self, t, xs, gs, states):
+        _C.optim_step(self._rule, xs, gs, states, self._hypers(t))
+
+    @property
+    def name(self):
+        """The solver's name, a str."""
+        return type(self).__name__
+
+    def setup(self, params):
+        """Raises RuntimeError: `set_parameters` took its place."""
+        raise RuntimeError("Deprecated. Call set_parameters(param_dict).")
+
+    # ---- parameters ----
+
+    def set_parameters(self, param_dict, reset=True, retain_state=False):
+        """Takes the parameters of `param_dict`, a dict of str to Variable.
+
+        reset: forgets all others first. Without it, parameters are added or replaced, and `retain_state`
+        keeps the state of a replaced one: RuntimeError where that has another shape. TypeError for other
+        keys and values.
+        """
+        from compatgrad.nnabla.variable import Variable
+
+        params = param_dict.items()
+        for key, param in params:
+            if not isinstance(key, str):
+                raise TypeError(f"set_parameters: expected str as key, got {type(key).__name__}")
+            if not isinstance(param, Variable):
+                raise TypeError(f"set_parameters: expected Variable as {key!r}, got {type(param).__name__}")
+        if reset:
+            self._entries.clear()
+        for key, param in params:
+            known = self._entries.get(key)
+            if known is None or not retain_state:
+                self._entries[key] = _Entry(param)
+            elif known.param.shape != param.shape:
+                raise RuntimeError(
+                    f"set_parameters: could not retain the state of {key}: its shape is {param.shape}, "
+                    f"previously {known.param.shape}"
+                )
+            else:
+                known.param = param
+
+    def get_parameters(self):
+        """The parameters, an ordered dict of str to Variable."""
+        return OrderedDict((key, entry.param) for key, entry in self._entries.items())
+
+    def remove_parameters(self, keys):
+        """Forgets the parameters `keys` (str); unknown ones are skipped."""
+        for key in keys:
+            self._entries.pop(key, None)
+
+    def clear_parameters(self):
+        """Forgets all parameters."""
+        self._entries.clear()
+
+    # ---- states ----
+
+    def get_states(self):
+        """The states, an ordered dict of str to SolverState; their Variables are the solver's own."""
+        states = OrderedDict()
+        for key, entry in self._entries.items():
+            states[key] = state = SolverState()
+            state.pstate.update(entry.expose(self._states))
+            state.t = entry.t
+        return states
+
+    def set_states(self, states):
+        """Takes states, a dict of str to SolverState as `get_states` gives it.
+
+        RuntimeError for a name that is not among the parameters, a missing array or one of another shape;
+        nothing is changed then.
+        """
+        for key, state in states.items():
+            entry = self._entries.get(key)
+            if entry is None:
+                raise RuntimeError(f"set_states: Set weight parameter for {key} first.")
+            for name in self._states:
+                found = state.pstate[name].shape if name in state.pstate else None
+                if found != entry.param.shape:
+                    what = "is missing" if found is None else f"has shape {found}"
+                    raise RuntimeError(
+                        f"set_states: {name} of {key} {what}; {self.name} needs shape {entry.param.shape}"
+                    )
+        for key, state in states.items():
+            entry = self._entries[key]
+            entry.variables = {name: state.pstate[name] for name in self._states}
+            entry.t = int(state.t)
+
+    def save_states(self, path):
+        """Writes the states to the file `path` (.h5 or .protobuf; AssertionError for another)."""
+        _solver_files.save(self, path)
+
+    def load_states(self, path):
+        """Reads states from the file `path` (.h5, .protobuf, .nntxt or .prototxt).
+
+        Call `set_parameters` first. NotImplementedError for .nnp, AssertionError for another format.
+        """
+        _solver_files.load(self, path)
+
+    def set_states_to_protobuf(self, optimizer):
+        """Writes the states into `optimizer`, an Optimizer message."""
+        _solver_files.to_message(self.get_states(), optimizer)
+
+    def set_states_from_protobuf(self, optimizer_proto):
+        """Reads the states from `optimizer_proto`, an Optimizer message."""
+        self.set_states(_solver_files.from_message(optimizer_proto))
+
+    # ---- training ----
+
+    def learning_rate(self):
+        """The learning rate, a float of single precision."""
+        return self._lr
+
+    def set_learning_rate(self, learning_rate):
+        """Makes `learning_rate` (float) the rate of the next updates."""
+        self._lr = c_float(learning_rate).value
+
+    def weight_decay_is_fused(self):
+        """Whether `weight_decay` takes effect in the next `update` instead of at once."""
+        return self._fused
+
+    def zero_grad(self):
+        """Marks all gradients as zero; what is accumulated next overwrites them."""
+        for entry in self._entries.values():
+            entry.param.grad.zero()
+
+    def _groups(self, name, pre_hook, post_hook):
+        # lists of entries to be treated together: with hooks one by one
+        live = [entry for entry in self._entries.values() if not entry.param.grad.zeroing]
+        if pre_hook is None and post_hook is None and not _pre_hooks and not _post_hooks:
+            if live:
+                yield live
+            return
+        _check_hook(name, pre_hook)
+        _check_hook(name, post_hook)
+        for entry in live:
+            hooks = (*_pre_hooks.values(), pre_hook, post_hook, *_post_hooks.values())
+            for hook in hooks:
+                if hook is not None:
+                    hook()
+            yield [entry]
+
+    def update(self, update_pre_hook=None, update_post_hook=None):
+        """Updates the parameters from their gradients.
+
+        update_pre_hook, update_post_hook: functions without arguments, both called before each parameter's
+        update.
+        """
+        for entries in self._groups("update", update_pre_hook, update_post_hook):
+            steps: dict[int, list[_Entry]] = {}
+            for entry in entries:
+                entry.t = min(entry.t + 1, _LAST_T)
+                steps.setdefault(entry.t, []).append(entry)
+            for t, group in steps.items():
+                xs = [_tensor(entry.param.data) for entry in group]
+                gs = [_read(entry.param.grad) for entry in group]
+                states = [entry.states(self._states, x) for entry, x in zip(group, xs, strict=True)]
+                self._step(t, xs, gs, states)
+        self._decay = self._default_decay
+
+    def weight_decay(self, decay_rate, pre_hook=None, post_hook=None):
+        """Adds decay_rate (float) times the parameter to each gradient.
+
+        Where `weight_decay_is_fused`, the rate is kept for the next `update` only.
+        """
+        rate = c_float(decay_rate).value
+        if self._fused:
+            self._decay = rate
+        elif rate:
+            for entries in self._groups("weight_decay", pre_hook, post_hook):
+                gs = [_tensor(entry.param.grad) for entry in entries]
+                xs = [_read(entry.param.data) for entry in entries]
+                _C.optim_step("weight_decay", gs, xs, None, (rate,))
+
+    def clip_grad_by_norm(self, clip_norm, pre_hook=None, post_hook=None):
+        """Scales each gradient whose norm is above clip_norm (float) down to it; 0 does nothing."""
+        norm = c_float(clip_norm).value
+        if norm:
+            for entries in self._groups("clip_grad_by_norm", pre_hook, post_hook):
+                _C.optim_clip_norms([_tensor(entry.param.grad) for entry in entries], norm)
+
+    def scale_grad(self, scale, pre_hook=None, post_hook=None):
+        """Multiplies each gradient by `scale` (float)."""
+        rate = c_float(scale).value
+        for entries in self._groups("scale_grad", pre_hook, post_hook):
+            gs = [_tensor(entry.param.grad) for entry in entries]
+            _C.optim_step("scale", gs, gs, None, (rate,))
+
+    def _any(self, name, inf, nan, pre_hook, post_hook):
+        for entries in self._groups(name, pre_hook, post_hook):
+            if _C.optim_any_special([entry.param.grad.read() for entry in entries], inf, nan):
+                return True
+        return False
+
+    def check_inf_grad(self, pre_hook=None, post_hook=None):
+        """Whether a gradient has an infinite element."""
+        return self._any("check_inf_grad", True, False, pre_hook, post_hook)
+
+    def check_nan_grad(self, pre_hook=None, post_hook=None):
+        """Whether a gradient has a NaN."""
+        return self._any("check_nan_grad", False, True, pre_hook, post_hook)
+
+    def check_inf_or_nan_grad(self, pre_hook=None, post_hook=None):
+        """Whether a gradient has an infinite element or a NaN."""
+        return self._any("check_inf_or_nan_grad", True, True, pre_hook, post_hook)

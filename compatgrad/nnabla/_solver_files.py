@@ -1,0 +1,130 @@
+"""States of solvers in files."""
+
+import os
+from collections import OrderedDict
+
+import numpy
+
+from compatgrad.nnabla.logger import logger
+
+
+def _h5py():
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("solver states in .h5 files need h5py: pip install compatgrad[hdf5]") from error
+    return h5py
+
+
+def _protobuf():
+    from compatgrad.nnabla.utils import nnabla_pb2
+
+    return nnabla_pb2
+
+
+def _extension(path):
+    return os.path.splitext(path)[1]
+
+
+def save(solver, path):
+    """Writes the states of `solver`: .h5 or .protobuf."""
+    extension = _extension(path)
+    if extension == ".h5":
+        _save_h5(solver.get_states(), path)
+    elif extension == ".protobuf":
+        message = _protobuf().Optimizer()
+        to_message(solver.get_states(), message)
+        with open(path, "wb") as file:
+            file.write(message.SerializeToString())
+    else:
+        logger.critical("Only supported hdf5 or protobuf.")
+        raise AssertionError(f"save_states: expected a .h5 or .protobuf file, got {path!r}")
+    logger.info("Solver state save (%s): %s", extension, path)
+
+
+def load(solver, path):
+    """Reads the states of `solver`: .h5, .protobuf, or the latter as text."""
+    extension = _extension(path)
+    if extension == ".h5":
+        solver.set_states(_load_h5(path))
+    elif extension == ".protobuf":
+        message = _protobuf().Optimizer()
+        with open(path, "rb") as file:
+            message.MergeFromString(file.read())
+        solver.set_states_from_protobuf(message)
+    elif extension in (".nntxt", ".prototxt"):
+        message = _protobuf().Optimizer()
+        from google.protobuf import text_format
+
+        with open(path) as file:
+            text_format.Merge(file.read(), message)
+        solver.set_states_from_protobuf(message)
+    elif extension == ".nnp":
+        raise NotImplementedError("Solver.load_states for nnp format not implemented.")
+    else:
+        raise AssertionError(f"load_states: expected a .h5 or .protobuf file, got {path!r}")
+    logger.info("State load (%s): %s", extension, path)
+
+
+def _save_h5(states, path):
+    with _h5py().File(path, "w") as file:
+        for i, (key, state) in enumerate(states.items()):
+            group = file.create_group(key)
+            group.attrs["index"] = i
+            group.create_dataset("t", data=state.t)
+            for j, (name, variable) in enumerate(state.pstate.items()):
+                dataset = group.create_dataset(name, data=variable.data.get_data("r"))
+                dataset.attrs["index"] = j
+
+
+def _load_h5(path):
+    h5py = _h5py()
+    groups = []
+    with h5py.File(path, "r") as file:
+        # A parameter's name is a path of groups; its group is the one that has the number of updates.
+        def visit(name, item):
+            if isinstance(item, h5py.Group) and isinstance(item.get("t"), h5py.Dataset):
+                groups.append((item.attrs.get("index", 0), name))
+
+        file.visititems(visit)
+        states = OrderedDict()
+        for _, name in sorted(groups):
+            group = file[name]
+            names = [key for key, item in group.items() if key != "t" and isinstance(item, h5py.Dataset)]
+            arrays = {key: group[key][()] for key in names}
+            states[name] = _state(group["t"][()], arrays)
+    return states
+
+
+def _state(t, arrays):
+    from compatgrad.nnabla._solver import SolverState
+    from compatgrad.nnabla.variable import Variable
+
+    state = SolverState()
+    state.t = int(t)
+    for name, array in arrays.items():
+        state.pstate[name] = Variable.from_numpy_array(numpy.asarray(array, numpy.float32))
+    return state
+
+
+def to_message(states, optimizer):
+    """Writes `states` into `optimizer`, an Optimizer message."""
+    for key, state in states.items():
+        message = optimizer.solver.states[key]
+        message.t = state.t
+        for name, variable in state.pstate.items():
+            parameter = message.state_parameter[name]
+            parameter.shape.dim.extend(variable.shape)
+            parameter.data.extend(variable.data.get_data("r").ravel().tolist())
+
+
+def from_message(optimizer):
+    """The states in `optimizer`, an Optimizer message."""
+    states = OrderedDict()
+    for key, message in optimizer.solver.states.items():
+        arrays = {
+            name: numpy.array(parameter.data, numpy.float32).reshape(tuple(parameter.shape.dim))
+            for name, parameter in message.state_parameter.items()
+        }
+        states[key] = _state(message.t, arrays)
+    return states

@@ -1,0 +1,38 @@
+"""Extensions by name: the modules of `nnabla_ext`."""
+
+import importlib
+import pkgutil
+
+from compatgrad.nnabla.logger import logger
+
+
+def import_extension_module(ext_name):
+    """The module of the extension `ext_name`: "cpu", "cuda" or "cudnn".
+
+    ModuleNotFoundError, and a line in the log, for an unknown name.
+    """
+    try:
+        return importlib.import_module("compatgrad.nnabla_ext." + ext_name)
+    except ImportError:
+        logger.error("Extension `%s` does not exist.", ext_name)
+        raise
+
+
+def list_extensions():
+    """The names of all extensions, a list of str."""
+    import compatgrad.nnabla_ext
+
+    names = [m.name for m in pkgutil.iter_modules(compatgrad.nnabla_ext.__path__)]
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+def get_extension_context(ext_name, **kw):
+    """The context of an extension: `get_extension_context("cudnn", device_id="0", type_config="half")`.
+
+    "cuda" and "cudnn" mean the GPU; where there is none, computations run on the CPU, and a warning says so
+    once. kw: device_id (str) and type_config ("float" or "half"; other values: ValueError).
+    """
+    if ext_name == "cuda.cudnn":
+        logger.warning('get_extension_context: the name "cuda.cudnn" is deprecated; use "cudnn".')
+        ext_name = "cudnn"
+    return import_extension_module(ext_name).context(**kw)

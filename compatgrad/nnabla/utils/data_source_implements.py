@@ -1,0 +1,244 @@
+"""Data sources: functions, folders of cache files, CSV files, and several in a row."""
+
+import csv
+import os
+import threading
+from collections import OrderedDict, deque
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy
+
+from compatgrad.nnabla.config import nnabla_config
+from compatgrad.nnabla.utils.data_source import DataSource
+from compatgrad.nnabla.utils.data_source_loader import FileReader, load
+
+_KEPT_ORDERS = 15  # how far slices of one source may be apart, in epochs
+
+
+class SimpleDataSource(DataSource):
+    """Examples from a function: `load_func(i)` gives the tuple of arrays of example i < num_examples."""
+
+    def __init__(self, load_func, num_examples, shuffle=False, rng=None):
+        super().__init__(shuffle=shuffle, rng=rng)
+        self._load_func = load_func
+        self._size = num_examples
+        self._generation = 0
+        self._variables = [f"x{i}" for i in range(len(load_func(0)))]
+        self._orders = deque(maxlen=_KEPT_ORDERS)  # (generation, order)
+        self.reset()
+        self._generate_order(0)
+
+    def _find_order(self, generation):
+        return next((order for known, order in self._orders if known == generation), None)
+
+    def _get_data(self, position):
+        return self._get_data_of_generation(position, self._generation)
+
+    def _get_data_of_generation(self, position, generation):
+        order = self._find_order(generation)
+        if order is None:
+            raise ValueError(
+                f"SimpleDataSource: the order of epoch {generation} is gone; the slices are too far apart"
+            )
+        return self._load_func(order[position])
+
+    def apply_order(self):
+        self._generation += 1
+        self._generate_order(self._generation)
+
+    def _generate_order(self, generation):
+        if self._find_order(generation) is None:
+            order = self._rng.permutation(self._size) if self._shuffle else numpy.arange(self._size)
+            self._orders.append((generation, order))
+
+
+class CacheDataSource(DataSource):
+    """Examples from the files that `DataSourceWithFileCache` or `CreateCache` wrote into the folder
+    `cachedir`.
+
+    normalize: uint8 and uint16 arrays become float32, divided by 255 and 65535. Files are shuffled, and
+    examples within each. Threads read the files that come next; the configuration says how many.
+    """
+
+    def __init__(self, cachedir, shuffle=False, rng=None, normalize=False):
+        super().__init__(shuffle=shuffle, rng=rng)
+        self._cachedir = cachedir
+        self._normalize = normalize
+        self._filereader = FileReader(cachedir)
+        self._thread_lock = threading.RLock()
+        self._num_of_threads = int(nnabla_config.get("DATA_ITERATOR", "cache_file_cache_num_of_threads"))
+        self._pool = ThreadPoolExecutor(self._num_of_threads) if self._num_of_threads > 0 else None
+        self._loading = {}  # file name -> Future
+        self._cache_files = []  # (file name, number of examples)
+        self._variables = self._read_variables()
+        self._cache_type = ".h5" if self._variables is None else ".npy"
+        self._read_index()
+        self._original_order = [(name, i) for name, length in self._cache_files for i in range(length)]
+        self.reset()
+
+    def _read_rows(self, name):
+        try:
+            with FileReader(os.path.join(self._cachedir, name)).open(textmode=True) as file:
+                return list(csv.reader(file))
+        except OSError:
+            return None
+
+    def _read_variables(self):
+        rows = self._read_rows("cache_info.csv")
+        return None if rows is None else [row[0] for row in rows]
+
+    def _read_index(self):
+        rows = self._read_rows("cache_index.csv")
+        if rows is not None:
+            self._cache_files = [(os.path.join(self._cachedir, row[0]), int(row[1])) for row in rows]
+            if self._variables is None:
+                with self._filereader.open_cache(self._cache_files[0][0]) as cache:
+                    self._variables = list(cache.keys())
+            return
+        for name in self._filereader.listdir():
+            with self._filereader.open_cache(name) as cache:
+                lengths = {len(dataset) for dataset in cache.values()}
+                if len(lengths) != 1:
+                    raise ValueError(f"CacheDataSource: the variables in {name} differ in length")
+                self._variables = self._variables or list(cache.keys())
+                self._cache_files.append((name, lengths.pop()))
+
+    def _load(self, name):
+        if self._cache_type == ".npy":
+            with FileReader(name).open() as file:
+                return {variable: numpy.load(file, allow_pickle=True) for variable in self._variables}
+        with self._filereader.open_cache(name) as cache:
+            return {key: dataset[()] for key, dataset in cache.items()}
+
+    def _load_ahead(self, name):
+        # gets the file `name` and has the next ones read meanwhile
+        if self._pool is None:
+            return self._load(name)
+        future = self._loading.pop(name, None)
+        at = self._file_order.index(name)
+        coming = self._file_order[at + 1 : at + self._num_of_threads]
+        for old in [n for n in self._loading if n not in coming]:
+            self._loading.pop(old).cancel()
+        for n in coming:
+            if n not in self._loading:
+                self._loading[n] = self._pool.submit(self._load, n)
+        return self._load(name) if future is None else future.result()
+
+    def _get_data(self, position):
+        with self._thread_lock:  # slices of one source read from threads of their own
+            self._position = position
+            name, index = self._order[position]
+            if name != self._current_filename:
+                self._current_data = self._load_ahead(name)
+                self._current_filename = name
+            data = [self._current_data[variable][index] for variable in self._variables]
+        return [_normalized(d) for d in data] if self._normalize else data
+
+    def _release(self):
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def reset(self):
+        with self._thread_lock:
+            super().reset()
+            order, names = [], []
+            files = range(len(self._cache_files))
+            for i in self._rng.permutation(list(files)) if self._shuffle else files:
+                name, length = self._cache_files[i]
+                examples = range(length)
+                for j in self._rng.permutation(list(examples)) if self._shuffle else examples:
+                    order.append((name, j))
+                names.append(name)
+            self._order, self._file_order = order, names
+            self._current_data, self._current_filename = {}, None
+            self._size = len(order)
+            self._generation += 1
+
+
+def _normalized(array):
+    if array.dtype == numpy.uint8:
+        return array.astype(numpy.float32) * (1.0 / 255.0)
+    if array.dtype == numpy.uint16:
+        return array.astype(numpy.float32) * (1.0 / 65535.0)
+    return array
+
+
+class CsvDataSource(DataSource):
+    """Examples from the lines of a CSV file: numbers, or names of files that are read.
+
+    The header names variables as NAME, or NAME__INDEX for an element of a vector, with :LABEL behind it if
+    wanted; columns whose name begins with # are left out. filename: a path or an address. normalize: images
+    are divided by their largest value.
+    """
+
+    def __init__(self, filename, shuffle=False, rng=None, normalize=False):
+        super().__init__(shuffle=shuffle, rng=rng)
+        self._filename = filename
+        self._normalize = normalize
+        self._filereader = FileReader(filename)
+        with self._filereader.open(textmode=True, encoding="utf-8-sig") as file:
+            header, *rows = csv.reader(file)
+        used = [i for i, column in enumerate(header) if not column.startswith("#")]
+        self._rows = [[row[i] for i in used if i < len(row)] for row in rows]
+        self._columns = [self._split_name(header[i]) for i in used]
+        self._variables = tuple(dict.fromkeys(variable for variable, _, _ in self._columns))
+        self._size = len(self._rows)
+        self._original_source_uri = filename
+        self._original_order = list(range(self._size))
+        self._order = list(range(self._size))
+        self.reset()
+
+    @staticmethod
+    def _split_name(column):
+        name, _, label = column.partition(":")
+        variable, separator, index = name.partition("__")
+        return variable, index if separator else None, label or None
+
+    def _process_row(self, row):
+        values = OrderedDict()
+        if len(row) == len(self._columns):
+            for (variable, index, _), text in zip(self._columns, row, strict=True):
+                if index is None:
+                    values[variable] = self._get_value(text, is_vector=True)
+                else:
+                    values.setdefault(variable, []).append(self._get_value(text))
+        return values.values()
+
+    def _get_value(self, value, is_vector=False):
+        try:
+            return [float(value)] if is_vector else float(value)
+        except ValueError:
+            pass
+        with self._filereader.open(value) as file:
+            return load(os.path.splitext(value)[1].lower())(file, normalize=self._normalize)
+
+    def _get_data(self, position):
+        return tuple(self._process_row(self._rows[self._order[position]]))
+
+    def reset(self):
+        if self._shuffle:
+            self._order = list(self._rng.permutation(list(range(self._size))))
+        self._generation += 1
+        super().reset()
+
+
+class ConcatDataSource(DataSource):
+    """The examples of several sources, `data_source_list`, which have the same variables."""
+
+    def __init__(self, data_source_list, shuffle=True, rng=None):
+        super().__init__(shuffle=shuffle, rng=rng)
+        self._data_sources = data_source_list
+        self._sw_points = list(numpy.cumsum([source.size for source in data_source_list]))
+        self._size = int(self._sw_points[-1])
+        self._variables = data_source_list[0].variables
+        self.reset()
+
+    def _get_data(self, position):
+        index = self._indexes[position]
+        source = int(numpy.searchsorted(self._sw_points, index, side="right"))
+        first = self._sw_points[source - 1] if source else 0
+        return self._data_sources[source]._get_data(index - first)
+
+    def reset(self):
+        self._indexes = self._rng.permutation(self._size) if self._shuffle else numpy.arange(self._size)
+        super().reset()

@@ -1,0 +1,64 @@
+"""OpenCV: 8 and 16 bits."""
+
+import cv2
+import numpy
+
+from compatgrad.nnabla.utils.image_utils.backend_events.common import (
+    ImageUtilsBackend,
+    Unsupported,
+    spread_gray,
+)
+
+_BEST = (".bmp", ".dib", ".ppm", ".pbm", ".pgm", ".sr", ".ras")
+_READS = (".jpg", ".jpeg", ".png", ".tif", ".tiff")
+# by the number of channels in the file and wanted; OpenCV has blue first
+_FROM_FILE = {
+    (3, -1): cv2.COLOR_BGR2RGB,
+    (3, 3): cv2.COLOR_BGR2RGB,
+    (3, 4): cv2.COLOR_BGR2RGBA,
+    (4, -1): cv2.COLOR_BGRA2RGBA,
+    (4, 3): cv2.COLOR_BGRA2RGB,
+    (4, 4): cv2.COLOR_BGRA2RGBA,
+}
+
+
+class Cv2Backend(ImageUtilsBackend):
+    """Images by OpenCV."""
+
+    _interpolations_map = {
+        "nearest": cv2.INTER_NEAREST,
+        "bilinear": cv2.INTER_LINEAR,
+        "bicubic": cv2.INTER_CUBIC,
+        "lanczos": cv2.INTER_LANCZOS4,
+    }
+
+    def accept(self, path, ext, operator):
+        if operator != "load":
+            return "OK"
+        return "Recommended" if ext in _BEST else "OK" if ext in _READS else "NG"
+
+    def _read(self, path, grayscale, as_uint16, num_channels):
+        mode = cv2.IMREAD_GRAYSCALE | cv2.IMREAD_ANYDEPTH if grayscale else cv2.IMREAD_UNCHANGED
+        if hasattr(path, "read"):
+            img = cv2.imdecode(numpy.frombuffer(path.read(), numpy.uint8), mode)
+        else:
+            img = cv2.imread(path, mode)
+        if img is None:
+            raise Unsupported(f"imread: OpenCV cannot read {path!r}")
+        if as_uint16 and img.dtype not in (numpy.uint8, numpy.uint16):
+            raise Unsupported(f"imread: cannot make uint16 of an image of {img.dtype}")
+        if img.ndim == 2:
+            return spread_gray(img, num_channels)
+        return cv2.cvtColor(img, _FROM_FILE[img.shape[2], num_channels])
+
+    def _write(self, path, img):
+        if img.ndim == 3 and img.shape[2] in (3, 4):
+            img = cv2.cvtColor(img, cv2.COLOR_RGB2BGR if img.shape[2] == 3 else cv2.COLOR_RGBA2BGRA)
+        cv2.imwrite(path, img)
+
+    def _resize(self, img, size, method):
+        resized = cv2.resize(img, size, interpolation=method).astype(img.dtype)
+        return resized[..., numpy.newaxis] if resized.ndim < img.ndim else resized
+
+
+Backend = Cv2Backend

@@ -1,0 +1,1 @@
+"""Extensions that programs name: `cpu`, `cuda` and `cudnn`."""
