@@ -1,0 +1,177 @@
+// Elementwise functions that are told apart by their slope on a kink, and
+// activations.
+#include <ATen/ops/abs.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/clamp_max.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/logical_not.h>
+#include <ATen/ops/lt.h>
+#include <ATen/ops/mish.h>
+#include <ATen/ops/mish_backward.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// gy where `inside`, else 0; also where gy is not finite.
+template <class T>
+T only(const T& gy, const Tensor& inside) {
+  return where(T(inside), gy, zeros_as(gy));
+}
+
+struct AbsRight {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::abs(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return where(T(value(c.in(0)) < 0), -c.gy(), c.gy()); });
+  }
+};
+CG_OP("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
+
+// What is taken gets the gradient; `first` says where that is a.
+template <Tensor (*First)(const Tensor&, const Tensor&)>
+struct Choose {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::where(First(a, b), a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Tensor first = First(value(c.in(0)), value(c.in(1)));
+    c.grad(0, [&] { return c.gy() * first; });
+    c.grad(1, [&] { return c.gy() * at::logical_not(first); });
+  }
+};
+using MaximumLast = Choose<at::gt>;
+CG_OP("maximum_last", MaximumLast, "a where a > b, else b, which then gets the gradient.")
+using MinimumLast = Choose<at::lt>;
+CG_OP("minimum_last", MinimumLast, "a where a < b, else b, which then gets the gradient.")
+
+template <bool max>
+struct Limit {
+  double value = 0;
+  static constexpr auto params() { return std::make_tuple(required("value", &Limit::value)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor taken(const Tensor& x) const { return max ? at::gt(x, value) : at::lt(x, value); }
+  Tensor forward(const Tensor& x) { return at::where(taken(x), x, c10::Scalar(value)).to(x.scalar_type()); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * taken(cg::value(c.in(0))); });
+  }
+};
+using MaximumScalar = Limit<true>;
+CG_OP("maximum_scalar", MaximumScalar, "x where x > value, else value; the gradient is 0 unless x > value.")
+using MinimumScalar = Limit<false>;
+CG_OP("minimum_scalar", MinimumScalar, "x where x < value, else value; the gradient is 0 unless x < value.")
+
+// Replaces some elements by a number; they get no gradient.
+template <Tensor (*Bad)(const Tensor&)>
+struct Reset {
+  double value = 0;
+  static constexpr auto params() { return std::make_tuple(param("value", &Reset::value)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::where(Bad(x), c10::Scalar(value), x).to(x.scalar_type()); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return only(c.gy(), at::logical_not(Bad(cg::value(c.in(0))))); });
+  }
+};
+using ResetNaN = Reset<at::isnan>;
+CG_OP("reset_nan", ResetNaN, "value where x is NaN, else x; the gradient is 0 where x is NaN.")
+using ResetInf = Reset<at::isinf>;
+CG_OP("reset_inf", ResetInf, "value where x is infinite, else x; the gradient is 0 where x is infinite.")
+
+struct HardSigmoidClosed {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return only(c.gy() * 0.2, at::abs(value(c.in(0))) <= 2.5); });
+  }
+};
+CG_OP("hard_sigmoid_closed", HardSigmoidClosed, "0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2.")
+
+struct EluRight {
+  double alpha = 1;
+  static constexpr auto params() { return std::make_tuple(param("alpha", &EluRight::alpha)); }
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& x) { return at::elu(x, alpha); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return where(T(value(c.in(0)) >= 0), c.gy(), c.gy() * (c.out(0) + alpha)); });
+  }
+};
+CG_OP("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")
+
+struct TanhShrink {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return x - at::tanh(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * square(tanh(c.in(0))); });
+  }
+};
+CG_OP("tanh_shrink", TanhShrink, "x - tanh(x)")
+
+// With s = sigmoid(x) and q = (1 - s) ** 2, tanh(log(1 + exp(x))) is (1 - q) /
+// (1 + q): nothing overflows.
+struct Mish {
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::mish(x); }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] { return at::mish_backward(c.gy(), c.in(0)); });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] {
+      const Var x = c.in(0), s = sigmoid(x), rest = sigmoid(-x), q = square(rest), more = q + 1.0;
+      return c.gy() * (s * (rest + 1.0) / more + x * s * q * 4.0 / square(more));
+    });
+  }
+};
+CG_OP("mish", Mish, "x * tanh(log(1 + exp(x)))")
+
+Var sinc_derivative(const Var& x, int64_t order);
+// The derivative of sin(x) / x of a given order, in float64. Near 0 by its
+// power series, the terms of which are
+// (-1) ** (m / 2) x ** (m - order) / ((m - order)! (m + 1)) for even m;
+// elsewhere by x f[n] = sin[n](x) - n f[n - 1], where sin[n] is the n-th
+// derivative of the sine.
+Tensor sinc_derivative(const Tensor& x_, int64_t order) {
+  const Tensor x = x_.to(at::kDouble);
+  const double near = 2 + static_cast<double>(order);
+  const Tensor small = at::abs(x) < near;
+  const Tensor t = at::where(small, x, c10::Scalar(0.0)), large = at::where(small, c10::Scalar(near), x);
+  Tensor series = at::zeros_like(x),
+         power = at::zeros_like(x) + 1;  // power: x ** k / k!
+  for (int64_t k = 0; k < 40 + 2 * order; ++k) {
+    const int64_t m = k + order;
+    if (m % 2 == 0) series = series + power * ((m / 2 % 2 ? -1.0 : 1.0) / static_cast<double>(m + 1));
+    power = power * t / static_cast<double>(k + 1);
+  }
+  const Tensor waves[] = {at::sin(large), at::cos(large)};
+  Tensor f = waves[0] / large;
+  for (int64_t n = 1; n <= order; ++n) f = (waves[n % 2] * (n % 4 < 2 ? 1 : -1) - f * n) / large;
+  return at::where(small, series, f).to(x_.scalar_type());
+}
+
+struct Sinc {
+  int64_t order = 0;
+  static constexpr auto params() { return std::make_tuple(param("order", &Sinc::order)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return sinc_derivative(x, order); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * sinc_derivative(c.in(0), order + 1); });
+  }
+};
+CG_OP("sinc", Sinc, "sin(x) / x, 1 at 0; or its derivative of a given order.")
+
+Var sinc_derivative(const Var& x, int64_t order) { return run(Sinc{order}, x); }
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,227 @@
+// Losses of single elements, and cross entropies along any axis.
+#include <ATen/ops/abs.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/scatter.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+
+#include "kernels/loss.h"
+#include "kernels/raw.h"
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// The smallest positive number of full precision, below which logarithms are
+// cut off.
+double tiny(const Tensor& x) {
+  if (x.scalar_type() == at::kDouble) return std::numeric_limits<double>::min();
+  if (x.scalar_type() == at::kHalf) return 6.103515625e-05;
+  return std::numeric_limits<float>::min();
+}
+template <class T>
+T at_least(const T& x, double bound) {
+  return where(T(value(x) > bound), x, zeros_as(x) + bound);
+}
+
+struct LogisticLoss {
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    return at::clamp_min(x, 0) - x * t + at::log1p(at::exp(-at::abs(x)));
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = c.in(0);
+      return c.gy() * (sigmoid(x) + -value(c.in(1)).to(value(x).scalar_type()));
+    });
+  }
+};
+CG_OP("logistic_loss", LogisticLoss,
+      "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; "
+      "constant in t.")
+
+struct BinaryCrossEntropy {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& p, const Tensor& t) {
+    const double least = tiny(p);
+    return -(t * at::log(at::clamp_min(p, least)) + (1 - t) * at::log(at::clamp_min(1 - p, least)));
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T p = c.in(0), t = c.in(1);
+    const double least = tiny(value(p));
+    c.grad(0, [&] { return c.gy() * (p - t) / at_least(p - square(p), least); });
+    c.grad(1, [&] { return c.gy() * (log(at_least(1 - p, least)) - log(at_least(p, least))); });
+  }
+};
+CG_OP("binary_cross_entropy", BinaryCrossEntropy,
+      "-t log(p) - (1 - t) log(1 - p), element by element, with both "
+      "logarithms cut off just above 0.")
+
+struct AbsoluteErrorRight {
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Tensor above = value(c.in(0)) > value(c.in(1));
+    const T g = where(T(above), c.gy(), -c.gy());
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("absolute_error_right", AbsoluteErrorRight, "|a - b|; where a and b are equal, the gradient of b is 1.")
+
+struct HuberError {
+  double delta = 1;
+  static constexpr auto params() { return std::make_tuple(param("delta", &HuberError::delta)); }
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    const Tensor d = a - b, size = at::abs(d);
+    return at::where(size < delta, at::square(d), size * (2 * delta) - delta * delta);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T d = c.in(0) - c.in(1);
+    const Tensor& v = value(d);
+    const T g = where(T(at::abs(v) < delta), c.gy() * d * 2.0, c.gy() * (at::sign(v) * (2 * delta)));
+    c.grad(0, [&] { return g; });
+    c.grad(1, [&] { return -g; });
+  }
+};
+CG_OP("huber_error", HuberError, "(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).")
+
+// x has its classes along `axis`, where t has length 1. Labels below 0 count
+// for nothing.
+void check_labels(const char* op, const Tensor& x, const Tensor& t, int64_t axis) {
+  bool fit = x.dim() == t.dim() && axis >= -x.dim() && axis < x.dim();
+  axis = wrap_axis(axis, x.dim());
+  for (int64_t i = 0; fit && i < x.dim(); ++i) fit = t.size(i) == (i == axis ? 1 : x.size(i));
+  TORCH_CHECK_VALUE(fit, op, ": labels of shape ", t.sizes(), " do not fit x of shape ", x.sizes(), " along axis ",
+                    axis);
+}
+Tensor one_hot(const Tensor& x, const Tensor& t, int64_t axis) {
+  return at::zeros(x.sizes(), x.options())
+      .scatter_(axis, at::clamp_min(t, 0).to(at::kLong), (t >= 0).to(x.scalar_type()));
+}
+
+struct CrossEntropyAlong {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor log_sum;  // only where the CPU kernel ran
+
+  static constexpr kernels::CrossEntropy kernel{-1, false, false};
+  Tensor flat(const Tensor& x) const {
+    int64_t outer = 1, inner = 1;
+    for (int64_t i = 0; i < x.dim(); ++i)
+      if (i != axis) (i < axis ? outer : inner) *= x.size(i);
+    return x.contiguous().view({outer, x.size(axis), inner});
+  }
+  static Tensor labels(const Tensor& t) { return at::clamp_min(t, -1).to(at::kLong).contiguous(); }
+
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    check_labels("softmax_cross_entropy", x, t, axis);
+    axis = wrap_axis(axis, x.dim());
+    if (kernels::raw(x)) {
+      log_sum = at::empty(t.sizes(), x.options());
+      const Tensor y = at::empty(t.sizes(), x.options());
+      kernels::softmax_cross_entropy(kernel, flat(x), labels(t), Tensor(), log_sum, y);
+      return y;
+    }
+    const Tensor safe = at::clamp_min(t, 0).to(at::kLong);
+    return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
+  }
+  template <class T>
+  T composed(const T& x, const Tensor& t, const T& gy) const {
+    return (softmax(x, axis) - T(one_hot(value(x), t, axis))) * (gy * (t >= 0));
+  }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] {
+      const Tensor x = c.in(0);
+      if (!log_sum.defined()) return composed(x, c.in(1), c.gy());
+      const Tensor gx = at::empty(x.sizes(), x.options());
+      kernels::softmax_cross_entropy_grad(kernel, 1, flat(x), labels(c.in(1)), Tensor(), log_sum, c.gy().contiguous(),
+                                          flat(gx));
+      return gx;
+    });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return composed(c.in(0), c.in(1).data, c.gy()); });
+  }
+};
+CG_OP("softmax_cross_entropy_along", CrossEntropyAlong,
+      "-log(softmax(x))[t] along axis, where t has length 1; 0 for labels "
+      "below 0.")
+
+struct CategoricalCrossEntropy {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CategoricalCrossEntropy::axis)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  Tensor forward(const Tensor& p, const Tensor& t) {
+    check_labels("categorical_cross_entropy", p, t, axis);
+    axis = wrap_axis(axis, p.dim());
+    const Tensor taken = at::gather(p, axis, at::clamp_min(t, 0).to(at::kLong));
+    return at::log(at::clamp_min(taken, tiny(p))) * (-(t >= 0).to(p.scalar_type()));
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T p = c.in(0);
+      return c.gy() * -one_hot(value(p), value(c.in(1)), axis) / at_least(p, tiny(value(p)));
+    });
+  }
+};
+CG_OP("categorical_cross_entropy", CategoricalCrossEntropy,
+      "-log(p)[t] along axis, where t has length 1, cut off just above p = 0; "
+      "0 for labels below 0.")
+
+struct TopNError {
+  int64_t axis = 1, n = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &TopNError::axis), param("n", &TopNError::n)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    check_labels("top_n_error", x, t, axis);
+    const Tensor threshold = at::gather(x, axis, t.to(at::kLong));
+    return at::gt(at::sum(at::ge(x, threshold), {axis}, true), n).to(x.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>&) {}
+};
+CG_OP("top_n_error", TopNError,
+      "1 where t is not among the n largest classes along axis, else 0; no "
+      "gradient.")
+
+struct ConfusionMatrix {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &ConfusionMatrix::axis)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    check_labels("confusion_matrix", x, t, axis);
+    const int64_t classes = x.size(axis);
+    const Tensor cell = (t.to(at::kLong) * classes + at::argmax(x, axis, true)).reshape(-1);
+    const Tensor y = at::zeros({classes * classes}, x.options().dtype(at::kInt));
+    return y.scatter_add(0, cell, at::ones_like(cell, at::kInt)).view({classes, classes});
+  }
+  template <class T>
+  void backward(Ctx<T>&) {}
+};
+CG_OP("confusion_matrix", ConfusionMatrix,
+      "How often label t (row) met the largest class of x along axis (column), "
+      "as int32; no gradient.")
+
+}  // namespace
+}  // namespace cg

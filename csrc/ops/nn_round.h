@@ -1,0 +1,16 @@
+// Rounding that ATen lacks.
+#pragma once
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/sign.h>
+#include <ATen/ops/trunc.h>
+
+namespace cg {
+
+// To the nearest integer, halves away from zero. x - trunc(x) is exact, x + 0.5 would not be.
+inline at::Tensor round_away(const at::Tensor& x) {
+  const at::Tensor whole = at::trunc(x);
+  return whole + at::sign(x) * (at::abs(x - whole) >= 0.5);
+}
+
+}  // namespace cg
