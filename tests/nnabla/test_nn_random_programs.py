@@ -1,0 +1,121 @@
+"""Random programs compute on compatgrad what they compute on nnabla (see tests/golden/record_nnabla.py).
+
+`python -m compatgrad run -m tests.random_programs.nnabla --show SEED` prints the program of a seed.
+
+What the programs leave out, because nnabla is wrong or unpredictable there:
+- `nn.grad` of Tile and others, a silent zero, and of many that raise NotImplementedError (`operations.once`
+  has some, for `backward` alone); of Mean, Min and Max by a negative axis, an error; of Pow2 by an exponent
+  that was broadcast, which gets a gradient of the result's shape.
+- In dynamic graphs, second derivatives of what was computed while the graph was built: what they read has
+  been freed. The graph is executed once more before they are taken. Pow2 and BatchDet give garbage
+  nevertheless.
+- `x[i] = y` with a `y` that needs no gradient, or in a graph whose backward clears buffers: the gradient is
+  not masked, or is memory that was cleared.
+- An output of Split that is cut by `need_grad = False`, a sibling of an output whose arrays are used
+  elsewhere, and `get_unlinked_variable()` without `need_grad`: what they give hangs on when the graph was
+  last executed.
+- SigmoidCrossEntropy of labels between 0 and 1, which its function takes for 0 and its `nn.grad` does not.
+- The gradient of comparisons, which is an error in nnabla; the order inside of a gradient's own graph.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.golden import programs
+
+GOLDEN = json.loads(gzip.decompress((programs.GOLDEN / "nnabla_random_programs.json.gz").read_bytes()))
+TOLERANCE = 2e-4  # float32, and second derivatives; relative to the largest number of an array, at least 1
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("random") / "results.json.gz"
+    command = [sys.executable, "-m", "compatgrad", "run", "-m", "tests.random_programs.nnabla"]
+    subprocess.run(
+        [*command, "--out", str(out), "--seed", *GOLDEN],
+        cwd=programs.ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=900,
+    )
+    return json.loads(gzip.decompress(out.read_bytes()))
+
+
+def assert_same_array(value, want, what, zero_shape=False):
+    if zero_shape and want["shape"] == [] and not any(want["values"]):
+        # nnabla's zero for an input that nothing leads to has no shape.
+        assert not any(value["values"]), f"{what}: should be zero"
+        return
+    assert value["shape"] == want["shape"], what
+    value_, want_ = np.array(value["values"]), np.array(want["values"])
+    scale = max(np.abs(want_).max(initial=0), 1)
+    error = np.abs(value_ - want_).max(initial=0)
+    assert error <= TOLERANCE * scale, f"{what}: differs by {error:.1e} at a scale of {scale:.1e}"
+    if "sum" in want:
+        error = abs(value["sum"] - want["sum"])
+        assert error <= TOLERANCE * max(want["scale"], 1), f"{what}: the sum differs by {error:.1e}"
+
+
+@pytest.mark.semantics("N05")
+@pytest.mark.semantics("N12")
+@pytest.mark.parametrize("seed", GOLDEN)
+def test_random_program(results, seed):
+    value, want = results[seed], GOLDEN[seed]
+    assert "error" not in value, value.get("error")
+    assert value["program"] == want["program"]
+    for key in ("built", "values", "parameters", "backward", "again", "second_backward"):
+        if key in want:
+            assert value[key].keys() == want[key].keys(), key
+            for name in want[key]:
+                assert_same_array(value[key][name], want[key][name], f"{key} of {name}")
+    for key in ("grad_built", "grad", "second_grad"):
+        if key in want:
+            assert len(value[key]) == len(want[key])
+            for name, a, b in zip(want["backward"], value[key], want[key], strict=True):
+                assert_same_array(a, b, f"{key} of {name}", zero_shape=True)
+
+
+@pytest.mark.semantics("N11")
+@pytest.mark.parametrize("seed", GOLDEN)
+def test_order(results, seed):
+    value, want = results[seed], GOLDEN[seed]
+    assert "error" not in value, value.get("error")
+    for key in ("forward_order", "backward_order", "same_after", "grad_order"):
+        assert value.get(key) == want.get(key), key
+
+
+def test_programs_cover_what_is_promised():
+    text = "\n".join(line for result in GOLDEN.values() for line in result["program"])
+    assert len(GOLDEN) >= 250
+    for word in (
+        "F.convolution",
+        "PF.convolution",
+        "PF.affine",
+        "F.max_pooling",
+        "F.batch_normalization",
+        "F.softmax_cross_entropy",
+        "F.split",
+        "nodes.mix",
+        "nodes.gate",
+        "nodes.with_row",
+        "inplace=True",
+        "need_grad = False",
+        "persistent = True",
+        "get_unlinked_variable",
+        " @ ",
+    ):
+        assert text.count(word) >= 5, word
+    functions = {word.split("(")[0] for word in text.split() if word.startswith("F.")}
+    assert len(functions) >= 60
+    results = GOLDEN.values()
+    assert sum("built" in result for result in results) >= 125
+    assert sum("second_grad" in result for result in results) >= 150
+    assert sum(bool(result.get("grad_order")) for result in results) >= 30
+    assert all(result.get("same_after", True) for result in results)
