@@ -1,0 +1,228 @@
+"""Pooling: windows of images, regions of images, and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions.convolution import channels_first, channels_last
+
+__all__ = [
+    "average_pooling",
+    "global_average_pooling",
+    "max_pooling",
+    "max_pooling_backward",
+    "roi_align",
+    "sum_pooling",
+    "unpooling",
+]
+
+
+def _pooled(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool,
+            pad: Sequence[int], last: bool) -> tuple[int, ...]:
+    """Windows along each spatial axis; RuntimeError where there are none, or arguments do not fit."""
+    n = len(kernel)
+    if not 1 <= n <= 3 or len(x.shape) < n + last:
+        raise RuntimeError(f"{name}: kernel must have 1 to 3 entries and x as many spatial axes, not "
+                           f"{tuple(kernel)} for x of shape {tuple(x.shape)}")
+    for key, value in (("stride", stride), ("pad", pad)):
+        if len(value) != n:
+            raise RuntimeError(f"{name}: {key} must have {n} entries as kernel has, not {tuple(value)}")
+    first = len(x.shape) - n - last
+    # Without ignore_border a window counts if its first element is not behind the image's last.
+    r = tuple((x.shape[first + k] + pad[k] - (kernel[k] - pad[k] if ignore_border else 1)) // stride[k] + 1
+              for k in range(n))
+    if any(v <= 0 for v in r):
+        raise RuntimeError(f"{name}: the result's spatial axes would be {r} for x of shape {tuple(x.shape)} "
+                           f"with kernel={tuple(kernel)}, stride={tuple(stride)}, pad={tuple(pad)}")
+    return r
+
+
+def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
+    """f(x, *others) for an `f` that takes (samples, channels, *space) of `n` spatial axes; others are laid
+    out as x.
+    """
+    if x.ndim == n + 2 and not last:
+        return f(x, *others)
+    lead = x.shape[:x.ndim - n - last]
+
+    def plain(v):
+        if last:
+            return channels_first(op.reshape(v, shape=(prod(lead), *v.shape[len(lead):])))
+        return op.reshape(v, shape=(prod(lead), 1, *v.shape[len(lead):]))
+
+    y = f(plain(x), *map(plain, others))
+    y = channels_last(y) if last else y
+    return op.reshape(y, shape=(*lead, *y.shape[1 if last else 2:]))
+
+
+def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
+    """The three with defaults: windows side by side, no padding."""
+    kernel = tuple(kernel)
+    stride = kernel if stride is None else tuple(stride)
+    return kernel, stride, (0,) * len(kernel) if pad is None else tuple(pad)
+
+
+def _max_geometry(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
+                  out: Sequence[int]) -> dict[str, Any] | None:
+    """How the engine's max pooling gives `out` windows; None where its padding cannot."""
+    for cover_all in (False, True):
+        more = [s - 1 if cover_all else 0 for s in stride]
+        fits = ((size[k] + 2 * pad[k] - kernel[k] + more[k]) // stride[k] + 1 == n for k, n in enumerate(out))
+        if all(fits):
+            return {"ksize": kernel, "stride": stride, "pad": pad, "cover_all": cover_all}
+    return None
+
+
+def _max_pool(x: Any, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], out: Sequence[int],
+              **more: Any) -> tuple:
+    """Max pooling of (samples, channels, *space), the space it was made of, and its parameters."""
+    size = x.shape[2:]
+    geometry = _max_geometry(size, kernel, stride, pad, out)
+    if geometry is None:
+        ends = [max(0, (out[k] - 1) * stride[k] + kernel[k] - pad[k] - size[k]) for k in range(len(out))]
+        x = op.pad(x, pad_width=(0, 0, 0, 0, *(v for pair in zip(pad, ends, strict=True) for v in pair)),
+                   value=-float("inf"))
+        geometry = {"ksize": kernel, "stride": stride, "cover_all": False}
+    return op.max_pooling(x, **geometry, **more), x.shape[2:], geometry
+
+
+@function("MaxPooling", "x", primitive=True)
+def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
+    out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
+    return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out)[0], x, len(kernel), channel_last)
+
+
+def max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
+    """The largest element of each window over the last axes.
+
+    x: (..., *size), as many of the last axes as `kernel` has entries. `stride` None: windows side by side;
+    `ignore_border` False: windows that reach beyond the image and its padding are there too; `channel_last`:
+    x is (..., *size, channels). The gradient goes to the first of equal elements. RuntimeError where
+    arguments do not fit.
+    """
+    kernel, stride, pad = _window(kernel, stride, pad)
+    return _max_pooling(x, kernel, stride, ignore_border, pad, channel_last, **more)
+
+
+@function("MaxPoolingBackward", "dy, x")
+def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
+    out = _pooled("max_pooling_backward", x, kernel, stride, ignore_border, pad, channel_last)
+    n = len(kernel)
+
+    def spread(image, gy):
+        (_, at), size, geometry = _max_pool(image, kernel, stride, pad, out, return_indices=True)
+        geometry.pop("cover_all")
+        gx = op.max_pooling_grad(gy, at, insize=size, **geometry)
+        if size == image.shape[2:]:
+            return gx
+        return gx[(slice(None), slice(None), *(slice(pad[k], pad[k] + image.shape[2 + k]) for k in range(n)))]
+
+    return _on_planes(spread, x, n, channel_last, dy)
+
+
+def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
+                         **more):
+    """The gradient of `max_pooling` by x: each element of dy added where the largest element of its window
+    was.
+
+    dy has the shape of the pooled x; the other arguments are those of `max_pooling`.
+    """
+    kernel, stride, pad = _window(kernel, stride, pad)
+    return _max_pooling_backward(dy, x, kernel, stride, ignore_border, pad, channel_last, **more)
+
+
+@function("AveragePooling", "x", primitive=True)
+def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
+                     including_pad=True):
+    out = _pooled("average_pooling", x, kernel, stride, ignore_border, pad, channel_last)
+    if ignore_border:
+        def f(v):
+            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad,
+                                      pad_value=0.0 if including_pad else None)
+    else:
+        def f(v):
+            return op.window_mean(v, ksize=kernel, stride=stride, pad=pad, outsize=out,
+                                  count_pad=including_pad)
+    return _on_planes(f, x, len(kernel), channel_last)
+
+
+def average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
+                    including_pad=True, **more):
+    """The mean of each window over the last axes.
+
+    Arguments as in `max_pooling`. Elements of the padding count as zeros if `including_pad`, else not at all;
+    what lies beyond the padding never counts.
+    """
+    kernel, stride, pad = _window(kernel, stride, pad)
+    return _average_pooling(x, kernel, stride, ignore_border, pad, channel_last, including_pad, **more)
+
+
+@function("SumPooling", "x", primitive=True)
+def _sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
+    out = _pooled("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last)
+    return _on_planes(lambda v: op.sum_pooling(v, ksize=kernel, stride=stride, pad=pad, outsize=out), x,
+                      len(kernel), channel_last)
+
+
+def sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
+    """The sum of each window over the last axes; arguments as in `max_pooling`."""
+    kernel, stride, pad = _window(kernel, stride, pad)
+    return _sum_pooling(x, kernel, stride, ignore_border, pad, channel_last, **more)
+
+
+@function("GlobalAveragePooling", "x", primitive=True)
+def global_average_pooling(x):
+    """The mean of each channel: (batch, channels, *size) to (batch, channels, 1, 1).
+
+    RuntimeError where x has less than two axes.
+    """
+    if x.ndim < 2:
+        raise RuntimeError(f"global_average_pooling: x must have at least 2 axes, not shape {tuple(x.shape)}")
+    y = op.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True) if x.ndim > 2 else x
+    return y if x.ndim == 4 else op.reshape(y, shape=(*x.shape[:2], 1, 1))
+
+
+@function("Unpooling", "x", primitive=True)
+def unpooling(x, kernel, channel_last=False):
+    """Repeats each element along the last axes, `kernel` saying how often: (..., n) to (..., n * kernel).
+
+    `channel_last`: along the axes before the last one. RuntimeError where kernel has more entries than x has
+    axes.
+    """
+    n = len(kernel)
+    first = x.ndim - n - bool(channel_last)
+    if first < 0:
+        raise RuntimeError(f"unpooling: kernel must have at most {x.ndim} entries for x of shape "
+                           f"{tuple(x.shape)}, not {tuple(kernel)}")
+    if not 1 <= n <= 3:
+        for k in range(n):
+            x = op.repeat(x, repeats=(kernel[k],), axis=first + k)
+        return op.identity(x)
+    return _on_planes(lambda v: op.unpooling(v, ksize=kernel, cover_all=False), x, n, channel_last)
+
+
+@function("RoiAlign", "input, boxes", primitive=True)
+def roi_align(input, boxes, output_size, spatial_scale=(1.0, 1.0), sampling_ratio=-1, channel_last=False):
+    """Regions of images as maps of one size, by bilinear interpolation.
+
+    input: (batch, channels, height, width), channels last if `channel_last`; boxes: (regions, 5), each the
+    number of an image, x1, y1, x2, y2. Gives (regions, channels, *output_size). Boxes are multiplied by
+    `spatial_scale` (y, x); each element is the mean of `sampling_ratio` ** 2 samples, or of about one per
+    pixel where that is not positive. Boxes get no gradient. RuntimeError where shapes do not fit or an image
+    does not exist.
+    """
+    if input.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 5:
+        raise RuntimeError(f"roi_align: input must have 4 axes and boxes the shape (regions, 5), not "
+                           f"{tuple(input.shape)} and {tuple(boxes.shape)}")
+    if len(output_size) != 2 or min(output_size) <= 0:
+        raise RuntimeError(f"roi_align: output_size must be two positive numbers, not {tuple(output_size)}")
+    if len(spatial_scale) != 2:
+        raise RuntimeError(f"roi_align: spatial_scale must be two numbers, not {tuple(spatial_scale)}")
+    params = {"output_size": output_size, "scale_y": spatial_scale[0], "scale_x": spatial_scale[1],
+              "sampling_ratio": sampling_ratio}
+    if channel_last:
+        return channels_last(op.roi_align(channels_first(input), boxes, **params))
+    return op.roi_align(input, boxes, **params)

@@ -1,0 +1,161 @@
+"""Recurrent networks of several layers, in one direction or both.
+
+The products with the inputs are done for all time steps at once; only those with the states wait for one
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compatgrad.nnabla._declare import function, op
+
+__all__ = ["gru", "lstm", "rnn"]
+
+
+def _check(name: str, x: Any, states: dict[str, Any], weight_l0: Any, weight: Any, bias: Any, num_layers: int,
+           directions: int, gates: tuple[int, ...], biases: tuple[int, ...]) -> None:
+    """RuntimeError for shapes that do not fit. `gates`, `biases`: what precedes the units in weights and in
+    bias.
+    """
+    h = states["h"]
+    if x.ndim != 3 or h.ndim != 4:
+        raise RuntimeError(f"{name}: x must have the axes (time, batch, inputs) and h (layers, directions, "
+                           f"batch, units), not shapes {tuple(x.shape)} and {tuple(h.shape)}")
+    units = h.shape[3]
+    expected = {key: (v, (num_layers, directions, x.shape[1], units)) for key, v in states.items()}
+    expected["weight_l0"] = (weight_l0, (directions, *gates, units, x.shape[2] + units))
+    if num_layers > 1:
+        if weight is None:
+            raise RuntimeError(f"{name}: weight must be given where num_layers is {num_layers}")
+        expected["weight"] = (weight, (num_layers - 1, directions, *gates, units, (directions + 1) * units))
+    elif weight is not None:
+        raise RuntimeError(f"{name}: weight must be None where num_layers is 1")
+    if bias is not None:
+        expected["bias"] = (bias, (num_layers, directions, *biases, units))
+    for key, (v, shape) in expected.items():
+        if tuple(v.shape) != shape:
+            raise RuntimeError(f"{name}: {key} must have shape {shape}, not {tuple(v.shape)}")
+
+
+def _layers(x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, run: Callable) -> tuple:
+    """Runs all layers: the outputs of the last, then what each state has become.
+
+    `run(inputs, state, weight, bias)` gives the outputs of one layer in one direction, a list over time, and
+    the new state; `inputs` is (time, batch, inputs), state a list.
+    """
+    layers, directions = states[0].shape[:2]
+    final: list[list] = [[] for _ in states]
+    for i in range(layers):
+        w = weight_l0 if i == 0 else weight[i - 1]
+        sides = []
+        for d in range(directions):
+            inputs = op.flip(x, axis=(0,)) if d else x
+            ys, last = run(inputs, [s[i, d] for s in states], w[d], None if bias is None else bias[i, d])
+            sides.append(op.stack(ys[::-1] if d else ys, axis=0))
+            for of_state, value in zip(final, last, strict=True):
+                of_state.append(value)
+        x = sides[0] if directions == 1 else op.concat(sides, axis=2)
+    return x, *(op.reshape(op.stack(of_state, axis=0), shape=s.shape)
+                for of_state, s in zip(final, states, strict=True))
+
+
+def _from_inputs(x: Any, w: Any, b: Any) -> tuple:
+    """x @ w.T + b for each time step, as a tuple over time. x: (time, batch, inputs); w: (outputs, inputs).
+    """
+    time, batch, width = x.shape
+    y = op.linear(op.reshape(x, shape=(time * batch, width)), w, b)
+    return op.unstack(op.reshape(y, shape=(time, batch, w.shape[0])), axis=0)
+
+
+@function("RNN", "x, h, weight_l0, weight?, bias?")
+def rnn(x, h, weight_l0, weight=None, bias=None, num_layers=1, nonlinearity="tanh", dropout=0.0,
+        bidirectional=False, training=True):
+    """Elman's recurrent network: h = f(w @ [x, h] + b).
+
+    x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, units, inputs +
+    units); weight, of the other layers: (layers - 1, directions, units, directions * units + units); bias:
+    (layers, directions, units). Gives (time, batch, directions * units) and the last h. `nonlinearity`:
+    "tanh" or "relu". As on the original's CPU, `dropout` has no effect. RuntimeError where shapes do not fit.
+    """
+    _check("rnn", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (), ())
+    if nonlinearity not in ("tanh", "relu"):
+        raise RuntimeError(f"rnn: nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
+    activation = op.tanh if nonlinearity == "tanh" else op.relu
+
+    def run(inputs, state, w, b):
+        (state,), ys = state, []
+        split = inputs.shape[2]
+        from_state = w[:, split:]
+        for z in _from_inputs(inputs, w[:, :split], b):
+            state = activation(z + op.linear(state, from_state))
+            ys.append(state)
+        return ys, [state]
+
+    return _layers(x, [h], weight_l0, weight, bias, run)
+
+
+@function("LSTM", "x, h, c, weight_l0, weight?, bias?")
+def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False,
+         training=True):
+    """Long short-term memory: c = f * c + i * g, h = o * tanh(c).
+
+    x: (time, batch, inputs); h, c: (layers, directions, batch, units); weight_l0: (directions, 4, units,
+    inputs + units), the gates being i, f, g, o; weight, of the other layers: (layers - 1, directions, 4,
+    units, directions * units + units); bias: (layers, directions, 4, units). Gives (time, batch, directions *
+    units), the last h and the last c. As on the original's CPU, `dropout` has no effect. RuntimeError where
+    shapes do not fit.
+    """
+    _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,),
+           (4,))
+
+    def interleaved(v):
+        """(4, units, ...) as the cell has it: g, i, f, o for each unit."""
+        v = op.concat([v[2:3], v[0:2], v[3:4]], axis=0)
+        v = op.transpose(v, axes=(1, 0, *range(2, v.ndim)))
+        return op.reshape(v, shape=(v.shape[0] * 4, *v.shape[2:]))
+
+    def run(inputs, state, w, b):
+        (h, c), ys = state, []
+        split = inputs.shape[2]
+        w = interleaved(w)
+        from_state = w[:, split:]
+        for z in _from_inputs(inputs, w[:, :split], None if b is None else interleaved(b)):
+            c, h = op.lstm(c, z + op.linear(h, from_state))
+            ys.append(h)
+        return ys, [h, c]
+
+    return _layers(x, [h, c], weight_l0, weight, bias, run)
+
+
+@function("GRU", "x, h, weight_l0, weight?, bias?")
+def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False,
+        training=True):
+    """Gated recurrent units: h = (1 - z) * n + z * h, n = tanh(w_n @ x + b_n + r * (u_n @ h + c_n)).
+
+    x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, 3, units, inputs
+    + units), the gates being r, z, n; weight, of the other layers: (layers - 1, directions, 3, units,
+    directions * units + units); bias: (layers, directions, 4, units), of r, z, n's inputs and n's state.
+    Gives (time, batch, directions * units) and the last h. As on the original's CPU, `dropout` has no effect.
+    RuntimeError where shapes do not fit.
+    """
+    _check("gru", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (3,), (4,))
+
+    def run(inputs, state, w, b):
+        (state,), ys = state, []
+        split, units = inputs.shape[2], state.shape[1]
+        w = op.reshape(w, shape=(3 * units, w.shape[2]))
+        from_state, last_bias = w[:, split:], None
+        if b is not None:
+            b, last_bias = op.reshape(b[:3], shape=(3 * units,)), b[3]
+        for z in _from_inputs(inputs, w[:, :split], b):
+            s = op.linear(state, from_state)
+            gates = op.sigmoid(z[:, :2 * units] + s[:, :2 * units])
+            candidate = s[:, 2 * units:] if last_bias is None else s[:, 2 * units:] + last_bias
+            candidate = op.tanh(z[:, 2 * units:] + gates[:, :units] * candidate)
+            state = candidate + gates[:, units:] * (state - candidate)
+            ys.append(state)
+        return ys, [state]
+
+    return _layers(x, [h], weight_l0, weight, bias, run)

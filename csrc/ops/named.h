@@ -1,0 +1,51 @@
+// Calling an op of another file by its name: `named("sum_pooling").with("ksize", k)(x)`.
+#pragma once
+#include "ops/functions.h"
+
+namespace cg {
+
+class Named {
+ public:
+  explicit Named(const OpInfo* info) : info_(info), node_(info->create()) {}
+
+  template <class V>
+  Named& with(std::string_view name, V value) {
+    for (const ParamInfo& p : info_->params)
+      if (p.name == name) {
+        TORCH_INTERNAL_ASSERT(p.kind == KindOf<V>::kind, info_->name, ": ", name, " is of another kind");
+        *static_cast<V*>(p.address(node_->params())) = std::move(value);
+        return *this;
+      }
+    TORCH_INTERNAL_ASSERT(false, info_->name, " has no parameter ", name);
+  }
+  // The first output: on tensors the kernel alone, on Vars recorded as the current mode says.
+  template <class... X>
+  Tensor operator()(const Tensor& x, const X&... xs) {
+    const Var in[] = {Var(x), Var(xs)...};
+    return std::move(node_->forward(in)[0]);
+  }
+  template <class... X>
+  Var operator()(const Var& x, const X&... xs) {
+    const Var in[] = {x, Var(xs)...};
+    return std::move(node_->apply(in)[0]);
+  }
+
+ private:
+  const OpInfo* info_;
+  Ref<FunctionNode> node_;
+};
+
+// The op must be there once the library is loaded; looked up once for each place of use.
+#define CG_NAMED(NAME)                               \
+  ([]() -> const OpInfo* {                           \
+    static const OpInfo* const info = find_op(NAME); \
+    return info;                                     \
+  }())
+
+// `x` in another shape; nothing is done where it has it.
+template <class T>
+T shaped(const T& x, at::IntArrayRef sizes) {
+  return x.sizes() == sizes ? x : reshape(x, sizes);
+}
+
+}  // namespace cg

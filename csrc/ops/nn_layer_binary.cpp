@@ -1,0 +1,37 @@
+// Weights of two values, with the straight-through gradient.
+#include <ATen/ops/full_like.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct BinaryWeights {
+  double quantize_zero_to = 1;
+  Ints axis;
+  static constexpr auto params() {
+    return std::make_tuple(param("quantize_zero_to", &BinaryWeights::quantize_zero_to),
+                           param("axis", &BinaryWeights::axis));
+  }
+  static constexpr unsigned optional = in_bit(2);
+  static constexpr unsigned saves = 0;
+
+  Tensor forward(const Tensor& w, const Tensor& binary, const Tensor& alpha) {
+    Tensor signs = at::sign(w).masked_fill_(w == 0, quantize_zero_to);
+    Tensor(binary).copy_(signs);
+    if (!alpha.defined()) return signs;
+    const Tensor scale = at::mean(at::abs(w), axis, true);
+    Tensor(alpha).copy_(scale.view(alpha.sizes()));
+    return signs.mul_(scale);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+  }
+};
+CG_OP("binary_weights", BinaryWeights,
+      "The signs of w, which are also written into the second input; times the mean of |w| over axis where there is a "
+      "third input, which gets those means. The gradient is handed on to w.")
+
+}  // namespace
+}  // namespace cg

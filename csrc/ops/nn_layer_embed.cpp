@@ -1,0 +1,37 @@
+// Slices of a table by index, as nnabla's embed takes them: the indices first, a table of any number of axes.
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+struct Embed {
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(0);
+
+  // The table as the ops on rows take it.
+  static Ints rows(at::IntArrayRef table) {
+    int64_t width = 1;
+    for (int64_t n : table.slice(1)) width *= n;
+    return {table[0], width};
+  }
+  Tensor forward(const Tensor& ids, const Tensor& w) {
+    TORCH_CHECK(w.dim() >= 1, "embed: w must have at least one axis");
+    Ints sizes = ints(ids.sizes());
+    sizes.append(w.sizes().begin() + 1, w.sizes().end());
+    return shaped(Named(CG_NAMED("embedding"))(shaped(w, rows(w.sizes())), ids), sizes);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(1, [&] {
+      const Ints table = rows(c.in_sizes(1));
+      Ints sizes = ints(c.in_sizes(0));
+      sizes.push_back(table[1]);
+      const T gy = shaped(c.gy(), sizes);
+      return shaped(Named(CG_NAMED("embedding_grad")).with("rows", table[0])(gy, c.in(0)), c.in_sizes(1));
+    });
+  }
+};
+CG_OP("embed", Embed, "w[ids]: slices of w along its first axis. Negative ids count from the end.")
+
+}  // namespace
+}  // namespace cg

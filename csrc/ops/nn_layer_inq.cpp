@@ -1,0 +1,100 @@
+// Incremental network quantization: weights become powers of two, some at first, later all.
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/nn_random.h"
+
+namespace cg {
+namespace {
+
+struct INQWeights {
+  int64_t num_bits = 4;
+  Ints inq_iterations;
+  bool random = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("num_bits", &INQWeights::num_bits),
+                           param("inq_iterations", &INQWeights::inq_iterations), param("random", &INQWeights::random));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
+
+  // Exponents that `largest`, the largest absolute value, allows.
+  struct Exponents {
+    int low, high;
+    static int of(float v) {
+      constexpr float middle = 0.58496250072115619f;  // log2(1.5), halfway between two powers
+      const float b = std::log2(v);
+      return int(std::floor(b)) + (b - std::floor(b) >= middle);
+    }
+    Exponents(float largest, int64_t num_bits) {
+      high = of(largest == 0 ? 1 : largest);
+      low = high + 1 - (1 << (num_bits - 2));
+    }
+    float quantized(float w) const {
+      if (std::abs(w) < std::ldexp(1.0f, low - 1)) return 0;
+      return std::ldexp(w < 0 ? -1.0f : 1.0f, std::clamp(of(std::abs(w)), low, high));
+    }
+  };
+  // Which weights are fixed at this step from now on.
+  void fix(const std::vector<float>& w, std::vector<float>& fixed, int64_t step, const Tensor& random_state) const {
+    if (std::find(inq_iterations.begin(), inq_iterations.end(), step) == inq_iterations.end()) return;
+    if (inq_iterations.back() == step) {
+      std::fill(fixed.begin(), fixed.end(), 1.0f);
+    } else if (random) {
+      std::bernoulli_distribution coin(0.5);
+      for (float& f : fixed)
+        if (f == 0) f = coin(generator(random_state));
+    } else {
+      std::vector<size_t> order;
+      for (size_t i = 0; i < fixed.size(); ++i)
+        if (fixed[i] == 0) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(w[a]) > std::abs(w[b]); });
+      order.resize(order.size() / 2);
+      for (size_t i : order) fixed[i] = 1;
+    }
+  }
+  static std::vector<float> numbers(const Tensor& t) {
+    const Tensor c = t.to(at::kCPU, at::kFloat).contiguous();
+    return {c.const_data_ptr<float>(), c.const_data_ptr<float>() + c.numel()};
+  }
+  static void write(const std::vector<float>& from, const Tensor& to) {
+    Tensor(to).copy_(
+        at::from_blob(const_cast<float*>(from.data()), to.sizes(), at::TensorOptions(at::kFloat)));  // copied at once
+  }
+  Tensor forward(const Tensor& w, const Tensor& indicators, const Tensor& old_w, const Tensor& old_indicators,
+                 const Tensor& steps, const Tensor& random_state) {
+    if (w.is_meta()) return at::empty_like(w);
+    int64_t* step = steps.mutable_data_ptr<int64_t>();
+    if (step[0] == step[1]) return w.clone();
+    step[1] = step[0];
+    std::vector<float> v = numbers(w), fixed = numbers(indicators), before = numbers(old_w);
+    const std::vector<float> kept = numbers(old_indicators);
+    float largest = 0;
+    for (size_t i = 0; i < v.size(); ++i)
+      if (kept[i] == 1) v[i] = before[i];
+    fix(v, fixed, step[0], random_state);
+    for (float x : v) largest = std::max(largest, std::abs(x));
+    const Exponents exponents(largest, num_bits);
+    for (size_t i = 0; i < v.size(); ++i)
+      if (fixed[i] == 1) v[i] = exponents.quantized(v[i]);
+    for (const Tensor& to : {w, old_w}) write(v, to);
+    for (const Tensor& to : {indicators, old_indicators}) write(fixed, to);
+    return w.clone();
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+  }
+};
+CG_OP("inq_weights", INQWeights,
+      "One step of quantizing w in place: where indicators are 1, weights are powers of two and stay. At the steps in "
+      "inq_iterations half of the others become so, those of largest absolute value, or each or not at random; at the "
+      "last of them all. The third and fourth input are memory that the caller keeps, steps is this step and the last "
+      "that was made, then the state of a generator. The gradient is handed on to w.")
+
+}  // namespace
+}  // namespace cg

@@ -1,0 +1,131 @@
+// Sequences of different lengths: padded to one length, or packed one time step after another.
+//
+// The number of rows follows from the values of `lengths` or `batch_sizes`: on tensors without data these ops raise.
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "ops/index.h"
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+std::vector<int64_t> numbers(const Tensor& t, const char* name) {
+  TORCH_CHECK(t.dim() == 1, name, " must have one axis, not ", t.dim());
+  TORCH_CHECK(!t.is_meta(), name, " must have its values when the function is called, for the shape depends on them");
+  const Tensor n = t.to(at::kCPU, at::kLong).contiguous();
+  return {n.const_data_ptr<int64_t>(), n.const_data_ptr<int64_t>() + n.numel()};
+}
+// How many of `counts` are greater than 0, than 1, ...
+std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
+  std::vector<int32_t> r;
+  for (int64_t k = 0;; ++k) {
+    const int64_t n = std::count_if(counts.begin(), counts.end(), [k](int64_t c) { return c > k; });
+    if (n == 0) return r;
+    r.push_back(int32_t(n));
+  }
+}
+
+// Where the packed rows are among the rows of the padded sequence.
+struct Rows {
+  bool batch_first = false;
+  Index at;            // into the padded rows
+  Ints padded;         // the padded shape
+  Ints flat() const {  // the same with one axis for all rows
+    Ints r{padded[0] * padded[1]};
+    r.append(padded.begin() + 2, padded.end());
+    return r;
+  }
+  // `sizes`: samples that have a row at each time step. `time`, `batch`: lengths of the padded axes.
+  template <class N>
+  void locate(const std::vector<N>& sizes, int64_t time, int64_t batch, at::Device device) {
+    std::vector<int64_t> rows;
+    for (int64_t t = 0; t < int64_t(sizes.size()); ++t)
+      for (int64_t b = 0; b < int64_t(sizes[t]); ++b) rows.push_back(batch_first ? b * time + t : t * batch + b);
+    at = {IndexItem::array(at::tensor(rows, at::kLong).to(device))};
+  }
+  template <class T>
+  T pack(const T& x) const {
+    return get_item(reshape(x, flat()), at);
+  }
+  template <class T>
+  T unpack(const T& x) const {
+    return reshape(get_item_grad(x, at, flat()), padded);
+  }
+};
+
+struct PackPaddedSequence : Rows {
+  static constexpr auto params() { return std::make_tuple(param("batch_first", &PackPaddedSequence::batch_first)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
+
+  std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& lengths) {
+    TORCH_CHECK(x.dim() >= 2, "pack_padded_sequence: padded_sequence must have at least 2 axes, not ", x.dim());
+    const int64_t time = x.size(batch_first), batch = x.size(!batch_first);
+    const auto counts = numbers(lengths, "pack_padded_sequence: lengths");
+    TORCH_CHECK(int64_t(counts.size()) == batch, "pack_padded_sequence: lengths must have ", batch, " elements, not ",
+                counts.size());
+    for (size_t b = 0; b < counts.size(); ++b) {
+      TORCH_CHECK(counts[b] >= 0 && counts[b] <= time, "pack_padded_sequence: lengths must be 0 to ", time, ", not ",
+                  counts[b]);
+      TORCH_CHECK(b == 0 || counts[b] <= counts[b - 1], "pack_padded_sequence: lengths must not increase");
+    }
+    auto sizes = transposed(counts);
+    sizes.resize(time, 0);
+    padded = ints(x.sizes());
+    locate(sizes, time, batch, x.device());
+    return {pack(x), at::tensor(sizes, at::kInt).to(x.device())};
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (value(c.gy()).defined()) c.grad(0, [&] { return unpack(c.gy()); });
+  }
+};
+CG_OP("pack_padded_sequence", PackPaddedSequence,
+      "The rows of x (time, batch, ...) that lengths (batch,), which do not increase, say are there, one time step "
+      "after another; and how many there are at each step. batch_first: x (batch, time, ...).")
+
+struct PadPackedSequence : Rows {
+  double padding_value = 0;
+  int64_t total_length = -1;
+  static constexpr auto params() {
+    return std::make_tuple(param("batch_first", &PadPackedSequence::batch_first),
+                           param("padding_value", &PadPackedSequence::padding_value),
+                           param("total_length", &PadPackedSequence::total_length));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
+
+  std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& batch_sizes) {
+    TORCH_CHECK(x.dim() >= 1, "pad_packed_sequence: packed_sequence must have at least one axis");
+    const auto sizes = numbers(batch_sizes, "pad_packed_sequence: batch_sizes");
+    int64_t rows = 0;
+    for (size_t t = 0; t < sizes.size(); ++t) {
+      TORCH_CHECK(sizes[t] >= 0 && (t == 0 || sizes[t] <= sizes[t - 1]),
+                  "pad_packed_sequence: batch_sizes must not increase");
+      rows += sizes[t];
+    }
+    TORCH_CHECK(rows == x.size(0), "pad_packed_sequence: batch_sizes have the sum ", rows,
+                ", but packed_sequence has shape ", x.sizes());
+    const int64_t time = std::max<int64_t>(total_length, sizes.size()), batch = sizes.empty() ? 0 : sizes[0];
+    padded = batch_first ? Ints{batch, time} : Ints{time, batch};
+    padded.append(x.sizes().begin() + 1, x.sizes().end());
+    locate(sizes, time, batch, x.device());
+    Tensor y = at::full(flat(), padding_value, x.options());
+    y.index_copy_(0, at[0].tensor, x);
+    return {y.view(padded), at::tensor(transposed(sizes), at::kInt).to(x.device())};
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (value(c.gy()).defined()) c.grad(0, [&] { return pack(c.gy()); });
+  }
+};
+CG_OP("pad_packed_sequence", PadPackedSequence,
+      "The inverse of pack_padded_sequence: rows that are missing get padding_value, up to total_length steps; and the "
+      "lengths.")
+
+}  // namespace
+}  // namespace cg

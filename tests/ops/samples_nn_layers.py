@@ -1,0 +1,138 @@
+"""Samples of the ops behind nnabla's layers."""
+
+import itertools
+
+import numpy as np
+from harness import Floats, sample
+from samples_networks import windows
+
+A = Floats
+
+
+def affine(x, w, b=0.0, base_axis=1):
+    axis = base_axis % x.ndim
+    y = x.reshape(int(np.prod(x.shape[:axis])), len(w)) @ w.reshape(len(w), -1)
+    return y.reshape(*x.shape[:axis], *w.shape[1:]) + b
+
+
+def window_mean(x, ksize, outsize, stride=None, pad=None, count_pad=True):
+    stride, pad = stride or ksize, pad or [0] * len(ksize)
+    cols = windows(x, ksize, stride, pad, outsize, 0).sum(-1)
+    inside = np.ones((1, 1, *x.shape[2:]))
+    if count_pad:
+        inside = np.pad(inside, [(0, 0), (0, 0), *((p, p) for p in pad)], constant_values=1)
+        pad = [0] * len(pad)
+    return cols / windows(inside, ksize, stride, pad, outsize, 0).sum(-1)
+
+
+def embed(ids, w):
+    return w[ids]
+
+
+def binary_weights(w, binary, alpha=None, quantize_zero_to=1.0, axis=()):
+    signs = np.where(w == 0, quantize_zero_to, np.sign(w))
+    return signs if alpha is None else signs * np.abs(w).mean(axis=tuple(axis), keepdims=True)
+
+
+def powers_of_two(w, indicators, *memory, num_bits=4, **params):
+    """The nearest powers of two of all weights, whatever the indicators."""
+    high = np.floor(np.log2(np.abs(w).max() / 1.5)) + 1
+    low = high + 1 - 2.0 ** (num_bits - 2)
+    nearest = np.clip(np.floor(np.log2(np.abs(w) / 1.5)) + 1, low, high)
+    return np.where(np.abs(w) < 2 ** (low - 1), 0, np.sign(w) * 2**nearest)
+
+
+def add_ramp(x, axis, step=1, start=0):
+    return np.moveaxis(np.moveaxis(x, axis, -1) + start + step * np.arange(x.shape[axis]), -1, axis)
+
+
+def pack(x, lengths, batch_first=False):
+    x = x.swapaxes(0, 1) if batch_first else x
+    alive = np.arange(len(x))[:, None] < np.asarray(lengths)
+    return x[alive], alive.sum(1)
+
+
+def pad(x, batch_sizes, batch_first=False, padding_value=0.0, total_length=-1):
+    time = max(len(batch_sizes), total_length)
+    alive = np.arange(batch_sizes[0]) < np.append(batch_sizes, [0] * (time - len(batch_sizes)))[:, None]
+    y = np.full((*alive.shape, *x.shape[1:]), padding_value)
+    y[alive] = x
+    return (y.swapaxes(0, 1) if batch_first else y), alive.sum(0)
+
+
+def bilinear_weights(at, length):
+    """Of the pixels of one axis at a coordinate; none beyond the image."""
+    w = np.zeros(length)
+    if -1 <= at <= length:
+        at = min(max(at, 0), length - 1)
+        low = int(at)
+        w[low] += 1 - (at - low)
+        w[min(low + 1, length - 1)] += at - low
+    return w
+
+
+def roi_align(x, boxes, output_size, scale_y=1.0, scale_x=1.0, sampling_ratio=-1):
+    y = np.zeros((len(boxes), x.shape[1], *output_size))
+    for k, (image, x1, y1, x2, y2) in enumerate(boxes):
+        bounds = (y1 * scale_y - 0.5, y2 * scale_y - 0.5), (x1 * scale_x - 0.5, x2 * scale_x - 0.5)
+        for o in itertools.product(*map(range, output_size)):
+            weights = []
+            for axis, (low, high) in enumerate(bounds):
+                step = (high - low) / output_size[axis]
+                n = sampling_ratio if sampling_ratio > 0 else int(np.ceil(step))
+                weights.append(sum(bilinear_weights(low + (o[axis] + (j + 0.5) / n) * step, x.shape[2 + axis])
+                                   for j in range(n)) / n)
+            y[(k, slice(None), *o)] = np.einsum("chw,h,w->c", x[int(image)], *weights)
+    return y
+
+
+def roi_align_grad(gy, boxes, output_size, insize, **params):
+    """Its transpose as a matrix, one plane at a time."""
+    basis = np.eye(insize[2] * insize[3]).reshape(-1, *insize[2:])
+    maps = np.array([[roi_align(np.stack([e * (i == n) for i in range(insize[0])])[:, None], boxes,
+                                output_size, **params)[:, 0] for e in basis] for n in range(insize[0])])
+    return np.einsum("nprhw,rchw->ncp", maps, gy).reshape(insize)
+
+
+def layers():
+    for x, w, params in [((4, 3), (3, 5), {}), ((2, 3, 4), (12, 2, 3), {}),
+                         ((2, 3, 4), (4, 2), dict(base_axis=2)),
+                         ((2, 3, 4), (4, 2), dict(base_axis=-1)), ((6,), (6, 2), dict(base_axis=0)),
+                         ((0, 3), (3, 2), {})]:
+        yield sample("affine", affine, A(*x), A(*w), A(*w[1:]), **params)
+        yield sample("affine", affine, A(*x), A(*w), **params)
+    for ids in [np.array([3, 0, 1, 3], "int32"), np.array([[1, 2], [4, 1]], "int64")]:
+        for w in [(5, 3), (5, 2, 3), (5,)]:
+            yield sample("embed", embed, ids, A(*w))
+    for x, params in [((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1], outsize=[4])),
+                      ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1], outsize=[3, 4])),
+                      ((1, 1, 3, 4, 5), dict(ksize=[2, 2, 2], outsize=[2, 2, 3]))]:
+        for count_pad in (True, False):
+            yield sample("window_mean", window_mean, A(*x), count_pad=count_pad, **params)
+    signs = np.zeros((3, 2, 4))
+    yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, quantize_zero_to=0.0, differentiable=())
+    yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, np.zeros(3), axis=[1, 2],
+                 differentiable=(), dtypes=("float64",))
+    memory = [np.zeros(6, "float32") for _ in range(3)]
+    for params in [{}, dict(num_bits=3), dict(random=True)]:
+        yield sample("inq_weights", powers_of_two, A(6), *memory, np.array([0, -1]), np.empty(0, "uint8"),
+                     inq_iterations=[0], differentiable=(), **params)
+    yield sample("add_ramp", add_ramp, A(2, 3, 4), axis=1, step=2, start=-1)
+    yield sample("add_ramp", add_ramp, A(2, 3), axis=-1)
+    lengths, batch_sizes = np.array([4, 2, 1]), np.array([3, 2, 1, 1], "int32")
+    for batch_first in (False, True):
+        shape = (3, 4) if batch_first else (4, 3)
+        yield sample("pack_padded_sequence", pack, A(*shape, 2), lengths, batch_first=batch_first)
+        yield sample("pack_padded_sequence", pack, A(*shape), lengths, batch_first=batch_first)
+        yield sample("pad_packed_sequence", pad, A(7, 2), batch_sizes, batch_first=batch_first)
+        yield sample("pad_packed_sequence", pad, A(7), batch_sizes, batch_first=batch_first,
+                     padding_value=-1.5, total_length=6)
+    boxes = np.array([[0, 0.3, -1.2, 4.4, 3.1], [1, 2, 1, 9, 5], [1, 30, 30, 40, 40], [0, 1, 1, 1.5, 2]])
+    for params in [{}, dict(sampling_ratio=2), dict(scale_y=0.5, scale_x=1.5)]:
+        yield sample("roi_align", roi_align, A(2, 3, 4, 5), boxes, output_size=[2, 3], **params)
+        yield sample("roi_align_grad", roi_align_grad, A(4, 2, 2, 3), boxes, output_size=[2, 3],
+                     insize=[2, 2, 4, 5], **params)
+
+
+SAMPLES: list = sum(layers(), [])
+WRITES = {"binary_weights", "inq_weights"}  # ops that write into their inputs
