@@ -1,0 +1,81 @@
+"""Functions that behave as NumPy's of the same name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["dot"]
+
+
+def _product(a: Any, b: Any) -> Any:
+    """numpy.dot of two Variables or NdArrays of one or more axes."""
+    from compatgrad.nnabla import functions as F  # noqa: N812
+
+    if a.ndim == 1 and b.ndim == 1:
+        return F.sum(a * b)
+    if b.ndim == 1:
+        h = F.affine(a, F.reshape(b, (-1, 1)), base_axis=a.ndim - 1)
+        return F.reshape(h, h.shape[:-1])
+    if a.ndim == 1:
+        h = _product(F.reshape(a, (1, -1)), b)
+        return F.reshape(h, h.shape[1:])
+    if b.ndim > 2:  # what is summed over comes first
+        k = b.ndim - 2
+        b = F.transpose(b, (k, *range(k), b.ndim - 1))
+    return F.affine(a, b, base_axis=a.ndim - 1)
+
+
+def _scaled(number: Any, x: Any) -> Any:
+    """x times an array of shape (). The number's own gradient is kept where both are Variables."""
+    from compatgrad.nnabla import functions as F  # noqa: N812
+    from compatgrad.nnabla._nd_array import NdArray
+
+    if isinstance(number, NdArray):
+        y = F.mul_scalar(x, float(number.data))
+        if isinstance(x, NdArray):
+            return y
+        y.forward()
+        return y.data
+    if isinstance(x, NdArray):
+        return F.mul_scalar(x, float(number.d))
+    return F.mul2(F.broadcast(number, x.shape), x)
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """numpy.dot: inner product of vectors, product of matrices, sum over a's last and b's second-to-last axis.
+
+    a, b: Variables, NdArrays or plain numbers and arrays (both plain: NumPy's result). An array of shape () scales the
+    other one. out: an array of the result's kind, shape and dtype that receives it. ValueError where it is another.
+    """
+    from compatgrad.nnabla._nd_array import NdArray
+    from compatgrad.nnabla.variable import Variable
+
+    kinds = Variable | NdArray
+    if not (isinstance(a, kinds) and isinstance(b, kinds)):
+        result = np.dot(a, b)
+    elif a.ndim == 0:
+        result = _scaled(a, b)
+    elif b.ndim == 0:
+        result = _scaled(b, a)
+    else:
+        result = _product(a, b)
+    if out is None:
+        return result
+
+    def array(v: Any) -> Any:
+        return v.data if isinstance(v, NdArray) else v.d if isinstance(v, Variable) else v
+
+    there, here = array(out), array(result)
+    if type(out) is not type(result) or there.shape != here.shape or there.dtype != here.dtype:
+        raise ValueError("dot: out must have the same shape, type and dtype as the result, "
+                         f"{type(result).__name__} {here.shape} {here.dtype}, not "
+                         f"{type(out).__name__} {there.shape} {there.dtype}.")
+    if isinstance(out, NdArray):
+        out.cast(here.dtype)[...] = here
+    elif isinstance(out, Variable):
+        out.rewire_on(result)
+    else:
+        out[...] = result
+    return None

@@ -1,0 +1,288 @@
+// Indices as tensors: gather, gather_nd, scatter_nd, scatter_add and what they are made of.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/index_add.h>
+#include <ATen/ops/index_copy.h>
+#include <ATen/ops/index_fill.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scatter_add.h>
+#include <ATen/ops/zeros.h>
+
+#include "ops/index.h"
+#include "ops/nn_array.h"
+
+namespace cg {
+namespace {
+
+struct SelectAlong {
+  Tensor index;
+  int64_t axis = 0;
+  static constexpr auto params() {
+    return std::make_tuple(required("index", &SelectAlong::index), param("axis", &SelectAlong::axis));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return select_along(x, index, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return add_along(c.gy(), index, axis, c.in_sizes(0)[wrap_axis(axis, c.in_sizes(0).size())]); });
+  }
+};
+CG_OP("select_along", SelectAlong, "The slices of x along axis that a one-dimensional index names.")
+
+struct AddAlong {
+  Tensor index;
+  int64_t axis = 0, size = 0;
+  static constexpr auto params() {
+    return std::make_tuple(required("index", &AddAlong::index), required("axis", &AddAlong::axis),
+                           required("size", &AddAlong::size));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) { return add_along(gy, index, axis, size); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return select_along(c.gy(), index, axis); });
+  }
+};
+CG_OP("add_along", AddAlong, "Zeros of the given size along axis, to which gy is added at a one-dimensional index.")
+
+struct GatherAlong {
+  Tensor index;
+  int64_t axis = 0;
+  static constexpr auto params() {
+    return std::make_tuple(required("index", &GatherAlong::index), param("axis", &GatherAlong::axis));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return gather_along(x, index, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return scatter_along(c.gy(), index, axis, c.in_sizes(0)); });
+  }
+};
+CG_OP("gather_along", GatherAlong, "x[i, index[i, j], k] along an axis, for an index of x's number of dimensions.")
+
+struct ScatterAlong {
+  Tensor index;
+  int64_t axis = 0;
+  Ints shape;
+  static constexpr auto params() {
+    return std::make_tuple(required("index", &ScatterAlong::index), required("axis", &ScatterAlong::axis),
+                           required("shape", &ScatterAlong::shape));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) { return scatter_along(gy, index, axis, shape); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return gather_along(c.gy(), index, axis); });
+  }
+};
+CG_OP("scatter_along", ScatterAlong, "Zeros of shape, to which gy is added where gather_along would pick.")
+
+int64_t product(at::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
+
+// The slices of x along an axis that a tensor of indices names; the first batch_dims axes of x and of it go together.
+struct Gather {
+  int64_t axis = 0, batch_dims = 0;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &Gather::axis), param("batch_dims", &Gather::batch_dims));
+  }
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr bool any_dtype = true;
+
+  // x as (rows, elements of a row) with one row per position of the axis, and which rows are wanted.
+  int64_t place(at::IntArrayRef sizes) const { return wrap_axis(axis, sizes.size()); }
+  Tensor rows(const Tensor& t, at::IntArrayRef sizes) const {
+    const int64_t a = place(sizes), n = sizes[a], batch = product(sizes.slice(0, batch_dims)),
+                  lead = product(sizes.slice(batch_dims, a - batch_dims));
+    const Tensor starts = at::arange(batch * lead, t.options()).mul_(n).reshape({batch, lead, 1});
+    return at::reshape(at::reshape(t, {batch, 1, product(t.sizes().slice(batch_dims))}) + starts, {-1});
+  }
+  Ints table(at::IntArrayRef sizes) const {
+    const int64_t a = place(sizes);
+    return {product(sizes.slice(0, a + 1)), product(sizes.slice(a + 1))};
+  }
+  Ints result(const Tensor& t, at::IntArrayRef sizes) const {
+    Ints r = ints(sizes.slice(0, place(sizes)));
+    r.append(t.sizes().begin() + batch_dims, t.sizes().end());
+    r.append(sizes.begin() + place(sizes) + 1, sizes.end());
+    return r;
+  }
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    const int64_t ndim = x.dim(), a = place(x.sizes());
+    TORCH_CHECK_VALUE(a >= 0 && a < ndim, "gather: axis must be in [-", ndim, ", ", ndim, "), not ", axis);
+    TORCH_CHECK_VALUE(batch_dims >= 0 && batch_dims <= a && batch_dims <= t.dim(), "gather: batch_dims is ", batch_dims,
+                      ", but must not exceed axis (", a, ") nor the dimensions of indices (", t.dim(), ")");
+    for (int64_t i = 0; i < batch_dims; ++i)
+      TORCH_CHECK_VALUE(x.size(i) == t.size(i), "gather: x has shape ", x.sizes(), " and indices ", t.sizes(),
+                        ": they must agree in the first ", batch_dims, " axes");
+    check_index("gather", t, 0, x.size(a));
+    if (batch_dims == 0) return at::reshape(select_along(x, at::reshape(t, {-1}), a), result(t, x.sizes()));
+    return at::reshape(select_along(at::reshape(x, table(x.sizes())), rows(t, x.sizes()), 0), result(t, x.sizes()));
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      const Tensor t = value(c.in(1));
+      if (batch_dims == 0) {
+        Ints line = ints(sizes);
+        line[place(sizes)] = t.numel();
+        return add_along(reshape(c.gy(), line), at::reshape(t, {-1}), place(sizes), sizes[place(sizes)]);
+      }
+      const Tensor r = rows(t, sizes);
+      const Ints whole = table(sizes);
+      return reshape(add_along(reshape(c.gy(), {r.numel(), whole[1]}), r, 0, whole[0]), sizes);
+    });
+  }
+};
+CG_OP("gather", Gather, "x's slices along axis at indices; the first batch_dims axes of both belong together.")
+
+// The index tensor of gather_nd and scatter_nd: row m holds positions on axis m.
+struct Positions {
+  Ints table;   // the indexed tensor as (positions, elements of a slice)
+  Tensor rows;  // which positions
+  Positions(const char* op, const Tensor& t, at::IntArrayRef sizes) {
+    const int64_t m = t.size(0);
+    table = {product(sizes.slice(0, m)), product(sizes.slice(m))};
+    const Tensor lines = at::reshape(t, {m, product(t.sizes().slice(1))});
+    for (int64_t i = 0; i < m; ++i) {
+      Tensor p = lines.select(0, i);
+      check_index(op, p, -sizes[i], sizes[i]);
+      p = at::where(p < 0, p + sizes[i], p);
+      rows = i == 0 ? p : rows * sizes[i] + p;
+    }
+  }
+};
+
+struct GatherNd {
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr bool any_dtype = true;
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    TORCH_CHECK_VALUE(t.dim() >= 2, "gather_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
+    TORCH_CHECK_VALUE(t.size(0) <= x.dim(), "gather_nd: indices of shape ", t.sizes(), " name ", t.size(0),
+                      " axes, but x has shape ", x.sizes());
+    const Positions p("gather_nd", t, x.sizes());
+    Ints shape = ints(t.sizes().slice(1));
+    shape.append(x.sizes().begin() + t.size(0), x.sizes().end());
+    return at::reshape(select_along(at::reshape(x, p.table), p.rows, 0), shape);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const Positions p("gather_nd", value(c.in(1)), c.in_sizes(0));
+      const T g = reshape(c.gy(), {p.rows.numel(), p.table[1]});
+      return reshape(add_along(g, p.rows, 0, p.table[0]), c.in_sizes(0));
+    });
+  }
+};
+CG_OP("gather_nd", GatherNd, "x[indices[0], indices[1], ...].")
+
+struct ScatterNd {
+  Ints shape;
+  bool add = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("shape", &ScatterNd::shape), param("add", &ScatterNd::add));
+  }
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr unsigned optional = in_bit(2);
+  static constexpr bool any_dtype = true;
+  void check(const Tensor& x, const Tensor& t) const {
+    TORCH_CHECK_VALUE(t.dim() >= 2, "scatter_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
+    const int64_t m = t.size(0), ndim = shape.size();
+    bool fits = m <= ndim && x.dim() == t.dim() - 1 + ndim - m;
+    for (int64_t i = 0; fits && i < x.dim(); ++i)
+      fits = x.size(i) == (i < t.dim() - 1 ? t.size(i + 1) : shape[m + i - t.dim() + 1]);
+    TORCH_CHECK_VALUE(fits, "scatter_nd: data of shape ", x.sizes(), " and indices of shape ", t.sizes(),
+                      " do not fit the output shape ", at::IntArrayRef(shape));
+  }
+  // What `out` holds is kept: it is written in place, and is the result.
+  Tensor forward(const Tensor& x, const Tensor& t, const Tensor& out) {
+    check(x, t);
+    Tensor y = out.defined() ? out : at::zeros(shape, x.options());
+    TORCH_CHECK_VALUE(y.sizes() == at::IntArrayRef(shape), "scatter_nd: out has shape ", y.sizes(), ", not ",
+                      at::IntArrayRef(shape));
+    if (no_data(x)) return y;
+    const Positions p("scatter_nd", t, shape);
+    const Tensor source = at::reshape(x, {p.rows.numel(), p.table[1]});
+    Tensor rows = at::reshape(y, p.table);
+    add ? rows.index_add_(0, p.rows, source) : rows.index_copy_(0, p.rows, source);
+    if (!rows.is_alias_of(y)) y.copy_(rows.view(shape));
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Positions p("scatter_nd", value(c.in(1)), shape);
+    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), p.table), p.rows, 0), c.in_sizes(0)); });
+    c.grad(2, [&] {
+      if (add) return c.gy();
+      const Tensor kept = at::ones({p.table[0], 1}, c.gy().options()).index_fill_(0, p.rows, 0);
+      return reshape(reshape(c.gy(), p.table) * kept, shape);
+    });
+  }
+};
+CG_OP("scatter_nd", ScatterNd, "Zeros of shape, or `out`, into which data is written (or added) at indices.")
+
+// x0 with x1 added along an axis: y[index[i, j], j] += x1[i, j].
+struct ScatterAddAlong {
+  int64_t axis = 0;
+  static constexpr auto params() { return std::make_tuple(param("axis", &ScatterAddAlong::axis)); }
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr bool any_dtype = true;
+  Tensor forward(const Tensor& x0, const Tensor& t, const Tensor& x1) {
+    const int64_t a = wrap_axis(axis, x0.dim());
+    TORCH_CHECK_VALUE(a >= 0 && a < x0.dim(), "scatter_add: axis is ", axis, ", but x0 has shape ", x0.sizes());
+    bool fits = t.dim() == x0.dim() && x1.dim() == x0.dim();
+    for (int64_t i = 0; fits && i < t.dim(); ++i) fits = t.size(i) <= x1.size(i) && (i == a || t.size(i) <= x0.size(i));
+    TORCH_CHECK_VALUE(fits, "scatter_add: indices of shape ", t.sizes(), " do not fit into x0 of shape ", x0.sizes(),
+                      " and x1 of shape ", x1.sizes());
+    check_index("scatter_add", t, 0, x0.size(a));
+    return at::scatter_add(x0, a, t, x1);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(2, [&] {
+      const Tensor t = value(c.in(1));
+      const T g = gather_along(c.gy(), t, axis);
+      if (t.sizes() == c.in_sizes(2)) return g;
+      Index corner;  // indices may cover only a corner of x1
+      for (int64_t n : t.sizes()) corner.push_back(IndexItem::slice(0, n));
+      return get_item_grad(g, corner, c.in_sizes(2));
+    });
+  }
+};
+CG_OP("scatter_add_along", ScatterAddAlong, "x0 to which x1 is added at indices along an axis.")
+
+}  // namespace
+
+Tensor select_along(const Tensor& x, const Tensor& index, int64_t axis) {
+  return at::index_select(x, axis, index.to(x.device()));
+}
+Var select_along(const Var& x, const Tensor& index, int64_t axis) { return run(SelectAlong{index, axis}, x); }
+Tensor add_along(const Tensor& gy, const Tensor& index, int64_t axis, int64_t size) {
+  Ints shape = ints(gy.sizes());
+  shape[wrap_axis(axis, gy.dim())] = size;
+  return at::zeros(shape, gy.options()).index_add_(axis, index.to(gy.device()), gy);
+}
+Var add_along(const Var& gy, const Tensor& index, int64_t axis, int64_t size) {
+  return run(AddAlong{index, axis, size}, gy);
+}
+Tensor gather_along(const Tensor& x, const Tensor& index, int64_t axis) {
+  return at::gather(x, axis, index.to(x.device()));
+}
+Var gather_along(const Var& x, const Tensor& index, int64_t axis) { return run(GatherAlong{index, axis}, x); }
+Tensor scatter_along(const Tensor& gy, const Tensor& index, int64_t axis, at::IntArrayRef shape) {
+  return at::zeros(shape, gy.options()).scatter_add_(axis, index.to(gy.device()), gy);
+}
+Var scatter_along(const Var& gy, const Tensor& index, int64_t axis, at::IntArrayRef shape) {
+  return run(ScatterAlong{index, axis, ints(shape)}, gy);
+}
+
+void check_index(const char* op, const Tensor& index, int64_t low, int64_t size) {
+  if (!index.is_cpu() || index.numel() == 0) return;
+  const int64_t least = index.min().item<int64_t>(), most = index.max().item<int64_t>();
+  TORCH_CHECK_VALUE(low <= least && most < size, op, ": index ", least < low ? least : most, " is out of range: ", low,
+                    " <= index < ", size);
+}
+
+}  // namespace cg

@@ -1,0 +1,247 @@
+// Masks and edges: bool_gather and its kin, one_hot, padding by the elements at hand.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/index_copy.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/remainder.h>
+#include <ATen/ops/scatter.h>
+#include <ATen/ops/zeros.h>
+
+#include "ops/nn_array.h"
+
+namespace cg {
+namespace {
+
+struct BoolFill {
+  double value = 0;
+  static constexpr auto params() { return std::make_tuple(param("value", &BoolFill::value)); }
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr bool any_dtype = true;
+  Tensor forward(const Tensor& x, const Tensor& mask) {
+    const Tensor y = at::where(mask != 0, at::Scalar(value), x);
+    TORCH_CHECK_VALUE(y.sizes() == x.sizes(), "bool_fill: the mask's shape ", mask.sizes(),
+                      " does not broadcast to that of data, ", x.sizes());
+    return y.to(x.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * (cg::value(c.in(1)) == 0); });
+  }
+};
+CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
+
+// The rows of x, seen as (mask elements, elements of a slice), at which the mask is not zero.
+Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1})).select(1, 0); }
+Ints slices(int64_t rows, int64_t elements) { return {rows, rows == 0 ? 0 : elements / rows}; }
+
+struct BoolGather {
+  static constexpr unsigned saves = 0;
+  static constexpr bool any_dtype = true;
+  Tensor rows;
+  Tensor forward(const Tensor& x, const Tensor& mask) {
+    TORCH_CHECK_VALUE(mask.dim() <= x.dim() && mask.sizes() == x.sizes().slice(0, mask.dim()),
+                      "bool_gather: the mask has shape ", mask.sizes(),
+                      ", which is not how that of input begins: ", x.sizes());
+    rows = marked(mask);
+    const Tensor y = select_along(at::reshape(x, slices(mask.numel(), x.numel())), rows, 0);
+    return mask.dim() == x.dim() ? at::reshape(y, {-1}) : y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const Ints s = slices(c10::multiply_integers(c.in_sizes(1)), c10::multiply_integers(c.in_sizes(0)));
+      return reshape(add_along(reshape(c.gy(), {rows.numel(), s[1]}), rows, 0, s[0]), c.in_sizes(0));
+    });
+  }
+};
+CG_OP("bool_gather", BoolGather, "The slices of x at which mask is not zero, each as a row.")
+
+struct BoolScatter {
+  static constexpr unsigned saves = in_bit(1);
+  static constexpr unsigned optional = in_bit(2);
+  static constexpr bool any_dtype = true;
+  Tensor forward(const Tensor& x, const Tensor& mask, const Tensor& out) {
+    TORCH_CHECK_VALUE(x.dim() > 0, "bool_scatter: input must have at least one axis");
+    Ints shape = ints(mask.sizes());
+    shape.append(x.sizes().begin() + 1, x.sizes().end());
+    TORCH_CHECK_VALUE(!out.defined() || out.sizes() == at::IntArrayRef(shape), "bool_scatter: output has shape ",
+                      out.sizes(), ", but input and mask make ", at::IntArrayRef(shape));
+    Tensor y = out.defined() ? out : at::zeros(shape, x.options());
+    if (no_data(x)) return y;
+    const Tensor rows = marked(mask);
+    TORCH_CHECK_VALUE(rows.numel() == x.size(0), "bool_scatter: the mask marks ", rows.numel(),
+                      " elements, but input has ", x.size(0), " rows");
+    const Ints s = slices(mask.numel(), y.numel());
+    const Tensor lines = at::reshape(y, s).index_copy_(0, rows, at::reshape(x, {rows.numel(), s[1]}));
+    if (!lines.is_alias_of(y)) y.copy_(lines.view(shape));
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Tensor mask = value(c.in(1));
+    const Ints s = slices(mask.numel(), value(c.gy()).numel());
+    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), s), marked(mask), 0), c.in_sizes(0)); });
+    c.grad(2, [&] { return reshape(reshape(c.gy(), s) * at::reshape(mask == 0, {-1, 1}), c.gy().sizes()); });
+  }
+};
+CG_OP("bool_scatter", BoolScatter, "Zeros, or `out`, with the rows of x where mask is not zero.")
+
+struct NonZero {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::nonzero(x).t().contiguous(); }
+  template <class T>
+  void backward(Ctx<T>&) {}
+};
+CG_OP("nonzero", NonZero, "The positions of the elements that are not zero, one row per axis.")
+
+struct OneHot {
+  Ints shape;
+  static constexpr auto params() { return std::make_tuple(required("shape", &OneHot::shape)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    const int64_t n = shape.size();
+    TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == n, "one_hot: x has shape ", x.sizes(),
+                      ", but its last axis must have ", n, " elements, as shape has");
+    Ints result = ints(x.sizes().slice(0, x.dim() - 1));
+    result.append(shape.begin(), shape.end());
+    const Tensor lines = at::reshape(x, {-1, n});
+    Tensor place = at::zeros({lines.size(0)}, lines.options()), valid = at::ones_like(place).to(at::kBool);
+    for (int64_t i = 0; i < n; ++i) {
+      Tensor p = lines.select(1, i);
+      p = at::where(p < 0, p + shape[i], p);
+      valid = valid.logical_and((p >= 0).logical_and(p < shape[i]));
+      place = place * shape[i] + p;
+    }
+    place = at::where(valid, place, at::zeros_like(place));  // an index that is out of range has no one
+    const Tensor y = at::zeros({lines.size(0), c10::multiply_integers(shape)}, x.options().dtype(at::kFloat));
+    return at::reshape(y.scatter_(1, place.unsqueeze(1), valid.to(at::kFloat).unsqueeze(1)), result);
+  }
+  template <class T>
+  void backward(Ctx<T>&) {}
+};
+CG_OP("one_hot", OneHot, "A one at the position that the last axis of integers names, zeros elsewhere.")
+
+// Elements beyond the edges are those at hand: "repeat" the outermost one, "reflect" without it, "symmetric" with it.
+struct Edges {
+  Ints before, after;  // for each axis; may be negative
+  std::string mode;
+  static constexpr auto params() {
+    return std::make_tuple(required("before", &Edges::before), required("after", &Edges::after),
+                           required("mode", &Edges::mode));
+  }
+  static constexpr unsigned saves = 0;
+  bool changes(int64_t axis) const { return before[axis] != 0 || after[axis] != 0; }
+  Tensor index(int64_t axis, int64_t n, at::Device device) const {
+    const Tensor i =
+        at::arange(n + before[axis] + after[axis], at::TensorOptions(at::kLong).device(device)) - before[axis];
+    if (mode == "repeat") return at::clamp(i, 0, n - 1);
+    if (mode == "reflect") {
+      if (n == 1) return at::zeros_like(i);
+      const Tensor j = at::remainder(i, 2 * (n - 1));
+      return at::where(j < n, j, 2 * (n - 1) - j);
+    }
+    TORCH_CHECK_VALUE(mode == "symmetric", "edges: mode must be 'repeat', 'reflect' or 'symmetric', not '", mode, "'");
+    const Tensor j = at::remainder(i, 2 * n);
+    return at::where(j < n, j, 2 * n - 1 - j);
+  }
+  Tensor forward(const Tensor& x) {
+    Tensor y = x;
+    for (int64_t a = 0; a < x.dim(); ++a)
+      if (changes(a)) y = select_along(y, index(a, x.size(a), x.device()), a);
+    return y.is_same(x) ? x.clone() : y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      T g = c.gy();
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      for (int64_t a = sizes.size(); a-- > 0;)
+        if (changes(a)) g = add_along(g, index(a, sizes[a], value(g).device()), a, sizes[a]);
+      return g;
+    });
+  }
+};
+CG_OP("edges", Edges, "x with before[i] elements before and after[i] after axis i, made of those at its edges.")
+
+// Sums along an axis so far: `exclusive` without the element itself, `reverse` from the end.
+struct RunningSum {
+  int64_t axis = 0;
+  bool exclusive = false, reverse = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &RunningSum::axis), param("exclusive", &RunningSum::exclusive),
+                           param("reverse", &RunningSum::reverse));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    Tensor y = at::cumsum(reverse ? at::flip(x, axis) : x, axis);
+    if (exclusive && x.size(axis) > 0)
+      y = at::cat({at::zeros_like(y.narrow(axis, 0, 1)), y.narrow(axis, 0, x.size(axis) - 1)}, axis);
+    return reverse ? at::flip(y, axis) : y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(RunningSum{axis, exclusive, !reverse}, c.gy()); });
+  }
+};
+CG_OP("running_sum", RunningSum, "Sums along an axis up to each element, or without it, from either end.")
+
+struct Eye {
+  int64_t k = 0;
+  static constexpr auto params() { return std::make_tuple(param("k", &Eye::k)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    TORCH_CHECK_VALUE(x.dim() == 2, "eye_like: x must have two axes, not the shape ", x.sizes());
+    const int64_t n = x.size(0), m = x.size(1);
+    return (at::arange(m, x.options()).unsqueeze(0) - at::arange(n, x.options()).unsqueeze(1) == k).to(x.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return zeros_as(c.gy()); });
+  }
+};
+CG_OP("eye_like", Eye, "Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere; constant in x.")
+
+// ---- ends of a graph ------------------------------------------------------------------------------------------------
+struct Unlink {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return x; }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return zeros_as(c.gy()); });
+  }
+};
+CG_OP("unlink", Unlink, "x itself; its gradient is 0.")
+
+struct Sink {
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) { return at::zeros({}, xs[0].options()); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    for (size_t i = 0; i < c.inputs(); ++i)
+      c.grad(i, [&] { return T(at::ones(c.in_sizes(i), c.gy().options().dtype(c.in_dtype(i)))); });
+  }
+};
+CG_OP("sink", Sink, "A zero that needs all inputs; each of them gets a gradient of ones.")
+
+struct Assign {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& to, const Tensor& from) {
+    TORCH_CHECK_VALUE(to.sizes() == from.sizes(), "assign: dst has shape ", to.sizes(), ", but src ", from.sizes());
+    if (no_data(from)) return at::empty_like(from);
+    to.copy_(from);
+    return from.clone();
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(1, [&] { return zeros_as(c.gy()); });
+  }
+};
+CG_OP("assign", Assign, "Writes the second input into the first and gives a copy; the gradient belongs to the first.")
+
+}  // namespace
+}  // namespace cg

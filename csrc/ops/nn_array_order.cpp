@@ -1,0 +1,255 @@
+// Order: sorting, extrema with their positions, the k largest, distinct values.
+#include <ATen/ops/abs.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/max.h>
+#include <ATen/ops/min.h>
+#include <ATen/ops/scatter.h>
+#include <ATen/ops/scatter_reduce.h>
+#include <ATen/ops/searchsorted.h>
+#include <ATen/ops/sort.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/unique_dim.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "ops/axes.h"
+#include "ops/nn_array.h"
+
+namespace cg {
+namespace {
+
+// Which outputs a function has: the values, the values and their positions, or the positions.
+std::vector<Tensor> outputs_of(const Tensor& values, const Tensor& index, bool with_index, bool only_index) {
+  if (only_index) return {index};
+  if (with_index) return {values, index};
+  return {values};
+}
+
+struct Sort {
+  int64_t axis = -1;
+  bool reverse = false, with_index = false, only_index = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &Sort::axis), param("reverse", &Sort::reverse),
+                           param("with_index", &Sort::with_index), param("only_index", &Sort::only_index));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor index;
+  std::vector<Tensor> forward(const Tensor& x) {
+    Tensor y;
+    std::tie(y, index) = at::sort(x, true, axis, reverse);
+    return outputs_of(y, index, with_index, only_index);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (only_index || !value(c.gy()).defined()) return;
+    c.grad(0, [&] { return scatter_along(c.gy(), index, axis, c.in_sizes(0)); });
+  }
+};
+CG_OP("sort", Sort, "x sorted along an axis, equal elements in their order; with positions where asked for.")
+
+// Unlike `max`, one element gets the gradient: the first of the largest ones.
+struct Extreme {
+  Axes axis;
+  bool keepdims = false, smallest = false, with_index = false, only_index = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &Extreme::axis), param("keepdims", &Extreme::keepdims),
+                           param("smallest", &Extreme::smallest), param("with_index", &Extreme::with_index),
+                           param("only_index", &Extreme::only_index));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor index;
+  struct Layout {
+    Ints order, inverse, moved, result;  // axes with the reduced ones last, and back; sizes in that order; y's sizes
+  };
+  Layout layout(at::IntArrayRef sizes) const {
+    const int64_t ndim = sizes.size();
+    Ints axes = listed(axis, ndim);
+    std::sort(axes.begin(), axes.end());
+    Layout l;
+    for (int64_t i = 0; i < ndim; ++i) {
+      const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
+      if (!reduced) l.order.push_back(i);
+      if (!reduced || keepdims) l.result.push_back(reduced ? 1 : sizes[i]);
+    }
+    l.order.append(axes.begin(), axes.end());
+    l.inverse.resize(ndim);
+    for (int64_t i = 0; i < ndim; ++i) {
+      l.inverse[l.order[i]] = i;
+      l.moved.push_back(sizes[l.order[i]]);
+    }
+    return l;
+  }
+  Ints rows(const Layout& l) const {
+    const int64_t n = c10::multiply_integers(l.result), all = c10::multiply_integers(l.moved);
+    return {n, n == 0 ? 0 : all / n};
+  }
+  std::vector<Tensor> forward(const Tensor& x) {
+    const Layout l = layout(x.sizes());
+    const Tensor lines = at::reshape(at::permute(x, l.order), rows(l));
+    Tensor y;
+    std::tie(y, index) = smallest ? at::min(lines, 1) : at::max(lines, 1);
+    return outputs_of(y.view(l.result), index.view(l.result), with_index, only_index);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (only_index || !value(c.gy()).defined()) return;
+    c.grad(0, [&] {
+      const Layout l = layout(c.in_sizes(0));
+      const Ints r = rows(l);
+      const T g = scatter_along(reshape(c.gy(), {r[0], 1}), at::reshape(index, {r[0], 1}), 1, r);
+      return permute(reshape(g, l.moved), l.inverse);
+    });
+  }
+};
+CG_OP("extreme", Extreme, "Largest (smallest) element over axis; the first one has the gradient and the position.")
+
+struct TopK {
+  int64_t k = 1, base_axis = 1;
+  bool abs = false, reduce = true, largest = true, with_index = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("k", &TopK::k), param("abs", &TopK::abs), param("reduce", &TopK::reduce),
+                           param("base_axis", &TopK::base_axis), param("largest", &TopK::largest),
+                           param("with_index", &TopK::with_index));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor index;
+  static Ints rows(at::IntArrayRef sizes, int64_t base_axis) {
+    const int64_t a = wrap_axis(base_axis, sizes.size());
+    TORCH_CHECK_VALUE(a >= 0 && a < static_cast<int64_t>(sizes.size()), "top_k: base_axis is ", base_axis,
+                      ", but x has shape ", sizes);
+    return {c10::multiply_integers(sizes.slice(0, a)), c10::multiply_integers(sizes.slice(a))};
+  }
+  static Tensor positions(const Tensor& lines, int64_t k, bool abs, bool largest) {
+    TORCH_CHECK_VALUE(k > 0 && k <= lines.size(1), "top_k: k must be in [1, ", lines.size(1),
+                      "], the elements of a sample, not ", k);
+    return std::get<1>(at::topk(abs ? at::abs(lines) : lines, k, 1, largest, true));
+  }
+  std::vector<Tensor> forward(const Tensor& x) {
+    const Ints r = rows(x.sizes(), base_axis);
+    const Tensor lines = at::reshape(x, r);
+    index = positions(lines, k, abs, largest);
+    TORCH_CHECK_VALUE(reduce || !with_index, "top_k_data: with_index needs reduce=True");
+    const Tensor picked = at::gather(lines, 1, index);
+    if (!reduce) return {at::reshape(at::zeros(r, x.options()).scatter_(1, index, picked), x.sizes())};
+    Ints shape = ints(x.sizes().slice(0, wrap_axis(base_axis, x.dim())));
+    shape.push_back(k);
+    return outputs_of(at::reshape(picked, shape), at::reshape(index, shape), with_index, false);
+  }
+  // Without `reduce` the whole gradient passes, as the function that this follows has it.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (!value(c.gy()).defined()) return;
+    c.grad(0, [&] {
+      if (!reduce) return c.gy();
+      const Ints r = rows(c.in_sizes(0), base_axis);
+      return reshape(scatter_along(reshape(c.gy(), {r[0], k}), index, 1, r), c.in_sizes(0));
+    });
+  }
+};
+CG_OP("top_k", TopK, "The k largest (smallest) elements of each sample, in order; with positions where asked for.")
+
+// Keeps the k largest elements of each sample, which were chosen when it ran first, and is linear in what it keeps.
+struct TopKMask {
+  int64_t k = 1, base_axis = 1;
+  bool abs = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("k", &TopKMask::k), param("abs", &TopKMask::abs),
+                           param("base_axis", &TopKMask::base_axis));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor mask;
+  Tensor forward(const Tensor& x) {
+    const Ints r = TopK::rows(x.sizes(), base_axis);
+    const Tensor index = TopK::positions(at::reshape(x, r), k, abs, true);
+    mask = at::reshape(at::zeros(r, x.options()).scatter_(1, index, 1), x.sizes());
+    return x * mask;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * mask; });
+  }
+};
+CG_OP("top_k_mask", TopKMask, "x with all but the k largest elements of each sample set to 0.")
+
+struct TopKGrad {
+  int64_t k = 1, base_axis = 1;
+  bool abs = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("k", &TopKGrad::k), param("abs", &TopKGrad::abs),
+                           param("base_axis", &TopKGrad::base_axis));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) {
+    const int64_t n = TopK::rows(x.sizes(), base_axis)[1];
+    TORCH_CHECK_VALUE(k > 0 && k <= n, "top_k_grad: k must be in [1, ", n, "], the elements of a sample, not ", k);
+    return x.clone();
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(TopKMask{k, base_axis, abs}, c.gy()); });
+  }
+};
+CG_OP("top_k_grad", TopKGrad, "x; of its gradient the k largest elements of each sample pass.")
+
+struct SearchSorted {
+  bool right = false;
+  static constexpr auto params() { return std::make_tuple(param("right", &SearchSorted::right)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& sorted, const Tensor& values) {
+    return at::searchsorted(sorted.contiguous(), values.contiguous(), false, right).to(values.scalar_type());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    for (size_t i = 0; i < 2; ++i) c.grad(i, [&] { return T(at::zeros(c.in_sizes(i), c.gy().options())); });
+  }
+};
+CG_OP("searchsorted", SearchSorted, "Where each value would be put in to keep the sequence sorted; its gradient is 0.")
+
+struct Unique {
+  std::optional<int64_t> axis;
+  bool sorted = true, with_index = false, with_inverse = false, with_counts = false;
+  static constexpr auto params() {
+    return std::make_tuple(param("axis", &Unique::axis), param("sorted", &Unique::sorted),
+                           param("with_index", &Unique::with_index), param("with_inverse", &Unique::with_inverse),
+                           param("with_counts", &Unique::with_counts));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor first;  // where each distinct slice stands first
+  std::vector<Tensor> forward(const Tensor& x) {
+    const Tensor lines = axis ? x : at::reshape(x, {-1});
+    const int64_t a = axis.value_or(0);
+    auto [y, inverse, counts] = at::unique_dim(lines, a, true, true, true);
+    const Tensor places = at::arange(lines.size(a), inverse.options());
+    first = at::full({counts.size(0)}, lines.size(a), inverse.options()).scatter_reduce_(0, inverse, places, "amin");
+    if (!sorted) {  // in the order of first appearance
+      const Tensor order = at::argsort(first),
+                   rank = at::empty_like(order).scatter_(0, order, at::arange(order.size(0), order.options()));
+      first = first.index_select(0, order);
+      counts = counts.index_select(0, order);
+      inverse = rank.index_select(0, inverse);
+    }
+    std::vector<Tensor> r{select_along(lines, first, a)};
+    if (with_index) r.push_back(first);
+    if (with_inverse) r.push_back(inverse);
+    if (with_counts) r.push_back(counts);
+    return r;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    if (!value(c.gy()).defined()) return;
+    c.grad(0, [&] {
+      const at::IntArrayRef sizes = c.in_sizes(0);
+      if (axis) return add_along(c.gy(), first, *axis, sizes[wrap_axis(*axis, sizes.size())]);
+      return reshape(add_along(c.gy(), first, 0, c10::multiply_integers(sizes)), sizes);
+    });
+  }
+};
+CG_OP("unique", Unique, "The distinct elements (slices along axis) of x, sorted or as they appear first.")
+
+}  // namespace
+}  // namespace cg

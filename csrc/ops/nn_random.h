@@ -1,0 +1,26 @@
+// The generator of random functions: std::mt19937 in a tensor of bytes, so that a program can keep, copy and reset it.
+//
+// Its numbers and those that the standard library's distributions make of them are what nnabla draws on a CPU for the
+// same seed. On an accelerator it only seeds the device's own generator.
+#pragma once
+#include <ATen/core/Generator.h>
+
+#include <random>
+
+#include "ops/functions.h"
+
+namespace cg {
+
+using Mt = std::mt19937;
+static_assert(std::is_trivially_copyable_v<Mt>);
+
+inline Mt& generator(const Tensor& state) {
+  TORCH_CHECK_VALUE(state.is_cpu() && state.scalar_type() == at::kByte && state.is_contiguous() &&
+                        state.numel() == static_cast<int64_t>(sizeof(Mt)),
+                    "the state of a generator must be ", sizeof(Mt), " bytes on the CPU, made by new_generator");
+  return *reinterpret_cast<Mt*>(state.data_ptr());
+}
+// A generator of the device, seeded by ours.
+at::Generator device_generator(const Tensor& state, at::Device device);
+
+}  // namespace cg
