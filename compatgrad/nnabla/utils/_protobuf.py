@@ -46,6 +46,22 @@ class Field(NamedTuple):
         return self.kind in _SCALARS
 
 
+class _Numbers(array):
+    """The numbers of a repeated field. Slices are lists, as the fields of other libraries give them."""
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return list(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, array(self.typecode, value) if isinstance(index, slice) else value)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, (list, tuple, array)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class _Messages(list):
     """The messages of a repeated field."""
 
@@ -212,7 +228,7 @@ class Message:
 def _container(field: Field) -> Any:
     if field.scalar:
         code = _SCALARS[field.kind][1]
-        return array(code) if code else []
+        return _Numbers(code) if code else []
     kind = field.classes[field.kind]
     return {"": kind, "*": lambda: _Messages(kind), "%": lambda: _MessageMap(kind)}[field.many]()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,7 +16,18 @@ from ..logger import logger
 from ..variable import Variable
 from . import _prototext, nnabla_pb2
 
-__all__ = ["Record", "load", "read", "records_of", "register", "save", "write_h5", "write_protobuf"]
+__all__ = [
+    "Record",
+    "add_to",
+    "load",
+    "read",
+    "records",
+    "records_of",
+    "register",
+    "save",
+    "write_h5",
+    "write_protobuf",
+]
 
 
 class Record(NamedTuple):
@@ -61,13 +72,19 @@ def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
 def write_protobuf(file: Any, params: Mapping[str, Variable]) -> None:
     """Writes `params`, as float32, to a file of a binary NNablaProtoBuf message."""
     message = nnabla_pb2.NNablaProtoBuf()
-    add_to(message, (Record(n, v.data.get_data("r"), v.need_grad) for n, v in params.items()))
+    add_to(message, records(params))
     data = message.SerializeToString()
     if hasattr(file, "write"):
         file.write(data)
     else:
         with open(file, "wb") as opened:
             opened.write(data)
+
+
+def records(params: Mapping[str, Variable]) -> Iterator[Record]:
+    """What files hold of `params`."""
+    for name, variable in params.items():
+        yield Record(name, variable.data.get_data("r"), variable.need_grad)
 
 
 def add_to(message: Any, records: Iterable[Record]) -> None:
@@ -82,15 +99,15 @@ def add_to(message: Any, records: Iterable[Record]) -> None:
 def records_of(message: Any) -> list[Record]:
     """The parameters of an NNablaProtoBuf message. Raises ValueError where one has too few or many
     elements."""
-    records = []
+    found = []
     for entry in message.parameter:
         shape, data = tuple(entry.shape.dim), np.array(entry.data, np.float32)
         if any(n < 0 for n in shape) or np.prod(shape, dtype=object) != data.size:
             raise ValueError(
                 f"parameter {entry.variable_name!r} has {data.size} elements, not those of {shape}"
             )
-        records.append(Record(entry.variable_name, data.reshape(shape), entry.need_grad))
-    return records
+        found.append(Record(entry.variable_name, data.reshape(shape), entry.need_grad))
+    return found
 
 
 def read_h5(file: Any) -> list[Record]:
@@ -158,26 +175,26 @@ def read(path: Any, message: Any, extension: str) -> list[Record] | None:
             part.ParseFromString(data)
         else:
             _prototext.merge(data.decode(), part)
-        records = records_of(part)
+        found = records_of(part)
         message.MergeFrom(part)
-        return records
+        return found
 
 
 def _read_archive(path: Any, message: Any) -> list[Record]:
-    records: list[Record] = []
+    found: list[Record] = []
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             content = io.BytesIO(archive.read(name))
             content.name = name
-            records += read(content, message, os.path.splitext(name)[1]) or []
-    return records
+            found += read(content, message, os.path.splitext(name)[1]) or []
+    return found
 
 
-def load(paths: Any, message: Any, needs_proto: bool, extension: str) -> None:
+def load(paths: Any, message: Any, needs_proto: bool, extension: str, register_them: bool = True) -> None:
     """Registers the parameters of one file, or of several, and merges what they say into `message`."""
     several = isinstance(paths, Sequence) and not isinstance(paths, str)
     whole = type(message)()
-    records: list[Record] = []
+    everything: list[Record] = []
     for path in paths if several else [paths]:
         named = isinstance(path, (str, os.PathLike))
         if not named and not hasattr(path, "read"):
@@ -194,19 +211,20 @@ def load(paths: Any, message: Any, needs_proto: bool, extension: str) -> None:
             continue
         if needs_proto and len(whole.parameter) == held:
             add_to(whole, found)
-        records += found
-    register(records)
+        everything += found
+    if register_them:
+        register(everything)
     message.MergeFrom(whole)
 
 
-def register(records: Sequence[Record]) -> None:
+def register(found: Sequence[Record]) -> None:
     """Creates or overwrites parameters of the current scope.
 
     Raises ValueError, and does nothing, if one has another shape than the existing parameter.
     """
-    for record in records:
+    for record in found:
         _check(record)
-    for record in records:
+    for record in found:
         param = parameter.get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
         param.data.cast(record.data.dtype)[...] = record.data
 

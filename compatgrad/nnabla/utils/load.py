@@ -1,0 +1,391 @@
+"""Loading networks with all that training and running them needs."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import tempfile
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .. import context as contexts
+from .. import functions as F
+from .. import initializer as I
+from .. import parameter
+from .. import solvers as S
+from ..core import graph_def
+from ..logger import logger
+from . import data_iterator as iterators
+from . import learning_rate_scheduler as schedulers
+from . import nnabla_pb2, parameter_files
+
+__all__ = ["base_load", "link_components", "load"]
+
+
+def _extension_context(name: str, **options: Any) -> Any:
+    from ..ext_utils import get_extension_context
+
+    return get_extension_context(name, **options)
+
+
+def _context(message: Any) -> Any:
+    """The context that a Context message holds, an old one too."""
+    if not message.backends:
+        name = "cudnn" if "cuda" in message.backend else "cpu"
+        return _extension_context(name, device_id=message.device_id or "0")
+    return contexts.Context(list(message.backends), message.array_class, message.device_id)
+
+
+def _default_context(proto: Any, asked: str | None) -> Any:
+    if asked:
+        name, _, device = asked.partition(":")
+        return _extension_context(name, device_id=device or "0")
+    if proto.HasField("global_config"):
+        context = _context(proto.global_config.default_context)
+        contexts.set_default_context(context)
+        return context
+    return _extension_context("cpu")
+
+
+def _create_dataset(
+    uri: str,
+    batch_size: int,
+    shuffle: bool,
+    no_image_normalization: bool,
+    cache_dir: str,
+    overwrite_cache: bool,
+    create_cache_explicitly: bool,
+    prepare_data_iterator: bool,
+    dataset_index: int,
+) -> SimpleNamespace:
+    """A dataset: `uri`, `cache_dir`, `normalize`, and `data_iterator`, a function that makes one (or
+    None)."""
+    dataset = SimpleNamespace(
+        uri=uri, cache_dir=cache_dir, normalize=not no_image_normalization, data_iterator=None
+    )
+    if prepare_data_iterator:
+        dataset.data_iterator = functools.partial(
+            iterators.data_iterator_csv_dataset,
+            uri,
+            batch_size,
+            shuffle,
+            rng=np.random.RandomState(dataset_index),
+            normalize=dataset.normalize,
+            cache_dir=cache_dir or None,
+        )
+    return dataset
+
+
+def _solver(message: Any) -> Any:
+    """The solver that a Solver message describes. Raises ValueError for an unknown kind."""
+    name = {"SGD": "Sgd"}.get(message.type, message.type)
+    kind = getattr(S, name, None)
+    field = next((f for f in message._fields.values() if f.kind == f"{name}Parameter"), None)
+    if kind is None or field is None:
+        raise ValueError(f"solver {message.type!r} is not supported")
+    settings = getattr(message, field.name)
+    return kind(**{argument: getattr(settings, argument) for argument in settings._fields})
+
+
+def _scheduler(message: Any, rate: float) -> Any:
+    """The schedule of the learning rate, which starts at `rate`, that a Solver message describes."""
+    kind = message.lr_scheduler_type
+    schedule = schedulers.ExponentialScheduler(rate, 1.0, 1)
+    if kind == "Polynomial":
+        settings = message.polynomial_scheduler_param
+        if settings.power:
+            schedule = schedulers.PolynomialScheduler(rate, settings.max_iter, settings.power)
+    elif kind == "Cosine":
+        schedule = schedulers.CosineScheduler(rate, message.cosine_scheduler_param.max_iter)
+    elif kind == "Exponential":
+        settings = message.exponential_scheduler_param
+        schedule = schedulers.ExponentialScheduler(rate, settings.gamma, max(settings.iter_interval, 1))
+    elif kind == "Step":
+        settings = message.step_scheduler_param
+        if settings.iter_steps:
+            schedule = schedulers.StepScheduler(rate, settings.gamma, list(settings.iter_steps))
+    elif kind == "":
+        decay = message.lr_decay if message.lr_decay > 0 else 1.0
+        schedule = schedulers.ExponentialScheduler(rate, decay, max(message.lr_decay_interval, 1))
+    else:
+        raise ValueError(f"learning rate scheduler {kind!r} is not supported")
+    warmup = message.linear_warmup_scheduler_param.warmup_iter
+    if message.lr_warmup_scheduler_type == "Linear" and warmup > 0:
+        schedule = schedulers.LinearWarmupScheduler(schedule, warmup)
+    return schedule
+
+
+def _states(filenames: Any, extension: str) -> dict[str, bytes | Any]:
+    """The states of solvers in .nnp files, by optimizer: the bytes of an .h5 file, or a message."""
+    states: dict[str, bytes | Any] = {}
+    several = isinstance(filenames, (list, tuple))
+    for file in filenames if several else [filenames]:
+        named = isinstance(file, (str, os.PathLike))
+        if (os.path.splitext(file)[1] if named else extension) != ".nnp":
+            continue
+        with zipfile.ZipFile(file) as archive:
+            for name in archive.namelist():
+                if name.endswith(".protobuf.optimizer"):
+                    proto = nnabla_pb2.NNablaProtoBuf()
+                    proto.ParseFromString(archive.read(name))
+                    states.update((o.name, o) for o in proto.optimizer)
+                elif name.endswith("_optimizer.h5.optimizer"):
+                    # behind the optimizer's name there is the kind of the solver
+                    states[name.rsplit("_", 2)[0]] = archive.read(name)
+    return states
+
+
+def _restore(solver: Any, states: bytes | Any) -> None:
+    if not isinstance(states, bytes):
+        solver.set_states_from_protobuf(states)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "states.h5")
+        with open(path, "wb") as file:
+            file.write(states)
+        solver.load_states(path)
+
+
+def _optimizer(message: Any, context: Any) -> SimpleNamespace:
+    settings = message.solver
+    with contexts.context_scope(_context(settings.context) if settings.context.backends else context):
+        solver = _solver(settings)
+    return SimpleNamespace(
+        proto=message,
+        name=message.name,
+        order=message.order,
+        comm=None,
+        start_iter=message.start_iter,
+        end_iter=message.end_iter,
+        update_interval=max(message.update_interval, 1),
+        network=None,
+        solver=solver,
+        weight_decay=settings.weight_decay,
+        lr_decay=settings.lr_decay if settings.lr_decay > 0 else 1.0,
+        lr_decay_interval=max(settings.lr_decay_interval, 1),
+        scheduler=_scheduler(settings, solver.learning_rate()),
+    )
+
+
+def base_load(
+    filenames: Any,
+    prepare_data_iterator: bool | None = True,
+    batch_size: int | None = None,
+    exclude_parameter: bool = False,
+    parameter_only: bool = False,
+    extension: str = ".nntxt",
+    context: str | None = None,
+) -> SimpleNamespace:
+    """What `load` does, without connecting the parts to one another."""
+    proto = nnabla_pb2.NNablaProtoBuf()
+    parameter_files.load(filenames, proto, False, extension, register_them=not exclude_parameter)
+    if parameter_only:
+        proto.ClearField("network")
+    info = SimpleNamespace(
+        proto=proto,
+        batch_size=batch_size,
+        exclude_parameter=exclude_parameter,
+        parameter_only=parameter_only,
+        parameter_scope=parameter.get_current_parameter_scope(),
+        default_context=_default_context(proto, context),
+        renamed_variables={},
+        optimizer_states_checkpoint=_states(filenames, extension),
+    )
+    logger.log(99, f'Using context "{info.default_context}"')
+    info.global_config = SimpleNamespace(default_context=info.default_context)
+    config = proto.training_config
+    if proto.HasField("training_config"):
+        info.training_config = SimpleNamespace(
+            max_epoch=config.max_epoch,
+            iter_per_epoch=config.iter_per_epoch,
+            save_best=config.save_best,
+            monitor_interval=config.monitor_interval if config.monitor_interval > 0 else 10,
+        )
+    info.prepare_data_iterator = (
+        config.max_epoch > 0 if prepare_data_iterator is None else prepare_data_iterator
+    )
+    info.datasets = OrderedDict(
+        (
+            d.name,
+            _create_dataset(
+                d.uri,
+                d.batch_size,
+                d.shuffle,
+                d.no_image_normalization,
+                d.cache_dir,
+                d.overwrite_cache,
+                d.create_cache_explicitly,
+                info.prepare_data_iterator,
+                index,
+            ),
+        )
+        for index, d in enumerate(proto.dataset)
+    )
+    info.proto_graph = graph_def.ProtoGraph.from_proto(
+        proto, param_scope=info.parameter_scope, rng=np.random.RandomState(0)
+    )
+    info.networks = info.proto_graph.networks
+    with contexts.context_scope(info.default_context):
+        for network in info.networks.values():
+            network(batch_size=batch_size)
+    info.optimizers = OrderedDict((o.name, _optimizer(o, info.default_context)) for o in proto.optimizer)
+    info.monitors = OrderedDict((m.name, SimpleNamespace(proto=m, network=None)) for m in proto.monitor)
+    info.executors = OrderedDict(
+        (
+            e.name,
+            SimpleNamespace(
+                proto=e,
+                network=None,
+                num_evaluations=max(e.num_evaluations, 1),
+                repeat_evaluation_type=e.repeat_evaluation_type,
+                need_back_propagation=e.need_back_propagation,
+                no_image_normalization=e.no_image_normalization,
+            ),
+        )
+        for e in proto.executor
+    )
+    return info
+
+
+def _generator(message: Any) -> Callable[..., np.ndarray]:
+    kinds: dict[str, Callable[[float], Callable[..., np.ndarray]]] = {
+        "Normal": I.NormalInitializer,
+        "Uniform": lambda limit: I.UniformInitializer((-limit, limit)),
+        "Range": lambda step: I.RangeInitializer(0, step),
+        "Constant": I.ConstantInitializer,
+    }
+    if message.type not in kinds:
+        raise ValueError(f"generator {message.type!r} of variable {message.variable_name!r} is not supported")
+    return kinds[message.type](message.multiplier)
+
+
+def _connect(part: Any, info: Any) -> None:
+    """Gives an optimizer, a monitor or an executor its network, and says what its inputs get."""
+    message = part.proto
+    if message.network_name not in info.networks:
+        raise ValueError(f"{message.name!r} names the network {message.network_name!r}, which the file lacks")
+    network = part.network = info.networks[message.network_name]
+    part.dataset_assign = OrderedDict(
+        (network.find(d.variable_name), d.data_name) for d in message.data_variable
+    )
+    part.generator_assign = OrderedDict(
+        (network.find(g.variable_name), _generator(g)) for g in message.generator_variable
+    )
+
+
+def _data_iterators(message: Any, info: Any) -> Mapping[str, Any]:
+    return OrderedDict((name, info.datasets[name].data_iterator) for name in message.dataset_name)
+
+
+def _matching(network: graph_def.ProtoNetwork, name: str) -> list[graph_def.ProtoVariable]:
+    """The variables of that name, in which ``{...}`` stands for the number of a repetition."""
+    everything = {**network.parameters, **network.variables}
+    if name in everything:
+        return [everything[name]]
+    pattern = re.sub(r"\\{[^}]*\\}", r"\\[\\d+\\]", re.escape(name))
+    found = [v for key, v in everything.items() if re.match(pattern, key)]
+    if not found:
+        raise ValueError(f"network {network.name!r} has no variable {name!r}")
+    return found
+
+
+def _instances(network: graph_def.ProtoNetwork, messages: Any) -> list[Any]:
+    return [network.find(m.variable_name).variable_instance for m in messages]
+
+
+def _rates(part: Any) -> Mapping[graph_def.ProtoVariable, float]:
+    return OrderedDict(
+        (v, p.learning_rate_multiplier)
+        for p in part.proto.parameter_variable
+        for v in _matching(part.network, p.variable_name)
+    )
+
+
+def _connect_optimizer(optimizer: Any, info: Any) -> None:
+    _connect(optimizer, info)
+    message, network = optimizer.proto, optimizer.network
+    optimizer.data_iterators = _data_iterators(message, info)
+    optimizer.loss_variables = [network.find(v.variable_name) for v in message.loss_variable]
+    optimizer.parameter_learning_rate_multipliers = _rates(optimizer)
+    learned = {}
+    for v, rate in optimizer.parameter_learning_rate_multipliers.items():
+        if rate > 0:
+            learned[v.name] = v.variable_instance
+        else:
+            v.variable_instance.need_grad = False
+    optimizer.solver.set_parameters(learned)
+    optimizer.parameters = OrderedDict(sorted(learned.items()))
+    if message.solver.states:
+        optimizer.solver.set_states_from_protobuf(message)
+    if optimizer.name in info.optimizer_states_checkpoint:
+        _restore(optimizer.solver, info.optimizer_states_checkpoint[optimizer.name])
+    losses = [v.variable_instance for v in optimizer.loss_variables]
+    for loss in losses:
+        loss.grad.fill(1.0 / loss.size)
+    optimizer.target = losses[0] if len(losses) == 1 else F.sink(*losses, one_input_grad=False)
+
+
+def _connect_monitor(monitor: Any, info: Any) -> None:
+    _connect(monitor, info)
+    monitor.data_iterators = _data_iterators(monitor.proto, info)
+    monitor.monitor_variables = [
+        monitor.network.find(v.variable_name) for v in monitor.proto.monitor_variable
+    ]
+    monitor.target = F.sink(*_instances(monitor.network, monitor.proto.monitor_variable))
+
+
+def _connect_executor(executor: Any, info: Any) -> None:
+    _connect(executor, info)
+    message, network = executor.proto, executor.network
+    executor.output_assign = OrderedDict(
+        (network.find(o.variable_name), [o.type, o.data_name]) for o in message.output_variable
+    )
+    executor.parameters = OrderedDict(
+        (v, v.name) for p in message.parameter_variable for v in _matching(network, p.variable_name)
+    )
+    executor.forward_target = F.sink(*_instances(network, message.output_variable))
+    if executor.need_back_propagation:
+        executor.loss_variables = [network.find(v.variable_name) for v in message.loss_variable]
+        executor.parameter_learning_rate_multipliers = _rates(executor)
+        executor.backward_target = F.sink(*_instances(network, message.loss_variable))
+
+
+def link_components(info: Any) -> None:
+    """Connects the optimizers, monitors and executors of `info` to its networks and datasets."""
+    for parts, connect in (
+        (info.optimizers, _connect_optimizer),
+        (info.monitors, _connect_monitor),
+        (info.executors, _connect_executor),
+    ):
+        for part in parts.values():
+            connect(part, info)
+
+
+def load(
+    filenames: Any,
+    prepare_data_iterator: bool | None = True,
+    batch_size: int | None = None,
+    exclude_parameter: bool = False,
+    parameter_only: bool = False,
+    extension: str = ".nntxt",
+    context: str | None = None,
+) -> SimpleNamespace:
+    """Networks, parameters and what is to be done with them, from one file or several that `save` wrote.
+
+    For an open file `extension` names the format. The result has `networks`, built for `batch_size` samples,
+    `datasets`, `optimizers`, `monitors` and `executors`, each by name, and `global_config`,
+    `training_config`. Parameters come into the current scope, unless `exclude_parameter`; with
+    `parameter_only` nothing else is loaded. `context` ("cpu", "cudnn:0") replaces the file's. Errors are
+    those of `load_parameters`, and ValueError for what a file names but lacks.
+    """
+    info = base_load(
+        filenames, prepare_data_iterator, batch_size, exclude_parameter, parameter_only, extension, context
+    )
+    link_components(info)
+    return info

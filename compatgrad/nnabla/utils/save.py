@@ -1,0 +1,226 @@
+"""Saving networks with all that training and running them needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import parameter
+from ..core import graph_def
+from . import network_files, nnabla_pb2, parameter_files
+
+__all__ = ["create_proto", "save"]
+
+
+class _Writer:
+    """Turns the contents given to `save` into a message."""
+
+    def __init__(self, contents: Mapping[str, Any], variable_batch_size: bool, with_states: bool) -> None:
+        self.proto = nnabla_pb2.NNablaProtoBuf()
+        self.networks: dict[str, graph_def.ProtoNetwork] = {}
+        self.with_states = with_states
+        if "global_config" in contents:
+            self._global_config(contents["global_config"]["default_context"])
+        if "training_config" in contents:
+            for name in ("max_epoch", "iter_per_epoch", "save_best"):
+                setattr(self.proto.training_config, name, contents["training_config"][name])
+        for network in contents.get("networks", ()):
+            self._network(network, variable_batch_size)
+        for dataset in contents.get("datasets", ()):
+            self._dataset(dataset)
+        self.datasets = {dataset.name for dataset in self.proto.dataset}
+        for optimizer in contents.get("optimizers", ()):
+            self._optimizer(optimizer)
+        for monitor in contents.get("monitors", ()):
+            self._monitor(monitor)
+        for executor in contents.get("executors", ()):
+            self._executor(executor)
+
+    def _global_config(self, context: Any) -> None:
+        written = self.proto.global_config.default_context
+        written.backends.extend(context.backend)
+        written.array_class = context.array_class
+        written.device_id = context.device_id
+
+    def _network(self, network: Mapping[str, Any], variable_batch_size: bool) -> None:
+        names = {**network["names"], **network["outputs"]}
+        graph = graph_def.create_graph_from_variable(
+            network["name"], list(network["outputs"].values()), names
+        )
+        written = graph.default_graph()
+        self.networks[network["name"]] = written
+        message = self.proto.network.add()
+        message.CopyFrom(written.as_proto(variable_batch_size))
+        message.batch_size = network["batch_size"]
+
+    def _dataset(self, dataset: Mapping[str, Any]) -> None:
+        message = self.proto.dataset.add(variable=list(dataset["variables"]))
+        for name in ("name", "uri", "shuffle", "batch_size", "no_image_normalization"):
+            setattr(message, name, dataset[name])
+        if dataset.get("cache_dir") is not None:
+            message.cache_dir = dataset["cache_dir"]
+
+    def _found(self, name: str, what: str) -> graph_def.ProtoNetwork:
+        if name not in self.networks:
+            raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
+        return self.networks[name]
+
+    def _add_datasets(self, message: Any, names: Any, what: str) -> None:
+        for name in [names] if isinstance(names, str) else names or ():
+            if name not in self.datasets:
+                raise ValueError(f"save: {what} names the dataset {name!r}, which is not among the datasets")
+            message.dataset_name.append(name)
+
+    @staticmethod
+    def _add_variables(message: Any, description: Mapping[str, Any]) -> None:
+        for variable, data in description.get("data_variables", {}).items():
+            message.data_variable.add(variable_name=variable, data_name=data)
+        _add_generators(message, description.get("generator_variables", ()))
+
+    def _optimizer(self, optimizer: Mapping[str, Any]) -> None:
+        what = f"optimizer {optimizer['name']!r}"
+        message = self.proto.optimizer.add(name=optimizer["name"])
+        network = self._found(optimizer["network"], what) if self.networks else None
+        message.network_name = "None" if network is None else network.name
+        self._add_datasets(message, optimizer["dataset"], what)
+        message.update_interval = optimizer["update_interval"]
+        _write_solver(message.solver, optimizer)
+        self._add_variables(message, optimizer)
+        if network is not None:
+            for name in optimizer.get("loss_variables", network.outputs):
+                message.loss_variable.add(variable_name=name)
+        learned = optimizer["solver"].get_parameters()
+        for name in parameter.get_parameters() if network is None else network.parameters:
+            rate = 1.0 if name in learned else 0.0
+            message.parameter_variable.add(variable_name=name, learning_rate_multiplier=rate)
+        if self.with_states:
+            optimizer["solver"].set_states_to_protobuf(message)
+
+    def _monitor(self, monitor: Mapping[str, Any]) -> None:
+        what = f"monitor {monitor['name']!r}"
+        network = self._found(monitor["network"], what)
+        message = self.proto.monitor.add(name=monitor["name"], network_name=network.name)
+        if not monitor["dataset"]:
+            raise ValueError(f"save: {what} has no dataset")
+        self._add_datasets(message, monitor["dataset"], what)
+        self._add_variables(message, monitor)
+        for name in monitor.get("monitor_variables", network.outputs):
+            message.monitor_variable.add(type="Error", variable_name=name)
+
+    def _executor(self, executor: Mapping[str, Any]) -> None:
+        what = f"executor {executor['name']!r}"
+        network = self._found(executor["network"], what)
+        message = self.proto.executor.add(name=executor["name"], network_name=network.name)
+        for name in (
+            "no_image_normalization",
+            "num_evaluations",
+            "repeat_evaluation_type",
+            "need_back_propagation",
+        ):
+            if executor.get(name) is not None:
+                setattr(message, name, executor[name])
+        data_names = executor.get("remp", {})
+        for kind, names in (
+            (message.data_variable, executor.get("data", network.inputs)),
+            (message.output_variable, executor.get("output", network.outputs)),
+        ):
+            for name in names:
+                if name not in network.variables:
+                    raise ValueError(
+                        f"save: {what} names {name!r}, no variable of the network {network.name!r}"
+                    )
+                kind.add(variable_name=name, data_name=data_names.get(name, name))
+        for name in network.parameters:
+            message.parameter_variable.add(variable_name=name)
+        _add_generators(message, executor.get("generator_variables", ()))
+
+
+def _add_generators(message: Any, names: Iterable[str]) -> None:
+    for name in names:
+        message.generator_variable.add(variable_name=name, type="Constant", multiplier=0)
+
+
+def _solver_type(solver: Any) -> str:
+    return re.sub("Cuda$", "", str(solver.name))
+
+
+def _write_solver(message: Any, optimizer: Mapping[str, Any]) -> None:
+    solver = optimizer["solver"]
+    message.type = _solver_type(solver)
+    field = next((f for f in message._fields.values() if f.kind == f"{message.type}Parameter"), None)
+    if field is not None:
+        settings = getattr(message, field.name)
+        settings.SetInParent()
+        for name, value in solver.info.items():
+            if name in settings._fields:
+                setattr(settings, name, value)
+    for name in ("weight_decay", "lr_decay", "lr_decay_interval"):
+        setattr(message, name, optimizer[name])
+
+
+def create_proto(
+    contents: Mapping[str, Any],
+    include_params: bool = False,
+    variable_batch_size: bool = True,
+    save_solver_in_proto: bool = False,
+) -> Any:
+    """The NNablaProtoBuf message that `save` writes for `contents`."""
+    proto = _Writer(contents, variable_batch_size, save_solver_in_proto).proto
+    if include_params:
+        parameter_files.add_to(proto, parameter_files.records(parameter.get_parameters(grad_only=False)))
+    return proto
+
+
+def _solver_states(contents: Mapping[str, Any], format_: str) -> dict[str, bytes]:
+    """The files of a .nnp file that hold solvers' states."""
+    if "optimizers" not in contents:
+        raise KeyError("save: include_solver_state needs 'optimizers' in the contents")
+    if format_ == ".protobuf":
+        proto = nnabla_pb2.NNablaProtoBuf()
+        for optimizer in contents["optimizers"]:
+            message = proto.optimizer.add(name=optimizer["name"])
+            message.solver.type = _solver_type(optimizer["solver"])
+            optimizer["solver"].set_states_to_protobuf(message)
+        return {"optimizer.protobuf.optimizer": proto.SerializeToString()}
+    files = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for optimizer in contents["optimizers"]:
+            path = os.path.join(folder, "states.h5")
+            optimizer["solver"].save_states(path)
+            with open(path, "rb") as file:
+                name = f"{optimizer['name']}_{_solver_type(optimizer['solver'])}_optimizer.h5.optimizer"
+                files[name] = file.read()
+    return files
+
+
+def save(
+    filename: Any,
+    contents: Mapping[str, Any],
+    include_params: bool = False,
+    variable_batch_size: bool = True,
+    extension: str = ".nnp",
+    parameters: Mapping[str, Any] | None = None,
+    parameter_format: str = ".h5",
+    include_solver_state: bool = False,
+    solver_state_format: str = ".h5",
+) -> None:
+    """Writes networks, and what is to be done with them, to a .nnp, .nntxt, .prototxt or .protobuf file.
+
+    `contents` may have "networks", a list of dicts with "name", "batch_size", "outputs" and "names" (of
+    inputs), both mapping names to Variables; "global_config", "training_config", "datasets", "optimizers",
+    "monitors" and "executors". For an open file `extension` names the format. A .nnp file also has
+    `parameters`, by default all, in `parameter_format`, and with `include_solver_state` the states of the
+    optimizers' solvers; the others have them with `include_params`. With `variable_batch_size` the batch,
+    their first dimension, is left open. Raises ValueError for an unknown format or name, KeyError for what a
+    description lacks.
+    """
+    archive = network_files.format_of(filename, extension) == ".nnp"
+    in_proto = include_solver_state and not archive
+    proto = create_proto(contents, include_params and not archive, variable_batch_size, in_proto)
+    more = _solver_states(contents, solver_state_format) if include_solver_state and archive else {}
+    if parameters is None:
+        parameters = parameter.get_parameters(grad_only=False)
+    network_files.write(filename, proto, parameters, extension, parameter_format, more)
