@@ -6,8 +6,9 @@ from ctypes import c_float
 import torch
 
 from compatgrad import _C
-from compatgrad.nnabla import _solver_files
-from compatgrad.nnabla.logger import logger
+
+from . import _solver_files
+from .logger import logger
 
 _LAST_T = 2**32 - 2
 
@@ -81,7 +82,7 @@ class _Entry:
 
     def expose(self, names):
         """The states as Variables."""
-        from compatgrad.nnabla.variable import Variable
+        from .variable import Variable
 
         if self.variables is None:
             self.variables = {}
@@ -162,7 +163,7 @@ class Solver:
         keeps the state of a replaced one: RuntimeError where that has another shape. TypeError for other
         keys and values.
         """
-        from compatgrad.nnabla.variable import Variable
+        from .variable import Variable
 
         params = param_dict.items()
         for key, param in params:

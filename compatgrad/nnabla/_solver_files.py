@@ -5,7 +5,8 @@ from collections import OrderedDict
 
 import numpy
 
-from compatgrad.nnabla.logger import logger
+from .logger import logger
+from .utils import _prototext, nnabla_pb2
 
 
 def _h5py():
@@ -14,12 +15,6 @@ def _h5py():
     except ImportError as error:
         raise ImportError("solver states in .h5 files need h5py: pip install compatgrad[hdf5]") from error
     return h5py
-
-
-def _protobuf():
-    from compatgrad.nnabla.utils import nnabla_pb2
-
-    return nnabla_pb2
 
 
 def _extension(path):
@@ -32,7 +27,7 @@ def save(solver, path):
     if extension == ".h5":
         _save_h5(solver.get_states(), path)
     elif extension == ".protobuf":
-        message = _protobuf().Optimizer()
+        message = nnabla_pb2.Optimizer()
         to_message(solver.get_states(), message)
         with open(path, "wb") as file:
             file.write(message.SerializeToString())
@@ -48,16 +43,13 @@ def load(solver, path):
     if extension == ".h5":
         solver.set_states(_load_h5(path))
     elif extension == ".protobuf":
-        message = _protobuf().Optimizer()
+        message = nnabla_pb2.Optimizer()
         with open(path, "rb") as file:
             message.MergeFromString(file.read())
         solver.set_states_from_protobuf(message)
     elif extension in (".nntxt", ".prototxt"):
-        message = _protobuf().Optimizer()
-        from google.protobuf import text_format
-
-        with open(path) as file:
-            text_format.Merge(file.read(), message)
+        with open(path, encoding="utf-8") as file:
+            message = _prototext.merge(file.read(), nnabla_pb2.Optimizer())
         solver.set_states_from_protobuf(message)
     elif extension == ".nnp":
         raise NotImplementedError("Solver.load_states for nnp format not implemented.")
@@ -69,7 +61,7 @@ def load(solver, path):
 def _save_h5(states, path):
     with _h5py().File(path, "w") as file:
         for i, (key, state) in enumerate(states.items()):
-            group = file.create_group(key)
+            group = file.require_group(key)
             group.attrs["index"] = i
             group.create_dataset("t", data=state.t)
             for j, (name, variable) in enumerate(state.pstate.items()):
@@ -97,8 +89,8 @@ def _load_h5(path):
 
 
 def _state(t, arrays):
-    from compatgrad.nnabla._solver import SolverState
-    from compatgrad.nnabla.variable import Variable
+    from ._solver import SolverState
+    from .variable import Variable
 
     state = SolverState()
     state.t = int(t)

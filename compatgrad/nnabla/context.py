@@ -4,7 +4,7 @@ import contextlib
 
 import torch
 
-from compatgrad.nnabla.logger import logger
+from .logger import logger
 
 __all__ = ["Context", "context_scope", "get_current_context", "set_default_context"]
 

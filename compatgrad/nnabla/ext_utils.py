@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from compatgrad.nnabla.logger import logger
+from .logger import logger
 
 
 def import_extension_module(ext_name):

@@ -2,7 +2,7 @@
 
 import logging
 
-from compatgrad.nnabla.config import nnabla_config
+from .config import nnabla_config
 
 __all__ = ["logger"]
 

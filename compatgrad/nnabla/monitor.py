@@ -5,7 +5,7 @@ import time
 
 import numpy
 
-from compatgrad.nnabla.logger import logger
+from .logger import logger
 
 __all__ = [
     "Monitor",
@@ -139,7 +139,7 @@ class MonitorImage:
             logger.info("iter=%s {%s} %s.", index, self.name, where)
 
     def _save(self, index, data):
-        from compatgrad.nnabla.utils.image_utils import imsave
+        from .utils.image_utils import imsave
 
         for number, image in enumerate(data.transpose(0, 2, 3, 1)):
             path = os.path.join(self.save_dir, f"{index:06d}-{number:03d}.png")
@@ -151,7 +151,7 @@ class MonitorImageTile(MonitorImage):
     """Images, the batch as one picture: `<name>/<index>.png`. The arguments are those of `MonitorImage`."""
 
     def _save(self, index, data):
-        from compatgrad.nnabla.utils.image_utils import imsave
+        from .utils.image_utils import imsave
 
         path = os.path.join(self.save_dir, f"{index:06d}.png")
         imsave(path, tile_images(data))

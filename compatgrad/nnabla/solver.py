@@ -5,7 +5,8 @@ import math
 import torch
 
 from compatgrad import _C
-from compatgrad.nnabla._solver import (
+
+from ._solver import (
     Solver,
     SolverState,
     set_solver_post_hook,

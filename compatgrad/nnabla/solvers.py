@@ -1,4 +1,4 @@
 """Solvers: the module `solver` under the name that programs import."""
 
-from compatgrad.nnabla.solver import *  # noqa: F403
-from compatgrad.nnabla.solver import __all__  # noqa: F401
+from .solver import *  # noqa: F403
+from .solver import __all__  # noqa: F401

@@ -5,7 +5,7 @@ The modules are listed, with commas, under `util_callback_module` in the section
 
 import importlib
 
-from compatgrad.nnabla.config import nnabla_config
+from ..config import nnabla_config
 
 
 def _modules():

@@ -1,6 +1,6 @@
 """One communicator for all of a program."""
 
-from compatgrad.nnabla.logger import logger
+from ..logger import logger
 
 _current_communicator = None
 
@@ -17,8 +17,8 @@ def create_communicator(ignore_error=False, extension_module="cudnn", type_confi
     of raised.
     """
     global _current_communicator
-    from compatgrad.nnabla import communicators
-    from compatgrad.nnabla.ext_utils import get_extension_context
+    from .. import communicators
+    from ..ext_utils import get_extension_context
 
     _current_communicator = None
     if not communicators.launched():

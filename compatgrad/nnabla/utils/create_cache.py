@@ -1,7 +1,7 @@
 """Cache files of a CSV data set."""
 
-from compatgrad.nnabla.utils.data_source import DataSourceWithFileCache
-from compatgrad.nnabla.utils.data_source_implements import CsvDataSource
+from .data_source import DataSourceWithFileCache
+from .data_source_implements import CsvDataSource
 
 
 class CreateCache(CsvDataSource):

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 
-from compatgrad.nnabla.logger import logger
-from compatgrad.nnabla.utils.data_source import (
+from ..logger import logger
+from .data_source import (
     DataSourceWithFileCache,
     DataSourceWithMemoryCache,
     SlicedDataSource,
 )
-from compatgrad.nnabla.utils.data_source_implements import (
+from .data_source_implements import (
     CacheDataSource,
     ConcatDataSource,
     CsvDataSource,

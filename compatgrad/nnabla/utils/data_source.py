@@ -10,11 +10,11 @@ from multiprocessing.pool import ThreadPool
 
 import numpy
 
-from compatgrad.nnabla.config import nnabla_config
-from compatgrad.nnabla.logger import logger
-from compatgrad.nnabla.utils.communicator_util import single_or_rankzero
-from compatgrad.nnabla.utils.data_source_loader import FileReader, import_h5py
-from compatgrad.nnabla.utils.progress import progress
+from ..config import nnabla_config
+from ..logger import logger
+from .communicator_util import single_or_rankzero
+from .data_source_loader import FileReader, import_h5py
+from .progress import progress
 
 _TRIES = 10
 

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 
-from compatgrad.nnabla.config import nnabla_config
-from compatgrad.nnabla.utils.data_source import DataSource
-from compatgrad.nnabla.utils.data_source_loader import FileReader, load
+from ..config import nnabla_config
+from .data_source import DataSource
+from .data_source_loader import FileReader, load
 
 _KEPT_ORDERS = 15  # how far slices of one source may be apart, in epochs
 

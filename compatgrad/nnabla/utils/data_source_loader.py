@@ -9,9 +9,9 @@ from urllib.parse import urljoin
 
 import numpy
 
-from compatgrad.nnabla.utils import callback
-from compatgrad.nnabla.utils.download import download, get_data_home
-from compatgrad.nnabla.utils.image_utils import imread, imresize
+from . import callback
+from .download import download, get_data_home
+from .image_utils import imread, imresize
 
 __all__ = [
     "FileReader",

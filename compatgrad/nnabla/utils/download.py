@@ -3,7 +3,7 @@
 import os
 import urllib.request
 
-from compatgrad.nnabla.logger import logger
+from ..logger import logger
 
 _BLOCK = 1 << 20
 

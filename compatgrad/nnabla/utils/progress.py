@@ -3,8 +3,8 @@
 import time
 from datetime import datetime, timedelta
 
-from compatgrad.nnabla.logger import logger
-from compatgrad.nnabla.utils import callback
+from ..logger import logger
+from . import callback
 
 state_file_name = ""
 last_state_datetime = datetime.now()

@@ -2,9 +2,9 @@
 
 import numpy
 
-from compatgrad.nnabla.utils.image_utils import backend_events
-from compatgrad.nnabla.utils.image_utils.backend_events.common import rescale_pixel_intensity
-from compatgrad.nnabla.utils.image_utils.backend_manager import backend_manager
+from . import backend_events
+from .backend_events.common import rescale_pixel_intensity
+from .backend_manager import backend_manager
 
 __all__ = [
     "backend_events",

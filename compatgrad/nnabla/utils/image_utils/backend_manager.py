@@ -2,7 +2,7 @@
 
 import importlib
 
-from compatgrad.nnabla.utils.image_utils.backend_events.common import ImageUtilsBackend, Unsupported
+from .backend_events.common import ImageUtilsBackend, Unsupported
 
 __all__ = ["ImageUtilsBackend", "backend_manager"]
 
@@ -14,9 +14,7 @@ class _Manager:
         self._backends = {}
         for name in _MODULES:
             try:
-                module = importlib.import_module(
-                    f"compatgrad.nnabla.utils.image_utils.backend_events.{name}"
-                )
+                module = importlib.import_module(f".backend_events.{name}", __package__)
             except ImportError:  # the library is missing
                 continue
             self._backends[module.Backend.__name__] = module.Backend()
@@ -40,7 +38,7 @@ class _Manager:
 
     def candidates(self, path, operator):
         """All backends for that, the best first."""
-        from compatgrad.nnabla.utils.data_source_loader import get_file_extension
+        from ..data_source_loader import get_file_extension
 
         ext = get_file_extension(path)
         answers = [(backend.accept(path, ext, operator), backend) for backend in self._backends.values()]

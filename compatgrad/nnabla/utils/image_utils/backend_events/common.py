@@ -2,7 +2,7 @@
 
 import numpy
 
-from compatgrad.nnabla.logger import logger
+from ....logger import logger
 
 
 class Unsupported(ValueError):

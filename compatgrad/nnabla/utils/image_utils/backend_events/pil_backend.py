@@ -3,7 +3,7 @@
 import numpy
 from PIL import Image
 
-from compatgrad.nnabla.utils.image_utils.backend_events.common import (
+from .common import (
     ImageUtilsBackend,
     Unsupported,
     spread_gray,

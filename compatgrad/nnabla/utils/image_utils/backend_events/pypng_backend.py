@@ -5,7 +5,7 @@ import contextlib
 import numpy
 import png
 
-from compatgrad.nnabla.utils.image_utils.backend_events.common import (
+from .common import (
     ImageUtilsBackend,
     Unsupported,
     spread_gray,
@@ -54,7 +54,7 @@ class PngBackend(ImageUtilsBackend):
             writer.write(file, img.reshape(img.shape[0], -1).tolist())
 
     def imresize(self, img, size, interpolate="bilinear", channel_first=False):
-        from compatgrad.nnabla.utils.image_utils.backend_manager import backend_manager
+        from ..backend_manager import backend_manager
 
         for backend in backend_manager.candidates(img, "resize"):
             return backend.imresize(img, size, interpolate, channel_first)

@@ -1,0 +1,290 @@
+"""Communicators: collective operations on arrays of several processes, by `torch.distributed`.
+
+Programs are started as `mpirun -n 4 python program.py` (Open MPI) or `torchrun --nproc-per-node 4
+program.py`; started alone, a program is a group of one.
+"""
+
+import os
+
+import torch
+import torch.distributed as dist
+
+from . import context as contexts
+
+__all__ = [
+    "Communicator",
+    "DataParallelCommunicator",
+    "MultiProcessCommunicator",
+    "MultiProcessDataParalellCommunicator",
+    "MultiProcessDataParallelCommunicator",
+]
+
+_WORLD = "world"
+
+
+def _environment(*names, default=0):
+    return next((int(os.environ[name]) for name in names if name in os.environ), default)
+
+
+def _world_size():
+    return _environment("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", default=1)
+
+
+def launched():
+    """Whether a launcher started several processes of this program, or says that it started one."""
+    return "OMPI_COMM_WORLD_SIZE" in os.environ or "WORLD_SIZE" in os.environ
+
+
+def _arrays(data):
+    return list(data) if isinstance(data, (list, tuple)) else [data]
+
+
+class Communicator:
+    """Base class: a group of processes that exchange arrays.
+
+    Collectives take an NdArray or a list of them and write their results into the arrays. `division` divides
+    a sum by the number of processes; `inplace=False` packs a list into one message. `group` names a group
+    made by `new_group`; processes outside of it do nothing.
+    """
+
+    def __init__(self, context):
+        self._device = contexts.device_of(context)
+        self._rank = _environment("OMPI_COMM_WORLD_RANK", "RANK")
+        self._local_rank = _environment("OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK")
+        self._size = _world_size()
+        self._groups = {_WORLD: (list(range(self._size)), None)}
+        self._registered = []
+
+    @property
+    def name(self):
+        """The communicator's name."""
+        return type(self).__name__
+
+    @property
+    def size(self):
+        """The number of processes."""
+        return self._size
+
+    @property
+    def rank(self):
+        """This process's number, from 0."""
+        return self._rank
+
+    @property
+    def local_rank(self):
+        """This process's number on its machine, from 0."""
+        return self._local_rank
+
+    def init(self):
+        """Connects the processes; call it before any collective."""
+        if self._size > 1 and not dist.is_initialized():
+            os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+            os.environ.setdefault("MASTER_PORT", "29511")
+            # NCCL for arrays on GPUs, Gloo for those on the CPU
+            backend = "cpu:gloo,cuda:nccl" if self._device.type == "cuda" else "gloo"
+            if self._device.type == "cuda":
+                torch.cuda.set_device(self._local_rank % torch.cuda.device_count())
+            dist.init_process_group(backend, rank=self._rank, world_size=self._size)
+
+    def barrier(self):
+        """Waits until all processes have come here."""
+        if self._size > 1:
+            self._check_init("barrier")
+            dist.barrier()
+
+    def abort(self):
+        """Ends the program at once."""
+        os._exit(1)
+
+    def new_group(self, name_ranks):
+        """Makes a group from (name, ranks) and returns the name; every process must call it."""
+        name, ranks = name_ranks
+        unknown = [rank for rank in ranks if not 0 <= rank < self._size]
+        if name in self._groups or unknown:
+            what = "exists already" if name in self._groups else f"has unknown ranks {unknown}"
+            raise RuntimeError(f"new_group: group {name!r} {what}")
+        self._groups[name] = (list(ranks), dist.new_group(list(ranks)) if self._size > 1 else None)
+        return name
+
+    def list_groups(self):
+        """The groups, a dict of names to lists of ranks."""
+        return {name: list(ranks) for name, (ranks, _) in self._groups.items()}
+
+    def find_group(self, group):
+        """The ranks in `group`; [] where there is no such group."""
+        return list(self._groups[group][0]) if group in self._groups else []
+
+    def _check_init(self, name):
+        if not dist.is_initialized():
+            raise RuntimeError(f"{name}: call init() first")
+
+    def _enter(self, name, group):
+        # the group for torch and its ranks; None where this process has nothing to do
+        if group not in self._groups:
+            raise RuntimeError(f"{name}: there is no group {group!r}; there are {', '.join(self._groups)}")
+        ranks, handle = self._groups[group]
+        if self._rank not in ranks or len(ranks) == 1:
+            return None
+        self._check_init(name)
+        return ranks, handle
+
+    @staticmethod
+    def _packed(arrays, inplace, collective):
+        tensors = [array.tensor for array in arrays]
+        same = len({(t.dtype, t.device) for t in tensors}) == 1
+        if inplace or len(tensors) == 1 or not same:
+            for tensor in tensors:
+                contiguous = tensor.contiguous()
+                collective(contiguous)
+                if contiguous is not tensor:
+                    tensor.copy_(contiguous)
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        collective(flat)
+        for tensor, part in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+            tensor.copy_(part.view(tensor.shape))
+
+    def all_reduce(self, data, division=False, inplace=False, group=_WORLD):
+        """Makes each array the sum of all processes' arrays."""
+        entered = self._enter("all_reduce", group)
+        if entered:
+            ranks, handle = entered
+
+            def collective(tensor):
+                dist.all_reduce(tensor, group=handle)
+                if division:
+                    tensor.div_(len(ranks))
+
+            self._packed(_arrays(data), inplace, collective)
+
+    def reduce(self, data, dst, division=False, inplace=False, group=_WORLD):
+        """Makes each array of process `dst` the sum of all processes' arrays; the others' stay."""
+        entered = self._enter("reduce", group)
+        if entered:
+            ranks, handle = entered
+
+            def collective(tensor):
+                total = tensor if self._rank == dst else tensor.clone()  # others' buffers are scratch space
+                dist.reduce(total, dst, group=handle)
+                if division and self._rank == dst:
+                    tensor.div_(len(ranks))
+
+            self._packed(_arrays(data), inplace, collective)
+
+    def bcast(self, data, src, inplace=False, group=_WORLD):
+        """Makes each array that of process `src`."""
+        entered = self._enter("bcast", group)
+        if entered:
+            self._packed(_arrays(data), inplace, lambda tensor: dist.broadcast(tensor, src, group=entered[1]))
+
+    def all_gather(self, ndarray, ndarray_list, group=_WORLD):
+        """Copies every process's `ndarray` into `ndarray_list`, in the order of the ranks."""
+        entered = self._enter("all_gather", group)
+        source = ndarray.read().contiguous()
+        targets = [array.tensor for array in ndarray_list]
+        if entered is None:
+            if self._rank in self.find_group(group):
+                targets[0].copy_(source)
+            return
+        parts = [torch.empty_like(source) for _ in targets]
+        dist.all_gather(parts, source, group=entered[1])
+        for target, part in zip(targets, parts, strict=True):
+            target.copy_(part)
+
+    def reduce_scatter(self, ndarray_list, ndarray, division=False, group=_WORLD):
+        """Sums each array of `ndarray_list` over the processes; process i of the group gets sum i."""
+        entered = self._enter("reduce_scatter", group)
+        if entered is None:
+            if self._rank in self.find_group(group):
+                ndarray.tensor.copy_(ndarray_list[0].read())
+            return
+        ranks, handle = entered
+        for rank, array in zip(ranks, ndarray_list, strict=True):
+            total = array.read().clone()
+            dist.reduce(total, rank, group=handle)
+            if rank == self._rank:
+                ndarray.tensor.copy_(total / len(ranks) if division else total)
+
+    def all_reduce_callback(
+        self, data, pack_size, division=False, group=_WORLD, scale_grad=1, keep_dtype=False
+    ):
+        """An object for `backward(communicator_callbacks=...)` that all-reduces gradients when they are
+        complete.
+
+        data: NdArrays of gradients. pack_size: how many values one message has at most. scale_grad: a factor
+        for the gradients before that. keep_dtype: arrays always keep theirs.
+        """
+        return _AllReduceCallback(self, _arrays(data), pack_size, division, group, scale_grad)
+
+    def add_context_and_parameters(self, ctx_param_dict):
+        """Registers (context, dict of parameters) for `allreduce`; TypeError for anything else."""
+        if not isinstance(ctx_param_dict, tuple) or len(ctx_param_dict) != 2:
+            raise TypeError("add_context_and_parameters: ctx_param_dict must be a tuple of two elements")
+        self._registered.append(ctx_param_dict)
+
+    def clear_context_parameters(self):
+        """Forgets what `add_context_and_parameters` registered."""
+        self._registered.clear()
+
+    def allreduce(self, division=False, inplace=False):
+        """Deprecated; sums the gradients of the registered parameters over the processes."""
+        for _, params in self._registered:
+            self.all_reduce([param.grad for param in params.values()], division, inplace)
+
+
+class _AllReduceCallback:
+    def __init__(self, communicator, arrays, pack_size, division, group, scale):
+        self._call = communicator, division, group
+        self._arrays = arrays
+        self._pack_size = pack_size
+        self._scale = scale
+
+    def on_finish_function_backward(self, function):
+        """Called after each function's backward."""
+
+    def on_finish_backward(self):
+        """Called at the end: only now gradients of parameters that are used twice are complete."""
+        communicator, division, group = self._call
+        if self._scale != 1:
+            for array in self._arrays:
+                array.tensor.mul_(self._scale)
+        pack, values = [], 0
+        for array in self._arrays:
+            pack.append(array)
+            values += array.size
+            if values >= self._pack_size:
+                communicator.all_reduce(pack, division, False, group)
+                pack, values = [], 0
+        if pack:
+            communicator.all_reduce(pack, division, False, group)
+
+
+class MultiProcessDataParallelCommunicator(Communicator):
+    """Communicator of the processes that a launcher started, or of this one alone."""
+
+
+class DataParallelCommunicator(Communicator):
+    """Communicator of the devices of one process, of an older time: `allreduce` sums the registered
+    gradients.
+
+    They are summed over the contexts given to `add_context_and_parameters`, parameter by parameter.
+    """
+
+    def __init__(self, context):
+        super().__init__(context)
+        self._rank = self._local_rank = 0
+        self._size = 1
+        self._groups = {_WORLD: ([0], None)}
+
+    def allreduce(self, division=False, inplace=False):
+        """Makes the gradients of parameters of one name the sum of theirs, or with `division` the mean."""
+        for key in self._registered[0][1] if self._registered else ():
+            grads = [params[key].grad.tensor for _, params in self._registered]
+            total = sum(grad.to(grads[0].device) for grad in grads)
+            if division:
+                total = total / len(grads)
+            for grad in grads:
+                grad.copy_(total)
+
+
+MultiProcessDataParalellCommunicator = MultiProcessCommunicator = MultiProcessDataParallelCommunicator
