@@ -162,7 +162,10 @@ struct Einsum {
             parts.push_back(T(at::ones({n}, options)));
           }
         }
-        return run_list(Einsum{left + "->" + result}, c10::ArrayRef<T>(parts));
+        const T g = run_list(Einsum{left + "->" + result}, c10::ArrayRef<T>(parts));
+        Ints shape = ints(c.in_sizes(i));  // a letter that is summed may have length 1 in the other operands
+        for (size_t k = 0; k < shape.size(); ++k) shape[k] = std::max(shape[k], value(g).size(k));
+        return value(g).sizes() == at::IntArrayRef(shape) ? g : broadcast_to(g, shape);
       });
   }
 };

@@ -116,7 +116,7 @@ struct DropoutDrawn {
   Tensor mask;  // 0 or 1 / (1 - p)
 
   Tensor drawn(const Tensor& x) const {
-    const float scale = static_cast<float>(1 / (1 - p));
+    const double scale = 1 / (1 - p);
     if (!x.is_cpu()) return at::bernoulli(at::empty_like(x), 1 - p, device_generator(rng, x.device())).mul_(scale);
     Tensor m = at::empty(x.sizes(), at::kFloat);
     float* to = m.data_ptr<float>();
@@ -125,9 +125,9 @@ struct DropoutDrawn {
     const double limit = (1 - p) * 0x1p64;
     for (int64_t i = 0, n = x.numel(); i < n; ++i) {
       const double low = static_cast<double>(g()), u = low + static_cast<double>(g()) * 0x1p32;
-      to[i] = u < limit || p == 0 ? scale : 0.f;
+      to[i] = u < limit || p == 0;
     }
-    return m.to(x.scalar_type());
+    return m.to(x.scalar_type()).mul_(scale);
   }
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(p >= 0 && p < 1, "dropout: p must be in [0, 1), not ", p);
