@@ -332,10 +332,13 @@ class ProtoNetwork:
 def _call(function: ProtoFunction, inputs: list[Any], args: dict[str, Any]) -> tuple[Any, ...]:
     from .. import _declare
 
-    declared = _declare.registry.get(function.type)
-    if declared is None:
+    spec = _declare.specs.get(function.type)
+    if spec is None:
         raise ValueError(f"function {function.name!r} is of the unknown type {function.type!r}")
-    results = declared(*inputs, **args, n_outputs=len(function.outputs))
+    if not spec.variadic:
+        inputs = inputs + [None] * (len(spec.inputs) - len(inputs))
+    values = [args.get(p.name, p.default) for p in spec.parameters]
+    results = _declare.call(spec, inputs, values, len(function.outputs))
     return results if isinstance(results, tuple) else (results,)
 
 

@@ -1,0 +1,171 @@
+"""Modules: objects that hold parameters of their own, and other modules."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from .. import parameter
+from ..variable import Variable
+
+__all__ = ["Module"]
+
+
+def _in_scope(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def run(self: Module, *args: Any, **kwargs: Any) -> Any:
+        with parameter.parameter_scope("", self.parameter_scope):
+            return method(self, *args, **kwargs)
+
+    return run
+
+
+class Module:
+    """A part of a network with parameters of its own; subclasses define `call`, and set modules as
+    attributes.
+
+    All methods that subclasses define run in the module's parameter scope. The parameter ``W`` of the module
+    set as attribute ``conv`` has the path ``@conv/W``. `training` is a flag that modules inside take over
+    when it is set.
+    """
+
+    _recursive_attrs = ["training"]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType):
+                setattr(cls, name, _in_scope(value))
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    def __len__(self) -> int:
+        return len(self.submodules)
+
+    def __bool__(self) -> bool:
+        return True
+
+    # Subclasses need not call __init__ of this class: what it would make is made where it is missing.
+    @property
+    def parameter_scope(self) -> dict[str, Any]:
+        """The dictionary of the module's own parameters."""
+        return self.__dict__.setdefault("_parameter_scope", OrderedDict())
+
+    @property
+    def submodules(self) -> dict[str, Module]:
+        """The modules that are attributes of this one, by name."""
+        return self.__dict__.setdefault("_submodules", OrderedDict())
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "training":
+            return True
+        if not name.startswith("__") and name in self.submodules:
+            return self.submodules[name]
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module):
+            self.submodules[name] = value
+            value.__dict__["_name"] = name
+            value.__dict__["_parent"] = self
+            return
+        object.__setattr__(self, name, value)
+        if name in self._recursive_attrs:
+            for module in self.submodules.values():
+                setattr(module, name, value)
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute that it is, or the class's in snake case."""
+        held = self.__dict__.get("_name")
+        return held or re.sub("(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @property
+    def parent(self) -> Module | None:
+        """The module that it is an attribute of, if any."""
+        return self.__dict__.get("_parent")
+
+    def is_root(self) -> bool:
+        """Whether it is in no other module."""
+        return self.parent is None
+
+    def get_path_name(self) -> str:
+        """Names from the outermost module down to this one."""
+        above = "" if self.parent is None else self.parent.get_path_name() + "/"
+        return f"{above}@{self.name}"
+
+    def get_parameters(
+        self, recursive: bool = True, grad_only: bool = False, memo: set[Variable] | None = None
+    ) -> dict[str, Variable]:
+        """Paths to parameters, those of modules inside first; one that is shared is there once.
+
+        Without `recursive` only its own, with `grad_only` only those that need gradients. `memo` holds those
+        to leave out, and gains those found.
+        """
+        memo = set() if memo is None else memo
+        found: dict[str, Variable] = OrderedDict()
+        for name, module in self.submodules.items() if recursive else ():
+            for key, param in module.get_parameters(recursive, grad_only, memo).items():
+                found[f"@{name}/{key}"] = param
+        with parameter.parameter_scope("", self.parameter_scope):
+            for key, param in parameter.get_parameters(grad_only=grad_only).items():
+                if param not in memo:
+                    memo.add(param)
+                    found[key] = param
+        return found
+
+    def set_parameter(self, key: str, param: Variable, raise_if_missing: bool = False) -> None:
+        """Registers `param` under the path `key`, in a module inside if that starts with ``@``.
+
+        Where there is no such module nothing is done, or ValueError raised with `raise_if_missing`.
+        """
+        if not key.startswith("@"):
+            with parameter.parameter_scope("", self.parameter_scope):
+                parameter.set_parameter(key, param)
+            return
+        name, _, rest = key[1:].partition("/")
+        if not rest:
+            raise ValueError(f"set_parameter: {key!r} names a module, and no parameter behind a '/'")
+        if name in self.submodules:
+            self.submodules[name].set_parameter(rest, param, raise_if_missing)
+        elif raise_if_missing:
+            raise ValueError(
+                f"set_parameter: {self} has no module {name!r}; raise_if_missing=False passes over it"
+            )
+
+    def set_parameters(self, params: Mapping[str, Variable], raise_if_missing: bool = False) -> None:
+        """`set_parameter` for each path and Variable of `params`."""
+        for key, param in params.items():
+            self.set_parameter(key, param, raise_if_missing)
+
+    def update_parameter(self) -> None:
+        """Hands parameters loaded into this module's scope on to the modules inside."""
+        self.set_parameters(self.get_parameters())
+
+    def load_parameters(self, path: Any, extension: str = ".h5", raise_if_missing: bool = True) -> None:
+        """Takes over the parameters of a file, as nnabla.load_parameters reads it."""
+        with parameter.parameter_scope("", OrderedDict()):
+            parameter.load_parameters(path, extension=extension)
+            params = parameter.get_parameters(grad_only=False)
+        self.set_parameters(params, raise_if_missing)
+
+    def save_parameters(self, path: Any, extension: str = ".h5") -> None:
+        """Writes all parameters to a file, as nnabla.save_parameters does."""
+        parameter.save_parameters(path, self.get_parameters(), extension)
+
+    def zero_grad(self) -> None:
+        """Fills the gradients of all parameters with zeros."""
+        for param in self.get_parameters().values():
+            param.grad.zero()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no call(...)")
