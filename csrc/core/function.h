@@ -15,6 +15,8 @@ using Tensors = c10::SmallVector<at::Tensor, 2>;
 using Vars = c10::SmallVector<Var, 2>;
 using VarsRef = c10::ArrayRef<Var>;
 struct OpInfo;
+struct Call;
+struct Store;
 
 // What a backward sees: gradients of the outputs, saved inputs and outputs, and which input gradients are wanted.
 // T = at::Tensor: the pass is plain. T = Var: the pass is itself recorded.
@@ -30,6 +32,7 @@ class Ctx {
   bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
   inline T in(size_t i) const;   // needs `saves` to name input i
   inline T out(size_t j) const;  // needs `saves` to name output j
+  inline T saved(const at::Tensor& member) const;  // what forward stored in the op's struct
   // Gradient of input i; `f` runs only where it is wanted.
   template <class F>
   void grad(size_t i, F&& f) {
@@ -65,10 +68,11 @@ struct FunctionNode {
   void* handle = nullptr;           // the Python object: weak view of a native node, owner of a Python-defined one
   void* hooks = nullptr;            // owned by the binding: hooks of this function alone
   void* stack = nullptr;            // owned by the binding: where the function was called, in debug mode
+  std::unique_ptr<Call> call;       // of deferred functions (core/deferred.h)
   c10::SmallVector<Ref<VariableNode>, 2> inputs;  // null where an optional input was left out
   c10::SmallVector<OutputSlot, 1> outputs;
 
-  FunctionNode() = default;
+  FunctionNode();
   FunctionNode(const FunctionNode&) = delete;
   FunctionNode& operator=(const FunctionNode&) = delete;
   virtual ~FunctionNode();
@@ -76,6 +80,15 @@ struct FunctionNode {
   virtual const OpInfo* info() const { return nullptr; }
   virtual void* params() { return nullptr; }  // the op's struct, for reading and writing its fields
   virtual Tensors forward(VarsRef in) = 0;
+  // Tensors of the shapes and dtypes that forward would give, from inputs that may lack data.
+  virtual Tensors infer(VarsRef in);
+  virtual void describe_inputs(Call& call) const;  // which inputs are integers, which keep their dtype
+  // For functions that work on the arrays themselves: true when that was done.
+  virtual bool forward_on(c10::ArrayRef<Ref<Store>>, c10::ArrayRef<Ref<Store>>) { return false; }
+  virtual bool backward_on(c10::ArrayRef<Ref<Store>>, c10::ArrayRef<Ref<Store>>, c10::ArrayRef<bool> /*wanted*/,
+                           c10::ArrayRef<bool> /*accumulate*/) {
+    return false;
+  }
   virtual unsigned saves(c10::ArrayRef<bool> needs) const = 0;
   virtual void backward(Ctx<at::Tensor>& c) = 0;
   virtual void backward(Ctx<Var>& c) = 0;
@@ -103,10 +116,18 @@ struct FunctionNode {
     inputs.clear();
     recorded = false;
   }
-  Var input(size_t i) const { return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()}; }
+  Var input(size_t i) const;
+  at::Tensor input_data(size_t i) const {
+    return call ? deferred_input(i) : inputs[i] ? inputs[i]->data : at::Tensor();
+  }
+  at::Tensor output_data(size_t j) const {
+    return call ? deferred_output(j) : outputs[j].node ? outputs[j].node->data : outputs[j].saved;
+  }
   Var output(size_t j);  // revives the node of an output that was released
 
  private:
+  at::Tensor deferred_input(size_t i) const;
+  at::Tensor deferred_output(size_t j) const;
   void python_retain();
   void python_release();
   void release_handle();  // the view is the last to hold this node: neither is reachable if nothing else holds the view
@@ -122,14 +143,22 @@ T Ctx<T>::in(size_t i) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
   else
-    return fn_.inputs[i] ? fn_.inputs[i]->data : at::Tensor();
+    return fn_.input_data(i);
 }
 template <class T>
 T Ctx<T>::out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
   else
-    return fn_.outputs[j].node ? fn_.outputs[j].node->data : fn_.outputs[j].saved;
+    return fn_.output_data(j);
+}
+Var read_member(FunctionNode& f, const at::Tensor& member);
+template <class T>
+T Ctx<T>::saved(const at::Tensor& member) const {
+  if constexpr (std::is_same_v<T, Var>)
+    return read_member(fn_, member);
+  else
+    return member;
 }
 template <class T>
 at::IntArrayRef Ctx<T>::in_sizes(size_t i) const {
@@ -159,6 +188,8 @@ struct Binding {
   void (*after_backward)(FunctionNode&, VarsRef gys) = nullptr;
   // A user's replacement for a native backward.
   void (*overridden_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
+  // The same for deferred functions, by their frontend's names; false where nothing is registered.
+  bool (*registered_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
   // The backward of a Python-defined function. `pending(pass, x)` takes what is accumulated for x out of the pass.
   using Pending = Var (*)(void* pass, VariableNode& x);
   void (*python_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,

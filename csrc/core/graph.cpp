@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/deferred.h"
 #include "core/mode.h"
 
 namespace cg {
 
 Binding binding;
 thread_local ModeTable thread_modes;
-int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1};
+int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0};
 
 namespace {
 // Guarded by the interpreter lock. If another thread gets it while a deletion runs here, that thread's nodes are queued
@@ -48,6 +49,7 @@ void destroy_in(T* node, std::vector<T*>& dead) {
 void destroy(VariableNode* node) { destroy_in(node, dead_variables); }
 void destroy(FunctionNode* node) { destroy_in(node, dead_functions); }
 
+VariableNode::VariableNode() = default;
 VariableNode::~VariableNode() {
   if (cell) *cell = nullptr;
   if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
@@ -93,7 +95,9 @@ Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
   return r;
 }
 
+FunctionNode::FunctionNode() = default;
 FunctionNode::~FunctionNode() {
+  if (call) forget_uses(*this);
   if (hooks) binding.decref(hooks);
   if (stack) binding.decref(stack);
 }
@@ -128,8 +132,14 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
   lazy_grad_sum = mode(Mode::lazy_grad_sum);
 }
 
+Var FunctionNode::input(size_t i) const {
+  if (call) return deferred_var(inputs[i], this, i);
+  return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()};
+}
+
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
+  if (mode(Mode::deferred)) return apply_deferred(*this, in);
   const bool observed = hooks || (binding.observing && binding.observing());
   if (observed) binding.before_forward(*this, in);
   Tensors ys;
@@ -176,6 +186,7 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
 
 Var FunctionNode::output(size_t j) {
   OutputSlot& slot = outputs[j];
+  if (call) return deferred_var(output_node(*this, j), nullptr, 0);
   if (slot.node) return {Ref<VariableNode>(slot.node), slot.node->data};
   if (!slot.saved.defined()) return {};
   auto node = make_node(slot.saved, true);

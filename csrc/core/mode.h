@@ -4,12 +4,14 @@
 
 namespace cg {
 
-enum class Mode : uint8_t { enable_backprop, debug, type_check, lazy_grad_sum, train, count };
+// deferred: functions are recorded on variables whose values come later; auto_forward: and run at once.
+// plain: whatever the frontend, ops run at once on plain tensors (the inside of a composite function).
+enum class Mode : uint8_t { enable_backprop, debug, type_check, lazy_grad_sum, train, deferred, auto_forward, plain, count };
 
 constexpr int8_t kUnset = -1;
 
 struct ModeTable {
-  int8_t value[static_cast<int>(Mode::count)] = {kUnset, kUnset, kUnset, kUnset, kUnset};
+  int8_t value[static_cast<int>(Mode::count)] = {kUnset, kUnset, kUnset, kUnset, kUnset, kUnset, kUnset, kUnset};
 };
 
 extern thread_local ModeTable thread_modes __attribute__((tls_model("initial-exec")));

@@ -15,6 +15,10 @@
 //   std::vector. It may store what its backward needs in members that are not parameters.
 // - `static constexpr unsigned optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
 // - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
+// - `static constexpr unsigned integers = in_bit(1)`: input 1 is indices or labels.
+// - `infer`, with the signature of `forward`, where the meta device cannot say what forward would give: its inputs have
+//   no data, and of what it returns only shapes and dtypes count.
+// - A recorded backward reads tensors that forward stored in members by `c.saved(member)`.
 // - `unsigned saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
 // - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. In it, functions of
 //   `ops/functions.h` are called by name. A gradient that is larger than its input through broadcasting is summed
@@ -22,6 +26,7 @@
 #pragma once
 #include <c10/core/Scalar.h>
 
+#include <functional>
 #include <tuple>
 
 #include "core/function.h"
@@ -128,6 +133,7 @@ struct OpInfo {
   int inputs;         // -1: a list
   unsigned optional;  // mask of inputs that may be left out
   bool any_dtype;
+  unsigned integers;  // mask of inputs that are indices or labels
   c10::SmallVector<ParamInfo, 4> params;
   FunctionNode* (*create)();
   mutable void* override_backward = nullptr;  // what a user registered, owned by the binding
@@ -166,21 +172,27 @@ struct OpNode final : FunctionNode {
     else
       return Op::saves;
   }
+  Tensors infer(VarsRef in) override {
+    if constexpr (requires { &Op::infer; })
+      return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.infer(x...); });
+    else
+      return FunctionNode::infer(in);
+  }
   Tensors forward(VarsRef in) override {
     if constexpr (Traits::list) {
       c10::SmallVector<Tensor, 8> ts;
       for (const Var& x : in) ts.push_back(x.data);
       return pack(op.forward(TensorList(ts.data(), ts.size())));
     } else {
-      return call(in, std::make_index_sequence<Traits::arity>());
+      return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.forward(x...); });
     }
   }
 
  private:
-  template <size_t... I>
-  Tensors call(VarsRef in, std::index_sequence<I...>) {
+  template <size_t... I, class F>
+  Tensors call(VarsRef in, std::index_sequence<I...>, F&& f) {
     static const Tensor none;
-    return pack(op.forward((I < in.size() ? in[I].data : none)...));
+    return pack(f((I < in.size() ? in[I].data : none)...));
   }
   static Tensors pack(Tensor y) {
     Tensors r;
@@ -213,10 +225,12 @@ OpInfo describe_op(const char* name, const char* doc) {
               Traits::list ? -1 : Traits::arity,
               0,
               false,
+              0,
               {},
               [] { return static_cast<FunctionNode*>(new OpNode<Op>); }};
   if constexpr (requires { Op::optional; }) info.optional = Op::optional;
   if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
+  if constexpr (requires { Op::integers; }) info.integers = Op::integers;
   if constexpr (requires { Op::params(); }) {
     constexpr auto ps = Op::params();
     [&]<size_t... I>(std::index_sequence<I...>) {

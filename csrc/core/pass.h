@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/backprop.h"
+#include "core/deferred.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "ops/functions.h"
@@ -186,11 +187,11 @@ class Pass {
     const OpInfo* info = f.info();
     if (f.python) {
       binding.python_backward(f, gys, gxs, wanted, this, &Pass::take_pending);
-    } else if (info->override_backward) {
+    } else if (info && info->override_backward) {
       binding.overridden_backward(f, gys, gxs, wanted);
       for (size_t i = 0; i < gxs.size(); ++i)
         if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
-    } else {
+    } else if (!(f.call && f.call->info && binding.registered_backward(f, gys, gxs, wanted))) {
       run_native(f, gys, gxs, wanted, observed);
     }
     if (observed) binding.after_backward(f, gys);

@@ -150,7 +150,7 @@ struct ELUGrad {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return elu_backward(c.gy(), alpha, scale, 1.0, is_result, c.in(1)); });
     c.grad(1, [&]() -> T {
-      const T g = c.gy() * c.in(0) * (value(c.in(1)) <= 0);
+      const T g = c.gy() * c.in(0) * frozen([](const Tensor& x) { return x <= 0; }, c.in(1));
       return is_result ? g : elu_backward(g, alpha, scale, 1.0, false, c.in(1));
     });
   }

@@ -1,137 +1,42 @@
 // Batch normalisation.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
+#include "ops/batch_norm.h"
 
-#include "kernels/norm.h"
-#include "kernels/raw.h"
-#include "ops/norm.h"
+#include <ATen/ops/native_batch_norm.h>
 
 namespace cg {
-namespace {
 
-// Tensors as (outer, channels, inner), statistics being over the first and the last axis.
-struct Channels {
-  Ints order;  // permutation that brings channels together, empty where they are
-  Ints shape;  // of the permuted tensor
-  int64_t sizes[3] = {1, 1, 1};
-  at::ScalarType dtype;  // to compute in
-  static constexpr int64_t over[2] = {0, 2};
+Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps,
+                       const Tensor& running_mean, const Tensor& running_var, double decay, Tensor& mean,
+                       Tensor& inv_std) {
+  Tensor y;
+  bool updated = !running_mean.defined();
+  if (kernels::raw(x)) {
+    y = at::empty(k.sizes, x.options());
+    mean = at::empty(gamma.sizes(), gamma.options());
+    inv_std = at::empty(gamma.sizes(), gamma.options());
+    const bool direct = !updated && kernels::raw(running_mean, x) && kernels::raw(running_var, x) &&
+                        running_mean.is_contiguous() && running_var.is_contiguous();
+    kernels::batch_norm(x.contiguous(), gamma, beta, eps, y, mean, inv_std, direct ? running_mean : Tensor(),
+                        direct ? running_var : Tensor(), decay);
+    updated = updated || direct;
+  } else {
+    std::tie(y, mean, inv_std) = at::native_batch_norm(x, gamma, beta, {}, {}, true, 0.0, eps);
+  }
+  if (updated) return y;
+  const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
+  auto update = [&](const Tensor& running, const Tensor& now, double weight) {
+    running.mul_(decay).add_(now.reshape(running.sizes()), (1 - decay) * weight);
+  };
+  update(running_mean, mean, 1);
+  update(running_var, inv_std.pow(-2) - eps, adjust);
+  return y;
+}
 
-  // `axis`: what statistics are over; None: the first axis and those that gamma does not have.
-  Channels(const Tensor& x, const Tensor& gamma, const std::optional<Ints>& axis)
-      : Channels(x.sizes(), gamma.dim(), axis, c10::promoteTypes(x.scalar_type(), gamma.scalar_type())) {}
-  Channels(at::IntArrayRef x, int64_t gamma_ndim, const std::optional<Ints>& axis, at::ScalarType promoted)
-      : dtype(promoted == at::kHalf ? at::kFloat : promoted) {
-    const int64_t n = x.size();
-    c10::SmallVector<bool, 6> is_channel;
-    for (int64_t a = 0; a < n; ++a) is_channel.push_back(axis || (a > 0 && a <= gamma_ndim));
-    if (axis)
-      for (int64_t a : *axis) is_channel[wrap_axis(a, n)] = false;
-    int64_t part = 0;
-    for (int64_t a = 0; a < n; ++a) {
-      if (is_channel[a] != (part == 1)) ++part;
-      if (part > 2) break;
-      sizes[part] *= x[a];
-    }
-    shape = ints(x);
-    if (part <= 2) return;
-    shape.clear();
-    std::fill(sizes, sizes + 3, 1);
-    for (int64_t p = 0; p < 2; ++p)
-      for (int64_t a = 0; a < n; ++a)
-        if (is_channel[a] == (p == 1)) {
-          order.push_back(a);
-          shape.push_back(x[a]);
-          sizes[p] *= x[a];
-        }
-  }
-  template <class T>
-  T gather(T x) const {
-    if (value(x).scalar_type() != dtype) x = cast(x, dtype);
-    if (!order.empty()) x = permute(x, order);
-    return reshape(x, sizes);
-  }
-  template <class T>
-  T scatter(const T& x) const {
-    T y = reshape(x, shape);
-    if (order.empty()) return y;
-    Ints inverse(order.size());
-    for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
-    return permute(y, inverse);
-  }
-  // A parameter, to broadcast against gathered tensors.
-  template <class T>
-  T parameter(T p) const {
-    if (value(p).scalar_type() != dtype) p = cast(p, dtype);
-    return reshape(p, {1, sizes[1], 1});
-  }
-  Tensor flat(const Tensor& p) const { return p.to(dtype).reshape({sizes[1]}).contiguous(); }
-};
-
-#define CG_NORM_PARAMS(OP) param("eps", &OP::eps), param("axis", &OP::axis)
-
-struct BatchNormalizationGrad {
-  double eps = 2e-5;
-  std::optional<Ints> axis;
-  static constexpr auto params() { return std::make_tuple(CG_NORM_PARAMS(BatchNormalizationGrad)); }
-  static constexpr bool any_dtype = true;
-  static constexpr unsigned optional = in_bit(3) | in_bit(4);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
-
-  std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
-                                             const Tensor& inv_std, std::array<bool, 3> wanted,
-                                             bool into_gy = false) const {
-    const Channels k(x, gamma, axis);
-    const Tensor cx = k.gather(x).contiguous();
-    Tensor m = mean, r = inv_std;
-    if (!m.defined()) {
-      std::tie(m, r) = norm_statistics<Tensor>(cx, {}, {}, eps, Channels::over);
-      m = m.reshape(-1);
-      r = r.reshape(-1);
-    }
-    const Tensor g = k.flat(gamma), cgy = k.gather(gy).contiguous();
-    Tensor gx, ggamma, gbeta;
-    if (kernels::raw(cx)) {
-      if (wanted[0]) gx = into_gy || !cgy.is_alias_of(gy) ? cgy : at::empty(k.sizes, cx.options());
-      if (wanted[1]) ggamma = at::empty(g.sizes(), g.options());
-      if (wanted[2]) gbeta = at::empty(g.sizes(), g.options());
-      kernels::batch_norm_grad(cx, g, m.contiguous(), r.contiguous(), cgy, gx, ggamma, gbeta);
-    } else {
-      std::tie(gx, ggamma, gbeta) = at::native_batch_norm_backward(cgy, cx, g, {}, {}, m, r, true, eps, wanted);
-    }
-    if (wanted[0]) gx = k.scatter(gx).to(x.scalar_type());
-    if (wanted[1]) ggamma = ggamma.reshape(gamma.sizes()).to(gamma.scalar_type());
-    if (wanted[2]) gbeta = gbeta.reshape(gamma.sizes()).to(gamma.scalar_type());
-    return {gx, ggamma, gbeta};
-  }
-  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
-                                             const Tensor& inv_std) {
-    return compute(x, gamma, gy, mean, inv_std, {true, true, true});
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    const Channels k(c.in_sizes(0), c.in_sizes(1).size(), axis, c10::promoteTypes(c.in_dtype(0), c.in_dtype(1)));
-    auto saved = [&](size_t i) {
-      const Tensor t = value(c.in(i));
-      return t.defined() ? k.parameter(t) : t;
-    };
-    auto channel = [&](const T& g) { return value(g).defined() ? k.parameter(g) : g; };
-    const T x = k.gather(c.in(0)), gamma = k.parameter(c.in(1)), gy = k.gather(c.in(2));
-    const T v = value(c.gy(0)).defined() ? k.gather(c.gy(0)) : c.gy(0);
-    auto [m, r] = norm_statistics(x, saved(3), saved(4), eps, Channels::over);
-    NormGrads<T> g = norm_second(x, gamma, gy, m, r, v, channel(c.gy(1)), channel(c.gy(2)), Channels::over);
-    c.grad(0, [&] { return value(g.x).defined() ? k.scatter(g.x) : g.x; });
-    c.grad(1,
-           [&] { return value(g.gamma).defined() ? reshape(sum(g.gamma, Channels::over), c.in_sizes(1)) : g.gamma; });
-    c.grad(2, [&] { return value(g.gy).defined() ? k.scatter(g.gy) : g.gy; });
-  }
-};
 CG_OP("batch_normalization_grad", BatchNormalizationGrad,
       "Gradients of x, gamma and beta of batch_normalization from x, gamma and that of the result; mean and 1 / std, "
-      "where "
-      "given, are those of x.")
+      "where given, are those of x.")
+
+namespace {
 
 struct BatchNormalization {
   double eps = 2e-5, decay = 0.9;
@@ -148,31 +53,9 @@ struct BatchNormalization {
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
     const Channels k(x, gamma, axis);
-    const Tensor cx = k.gather(x), g = k.flat(gamma), b = k.flat(beta);
-    const bool running = running_mean && running_mean->defined();
-    Tensor y;
-    if (kernels::raw(cx)) {
-      y = at::empty(k.sizes, cx.options());
-      mean = at::empty(g.sizes(), g.options());
-      inv_std = at::empty(g.sizes(), g.options());
-      const bool direct = running && kernels::raw(*running_mean, cx) && kernels::raw(*running_var, cx) &&
-                          running_mean->is_contiguous() && running_var->is_contiguous();
-      kernels::batch_norm(cx.contiguous(), g, b, eps, y, mean, inv_std, direct ? *running_mean : Tensor(),
-                          direct ? *running_var : Tensor(), decay);
-      if (running && !direct) update_running(k);
-    } else {
-      std::tie(y, mean, inv_std) = at::native_batch_norm(cx, g, b, {}, {}, true, 0.0, eps);
-      if (running) update_running(k);
-    }
+    const Tensor y = normalize_batch(k, k.gather(x), k.flat(gamma), k.flat(beta), eps, running_mean.value_or(Tensor()),
+                                     running_var.value_or(Tensor()), decay, mean, inv_std);
     return k.scatter(y).to(x.scalar_type());
-  }
-  void update_running(const Channels& k) const {
-    const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
-    auto update = [&](const Tensor& running, const Tensor& now, double weight) {
-      running.mul_(decay).add_(now.reshape(running.sizes()), (1 - decay) * weight);
-    };
-    update(*running_mean, mean, 1);
-    update(*running_var, inv_std.pow(-2) - eps, adjust);
   }
   void backward(Ctx<Tensor>& c) {
     const bool into_gy = may_overwrite(c.gy());
@@ -183,7 +66,7 @@ struct BatchNormalization {
     c.grad(2, [&] { return gbeta; });
   }
   void backward(Ctx<Var>& c) {
-    Vars g = run_all(BatchNormalizationGrad{eps, axis}, c.in(0), c.in(1), c.gy(), Var(mean), Var(inv_std));
+    Vars g = run_all(BatchNormalizationGrad{eps, axis}, c.in(0), c.in(1), c.gy(), c.saved(mean), c.saved(inv_std));
     for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
   }
 };
@@ -208,18 +91,11 @@ struct FixedBatchNormalization {
   template <class T>
   void backward(Ctx<T>& c) {
     const Channels k(c.in_sizes(0), c.in_sizes(1).size(), axis, c10::promoteTypes(c.in_dtype(0), c.in_dtype(1)));
-    const T gy = k.gather(c.gy()), gamma = k.parameter(c.in(1)), r = rsqrt(k.parameter(c.in(4)) + eps);
-    auto as_parameter = [&](const T& g) { return reshape(g, c.in_sizes(1)); };
-    const T slope = gamma * r;
-    c.grad(0, [&] { return k.scatter(gy * slope); });
-    if (!c.needs(1) && !c.needs(2) && !c.needs(3) && !c.needs(4)) return;
-    const T gbeta = sum(gy, Channels::over, true);
-    c.grad(2, [&] { return as_parameter(gbeta); });
-    c.grad(3, [&] { return as_parameter(-(gbeta * slope)); });
-    if (!c.needs(1) && !c.needs(4)) return;
-    const T ggamma = sum(gy * (k.gather(c.in(0)) - k.parameter(c.in(3))), Channels::over, true) * r;
-    c.grad(1, [&] { return as_parameter(ggamma); });
-    c.grad(4, [&] { return as_parameter(ggamma * gamma * (r * r) * -0.5); });
+    auto g = fixed_batch_norm_grads<T>(k.gather(c.in(0)), k.parameter(c.in(1)), k.gather(c.gy()), k.parameter(c.in(3)),
+                                       k.parameter(c.in(4)), eps,
+                                       {c.needs(0), c.needs(1), c.needs(2), c.needs(3), c.needs(4)});
+    c.grad(0, [&] { return k.scatter(g[0]); });
+    for (size_t i = 1; i < 5; ++i) c.grad(i, [&] { return reshape(g[i], c.in_sizes(1)); });
   }
 };
 CG_OP("fixed_batch_normalization", FixedBatchNormalization,

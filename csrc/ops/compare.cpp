@@ -19,7 +19,7 @@ namespace {
 
 // Where `first` holds the gradient belongs to input i, elsewhere to input i + 1.
 template <class T>
-void share(Ctx<T>& c, size_t i, const Tensor& first) {
+void share(Ctx<T>& c, size_t i, const T& first) {
   const T g = c.gy() * first;
   c.grad(i, [&] { return g; });
   c.grad(i + 1, [&] { return c.gy() - g; });
@@ -30,7 +30,7 @@ struct Maximum {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::maximum(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    share(c, 0, value(c.in(0)) >= value(c.in(1)));
+    share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a >= b; }, c.in(0), c.in(1)));
   }
 };
 CG_OP("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
@@ -40,7 +40,7 @@ struct Minimum {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::minimum(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    share(c, 0, value(c.in(0)) <= value(c.in(1)));
+    share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a <= b; }, c.in(0), c.in(1)));
   }
 };
 CG_OP("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
@@ -53,7 +53,7 @@ struct Where {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    share(c, 1, value(c.in(0)).to(at::kBool));
+    share(c, 1, frozen([](const Tensor& t) { return t.to(at::kBool); }, c.in(0)));
   }
 };
 CG_OP("where", Where, "a where condition is not zero, else b.")
@@ -149,7 +149,7 @@ struct Fmod {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
-    c.grad(1, [&] { return c.gy() * at::trunc(value(c.in(0)) / value(c.in(1))).neg_(); });
+    c.grad(1, [&] { return c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::trunc(a / b).neg_(); }, c.in(0), c.in(1)); });
   }
 };
 CG_OP("fmod", Fmod, "Remainder of a / b with the sign of a.")

@@ -27,6 +27,20 @@ struct DropoutMask {
 };
 CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is boolean or numbers.")
 
+// The same with a mask that is known only when the pass runs.
+struct DropoutApply {
+  double scale = 1;
+  static constexpr auto params() { return std::make_tuple(param("scale", &DropoutApply::scale)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& x, const Tensor& mask) { return DropoutMask{mask, scale}.forward(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(DropoutApply{scale}, c.gy(), c.in(1)); });
+  }
+};
+CG_OP("dropout_apply", DropoutApply, "x * mask * scale; the mask is a tensor of booleans or numbers.")
+
 struct Dropout {
   double ratio = 0.5;
   static constexpr auto params() { return std::make_tuple(param("ratio", &Dropout::ratio)); }
@@ -42,7 +56,7 @@ struct Dropout {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return run(DropoutMask{mask, scale()}, c.gy()); });
+    c.grad(0, [&] { return run(DropoutApply{scale()}, c.gy(), c.saved(mask)); });
   }
 };
 CG_OP("dropout", Dropout,

@@ -33,8 +33,8 @@ struct Rows {
   }
 };
 
-Tensor embedding(const Rows& p, const Tensor& w, const Tensor& ids);
-Var embedding(const Rows& p, const Var& w, const Tensor& ids);
+template <class T>
+T embedding(const Rows& p, const T& w, const T& ids);
 
 struct EmbeddingGrad : Rows {
   int64_t rows = 0;
@@ -42,6 +42,7 @@ struct EmbeddingGrad : Rows {
     return std::make_tuple(required("rows", &EmbeddingGrad::rows), param("ignore_index", &EmbeddingGrad::ignore_index));
   }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& ids) {
     const int64_t width = gy.size(-1);
@@ -54,7 +55,7 @@ struct EmbeddingGrad : Rows {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return embedding(*this, c.gy(), value(c.in(1))); });
+    c.grad(0, [&] { return embedding<T>(*this, c.gy(), c.in(1)); });
   }
 };
 CG_OP("embedding_grad", EmbeddingGrad,
@@ -63,6 +64,7 @@ CG_OP("embedding_grad", EmbeddingGrad,
 struct Embedding : Rows {
   static constexpr auto params() { return std::make_tuple(param("ignore_index", &Embedding::ignore_index)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(1);
   Tensor forward(const Tensor& w, const Tensor& ids) {
     TORCH_CHECK_VALUE(w.dim() == 2, "embedding: the table must have 2 axes, not ", w.dim());
@@ -78,8 +80,10 @@ struct Embedding : Rows {
 };
 CG_OP("embedding", Embedding, "Rows w[ids]; zeros where an id is ignore_index. Negative ids count from the end.")
 
-Tensor embedding(const Rows& p, const Tensor& w, const Tensor& ids) { return Embedding{p}.forward(w, ids); }
-Var embedding(const Rows& p, const Var& w, const Tensor& ids) { return run(Embedding{p}, w, Var(ids)); }
+template <class T>
+T embedding(const Rows& p, const T& w, const T& ids) {
+  return run(Embedding{p}, w, ids);
+}
 
 }  // namespace
 }  // namespace cg

@@ -191,6 +191,24 @@ template <class T>
 T constant(Tensor t) {
   return T(std::move(t));
 }
+// A tensor that may be read now: undefined where its values are still to come.
+inline const Tensor& known(const Tensor& t) { return t; }
+Tensor known(const Var& v);
+// What `f` computes from tensors, as a constant of the pass: no gradient goes through it. Masks, counts and signs.
+using Frozen = std::function<Tensor(c10::ArrayRef<Tensor>)>;
+Var frozen_var(Frozen f, VarsRef xs);
+template <class F, class... X>
+Tensor frozen(F&& f, const Tensor& x, const X&... xs) {
+  return f(x, xs...);
+}
+template <class F, class... X>
+Var frozen(F f, const Var& x, const X&... xs) {
+  const Var in[] = {x, xs...};
+  return frozen_var([f](c10::ArrayRef<Tensor> t) {
+    return [&]<size_t... I>(std::index_sequence<I...>) { return f(t[I]...); }(
+        std::make_index_sequence<sizeof...(X) + 1>());
+  }, in);
+}
 template <class T>
 T zeros_as(const T& x) {
   return T(at::zeros_like(value(x)));

@@ -1,4 +1,6 @@
 // Indexing and its inverse, scattering.
+#include <ATen/ops/remainder.h>
+
 #include "ops/index.h"
 
 #include <ATen/core/List.h>
@@ -215,10 +217,17 @@ Index by_row(const Tensor& t) {
 struct SelectItem {
   static constexpr unsigned saves = in_bit(1);
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& t) { return get_item(x, by_row(t)); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return get_item_grad(c.gy(), by_row(value(c.in(1))), c.in_sizes(0)); });
+    c.grad(0, [&]() -> T {
+      if (known(c.in(1)).defined()) return get_item_grad(c.gy(), by_row(known(c.in(1))), c.in_sizes(0));
+      const int64_t n = c.in_sizes(0)[1];
+      return reshape(c.gy(), {c.in_sizes(0)[0], 1}) *
+             frozen([n](const Tensor& t) { return at::remainder(t, n).unsqueeze(1) == at::arange(n, t.options()); },
+                    c.in(1));
+    });
   }
 };
 CG_OP("select_item", SelectItem, "One element of each row: x[i, t[i]].")

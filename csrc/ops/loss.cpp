@@ -41,6 +41,7 @@ struct SoftmaxCrossEntropy {
                            param("reduce", &SoftmaxCrossEntropy::reduce));
   }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned optional = in_bit(2);
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
   Tensor log_sum;  // only where the CPU kernel ran
@@ -85,11 +86,17 @@ struct SoftmaxCrossEntropy {
     return {safe, factor};
   }
   template <class T>
-  T composed(const T& x, const Tensor& t, const Tensor& weight, const T& gy) const {
-    auto [safe, factor] = read(value(x), t, weight);
-    const Tensor one_hot = at::zeros(x.sizes(), value(x).options()).scatter_(1, safe, 1);
+  T composed(const T& x, const T& t, const T& weight, const T& gy) const {
+    const auto self = *this;
+    const T one_hot = frozen(
+        [self](const Tensor& x, const Tensor& t, const Tensor& w) {
+          return at::zeros(x.sizes(), x.options()).scatter_(1, self.read(x, t, w).first, 1);
+        },
+        x, t, weight);
+    const T factor = frozen([self](const Tensor& x, const Tensor& t, const Tensor& w) { return self.read(x, t, w).second; },
+                            x, t, weight);
     const T g = gy.dim() ? reshape(gy, factor.sizes()) : gy;
-    return (softmax(x, 1) - T(one_hot)) * (g * factor);
+    return (softmax(x, 1) - one_hot) * (g * factor);
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
@@ -102,7 +109,7 @@ struct SoftmaxCrossEntropy {
     });
   }
   void backward(Ctx<Var>& c) {
-    c.grad(0, [&] { return composed(c.in(0), c.in(1).data, c.in(2).data, c.gy()); });
+    c.grad(0, [&] { return composed(c.in(0), c.in(1), c.in(2), c.gy()); });
   }
 };
 CG_OP("softmax_cross_entropy", SoftmaxCrossEntropy,
@@ -132,8 +139,10 @@ struct SigmoidCrossEntropy {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const T x = c.in(0);
-      const Tensor t = value(c.in(1));
-      return (sigmoid(x) + -t.to(value(x).scalar_type())) * (c.gy() * factor(value(x), t));
+      const auto self = *this;
+      const T target = frozen([](const Tensor& x, const Tensor& t) { return -t.to(x.scalar_type()); }, x, c.in(1));
+      const T weight = frozen([self](const Tensor& x, const Tensor& t) { return self.factor(x, t); }, x, c.in(1));
+      return (sigmoid(x) + target) * (c.gy() * weight);
     });
   }
 };
@@ -176,7 +185,7 @@ struct AbsoluteError {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    const T g = c.gy() * at::sign(value(c.in(0)) - value(c.in(1)));
+    const T g = c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::sign(a - b); }, c.in(0), c.in(1));
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }
@@ -188,8 +197,12 @@ struct MeanAbsoluteError {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::mean(at::abs(a - b)); }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Tensor d = value(c.in(0)) - value(c.in(1));
-    const T g = c.gy() * (at::sign(d) / static_cast<double>(d.numel()));
+    const T g = c.gy() * frozen(
+                             [](const Tensor& a, const Tensor& b) {
+                               const Tensor d = a - b;
+                               return at::sign(d) / static_cast<double>(d.numel());
+                             },
+                             c.in(0), c.in(1));
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }

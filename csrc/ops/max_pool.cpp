@@ -13,6 +13,7 @@
 
 #include "kernels/pool.h"
 #include "kernels/raw.h"
+#include "core/deferred.h"
 #include "ops/pool.h"
 
 namespace cg {
@@ -72,9 +73,9 @@ struct MaxWindow : Window {
 Tensor rows(const Tensor& x) { return x.reshape({x.size(0) * x.size(1), -1}); }
 
 template <class T>
-T pool_scatter(const MaxWindow& w, const T& gy, const Tensor& indexes, bool flat, Ints insize);
+T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize);
 template <class T>
-T pool_gather(const MaxWindow& w, const T& x, const Tensor& indexes, bool flat);
+T pool_gather(const MaxWindow& w, const T& x, const T& indexes, bool flat);
 
 struct MaxPooling : MaxWindow {
   bool cover_all = true, return_indices = false;
@@ -87,6 +88,16 @@ struct MaxPooling : MaxWindow {
   Tensor indexes;
   bool flat = false;
 
+  std::vector<Tensor> infer(const Tensor& x) {
+    complete(x.dim() - 2);
+    const Ints image = spatial(x.sizes()), map = pooled(image, cover_all);
+    flat = !has_kernel(x);
+    const auto sizes = with_spatial(x.sizes(), map);
+    indexes = hollow(sizes, flat ? at::kLong : at::kByte, x.device());
+    Tensor y = hollow(sizes, x.scalar_type(), x.device());
+    if (!return_indices) return {y};
+    return {y, hollow(sizes, at::kLong, x.device())};
+  }
   std::vector<Tensor> forward(const Tensor& x) {
     complete(x.dim() - 2);
     const Ints image = spatial(x.sizes()), map = pooled(image, cover_all);
@@ -105,7 +116,7 @@ struct MaxPooling : MaxWindow {
   template <class T>
   void backward(Ctx<T>& c) {
     if (value(c.gy()).defined())
-      c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), indexes, flat, spatial(c.in_sizes(0))); });
+      c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), c.saved(indexes), flat, spatial(c.in_sizes(0))); });
   }
 };
 CG_OP("max_pooling", MaxPooling,
@@ -136,7 +147,7 @@ struct MaxPoolingGrad : MaxWindow {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return pool_gather<T>(*this, c.gy(), value(c.in(1)), flat); });
+    c.grad(0, [&] { return pool_gather<T>(*this, c.gy(), c.in(1), flat); });
   }
 };
 CG_OP("max_pooling_grad", MaxPoolingGrad,
@@ -165,19 +176,19 @@ struct MaxPoolingAt : MaxWindow {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), value(c.in(1)), flat, spatial(c.in_sizes(0))); });
+    c.grad(0, [&] { return pool_scatter<T>(*this, c.gy(), c.in(1), flat, spatial(c.in_sizes(0))); });
   }
 };
 CG_OP("max_pooling_at", MaxPoolingAt,
       "The element of each window which indexes names; its gradient is max_pooling_grad.")
 
 template <class T>
-T pool_scatter(const MaxWindow& w, const T& gy, const Tensor& indexes, bool flat, Ints insize) {
-  return run(MaxPoolingGrad{{w}, std::move(insize), flat}, gy, T(indexes));
+T pool_scatter(const MaxWindow& w, const T& gy, const T& indexes, bool flat, Ints insize) {
+  return run(MaxPoolingGrad{{w}, std::move(insize), flat}, gy, indexes);
 }
 template <class T>
-T pool_gather(const MaxWindow& w, const T& x, const Tensor& indexes, bool flat) {
-  return run(MaxPoolingAt{{w}, flat}, x, T(indexes));
+T pool_gather(const MaxWindow& w, const T& x, const T& indexes, bool flat) {
+  return run(MaxPoolingAt{{w}, flat}, x, indexes);
 }
 
 }  // namespace

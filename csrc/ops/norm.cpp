@@ -31,7 +31,7 @@ struct LayerNormalizationGrad {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    auto [m, r] = norm_statistics(c.in(0), value(c.in(3)), value(c.in(4)), eps, over);
+    auto [m, r] = norm_statistics(c.in(0), known(c.in(3)), known(c.in(4)), eps, over);
     NormGrads<T> g = norm_second(c.in(0), c.in(1), c.in(2), m, r, c.gy(0), c.gy(1), c.gy(2), over);
     c.grad(0, [&] { return g.x; });
     c.grad(1, [&] { return g.gamma; });
@@ -63,7 +63,7 @@ struct LayerNormalization {
     c.grad(2, [&] { return gbeta; });
   }
   void backward(Ctx<Var>& c) {
-    Vars g = run_all(LayerNormalizationGrad{eps}, c.in(0), c.in(1), c.gy(), Var(mean), Var(inv_std));
+    Vars g = run_all(LayerNormalizationGrad{eps}, c.in(0), c.in(1), c.gy(), c.saved(mean), c.saved(inv_std));
     for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
   }
 };
@@ -122,7 +122,7 @@ struct GroupNormalizationGrad : Groups {
   template <class T>
   void backward(Ctx<T>& c) {
     auto saved = [&](size_t i) {
-      const Tensor t = value(c.in(i));
+      const Tensor t = known(c.in(i));
       return t.defined() ? t.reshape({t.size(0), groups, 1, 1}) : t;
     };
     auto gathered = [&](const T& g, bool channels) {
@@ -171,7 +171,7 @@ struct GroupNormalization : Groups {
     c.grad(2, [&] { return gbeta; });
   }
   void backward(Ctx<Var>& c) {
-    Vars g = run_all(gradient(), c.in(0), c.in(1), c.gy(), Var(mean), Var(inv_std));
+    Vars g = run_all(gradient(), c.in(0), c.in(1), c.gy(), c.saved(mean), c.saved(inv_std));
     for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
   }
 };

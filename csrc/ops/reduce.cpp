@@ -71,8 +71,12 @@ struct Extremum {
   void backward(Ctx<T>& c) {
     const auto& op = static_cast<const Op&>(*this);
     c.grad(0, [&] {
-      const auto restored = [&](const auto& y) { return restore_axes(y, c.in_sizes(0), op.axis, op.keepdims); };
-      return restored(c.gy()) * at::eq(value(c.in(0)), restored(value(c.out(0))));
+      const auto axis = op.axis;
+      const bool keepdims = op.keepdims;
+      const auto ties = [axis, keepdims](const Tensor& x, const Tensor& y) {
+        return at::eq(x, restore_axes(y, x.sizes(), axis, keepdims));
+      };
+      return restore_axes(c.gy(), c.in_sizes(0), axis, keepdims) * frozen(ties, c.in(0), c.out(0));
     });
   }
 };

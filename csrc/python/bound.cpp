@@ -231,6 +231,8 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
   Ref<FunctionNode> node(fresh);
   at::AutoDispatchBelowADInplaceOrView guard;
+  if (f->deferred && mode(Mode::plain)) f = native_frontend;
+  ModeScope style(Mode::deferred, f->deferred);
   FrontendScope scope(f);
   return wrap_outputs(node->apply(in, f->record_constants), f);
 }

@@ -6,6 +6,8 @@
 #include <structmember.h>
 
 #include "core/backprop.h"
+#include "core/deferred.h"
+#include "core/mode.h"
 #include "core/op.h"
 
 namespace cg::py {
@@ -72,6 +74,7 @@ struct Frontend {
       *on_grad_error;
   char numpy;             // arrays are NumPy views (else torch tensors)
   char record_constants;  // functions are recorded also where no input needs a gradient
+  char deferred;          // functions are recorded on variables whose values come later
 };
 
 struct PyVariable {
@@ -189,5 +192,13 @@ PyObject* function_hooks();  // borrowed: this thread's dict
 extern PyMethodDef module_methods[];
 // optim.cpp
 void init_optim(PyObject* module);
+// arrays.cpp, deferred.cpp, host.cpp: variables and functions whose values come later
+extern PyTypeObject ArrayType, DeferredVariableType;
+PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set
+Ref<Array> unwrap_array(PyObject* o, const char* what);
+FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
+PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);
+void init_arrays(PyObject* module);
+void init_deferred(PyObject* module);
 
 }  // namespace cg::py

@@ -434,8 +434,8 @@ void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, c
     if (g == Py_None) continue;
     if (!is_variable(g))
       fail(PyExc_TypeError, "gradient %zu of %s: expected a Variable or None, got %s", i, who, Py_TYPE(g)->tp_name);
-    if (!tensor_of(as_variable(g)).defined()) continue;
-    gxs[i] = Var(node_of(as_variable(g)), as_variable(g)->v.data);
+    node_of(as_variable(g));
+    if (Var v = var_of(as_variable(g)); v.defined()) gxs[i] = std::move(v);
   }
 }
 
@@ -462,7 +462,7 @@ void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
   if (f->handle) return Py_NewRef(static_cast<PyObject*>(f->handle));
-  PyObject* cls = frontend->node_classes ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
+  PyObject* cls = frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
   Obj chosen;  // a function instead of a class chooses by the parameters
   if (cls && !PyType_Check(cls)) {
     Obj params = params_of(*f);

@@ -60,6 +60,7 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
                                   {"node_classes", T_OBJECT, offsetof(Frontend, node_classes), 0, nullptr},
                                   {"fallbacks", T_OBJECT, offsetof(Frontend, fallbacks), 0, nullptr},
                                   {"on_grad_error", T_OBJECT, offsetof(Frontend, on_grad_error), 0, nullptr},
+                                  {"deferred", T_BOOL, offsetof(Frontend, deferred), 0, nullptr},
                                   {"record_constants", T_BOOL, offsetof(Frontend, record_constants), 0, nullptr},
                                   {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef frontend_methods[] = {
@@ -122,6 +123,8 @@ PyMODINIT_FUNC PyInit__C() {
     for (auto& [name, o] : members)
       if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
     init_optim(m.get());
+    init_arrays(m.get());
+    init_deferred(m.get());
     return m.release();
   });
 }

@@ -39,6 +39,9 @@ struct Cached {
 
 bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
 
+// Whether the values are still to come; their dtype is the frontend's affair then.
+bool is_deferred(PyVariable* v) { return v->v.node && v->v.node->deferred; }
+
 template <const Operator& O>
 PyObject* binary(PyObject* a, PyObject* b) {
   const bool left = is_variable(a), right = is_variable(b);
@@ -47,6 +50,12 @@ PyObject* binary(PyObject* a, PyObject* b) {
   using C = Cached<O>;
   if (!C::op && O.op) C::load();
   try {
+    if (left && right && is_deferred(v) && is_deferred(as_variable(b)) &&
+        v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && C::op) {
+      const Var in[] = {var_of(v), var_of(as_variable(b))};
+      return call_op(C::op->create(), in, f);
+    }
+    if (left && right && (is_deferred(v) || is_deferred(as_variable(b)))) return fall_back(f, O.name, a, b);
     if (left && right) {
       if (C::op) {
         const at::Tensor &x = tensor_of(as_variable(a)), &y = tensor_of(as_variable(b));
@@ -61,14 +70,13 @@ PyObject* binary(PyObject* a, PyObject* b) {
       c10::Scalar s;
       PyObject* number = left ? b : a;
       if (op && (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) && parse_scalar(number, &s)) {
-        const at::Tensor& x = tensor_of(v);
-        if (x.defined() && floating(x) && !(O.invert && left && s.toDouble() == 0)) {
+        const Var x = var_of(v);
+        if (x.defined() && (is_deferred(v) || floating(x.data)) && !(O.invert && left && s.toDouble() == 0)) {
           if (left && O.negate) s = -s;
           if (left && O.invert) s = 1.0 / s.toDouble();
           FunctionNode* node = op->create();
           *static_cast<c10::Scalar*>(op->params[0].address(node->params())) = s;
-          const Var in[] = {var_of(v)};
-          return call_op(node, in, f);
+          return call_op(node, VarsRef(x), f);
         }
       }
     }
@@ -96,11 +104,10 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* unary(PyObject* o, const char* name, const OpInfo*& op) {
   PyVariable* v = as_variable(o);
   if (!op) op = find_op(name);
-  const at::Tensor& x = tensor_of(v);
-  if (!x.defined() || !floating(x)) return fall_back(v->frontend, name, o, nullptr);
   return guarded([&] {
-    const Var in[] = {var_of(v)};
-    return call_op(op->create(), in, v->frontend);
+    const Var x = var_of(v);
+    if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, name, o, nullptr);
+    return call_op(op->create(), VarsRef(x), v->frontend);
   });
 }
 PyObject* negative(PyObject* o) {

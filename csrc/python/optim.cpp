@@ -1,18 +1,9 @@
 // Update rules and gradient hooks on lists of Variables: one call per optimizer step.
-#include <ATen/core/LegacyTypeDispatch.h>
-
-#include "kernels/optim_tensors.h"
-#include "python/common.h"
+#include "python/optim.h"
 
 namespace cg::py {
-namespace {
 
 using optim::Rule;
-
-struct Step {
-  at::Tensor x, y;
-  c10::SmallVector<at::Tensor, optim::max_states> states;
-};
 
 const Rule& parse_rule(PyObject* o) {
   const char* name = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
@@ -21,8 +12,8 @@ const Rule& parse_rule(PyObject* o) {
   return *rule;
 }
 
-std::array<double, optim::max_hypers> parse_hypers(PyObject* o, const Rule& rule) {
-  std::array<double, optim::max_hypers> h{};
+Hypers parse_hypers(PyObject* o, const Rule& rule) {
+  Hypers h{};
   if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != rule.hypers)
     fail(PyExc_ValueError, "hypers: %s takes a tuple of %d numbers", rule.name, rule.hypers);
   for (int k = 0; k < rule.hypers; ++k) {
@@ -31,6 +22,24 @@ std::array<double, optim::max_hypers> parse_hypers(PyObject* o, const Rule& rule
   }
   return h;
 }
+
+void check_step(const Rule& rule, const Step& s) {
+  if (s.states.size() != static_cast<size_t>(rule.states))
+    fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states, s.states.size());
+  bool same = s.y.sizes() == s.x.sizes();
+  for (const auto& t : s.states) same = same && t.sizes() == s.x.sizes();
+  if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
+}
+
+void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
+  int64_t elements = 0;
+  for (const Step& s : steps) elements += s.x.numel();
+  run_kernels(elements, [&] {
+    for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
+  });
+}
+
+namespace {
 
 PyVariable* parse_variable(PyObject* o) {
   if (!is_variable(o)) fail(PyExc_TypeError, "params: expected Variables, got %s", Py_TYPE(o)->tp_name);
@@ -63,32 +72,6 @@ void write_back(PyVariable* v) {
   Obj::steal(PyObject_CallFunctionObjArgs(copyto, v->array, result.get(), nullptr));
 }
 
-template <class F>
-void for_each_item(PyObject* sequence, const char* name, F&& f) {
-  if (!PyList_Check(sequence) && !PyTuple_Check(sequence))
-    fail(PyExc_TypeError, "%s: expected a list or a tuple", name);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) f(i, PySequence_Fast_GET_ITEM(sequence, i));
-}
-
-constexpr int64_t kReleaseAbove = 1 << 16;  // elements from which other threads may run meanwhile
-
-template <class F>
-void run_kernels(int64_t elements, F&& f) {
-  at::AutoDispatchBelowADInplaceOrView guard;
-  if (elements < kReleaseAbove) return f();
-  struct Released {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Released() { PyEval_RestoreThread(state); }
-  } released;
-  f();
-}
-
-void check_shapes(const Rule& rule, const Step& s) {
-  bool same = s.y.sizes() == s.x.sizes();
-  for (const auto& t : s.states) same = same && t.sizes() == s.x.sizes();
-  if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
-}
-
 // optim_update(rule, params, states, hypers): `states` has one tuple of tensors per parameter. Parameters without data
 // or gradient are skipped.
 PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -98,7 +81,6 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const auto hypers = parse_hypers(args[3], rule);
     c10::SmallVector<Step, 16> steps;
     c10::SmallVector<PyVariable*, 16> variables;
-    int64_t elements = 0;
     bool here = true;
     if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
     for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
@@ -110,19 +92,13 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
         if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
         step.states.push_back(unwrap_tensor(s, "states"));
       });
-      if (step.states.size() != static_cast<size_t>(rule.states))
-        fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states,
-             step.states.size());
-      check_shapes(rule, step);
+      check_step(rule, step);
       for (const auto& t : step.states) here = here && t.device() == step.x.device();
-      elements += step.x.numel();
       steps.push_back(std::move(step));
       variables.push_back(v);
     });
     if (!here) Py_RETURN_FALSE;
-    run_kernels(elements, [&] {
-      for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
-    });
+    run_steps(rule, steps, hypers);
     for (PyVariable* v : variables) write_back(v);
     Py_RETURN_TRUE;
   });
@@ -151,15 +127,11 @@ PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const auto hypers = parse_hypers(args[2], rule);
     const auto variables = with_gradient(args[1]);
     c10::SmallVector<Step, 16> steps;
-    int64_t elements = 0;
     for (PyVariable* v : variables) {
       steps.push_back({v->v.grad.data, tensor_of(v), {}});
-      check_shapes(rule, steps.back());
-      elements += steps.back().x.numel();
+      check_step(rule, steps.back());
     }
-    run_kernels(elements, [&] {
-      for (const Step& s : steps) optim::apply(rule, s.x, s.y, {}, hypers.data());
-    });
+    run_steps(rule, steps, hypers);
     write_back_gradients(variables);
     Py_RETURN_NONE;
   });
@@ -198,74 +170,6 @@ PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-void read_tensors(PyObject* sequence, const char* name, c10::SmallVectorImpl<at::Tensor>& out) {
-  for_each_item(sequence, name, [&](Py_ssize_t, PyObject* o) {
-    if (!is_tensor(o)) fail(PyExc_TypeError, "%s: expected tensors, got %s", name, Py_TYPE(o)->tp_name);
-    out.push_back(unwrap_tensor(o, name));
-  });
-}
-
-int64_t count_elements(at::TensorList tensors) {
-  int64_t n = 0;
-  for (const at::Tensor& t : tensors) n += t.numel();
-  return n;
-}
-
-// optim_step(rule, xs, ys, states, hypers): the same for tensors; `states` has a sequence of tensors per x, or is None.
-PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 5) fail(PyExc_TypeError, "optim_step(rule, xs, ys, states, hypers) takes 5 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    const auto hypers = parse_hypers(args[4], rule);
-    c10::SmallVector<at::Tensor, 16> xs, ys;
-    read_tensors(args[1], "xs", xs);
-    read_tensors(args[2], "ys", ys);
-    if (ys.size() != xs.size()) fail(PyExc_ValueError, "ys: %zu tensors for %zu xs", ys.size(), xs.size());
-    c10::SmallVector<Step, 16> steps;
-    for (size_t i = 0; i < xs.size(); ++i) steps.push_back({xs[i], ys[i], {}});
-    if (args[3] != Py_None) {
-      for_each_item(args[3], "states", [&](Py_ssize_t i, PyObject* o) {
-        if (static_cast<size_t>(i) < steps.size()) read_tensors(o, "states", steps[i].states);
-      });
-    }
-    for (const Step& s : steps) {
-      if (s.states.size() != static_cast<size_t>(rule.states))
-        fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states, s.states.size());
-      check_shapes(rule, s);
-    }
-    run_kernels(count_elements(xs), [&] {
-      for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
-    });
-    Py_RETURN_NONE;
-  });
-}
-
-// optim_clip_norms(tensors, threshold)
-PyObject* optim_clip_norms(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "optim_clip_norms(tensors, threshold) takes 2 arguments, got %zd", n);
-    const double threshold = PyFloat_AsDouble(args[1]);
-    if (threshold == -1 && PyErr_Occurred()) throw PyError();
-    c10::SmallVector<at::Tensor, 16> gradients;
-    read_tensors(args[0], "tensors", gradients);
-    run_kernels(count_elements(gradients), [&] { optim::clip_norms(gradients, threshold); });
-    Py_RETURN_NONE;
-  });
-}
-
-// optim_any_special(tensors, inf, nan)
-PyObject* optim_any_special(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "optim_any_special(tensors, inf, nan) takes 3 arguments, got %zd", n);
-    c10::SmallVector<at::Tensor, 16> gradients;
-    read_tensors(args[0], "tensors", gradients);
-    bool found = false;
-    run_kernels(count_elements(gradients),
-                [&] { found = optim::any_special(gradients, args[1] == Py_True, args[2] == Py_True); });
-    return PyBool_FromLong(found);
-  });
-}
-
 PyMethodDef methods[] = {
     {"optim_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_update)), METH_FASTCALL,
      "optim_update(rule, params, states, hypers): one step of an update rule, in place."},
@@ -273,12 +177,6 @@ PyMethodDef methods[] = {
      METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
     {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,
      "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
-    {"optim_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_step)), METH_FASTCALL,
-     "optim_step(rule, xs, ys, states, hypers): one step of an update rule on tensors, in place."},
-    {"optim_clip_norms", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norms)), METH_FASTCALL,
-     "optim_clip_norms(tensors, threshold): scales each tensor so that its norm is at most `threshold`."},
-    {"optim_any_special", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_any_special)), METH_FASTCALL,
-     "optim_any_special(tensors, inf, nan): whether some tensor has an infinite value or a NaN."},
     {"optim_without_grad", optim_without_grad, METH_O,
      "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {nullptr, nullptr, 0, nullptr}};
@@ -287,6 +185,7 @@ PyMethodDef methods[] = {
 
 void init_optim(PyObject* module) {
   if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
+  add_solver(module);
 }
 
 }  // namespace cg::py

@@ -99,6 +99,31 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
   read_gradients(list.get(), wanted, gxs, f.info()->name);
 }
 
+// A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or None.
+PyObject* registered_backwards = nullptr;
+bool registered_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+  if (!registered_backwards) return false;
+  Frontend* fe = active_frontend();
+  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
+  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(registered_backwards, view.get(), grads.get(), nullptr));
+  if (result.get() == Py_None) return false;
+  // Its entries are those of the inputs that were given.
+  Obj all = Obj::steal(PyList_New(0));
+  Py_ssize_t k = 0;
+  for (auto& x : f.inputs) {
+    Obj g = x ? Obj::steal(PySequence_GetItem(result.get(), k++)) : Obj::borrow(Py_None);
+    if (PyList_Append(all.get(), g.get()) < 0) throw PyError();
+  }
+  read_gradients(all.get(), wanted, gxs, "registered backward");
+  for (size_t i = 0; i < gxs.size(); ++i)
+    if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+  return true;
+}
+PyObject* set_registered_backwards(PyObject*, PyObject* table) {
+  Py_XSETREF(registered_backwards, table == Py_None ? nullptr : Py_NewRef(table));
+  Py_RETURN_NONE;
+}
+
 void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
   const VariableNode& x = *f.inputs[i];
   if (!x.has_shape) return;
@@ -129,7 +154,8 @@ Vars read_variables(PyObject* o, const char* name, bool allow_none) {
       continue;
     }
     if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", name, i, Py_TYPE(x)->tp_name);
-    r.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
+    node_of(as_variable(x));
+    r.push_back(var_of(as_variable(x)));
   }
   return r;
 }
@@ -175,6 +201,7 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     auto* fe = reinterpret_cast<Frontend*>(frontend);
     FrontendScope scope(fe);
+    ModeScope style(Mode::deferred, fe->deferred);
     const Vars ys = read_variables(outputs, "outputs", false), xs = read_variables(inputs, "inputs", false);
     const Vars gys = read_variables(grads, "grad_outputs", true);
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
@@ -192,12 +219,15 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 // ---- modes ----------------------------------------------------------------------------------------------------------
-constexpr std::string_view kModes[] = {"enable_backprop", "debug", "type_check", "lazy_grad_sum", "train"};
+constexpr std::string_view kModes[] = {"enable_backprop", "debug",        "type_check", "lazy_grad_sum",
+                                       "train",           "deferred", "auto_forward", "plain"};
 int mode_index(PyObject* name) {
   const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
     if (kModes[i] == s) return i;
-  fail(PyExc_ValueError, "mode: expected one of enable_backprop, debug, type_check, lazy_grad_sum, train, got %R",
+  fail(PyExc_ValueError,
+       "mode: expected one of enable_backprop, debug, type_check, lazy_grad_sum, train, deferred, auto_forward, plain, "
+       "got %R",
        name);
 }
 PyObject* mode_value(int8_t v) {
@@ -316,6 +346,7 @@ void init_binding() {
   binding.before_backward = before_backward;
   binding.after_backward = after_backward;
   binding.overridden_backward = overridden_backward;
+  binding.registered_backward = registered_backward;
   binding.python_backward = python_backward;
   binding.check_gradient = check_gradient;
   binding.label = label;
@@ -338,6 +369,7 @@ PyMethodDef module_methods[] = {
     {"op_info", op_info, METH_O, nullptr},
     {"register", FAST(py_register), "Replaces the backward of an op; None restores it."},
     {"registry", registry, METH_NOARGS, nullptr},
+    {"set_registered_backwards", set_registered_backwards, METH_O, nullptr},
     {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
     {nullptr, nullptr, 0, nullptr}};
 

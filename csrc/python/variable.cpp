@@ -365,6 +365,7 @@ PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradi
 
 // ---- shared with the other files ------------------------------------------------------------------------------------
 const at::Tensor& tensor_of(PyVariable* v) {
+  if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->read();
   if (v->array && !v->array_of && v->v.data.defined()) {
     // An array that torch cannot alias: what was written to it since must be seen.
     bool aliases;
@@ -382,6 +383,7 @@ const Ref<VariableNode>& node_of(PyVariable* v) {
 }
 
 Var var_of(PyVariable* v) {
+  if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
   // A constant that nobody asked for its node travels without one.
   return {v->v.node, tensor_of(v)};
 }
@@ -389,7 +391,7 @@ Var var_of(PyVariable* v) {
 PyObject* wrap_var(Var x, Frontend* f) {
   if (!x.defined()) Py_RETURN_NONE;
   PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
-  v->v.data = std::move(x.data);
+  if (!x.node || !x.node->deferred) v->v.data = std::move(x.data);
   v->v.node = std::move(x.node);
   if (v->v.node) v->v.node->variable = &v->v;
   return reinterpret_cast<PyObject*>(v);
@@ -405,7 +407,8 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
 }
 
 PyObject* variable_of(const Var& x, Frontend* f) {
-  if (x.node && x.node->variable && x.node->variable->data.is_same(x.data)) return variable_of_node(x.node, f);
+  if (x.node && x.node->variable && (x.node->deferred || x.node->variable->data.is_same(x.data)))
+    return variable_of_node(x.node, f);
   return wrap_var(x, f);
 }
 

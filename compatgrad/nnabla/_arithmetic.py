@@ -1,0 +1,86 @@
+"""What the operators of Variable and NdArray mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._nd_array import NdArray
+
+
+def _F() -> Any:
+    from compatgrad.nnabla import functions
+
+    return functions
+
+
+def _is_array(x: Any) -> bool:
+    from compatgrad.nnabla.variable import Variable
+
+    return isinstance(x, (NdArray, Variable))
+
+
+def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
+    """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`)."""
+
+    def apply(x: Any, y: Any, outputs: Any = None) -> Any:
+        if _is_array(x):
+            if _is_array(y):
+                return getattr(_F(), both)(x, y, outputs=outputs)
+            return getattr(_F(), scalar)(x, prepare(y) if prepare else y, outputs=outputs)
+        return getattr(_F(), reverse)(y, x, outputs=outputs)
+
+    return apply
+
+
+operators: dict[str, Callable[..., Any]] = {
+    "add": _binary("add2", "add_scalar", "add_scalar"),
+    "sub": _binary("sub2", "add_scalar", "r_sub_scalar", lambda c: -c),
+    "mul": _binary("mul2", "mul_scalar", "mul_scalar"),
+    "div": _binary("div2", "mul_scalar", "r_div_scalar", lambda c: 1.0 / c),
+    "pow": _binary("pow2", "pow_scalar", "r_pow_scalar"),
+    "matmul": lambda x, y: _F().matmul(x, y),
+    "neg": lambda x: _F().mul_scalar(x, -1),
+    "abs": lambda x: _F().abs(x),
+}
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    return lambda x, y: operators[name](x, y)
+
+
+def _backward(name: str) -> Callable[..., Any]:
+    return lambda y, x: operators[name](x, y)
+
+
+def _inplace(name: str) -> Callable[..., Any]:
+    """On an NdArray: the result is written into it. On a Variable: the name is bound to a new Variable."""
+
+    def apply(x: Any, y: Any) -> Any:
+        if isinstance(x, NdArray):
+            operators[name](x, y, outputs=[x])
+            return x
+        return operators[name](x, y)
+
+    return apply
+
+
+def install(cls: type) -> None:
+    """Gives NdArray its operators; those of Variable come from the engine, which falls back on `operators`."""
+    for method, name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")):
+        setattr(cls, f"__{method}__", _forward(name))
+        setattr(cls, f"__r{method}__", _backward(name))
+        setattr(cls, f"__i{method}__", _inplace(name))
+    cls.__matmul__ = _forward("matmul")
+    cls.__neg__ = lambda x: operators["neg"](x)
+    cls.__pos__ = lambda x: x
+
+
+install(NdArray)
+for _name, _apply in operators.items():
+    if _name in ("neg", "abs"):
+        fe.fallbacks[_name] = _apply
+    else:
+        fe.fallbacks[_name] = _apply
+        fe.fallbacks[f"r{_name}"] = (lambda f: lambda y, x: f(x, y))(_apply)

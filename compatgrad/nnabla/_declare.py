@@ -1,0 +1,374 @@
+"""How the functions of `nnabla.functions` are declared, and what a call of one does.
+
+A declaration is a body over the engine's ops together with nnabla's names::
+
+    @function("LeakyReLU", "x", primitive=True)
+    def leaky_relu(x, alpha=0.1, inplace=False):
+        return op.leaky_relu(x, slope=alpha)
+
+One call makes one function of the graph. Where the body is a single op on exactly the inputs (`primitive`), that op's
+node is the function; otherwise the function is a `Composite`, whose forward runs the body on tensors and whose gradient
+is the gradient of the body, at any order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+from compatgrad import core as _core
+from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._frontend import constant, fe, op
+from compatgrad.nnabla._nd_array import NdArray
+
+__all__ = ["Info", "constant", "device", "function", "op", "specs"]
+
+
+class Info:
+    """What `Function.info` tells: the function's type, its arguments and a user's tags."""
+
+    __slots__ = ("args", "tags", "type_name")
+
+    def __init__(self, type_name: str, args: dict[str, Any], tags: Any = None) -> None:
+        self.type_name = type_name
+        self.args = args
+        self.tags = {} if tags is None else tags
+
+
+class Spec:
+    """One declared function."""
+
+    def __init__(self, type_name: str, inputs: str, body: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.type_name = type_name
+        self.body = body
+        self.name = body.__name__
+        names = [n.strip() for n in inputs.split(",") if n.strip()]
+        self.variadic = bool(names) and names[0].startswith("*")
+        self.inputs = tuple(n.strip("*?") for n in names)
+        self.optional = tuple(n.endswith("?") for n in names)
+        self.primitive: bool = options.pop("primitive", False)
+        self.effects: bool = options.pop("effects", False)
+        self.setup: str | None = options.pop("setup", None)
+        self.defaults: dict[str, Callable[..., Any]] = options.pop("defaults", {})
+        self.draws: Callable[..., Any] | None = options.pop("draws", None)
+        self.drawn: tuple[str, ...] = tuple(options.pop("drawn", ()))
+        self.keep_input_grads: bool = options.pop("keep_input_grads", False)
+        self.dtypes: str | None = options.pop("dtypes", None)
+        integers = set(options.pop("integers", ()))
+        if options:
+            raise TypeError(f"function {type_name}: unknown options {sorted(options)}")
+        self.integers = sum(1 << i for i, n in enumerate(self.inputs) if n in integers)
+        parameters = list(inspect.signature(body).parameters.values())
+        taken = 1 if self.variadic else len(self.inputs)
+        rest = parameters[taken + len(self.drawn) :]
+        self.passes_n_outputs = any(p.name == "n_outputs" for p in rest)
+        self.args = tuple(p.name for p in rest if p.name != "n_outputs")
+        self.parameters = [p for p in rest if p.name != "n_outputs"]
+
+    def run(self, inputs: Sequence[Any], drawn: Sequence[Any], args: Sequence[Any], n_outputs: int) -> Any:
+        extra = {"n_outputs": n_outputs} if self.passes_n_outputs else {}
+        if self.variadic:
+            return self.body(*inputs, *drawn, **dict(zip(self.args, args, strict=True)), **extra)
+        return self.body(*inputs, *drawn, *args, **extra)
+
+
+specs: dict[str, Spec] = {}  # by type name
+
+
+def device() -> torch.device:
+    """The torch device of the current context."""
+    return _context.device_of(_context.current_ctx)
+
+
+def _as_tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+class _Mode:
+    """Sets an engine mode inside a `with` block."""
+
+    def __init__(self, name: str, value: bool) -> None:
+        self.name, self.value = name, value
+
+    def __enter__(self) -> None:
+        self.old = _C.set_mode(self.name, self.value)
+
+    def __exit__(self, *exc: Any) -> None:
+        _C.set_mode(self.name, self.old)
+
+
+class Composite:
+    """A function made of several ops, as the engine's host protocol asks for it (csrc/python/host.cpp)."""
+
+    on_arrays = 0
+    saves = 1 << 15  # all inputs
+
+    def __init__(self, spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
+        self.spec, self.args, self.n_outputs = spec, args, n_outputs
+        self.integers = spec.integers
+        if spec.dtypes == "any":
+            self.integers = (1 << 15) - 1
+        self.state = spec.draws(**dict(zip(spec.args, args, strict=True))) if spec.draws else None
+        self.drawn: list[torch.Tensor] = []
+        self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None
+        self.first: list[torch.Tensor] | None = None  # what setup computed
+        self.me: Any = None  # weak: the function's node, once there is one
+
+    def _tensor(self, i: int, array: NdArray | None) -> torch.Tensor | None:
+        if array is None:
+            return None
+        t = array.read()
+        return t.long() if self.integers >> i & 1 and not t.is_floating_point() else t
+
+    # ---- what the engine calls ---------------------------------------------------------------------------------
+    def infer(self, shapes: list[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
+        from compatgrad.nnabla.variable import Variable
+
+        if self.sources is not None:
+            tensors = [self._tensor(i, a) for i, a in enumerate(self.sources)]
+            self.first = self.forward([self._cast(i, t) for i, t in enumerate(tensors)])
+            return [tuple(t.shape) for t in self.first]
+        with _Mode("auto_forward", False), _Mode("deferred", True), _Mode("plain", False):
+            inputs = [None if s is None else Variable(s) for s in shapes]
+            drawn = []
+            if self.state is not None:
+                meta = getattr(self.state, "meta", self.state)
+                self.drawn = meta(shapes)
+                drawn = [Variable(t.shape) for t in self.drawn]
+            result = self.spec.run(inputs, drawn, self.args, self.n_outputs)
+        return [tuple(y.shape) for y in _as_tuple(result)]
+
+    def _cast(self, i: int, t: torch.Tensor | None) -> torch.Tensor | None:
+        if t is None or self.spec.dtypes == "any":
+            return t
+        if self.integers >> i & 1:
+            return t if not t.is_floating_point() else t.long()
+        return t.float() if t.dtype != torch.float16 else t
+
+    def _body(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        drawn = [constant(t) for t in self.drawn]
+        return _as_tuple(self.spec.run(inputs, drawn, self.args, self.n_outputs))
+
+    def forward(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
+        if self.state is not None:
+            self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
+        with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", False):
+            inputs = [None if t is None else _core.Variable(t, requires_grad=False) for t in tensors]
+            return [y.tensor for y in self._body(inputs)]
+
+    def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
+        with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", True):
+            xs = [None if t is None else _core.Variable(t, requires_grad=w)
+                  for t, w in zip(inputs, wanted, strict=True)]
+            ys = self._body(xs)
+            gxs = self._gradient(_C.native_frontend, xs, ys, [None if g is None else constant(g) for g in gradients],
+                                 wanted, False)
+        return [None if g is None else g.tensor for g in gxs]
+
+    def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
+        # Aliases: a path from one input to another outside the function is no part of it.
+        xs = [x if x is None or not w else op.identity(x) for x, w in zip(inputs, wanted, strict=True)]
+        drawn = []
+        if self.drawn:
+            y = next(y for y in outputs if y is not None)
+            drawn = [_late(self, y, i, t) for i, t in enumerate(self.drawn)]
+        ys = _as_tuple(self.spec.run(xs, drawn, self.args, self.n_outputs))
+        return self._gradient(fe, xs, ys, gradients, wanted, True)
+
+    @staticmethod
+    def _gradient(frontend: Any, xs: Any, ys: Any, gradients: Any, wanted: list[bool], again: bool) -> list[Any]:
+        some = [(y, g) for y, g in zip(ys, gradients, strict=False) if g is not None and y.requires_grad]
+        asked = [i for i, w in enumerate(wanted) if w]
+        found = _C.grad(frontend, [y for y, _ in some], [xs[i] for i in asked], [g for _, g in some],
+                        enable_double_backprop=again) if some else [None] * len(asked)
+        result: list[Any] = [None] * len(wanted)
+        for i, g in zip(asked, found, strict=True):
+            result[i] = g
+        return result
+
+
+class _Reader:
+    """Hands out, when it runs, what another function drew in its last forward."""
+
+    on_arrays, saves, integers = 0, 0, 0
+
+    def __init__(self, owner: Composite, index: int) -> None:
+        self.owner, self.index = owner, index
+
+    def infer(self, shapes: Any) -> list[tuple[int, ...]]:
+        return [tuple(self.owner.drawn[self.index].shape)]
+
+    def forward(self, tensors: Any) -> list[torch.Tensor]:
+        return [self.owner.drawn[self.index]]
+
+    def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[None]:
+        return [None] * len(wanted)
+
+    gradient = backward
+
+
+def _late(owner: Composite, output: Any, index: int, sample: torch.Tensor) -> Any:
+    (value,) = _C.apply_host(fe, _Reader(owner, index), [output], Info("Drawn", {}))
+    value.need_grad = False
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
+    """Lets the results live in the arrays that the caller gave."""
+    for y, array in zip(ys, outputs or (), strict=False):
+        if array is None:
+            continue
+        if array.size != y.size:
+            raise RuntimeError(f"outputs: an array of shape {array.shape} does not fit a result of shape {y.shape}")
+        if y.data._touched:
+            array.tensor = y.data.read().reshape(array.shape)
+        y.data = array
+
+
+def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
+    """On NdArrays: no graph, and NdArrays come back."""
+    from compatgrad.nnabla.variable import Variable
+
+    variables = []
+    for x in inputs:
+        if isinstance(x, NdArray):
+            v = Variable(x.shape)
+            v.data = x
+            x = v
+        variables.append(x)
+    with _Mode("auto_forward", True), _Mode("enable_backprop", False):
+        ys = _as_tuple(call(spec, variables, args, n_outputs, None))
+    _place(ys, outputs)
+    arrays = tuple(y.data for y in ys)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int = -1, outputs: Any = None) -> Any:
+    """Makes one function of the graph, or runs it where an input is an NdArray.
+
+    TypeError where an input is neither Variable nor NdArray, naming it.
+    """
+    for i, x in enumerate(inputs):
+        if isinstance(x, NdArray):
+            return _run_at_once(spec, inputs, args, n_outputs, outputs)
+        if not isinstance(x, _C.DeferredVariable) and not (x is None and _is_optional(spec, i)):
+            name = spec.inputs[0 if spec.variadic else i]
+            raise TypeError(f"{spec.name}: {name}: expected a Variable or an NdArray, got {type(x).__name__}")
+    args = [_plain(a) for a in args]
+    for name, default in spec.defaults.items():
+        i = spec.args.index(name)
+        if args[i] is None:
+            args[i] = default(*inputs)
+    if spec.effects:
+        for i, x in enumerate(inputs):
+            if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
+                x.data._set_dtype(torch.float32)  # what is written in place must reach the variable
+    info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))
+    if spec.primitive and not spec.draws and spec.setup is None:
+        result = spec.run(inputs, (), args, n_outputs)
+        ys = _as_tuple(result)
+        if _C.claim(ys, inputs, info):
+            if outputs:
+                _place(ys, outputs)
+            return result
+    host = (Sink if spec.keep_input_grads else Composite)(spec, inputs, args, n_outputs)
+    ys = _C.apply_host(fe, host, inputs, info)
+    if isinstance(host, Composite) and host.first is not None:
+        for y, t in zip(ys, host.first, strict=True):
+            y.data.tensor = t
+        host.first = None
+    if outputs:
+        _place(ys, outputs)
+    return ys[0] if len(ys) == 1 else tuple(ys)
+
+
+def _is_optional(spec: Spec, i: int) -> bool:
+    return not spec.variadic and spec.optional[i]
+
+
+class Sink:
+    """A function whose inputs only matter as such: its result is a scalar 0.
+
+    `one_input_grad`: backward gives every input ones; otherwise their gradients stay what a user made them.
+    """
+
+    on_arrays, saves, integers, keeps_gradients = 1, 0, 0, 1
+
+    def __init__(self, spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
+        self.ones = dict(zip(spec.args, args, strict=True)).get("one_input_grad", True)
+
+    def infer(self, shapes: Any) -> list[tuple[int, ...]]:
+        return [()]
+
+    def forward(self, inputs: Any, outputs: Any) -> None:
+        outputs[0][0].zero()
+
+    def backward(self, inputs: Any, outputs: Any, wanted: list[bool], accumulate: list[bool]) -> None:
+        for (_, grad), want, more in zip(inputs, wanted, accumulate, strict=True):
+            if want and self.ones:
+                if more:
+                    grad.tensor += 1
+                else:
+                    grad.fill(1)
+
+    def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
+        from compatgrad.nnabla.functions import constant as filled
+
+        return [filled(1.0, x.shape) if w and self.ones else None for x, w in zip(inputs, wanted, strict=True)]
+
+
+_TEMPLATE = """
+def {name}({signature}):
+    return _call(_spec, {inputs}, [{args}], n_outputs, outputs)
+"""
+
+
+def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares a function. See the module's text; options:
+
+    primitive: the body is one op on the inputs; effects: it writes into its inputs' data; integers: names of the
+    inputs that are labels or indices; draws, drawn: a factory of what is drawn at each forward, and the names under
+    which the body gets it; defaults: argument -> callable on the inputs, for arguments left at None; setup="data":
+    the result's shape depends on values; dtypes="any": inputs keep their dtypes.
+    """
+
+    def declare(body: Callable[..., Any]) -> Callable[..., Any]:
+        spec = Spec(type_name, inputs, body, dict(options))
+        specs[type_name] = spec
+        parts, defaults, needs_default = [], {}, False
+        if spec.variadic:
+            parts.append(f"*{spec.inputs[0]}")
+        else:
+            own = list(inspect.signature(body).parameters.values())[: len(spec.inputs)]
+            for p, optional in zip(own, spec.optional, strict=True):
+                needs_default |= optional or p.default is not p.empty
+                parts.append(f"{p.name}=None" if needs_default else p.name)
+        for p in spec.parameters:
+            if p.default is p.empty and not needs_default:
+                parts.append(p.name)
+            else:
+                needs_default = True
+                defaults[f"_default_{p.name}"] = None if p.default is p.empty else p.default
+                parts.append(f"{p.name}=_default_{p.name}")
+        n_outputs = inspect.signature(body).parameters.get("n_outputs")
+        default_n = n_outputs.default if n_outputs is not None else -1
+        parts += [f"n_outputs={default_n!r}", "outputs=None"]
+        given = spec.inputs[0] if spec.variadic else "(" + "".join(f"{n}, " for n in spec.inputs) + ")"
+        source = _TEMPLATE.format(name=spec.name, signature=", ".join(parts), inputs=given, args=", ".join(spec.args))
+        scope = {"_call": call, "_spec": spec, **defaults}
+        exec(source, scope)  # noqa: S102 - a signature of its own: one Python frame per call
+        made = scope[spec.name]
+        made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, body.__qualname__
+        made.body, made.spec = body, spec
+        return made
+
+    return declare

@@ -1,0 +1,166 @@
+"""``x[key]`` and ``x[key] = value`` of Variable and NdArray: NumPy's basic indexing, and index arrays without mixing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.variable import Variable
+
+_SEQUENCES = (tuple, list, np.ndarray, NdArray, Variable)
+_BASIC = (slice, int, np.integer, type(Ellipsis), type(None))
+
+
+def _F() -> Any:
+    from compatgrad.nnabla import functions
+
+    return functions
+
+
+def _split(key: Any) -> tuple[list[Any], bool]:
+    """The parts of a key, and whether they are index arrays. TypeError for anything else."""
+    if isinstance(key, (list, np.ndarray, NdArray, Variable)):
+        return [key], True
+    if isinstance(key, _BASIC):
+        return [key], False
+    if isinstance(key, tuple):
+        return list(key), any(isinstance(k, _SEQUENCES) for k in key)
+    raise TypeError(f"invalid index {key!r}")
+
+
+def _basic(x: Any, parts: list[Any]) -> tuple[list[Any], list[slice]]:
+    """The key with one entry per axis (and the new axes), and a slice per axis. IndexError out of range."""
+    ellipses = [i for i, k in enumerate(parts) if k is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    used = sum(k is not None and k is not Ellipsis for k in parts)
+    if used > x.ndim:
+        raise IndexError(f"too many indices for {x.ndim}-D array")
+    at = ellipses[0] if ellipses else len(parts)
+    full = parts[:at] + [slice(None)] * (x.ndim - used) + parts[at + len(ellipses) :]
+    slices = []
+    for k in full:
+        if k is None:
+            continue
+        axis = len(slices)
+        if isinstance(k, (int, np.integer)):
+            n = x.shape[axis]
+            if not -n <= k < n:
+                raise IndexError(f"index {k} is out of bounds for axis {axis} with size {n}")
+            k = int(k) % n
+            slices.append(slice(k, k + 1, 1))
+        else:
+            slices.append(k)
+    return full, slices
+
+
+def _shape(full: list[Any], sliced: tuple[int, ...]) -> tuple[int, ...]:
+    """The result's shape: integers drop their axis, None adds one."""
+    lengths = iter(sliced)
+    shape = []
+    for k in full:
+        if k is None:
+            shape.append(1)
+            continue
+        n = next(lengths)
+        if not isinstance(k, (int, np.integer)):
+            shape.append(n)
+    return tuple(shape)
+
+
+def _slice(x: Any, slices: list[slice]) -> Any:
+    return _F().slice(x, tuple(s.start for s in slices), tuple(s.stop for s in slices), tuple(s.step for s in slices))
+
+
+def _is_boolean(k: Any) -> bool:
+    if isinstance(k, (tuple, list)):
+        return bool(k) and all(isinstance(v, bool) for v in k)
+    if isinstance(k, np.ndarray):
+        return k.dtype == bool
+    data = k.data if isinstance(k, Variable) else k
+    return isinstance(data, NdArray) and data._touched and data.dtype is np.bool_
+
+
+def _indices(parts: list[Any]) -> Any:
+    """One row of indices per indexed axis. A boolean array stands for the places where it is true, now."""
+    if len(parts) == 1 and _is_boolean(parts[0]):
+        mask = parts[0]
+        if isinstance(mask, Variable):
+            mask = mask.d
+        elif isinstance(mask, NdArray):
+            mask = mask.data
+        return np.vstack(np.nonzero(np.asarray(mask)))
+    if all(isinstance(k, (NdArray, Variable)) for k in parts):
+        return _F().stack(*parts)
+    if all(isinstance(k, (int, np.integer, tuple, list, np.ndarray)) for k in parts):
+        return np.array(parts)
+    raise NotImplementedError(f"mixed advanced indexing: {', '.join(repr(k) for k in parts)}")
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """x[key]. IndexError out of range, TypeError for a key of another kind, NotImplementedError where arrays and
+    slices mix."""
+    parts, arrays = _split(key)
+    if not arrays:
+        full, slices = _basic(x, parts)
+        y = _slice(x, slices)
+        shape = _shape(full, y.shape)
+        return y if shape == y.shape else _F().reshape(y, shape)
+    given = [k for k in parts if k is not None]
+    y = _F().gather_nd(x, _indices(given))
+    new = [k is None for k in parts]
+    if any(new):
+        leading = new.index(False)
+        shape = (1,) * leading + y.shape[:1] + (1,) * (sum(new) - leading) + y.shape[1:]
+        y = _F().reshape(y, shape)
+    return y
+
+
+def setitem(x: Any, key: Any, value: Any) -> Any:
+    """The function that writes `value`, broadcast to the place, into x's array."""
+    if not isinstance(value, (NdArray, Variable)):
+        value = NdArray.from_numpy_array(np.asarray(value))
+    parts, arrays = _split(key)
+    if not arrays:
+        full, slices = _basic(x, parts)
+        places = [np.arange(n)[s] for n, s in zip(x.shape, slices, strict=True)]
+        inner = tuple(len(p) for p in places)
+        shape = _shape(full, inner)
+        if value.shape != shape:
+            value = _broadcast(value, shape)
+        if value.shape != inner:
+            value = _F().reshape(value, inner)
+        indices = np.array(np.meshgrid(*places, indexing="ij")).reshape((len(places), *inner))
+        return _F().scatter_nd(value, indices, out=x)
+    new = [k is None for k in parts]
+    if any(new):
+        leading = new.index(False)
+        value = _F().reshape(value, value.shape[leading : leading + 1] + value.shape[sum(new) + 1 :])
+    indices = _indices([k for k in parts if k is not None])
+    shape = tuple(indices.shape[1:]) + x.shape[indices.shape[0] :]
+    return _F().scatter_nd(value if value.shape == shape else _broadcast(value, shape), indices, out=x)
+
+
+def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
+    value = _F().reshape(value, (1,) * (len(shape) - value.ndim) + value.shape)
+    return _F().broadcast(value, shape=shape)
+
+
+def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
+    if isinstance(value, NdArray):
+        given = Variable(value.shape)
+        given.data = value
+        value = given
+    elif not isinstance(value, Variable):
+        value = Variable.from_numpy_array(value)
+    before = x.get_unlinked_variable()
+    if x.parent is not None:
+        before.parent = x.parent
+    x.rewire_on(setitem(before, key, value))
+
+
+fe.fallbacks["getitem"] = getitem
+Variable.__setitem__ = _set_variable_item  # type: ignore[attr-defined]

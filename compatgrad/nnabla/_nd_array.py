@@ -1,0 +1,184 @@
+"""NdArray: the array that Variables hold, and on which functions run at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+
+__all__ = ["NdArray"]
+
+_EXACT = 1 << 53  # integers up to here are exact as float64, which fills are kept in
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """The torch dtype of a NumPy one. TypeError where there is none."""
+    try:
+        return torch.from_numpy(np.empty(0, np.dtype(dtype))).dtype
+    except TypeError:
+        raise TypeError(f"NdArray: no array of dtype {np.dtype(dtype)} can be made") from None
+
+
+def numpy_dtype(dtype: torch.dtype) -> np.dtype:
+    return torch.empty(0, dtype=dtype).numpy().dtype
+
+
+class NdArray(_C.Array):
+    """An n-dimensional array; fresh ones read as float32 zeros.
+
+    NdArray(shape) or NdArray(2, 3). Functions and operators that get an NdArray run at once and give NdArrays.
+    Raises ValueError where the shape is no integer, tuple or list of integers.
+    """
+
+    def __new__(cls, *shape: Any) -> NdArray:
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        if not all(isinstance(n, (int, np.integer)) for n in shape):
+            raise ValueError(f"NdArray: expected a shape as integers, a tuple or a list of integers, got {shape}")
+        return super().__new__(cls, tuple(int(n) for n in shape))
+
+    @staticmethod
+    def from_numpy_array(nparr: np.ndarray) -> NdArray:
+        """An NdArray with a copy of `nparr`, of its dtype."""
+        assert isinstance(nparr, np.ndarray), f"from_numpy_array: expected a numpy.ndarray, got {type(nparr).__name__}"
+        array = NdArray(nparr.shape)
+        array.tensor = torch.from_numpy(np.array(nparr, order="C"))
+        return array
+
+    def __repr__(self) -> str:
+        return f"<NdArray({self.shape}) at {hex(id(self))}>"
+
+    __hash__ = _C.Array.__hash__
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, NdArray):
+            raise TypeError(f"an NdArray can be compared with an NdArray only, not with {type(other).__name__}")
+        return _C.Array.__eq__(self, other)
+
+    # ---- values ------------------------------------------------------------------------------------------------
+    @property
+    def data(self) -> np.ndarray:
+        """The values as a NumPy array that shares their memory; assigning replaces values and dtype."""
+        return self.tensor.cpu().numpy()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if np.isscalar(value) and not isinstance(value, (str, bytes, complex)):
+            if value == 0:
+                self.zero()
+                return
+            if np.dtype(type(value)).kind == "f" or abs(value) <= _EXACT:
+                self.fill(float(value))
+                return
+        given = np.asarray(value)
+        dtype = torch_dtype(given.dtype)
+        tensor = self.tensor
+        if tensor.dtype != dtype:
+            self._guard_cast(dtype)
+            self.tensor = tensor = torch.empty(self.shape, dtype=dtype, device=tensor.device)
+        if tensor.device.type == "cpu":
+            tensor.numpy()[...] = given
+        else:
+            tensor.copy_(torch.from_numpy(np.array(np.broadcast_to(given, self.shape))))
+
+    def get_data(self, mode: str = "rw", dtype: Any = None) -> np.ndarray:
+        """The values as a NumPy array. mode: 'r' read-only, 'w' or 'rw'; dtype: the array is cast to it first."""
+        if mode == "r":
+            view = self.read().cpu().numpy()
+            view = view.view() if dtype is None else view.astype(dtype)
+            view.flags.writeable = False
+            return view
+        assert mode in ("w", "rw"), f'Invalid mode is given: "{mode}"'
+        return self.data if dtype is None else self.cast(dtype)
+
+    @property
+    def dtype(self) -> type:
+        """The values' NumPy type. RuntimeError on an array that was never written."""
+        if not self._touched:
+            raise RuntimeError("NdArray.dtype: the array holds no values yet, so it has no dtype")
+        return numpy_dtype(self._dtype).type
+
+    def cast(self, dtype: Any, ctx: Any = None) -> np.ndarray | None:
+        """Changes the dtype in place; gives the values as a NumPy array, or None where `ctx` is given."""
+        target = torch_dtype(dtype)
+        if target != self._dtype:
+            self._guard_cast(target)
+            zeroing, fresh = self.zeroing, not self._touched
+            self._set_dtype(target)
+            if not (zeroing or fresh):
+                self.tensor  # noqa: B018 - opened for writing
+        return self.data if ctx is None else None
+
+    def _guard_cast(self, dtype: torch.dtype) -> None:
+        if getattr(self, "_narrowed", False):
+            raise RuntimeError(f"NdArray: an array made by narrow cannot be cast from {self._dtype} to {dtype}")
+
+    def size_from_axis(self, axis: int = -1) -> int:
+        """Number of elements from `axis` on; -1: of all axes."""
+        return self.size if axis < 0 else int(np.prod(self.shape[axis:], dtype=np.int64))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps between elements along each axis, in elements."""
+        return tuple(int(np.prod(self.shape[i + 1 :], dtype=np.int64)) for i in range(self.ndim))
+
+    def copy_from(self, arr: NdArray, use_current_context: bool = True) -> None:
+        """Takes a copy of another array's values and dtype. RuntimeError where the sizes differ."""
+        if not isinstance(arr, NdArray):
+            raise TypeError(f"copy_from: expected an NdArray, got {type(arr).__name__}")
+        if arr.size != self.size:
+            raise RuntimeError(f"copy_from: an array of shape {arr.shape} does not fit one of shape {self.shape}")
+        source = arr.read().reshape(self.shape)
+        if getattr(self, "_narrowed", False):
+            self.tensor.copy_(source)
+        else:
+            self.tensor = source.clone()
+
+    def view(self, shape: Any) -> NdArray:
+        """An array of another shape on the same memory."""
+        array = NdArray(tuple(shape))
+        array.tensor = self.tensor.view(tuple(shape))
+        return array
+
+    def narrow(self, dim: int, start: int, length: int) -> NdArray:
+        """`length` entries of axis `dim` from `start` on, on the same memory. RuntimeError out of range.
+
+        Only axis 0, or axes before which all lengths are 1, can be narrowed: the part must be contiguous.
+        """
+        if not -self.ndim <= dim < self.ndim:
+            raise RuntimeError(f"narrow: dim must be in [0, {self.ndim}), got {dim}")
+        if not (0 <= start < self.shape[dim] and 0 < length <= self.shape[dim] - start):
+            raise RuntimeError(f"narrow: start {start} and length {length} leave axis {dim} of shape {self.shape}")
+        part = self.tensor.narrow(dim, start, length)
+        if not part.is_contiguous():
+            raise RuntimeError(f"narrow: entries of axis {dim} of shape {self.shape} are not contiguous")
+        array = NdArray(tuple(part.shape))
+        array.tensor = part
+        array._narrowed = True
+        return array
+
+    def data_ptr(self, dtype: Any, ctx: Any = None, write_only: bool = False) -> int:
+        """Address of the values, cast to `dtype` first."""
+        self.cast(dtype)
+        return self.tensor.data_ptr()
+
+    def bool_fill_(self, mask: NdArray, value: float) -> NdArray:
+        """Sets the values where `mask` is not 0; gives this array."""
+        self.tensor[mask.read().broadcast_to(self.shape) != 0] = value
+        return self
+
+    masked_fill_ = bool_fill_
+
+    # ---- operators ---------------------------------------------------------------------------------------------
+    def __getitem__(self, key: Any) -> Any:
+        from compatgrad.nnabla import _indexing
+
+        return _indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from compatgrad.nnabla import _indexing
+
+        _indexing.setitem(self, key, value)

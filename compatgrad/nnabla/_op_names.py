@@ -1,0 +1,46 @@
+"""nnabla's names of the ops that operators and gradients are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compatgrad import _C
+from compatgrad.nnabla._declare import Info
+
+# op -> (type, arguments: nnabla's name -> the op's, or a constant)
+_TYPES: dict[str, tuple[str, dict[str, Any]]] = {
+    "add": ("Add2", {"inplace": False}),
+    "sub": ("Sub2", {"inplace": False}),
+    "mul": ("Mul2", {"inplace": False}),
+    "div": ("Div2", {"inplace": False}),
+    "pow": ("Pow2", {"inplace": False}),
+    "add_scalar": ("AddScalar", {"val": "value", "inplace": False}),
+    "mul_scalar": ("MulScalar", {"val": "value", "inplace": False}),
+    "rsub_scalar": ("RSubScalar", {"val": "value"}),
+    "rdiv_scalar": ("RDivScalar", {"val": "value"}),
+    "pow_scalar": ("PowScalar", {"val": "exponent", "inplace": False}),
+    "rpow_scalar": ("RPowScalar", {"val": "base"}),
+    "add_n": ("AddN", {}),
+    "exp": ("Exp", {}),
+    "log": ("Log", {}),
+    "sin": ("Sin", {}),
+    "cos": ("Cos", {}),
+    "tanh": ("Tanh", {}),
+    "abs": ("Abs", {}),
+    "identity": ("Identity", {}),
+}
+
+
+def info_of_op(function: Any) -> Info:
+    """The type name and arguments of a function that no F function made."""
+    name = function.op_name or "Constant"
+    params = function.op_params or {}
+    if name in _TYPES:
+        type_name, args = _TYPES[name]
+        return Info(type_name, {k: params[v] if isinstance(v, str) else v for k, v in args.items()})
+    if name == "neg":
+        return Info("MulScalar", {"val": -1.0, "inplace": False})
+    return Info("".join(part.capitalize() for part in name.split("_")), dict(params))
+
+
+assert _C  # the engine must be there first

@@ -1,0 +1,6 @@
+"""The version of nnabla whose API this is."""
+
+__version__ = "1.39.0"
+__author__ = "compatgrad"
+__email__ = ""
+__build_number__ = "compatgrad"

@@ -1,0 +1,158 @@
+"""The table of backward functions that `nn.grad` uses, by function type.
+
+Every function of `nnabla.functions` has an entry; each is a function
+
+    f(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args)
+
+that gives one Variable (or None) per forward input. Replace one with `register`, or add one for a PythonFunction.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compatgrad import _C
+from compatgrad.nnabla._declare import specs
+from compatgrad.nnabla._op_names import _TYPES
+from compatgrad.nnabla.variable import Variable
+
+__all__ = ["register", "registry", "show_registry"]
+
+
+def _native(type_name: str) -> Callable[..., Any]:
+    """The engine's own backward of a type, in the form of a registered one."""
+
+    def backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
+                 **args: Any) -> list[Variable | None]:
+        spec = specs[type_name]
+        xs = [Variable(s) if x is None else x for x, s in zip(inputs, input_shapes, strict=True)]
+        ys = _again(spec, xs, args)
+        some = [x.need_grad or x.parent is not None for x in xs]
+        return _C.function_gradient(ys[0].parent, list(grad_inputs), some)
+
+    backward.__name__ = backward.__qualname__ = f"{_snake(type_name)}_backward"
+    backward.__doc__ = f"The gradient of {type_name}."
+    backward._native = True
+    return backward
+
+
+def _again(spec: Any, xs: Sequence[Variable], args: dict[str, Any]) -> tuple[Variable, ...]:
+    from compatgrad.nnabla._declare import call
+
+    given, rest = [], list(xs)
+    if spec.variadic:
+        given = rest
+    else:
+        missing = len(spec.inputs) - len(rest)
+        for optional in reversed(spec.optional):
+            if optional and missing:
+                given.append(None)
+                missing -= 1
+            else:
+                given.append(rest.pop())
+        given.reverse()
+    result = call(spec, given, [args[a] for a in spec.args])
+    return tuple(result) if isinstance(result, tuple) else (result,)
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + c.lower() if c.isupper() and i and not name[i - 1].isupper() else c.lower()
+                   for i, c in enumerate(name))
+
+
+class _Registry(OrderedDict):
+    """type name -> backward function. What is put into it is used from then on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changed: set[str] = set()
+
+    def __setitem__(self, name: str, f: Callable[..., Any]) -> None:
+        super().__setitem__(name, f)
+        if getattr(f, "_native", False):
+            self.changed.discard(name)
+        else:
+            self.changed.add(name)
+        # The engine asks only where there is something to ask for.
+        _C.set_registered_backwards(_registered if self.changed else None)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self.changed.add(name)
+        _C.set_registered_backwards(_registered)
+
+
+def _old_form(f: Callable[..., Any]) -> bool:
+    """Whether `f` is written as before nnabla 1.32: f(inputs, **args)."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return False
+    positional = [p for p in parameters
+                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return bool(positional) and (len(positional) < 5 and positional[0].name != "grad_inputs")
+
+
+def _registered(function: Any, gradients: Sequence[Variable | None]) -> list[Variable | None] | None:
+    """What the engine calls in nn.grad. None: its own backward is to be used."""
+    name = function.info.type_name
+    f = registry.get(name)
+    if f is None and name in registry.changed:
+        raise ValueError(f"{name} is not in the backward function registry")
+    if f is None or name not in registry.changed:
+        return None
+    inputs, outputs = function.inputs, function.outputs
+    from compatgrad.nnabla.functions import constant
+
+    gys = [constant(0, y.shape) if g is None else g for g, y in zip(gradients, outputs, strict=True)]
+    if _old_form(f):
+        result = f([*gys, *inputs], **function.info.args)
+    else:
+        n = range(len(inputs))
+        reads_input = [any(function.grad_depends_input_data(i, j) for i in n) for j in n]
+        reads_output = [any(function.grad_depends_output_data(i, o) for i in n) for o in range(len(outputs))]
+        result = f(gys, [x if r else None for x, r in zip(inputs, reads_input, strict=True)],
+                   [x.shape for x in inputs], [y if r else None for y, r in zip(outputs, reads_output, strict=True)],
+                   [y.shape for y in outputs], **function.info.args)
+    result = list(result) if isinstance(result, (list, tuple)) else [result]
+    if len(result) > len(inputs):
+        raise ValueError(f"{name}: its registered backward gave {len(result)} gradients for {len(inputs)} inputs")
+    return result + [None] * (len(inputs) - len(result))
+
+
+registry: OrderedDict[str, Callable[..., Any]] = _Registry()
+
+
+def _fill() -> None:
+    from compatgrad.nnabla import functions as functions  # declares them
+
+    for name in sorted({*specs, *(t for t, _ in _TYPES.values())}):
+        if name in specs and name not in registry:
+            registry[name] = _native(name)
+
+
+def register(func_name: str, func: Callable[..., Any]) -> None:
+    """Makes `func` the backward of all functions of type `func_name`, for instance "Affine", in `nn.grad`.
+
+    func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None in the place of
+    inputs and outputs that the gradient does not read; args are the function's own. The form func(inputs, **args) of
+    nnabla before 1.32, with the output gradients followed by the forward inputs, is recognised by its signature.
+    """
+    registry[func_name] = func
+
+
+def show_registry() -> None:
+    """Prints every entry, then a note."""
+    for name, f in registry.items():
+        print(name, f)
+    print("Functions registered are ones which originally support the backward method.\n"
+          "Functions e.g., F.constant which do not support the backward can be parts of "
+          "the computation graph targeted by nn.grad.")
+
+
+_fill()

@@ -1,0 +1,54 @@
+"""Hooks around every function of every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "set_function_post_hook", "set_function_pre_hook", "unset_function_post_hook", "unset_function_pre_hook",
+]
+
+_pre: dict[str, Callable[[Any], Any]] = {}
+_post: dict[str, Callable[[Any], Any]] = {}
+
+
+def set_function_pre_hook(key: str, func: Callable[[Any], Any]) -> None:
+    """Calls `func(function)` before each function of every forward and backward pass, under the name `key`."""
+    _pre[key] = func
+
+
+def set_function_post_hook(key: str, func: Callable[[Any], Any]) -> None:
+    """The same after each function."""
+    _post[key] = func
+
+
+def unset_function_pre_hook(key: str) -> None:
+    """Removes the hook named `key`, if there is one."""
+    _pre.pop(key, None)
+
+
+def unset_function_post_hook(key: str) -> None:
+    """Removes the hook named `key`, if there is one."""
+    _post.pop(key, None)
+
+
+def _combined(hooks: list[Callable[[Any], Any]]) -> Any:
+    if len(hooks) < 2:
+        return hooks[0] if hooks else None
+
+    def call(f: Any) -> None:
+        for hook in hooks:
+            hook(f)
+
+    return call
+
+
+def before(own: Any) -> Any:
+    """One callable for the global hooks and then a call's own, or None."""
+    return own if not _pre else _combined([*_pre.values(), *([own] if own else [])])
+
+
+def after(own: Any) -> Any:
+    """One callable for a call's own hook and then the global ones, or None."""
+    return own if not _post else _combined([*([own] if own else []), *_post.values()])

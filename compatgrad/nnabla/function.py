@@ -1,0 +1,340 @@
+"""Functions of the graph as Python sees them, and PythonFunction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compatgrad import _C
+from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._declare import Info, specs
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._op_names import info_of_op
+from compatgrad.nnabla.variable import Variable
+
+__all__ = ["Function", "PythonFunction"]
+
+
+class Function(_C.FunctionNode):
+    """One function of a graph: `Variable.parent`, or what hooks and `visit` get."""
+
+    _frontend = fe
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def info(self) -> Info:
+        """`type_name`, `args` and `tags` of the function."""
+        info = _C.function_info(self)
+        if info is None:
+            info = info_of_op(self)
+            _C.set_function_info(self, info)
+        return info
+
+    @property
+    def name(self) -> str:
+        """The type's name; "Callback" for a PythonFunction."""
+        info = self.info
+        return getattr(info, "shown_as", None) or info.type_name
+
+    label = name
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments by name."""
+        return self.info.args
+
+    arguments = args
+
+    @property
+    def tags(self) -> Any:
+        """What a user attached."""
+        return self.info.tags
+
+    @tags.setter
+    def tags(self, tags: Any) -> None:
+        self.info.tags = tags
+
+    @property
+    def inputs(self) -> list[Variable]:
+        """The input Variables; optional ones that were left out are not among them."""
+        return _C.function_inputs(self)
+
+    @property
+    def outputs(self) -> list[Variable]:
+        """The output Variables."""
+        return _C.function_outputs(self)
+
+    @property
+    def need_grad(self) -> bool:
+        """Whether any input needs a gradient."""
+        return _C.function_need_grad(self)
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf."""
+        return _C.function_rank(self)
+
+    @property
+    def context(self) -> Any:
+        """The current context."""
+        return _context.get_current_context()
+
+    def min_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    def setup(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Gives `outputs` the shapes they are going to have."""
+        for given, own in zip(outputs, self.outputs, strict=True):
+            given.reset_shape(own.shape, True)
+
+    def forward(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Runs the function on the given Variables' data."""
+        _C.function_forward(self, inputs, outputs)
+
+    def backward(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
+                 accum: Sequence[bool] | None = None) -> None:
+        """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
+        _C.function_backward(self, inputs, outputs, [v.need_grad for v in inputs],
+                             [True] * len(inputs) if accum is None else accum)
+
+    def setup_recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Nothing has to be prepared before a function is run again."""
+
+    def recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Runs the function again for data that was freed."""
+        _C.function_forward(self, inputs, outputs)
+
+    def need_setup_recompute(self, o: int) -> bool:
+        return False
+
+    def grad_depends_input_data(self, i: int, j: int) -> bool:
+        """Whether the gradient of input i reads the data of input j."""
+        return self._saves(i)[0][j]
+
+    def grad_depends_output_data(self, i: int, o: int) -> bool:
+        """Whether the gradient of input i reads the data of output o."""
+        return self._saves(i)[1][o]
+
+    def _saves(self, i: int) -> tuple[list[bool], list[bool]]:
+        return _C.function_saves(self, None)
+
+    def auto_grad_depends_input_data(self, i: int, j: int) -> bool:
+        return self.grad_depends_input_data(i, j)
+
+    def auto_grad_depends_output_data(self, i: int, o: int) -> bool:
+        return self.grad_depends_output_data(i, o)
+
+    def inplace_data(self, i: int) -> int:
+        """0: no output shares the memory of input i by design."""
+        return 0
+
+    def inplace_data_with(self, i: int) -> int:
+        return 0
+
+    def set_active_input_mask(self, mask: Sequence[bool]) -> None:
+        """Accepted: inputs that are not needed cost nothing here."""
+
+    def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:
+        """Applies the same function, with the same arguments, to other inputs."""
+        from compatgrad.nnabla._declare import call
+
+        spec = specs.get(self.info.type_name)
+        if spec is None:
+            raise TypeError(f"{self.info.type_name}: this function cannot be applied again")
+        return call(spec, inputs, [self.info.args[a] for a in spec.args], n_outputs, outputs)
+
+
+fe.node_class = Function
+
+
+class UnsafeVariable:
+    """What the methods of a PythonFunction get: arrays and shape of an input or output. Only valid inside the call."""
+
+    __slots__ = ("data", "grad")
+
+    def __init__(self, data: NdArray, grad: NdArray) -> None:
+        self.data, self.grad = data, grad
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def size(self) -> int:
+        return self.data.size
+
+    @property
+    def ndim(self) -> int:
+        return self.data.ndim
+
+    def size_from_axis(self, axis: int = -1) -> int:
+        return self.data.size_from_axis(axis)
+
+    def reset_shape(self, shape: Any, force: bool = False) -> None:
+        shape = tuple(int(n) for n in shape)
+        if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
+            raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
+        self.data._set_shape(shape)
+        self.grad._set_shape(shape)
+
+    @property
+    def d(self) -> np.ndarray:
+        return self.data.data
+
+    @d.setter
+    def d(self, value: Any) -> None:
+        self.data.data[...] = value
+
+    @property
+    def g(self) -> np.ndarray:
+        return self.grad.data
+
+    @g.setter
+    def g(self, value: Any) -> None:
+        self.grad.data[...] = value
+
+
+class _Callback:
+    """A PythonFunction as the engine's host protocol asks for it."""
+
+    on_arrays, integers = 1, 0
+
+    def __init__(self, own: PythonFunction, n_inputs: int, n_outputs: int) -> None:
+        self.own, self.n_outputs = own, n_outputs
+        ins = sum(1 << j for j in range(min(n_inputs, 15)) if self._any(own.grad_depends_input_data, n_inputs, j))
+        outs = sum(1 << 16 + o for o in range(min(n_outputs, 16))
+                   if self._any(own.grad_depends_output_data, n_inputs, o))
+        self.saves = ins | outs
+
+    @staticmethod
+    def _any(depends: Any, n_inputs: int, k: int) -> bool:
+        return any(depends(i, k) for i in range(n_inputs))
+
+    def _run(self, method: str, *args: Any) -> None:
+        with _context.context_scope(self.own.ctx):
+            try:
+                getattr(self.own, method)(*args)
+            except SystemError:
+                raise
+            except Exception as e:
+                raise SystemError(f"{type(self.own).__name__}.{method} failed: {e}") from e
+
+    def infer(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        ins = [UnsafeVariable(NdArray(s), NdArray(s)) for s in shapes]
+        outs = [UnsafeVariable(NdArray(), NdArray()) for _ in range(self.n_outputs)]
+        self._run("setup_impl", ins, outs)
+        return [o.shape for o in outs]
+
+    @staticmethod
+    def _wrap(pairs: list[tuple[NdArray, NdArray]]) -> list[UnsafeVariable]:
+        return [UnsafeVariable(*pair) for pair in pairs]
+
+    def forward(self, inputs: Any, outputs: Any) -> None:
+        self._run("forward_impl", self._wrap(inputs), self._wrap(outputs))
+
+    def backward(self, inputs: Any, outputs: Any, wanted: list[bool], accumulate: list[bool]) -> None:
+        self._run("backward_impl", self._wrap(inputs), self._wrap(outputs), wanted, accumulate)
+
+    def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> Any:
+        raise ValueError(f"{self.own._name()} is not in the backward function registry")
+
+
+class PythonFunction:
+    """A function written in Python. Subclasses define
+
+    - ``name`` (property or attribute), ``min_outputs()``;
+    - ``setup_impl(inputs, outputs)``: sets the outputs' shapes; ``forward_impl(inputs, outputs)``: their data;
+    - ``backward_impl(inputs, outputs, propagate_down, accum)``: the inputs' gradients, where `propagate_down` says so,
+      added to what is there where `accum` says so;
+    - ``grad_depends_output_data(i, o)`` and ``grad_depends_input_data(i, j)``: what the gradients read;
+    - optionally ``args``, a dict: the keywords of its backward in `nnabla.backward_functions.registry`.
+
+    ctx: the context of all its calls; None: the current one. An exception in one of them comes out as SystemError
+    with the original as its cause.
+    """
+
+    def __init__(self, ctx: Any = None) -> None:
+        self.ctx = ctx
+
+    @property
+    def ctx(self) -> Any:
+        own = getattr(self, "_ctx", None)
+        return _context.get_current_context() if own is None else own
+
+    @ctx.setter
+    def ctx(self, ctx: Any) -> None:
+        self._ctx = ctx
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError("a PythonFunction must define `name`")
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def tags(self) -> dict[str, Any]:
+        return {}
+
+    def min_outputs(self) -> int:
+        raise NotImplementedError("a PythonFunction must define `min_outputs`")
+
+    def setup_impl(self, inputs: Any, outputs: Any) -> None:
+        raise NotImplementedError("a PythonFunction must define `setup_impl`")
+
+    def forward_impl(self, inputs: Any, outputs: Any) -> None:
+        raise NotImplementedError("a PythonFunction must define `forward_impl`")
+
+    def backward_impl(self, inputs: Any, outputs: Any, propagate_down: Any, accum: Any) -> None:
+        raise NotImplementedError("a PythonFunction must define `backward_impl`")
+
+    def grad_depends_output_data(self, i: int, o: int) -> bool:
+        raise NotImplementedError("a PythonFunction must define `grad_depends_output_data`")
+
+    def grad_depends_input_data(self, i: int, j: int) -> bool:
+        raise NotImplementedError("a PythonFunction must define `grad_depends_input_data`")
+
+    def _name(self) -> str:
+        return self.name() if callable(self.name) else self.name
+
+    def __call__(self, *inputs: Any, n_outputs: int = -1, outputs: Any = None) -> Any:
+        if n_outputs < 0:
+            n_outputs = self.min_outputs()
+        for i, x in enumerate(inputs):
+            if not isinstance(x, (Variable, NdArray)):
+                raise TypeError(f"{self._name()}: input {i}: expected a Variable or an NdArray, got {type(x).__name__}")
+        try:
+            host = _Callback(self, len(inputs), n_outputs)
+        except NotImplementedError as e:
+            raise SystemError(f"{type(self).__name__}: {e}") from e
+        at_once = any(isinstance(x, NdArray) for x in inputs)
+        variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
+        info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
+        from compatgrad.nnabla._declare import _Mode, _place
+
+        if at_once:
+            with _Mode("auto_forward", True), _Mode("enable_backprop", False):
+                ys = _C.apply_host(fe, host, variables, info)
+        else:
+            ys = _C.apply_host(fe, host, variables, info)
+        _place(ys, outputs)
+        if at_once:
+            ys = [y.data for y in ys]
+        return ys[0] if len(ys) == 1 else tuple(ys)
+
+
+class _PythonInfo(Info):
+    shown_as = "Callback"
+
+
+def _around(array: NdArray) -> Variable:
+    v = Variable(array.shape)
+    v.data = array
+    return v

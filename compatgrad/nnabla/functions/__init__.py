@@ -1,0 +1,26 @@
+"""nnabla.functions: everything a graph can be made of."""
+
+# ruff: noqa: F403
+
+from compatgrad.nnabla.functions.activation import *
+from compatgrad.nnabla.functions.arithmetic import *
+from compatgrad.nnabla.functions.binary import *
+from compatgrad.nnabla.functions.convolution import *
+from compatgrad.nnabla.functions.create import *
+from compatgrad.nnabla.functions.detection import *
+from compatgrad.nnabla.functions.elementwise import *
+from compatgrad.nnabla.functions.geometry import *
+from compatgrad.nnabla.functions.indexing import *
+from compatgrad.nnabla.functions.layers import *
+from compatgrad.nnabla.functions.linalg import *
+from compatgrad.nnabla.functions.logical import *
+from compatgrad.nnabla.functions.loss import *
+from compatgrad.nnabla.functions.normalization import *
+from compatgrad.nnabla.functions.pooling import *
+from compatgrad.nnabla.functions.quantize import *
+from compatgrad.nnabla.functions.random import *
+from compatgrad.nnabla.functions.recurrent import *
+from compatgrad.nnabla.functions.reduction import *
+from compatgrad.nnabla.functions.sequence import *
+from compatgrad.nnabla.functions.shape import *
+from compatgrad.nnabla.functions.spectral import *

@@ -1,0 +1,122 @@
+"""nn.grad: gradients as new functions of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compatgrad import _C
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.variable import Variable
+
+__all__ = ["grad"]
+
+_KINDS = "`None`, `int`, `float`, `numpy.ndarray`, `nnabla.NdArray` or `nnabla.Variable`"
+
+
+def _variables(given: Any, name: str) -> list[Variable]:
+    values = [given] if isinstance(given, Variable) or not isinstance(given, Iterable) else list(given)
+    for i, v in enumerate(values):
+        if not isinstance(v, Variable):
+            raise ValueError(f"Element of {name} must be `nnabla.Variable`: {name}[{i}] is {type(v).__name__}.")
+    return values
+
+
+def _filled(shape: tuple[int, ...], value: Any) -> Variable:
+    v = Variable(shape, False)
+    v.d = value
+    return v
+
+
+def _start(output: Variable, given: Any, i: int) -> Variable:
+    if given is None:
+        return _filled(output.shape, 1)
+    if isinstance(given, (int, float, np.number)):
+        return _filled(output.shape, given)
+    if not isinstance(given, (np.ndarray, NdArray, Variable)):
+        raise ValueError(f"Element of `grad_outputs` must be {_KINDS}: grad_outputs[{i}] is {type(given).__name__}.")
+    if given.shape != output.shape:
+        raise ValueError("Shape of each of outputs and grad_outputs must be same: "
+                         f"output[{i}]({output.shape}) != grad_output[{i}]({given.shape})")
+    if isinstance(given, Variable):
+        return given
+    if isinstance(given, NdArray):
+        v = Variable(output.shape, False)
+        v.data = given
+        return v
+    return Variable.from_numpy_array(given, need_grad=False)
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs: Sequence[bool] = (),
+         bind_grad_output: bool = False) -> list[Variable]:
+    """The gradients of the sum of `outputs` with respect to each of `inputs`, as Variables of the same graph.
+
+    They run with the next `forward` (at once in auto-forward mode) and can be differentiated again, to any order.
+
+    outputs, inputs: a Variable or an iterable of them; inputs that share their arrays with a parameter of the graph
+        stand for it. grad_outputs: one for each output: None (ones), a number, an array or NdArray of the output's
+        shape, or a Variable, to which gradients flow too. persistent_outputs: flags for the outputs; by default all
+        become persistent. bind_grad_output: each input's `grad` becomes the array of its result.
+
+    An input that the outputs do not depend on gets zeros of its shape, not connected to the graph.
+    Raises ValueError where an element is of another kind, a length or a shape differs.
+    """
+    ys, xs = _variables(outputs, "outputs"), _variables(inputs, "inputs")
+    if grad_outputs is None:
+        starts: list[Any] = [None] * len(ys)
+    elif isinstance(grad_outputs, (list, tuple)):
+        starts = list(grad_outputs)
+    else:
+        starts = [grad_outputs]
+    if len(starts) != len(ys):
+        raise ValueError(f"Length of `grad_outputs` and length of `outputs` must be the same: {len(starts)} "
+                         f"and {len(ys)}.")
+    gys = [_start(y, g, i) for i, (y, g) in enumerate(zip(ys, starts, strict=True))]
+    flags = list(persistent_outputs)
+    if flags and len(flags) != len(ys):
+        raise ValueError(f"Length of outputs and persistent_outputs must be the same: {len(ys)} and {len(flags)}.")
+    for y, flag in zip(ys, flags or [True] * len(ys), strict=True):
+        y.persistent = flag
+
+    # One output may be given twice: its gradients add up.
+    unique: dict[int, int] = {}
+    roots: list[Variable] = []
+    sums: list[Variable] = []
+    for y, g in zip(ys, gys, strict=True):
+        if id(y) in unique:
+            sums[unique[id(y)]] = sums[unique[id(y)]] + g
+        else:
+            unique[id(y)] = len(roots)
+            roots.append(y)
+            sums.append(g)
+
+    places = _C.find_inputs(roots, xs)
+    wanted = [p for found in places for p in found if p.need_grad]
+    gxs = _C.grad(fe, roots, wanted, sums, enable_double_backprop=True) if wanted else []
+    by_place = {id(p): g for p, g in zip(wanted, gxs, strict=True)}
+    results = []
+    for x, found in zip(xs, places, strict=True):
+        parts = [g for g in (by_place.get(id(p)) for p in found) if g is not None]
+        results.append(_sum(parts) if parts else _zeros(x))
+        if bind_grad_output:
+            x.grad = results[-1].data
+            for p in found:
+                p.grad = results[-1].data
+    return results
+
+
+def _sum(parts: list[Variable]) -> Variable:
+    if len(parts) == 1:
+        return parts[0]
+    from compatgrad.nnabla.functions import add_n
+
+    return add_n(*parts)
+
+
+def _zeros(x: Variable) -> Variable:
+    from compatgrad.nnabla.functions import constant
+
+    return constant(0, x.shape)

@@ -1,0 +1,237 @@
+"""nnabla.Variable: data, gradient and a place in a graph that runs when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._recompute import global_recompute
+
+__all__ = ["CommunicatorBackwardCallback", "Context", "NdArray", "Variable"]
+
+from compatgrad.nnabla.context import Context
+
+
+class CommunicatorBackwardCallback:
+    """What `Variable.backward(communicator_callbacks=)` takes: called as gradients become final.
+
+    Subclasses override `on_finish_function_backward(function)` and `on_finish_backward()`.
+    """
+
+    def on_finish_function_backward(self, function: Any) -> None:
+        """Called after each function's backward."""
+
+    def on_finish_backward(self) -> None:
+        """Called once, when the whole pass is done."""
+
+
+class Variable(_C.DeferredVariable):
+    """A node of the graph with arrays for data and gradient.
+
+    Two Variables are equal where they share the same pair of arrays, whatever their place in the graph.
+
+    Args:
+        shape: tuple of int.
+        need_grad: True or False; None leaves it open: a leaf then counts as False, a result follows its inputs.
+    """
+
+    _frontend = fe
+
+    def __init__(self, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> None:
+        self._setup(tuple(int(n) for n in shape), need_grad)
+        self.info = info
+        if global_recompute():
+            self._recompute = True
+
+    info: Any = None
+
+    @staticmethod
+    def from_numpy_array(data: Any, grad: Any = None, need_grad: bool | None = None) -> Variable:
+        """A Variable with a copy of `data`, and of `grad` where given; both keep their dtype."""
+        data = np.asarray(data)
+        v = Variable(data.shape, need_grad)
+        v.data.tensor = torch.from_numpy(np.array(data, order="C"))
+        if grad is not None:
+            grad = np.asarray(grad)
+            assert data.shape == grad.shape, f"from_numpy_array: grad has shape {grad.shape}, data {data.shape}"
+            v.grad.tensor = torch.from_numpy(np.array(grad, order="C"))
+        return v
+
+    def __repr__(self) -> str:
+        return f"<Variable({self.shape}, need_grad={self.need_grad}) at {hex(id(self))}>"
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        raise TypeError("object of type 'Variable' has no len()")
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable")
+
+    def apply(self, **kwargs: Any) -> Variable:
+        """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``."""
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+        return self
+
+    # ---- arrays ------------------------------------------------------------------------------------------------
+    @property
+    def d(self) -> np.ndarray:
+        """The values as a NumPy array that shares their memory. Assigning takes over values and dtype."""
+        return self.data.data
+
+    @d.setter
+    def d(self, value: Any) -> None:
+        self.data.data = value
+
+    @property
+    def g(self) -> np.ndarray:
+        """The gradient as a NumPy array that shares its memory."""
+        return self.grad.data
+
+    @g.setter
+    def g(self, value: Any) -> None:
+        self.grad.data = value
+
+    def size_from_axis(self, axis: int = -1) -> int:
+        """Number of elements from `axis` on; -1: of all axes."""
+        return self.data.size_from_axis(axis)
+
+    def reset_shape(self, shape: Any, force: bool = False) -> None:
+        """Changes the shape in place. RuntimeError where the size changes and `force` is not set."""
+        shape = tuple(int(n) for n in shape)
+        if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
+            raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
+        self._set_shape(shape)
+
+    def reshape(self, shape: Any, unlink: bool = False) -> Variable:
+        """A Variable of another shape: a function of this one, or with `unlink` a view without a parent."""
+        if unlink:
+            v = self._view(tuple(int(n) for n in shape))
+            v.need_grad = self.need_grad
+            return v
+        from compatgrad.nnabla.functions import reshape
+
+        return reshape(self, shape)
+
+    def bool_fill_(self, mask: NdArray, value: float) -> Variable:
+        """The values with `value` where `mask` is not 0, in this Variable's array."""
+        from compatgrad.nnabla.functions import bool_fill
+
+        return bool_fill(self, mask, value, outputs=[self.data])
+
+    masked_fill_ = bool_fill_
+
+    # ---- graph -------------------------------------------------------------------------------------------------
+    @property
+    def recompute(self) -> bool:
+        """Whether forward frees the data after its last use, and backward computes it again."""
+        return self._recompute
+
+    @recompute.setter
+    def recompute(self, value: bool) -> None:
+        self._recompute = value
+
+    def rewire_on(self, var: Variable) -> None:
+        """Puts this Variable, and what follows it, in the place of `var`, which loses its parent.
+
+        RuntimeError where the shapes differ or `var` has no parent.
+        """
+        self._rewire_on(var)
+
+    def get_unlinked_variable(self, need_grad: bool | None = None) -> Variable:
+        """A Variable on the same arrays that has no parent. need_grad None: as it is here now."""
+        return self._unlinked(self.need_grad if need_grad is None else need_grad)
+
+    def unlinked(self, need_grad: bool | None = None) -> Variable:
+        """The old name of `get_unlinked_variable`."""
+        from compatgrad.nnabla.logger import logger
+
+        logger.warning("This function is `deprecated`, use get_unlinked_variable instead.")
+        return self.get_unlinked_variable(need_grad)
+
+    def no_grad(self) -> Variable:
+        """The same network with need_grad=False on everything, as a new Variable."""
+        from compatgrad.nnabla._copy import copy_graph
+
+        return copy_graph(self, need_grad=False)
+
+    def visit(self, f: Callable[[Any], Any]) -> None:
+        """Calls `f` with each function this Variable depends on, inputs first."""
+        if self.parent is not None:
+            for function in self._functions():
+                f(function)
+
+    def visit_check(self, f: Callable[[Any], Any]) -> bool:
+        """Like `visit`, but stops, and gives True, as soon as `f` gives something true."""
+        return self.parent is not None and any(f(function) for function in self._functions())
+
+    # ---- passes ------------------------------------------------------------------------------------------------
+    def forward(self, clear_buffer: bool = False, clear_no_need_grad: bool = False,
+                function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
+        """Computes this Variable and all it depends on.
+
+        clear_buffer: frees every array after its last use, persistent ones excepted. clear_no_need_grad: frees those
+        that no gradient reads. The hooks get each function before and after it runs. RuntimeError without a parent.
+        """
+        from compatgrad.nnabla import callback
+
+        _C.deferred_forward((self,), clear_buffer, clear_no_need_grad, callback.before(function_pre_hook),
+                            callback.after(function_post_hook))
+
+    def backward(self, grad: Any = 1, clear_buffer: bool = False, communicator_callbacks: Any = None,
+                 function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
+        """Adds the gradients of all leaves that need one; intermediates' gradients are replaced.
+
+        grad: what to start from: a number, an array, an NdArray (shared), or None for this Variable's own `grad`.
+        clear_buffer: frees data and gradients of intermediates as the pass goes. RuntimeError without a parent.
+        """
+        from compatgrad.nnabla import callback
+
+        start, own = _start(self, grad)
+        callbacks = communicator_callbacks
+        if callbacks is None:
+            callbacks = []
+        elif not isinstance(callbacks, list):
+            callbacks = [callbacks]
+        finished = None
+        if callbacks:
+            def finished(f: Any) -> None:
+                for c in callbacks:
+                    c.on_finish_function_backward(f)
+        _C.deferred_backward(self, start, clear_buffer, own, callback.before(function_pre_hook),
+                             callback.after(function_post_hook), finished)
+        for c in callbacks:
+            c.on_finish_backward()
+
+
+def _start(v: Variable, grad: Any) -> tuple[NdArray | None, bool]:
+    """The gradient a pass starts from, and whether it is the pass's own."""
+    if isinstance(grad, NdArray):
+        return grad, False
+    if grad is None:
+        return None, True
+    if np.isscalar(grad):
+        start = NdArray(v.shape)
+        start.fill(grad)
+    else:
+        value = np.asarray(grad)
+        start = NdArray(value.shape)
+        start.data = value
+    if start.size != v.size:
+        raise RuntimeError(f"backward: grad of shape {start.shape} does not fit a Variable of shape {v.shape}")
+    if start.shape != v.shape:
+        start = start.view(v.shape)
+    return start, True
+
+
+fe.variable_class = Variable
+_C.set_array_class(NdArray)

@@ -1,0 +1,280 @@
+#include "core/deferred.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+
+#include "core/mode.h"
+#include "core/op.h"
+#include "ops/functions.h"
+
+namespace cg {
+
+thread_local at::ScalarType real_dtype = at::kFloat;
+uint64_t graph_epoch = 1;
+
+// ---- arrays ---------------------------------------------------------------------------------------------------------
+const at::Tensor& Array::read() {
+  if (!tensor.defined()) tensor = at::full(sizes, fill_value, at::TensorOptions().dtype(dtype).device(device));
+  return tensor;
+}
+const at::Tensor& Array::write() {
+  zeroing = cleared = false;
+  touched = true;
+  ++modified;
+  return read();
+}
+void Array::put(at::Tensor t) {
+  tensor = std::move(t);
+  dtype = tensor.scalar_type();
+  device = tensor.device();
+  if (at::IntArrayRef(sizes) != tensor.sizes()) sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  zeroing = cleared = false;
+  touched = true;
+  ++modified;
+}
+void Array::fill(double value) {
+  tensor.reset();
+  fill_value = value;
+  zeroing = value == 0;
+  cleared = false;
+  touched = true;
+  ++modified;
+}
+void Array::clear() {
+  tensor.reset();
+  fill_value = 0;
+  zeroing = false;
+  cleared = true;
+}
+
+// ---- variables ------------------------------------------------------------------------------------------------------
+at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
+  // Whoever looks at the data gets an error, not numbers.
+  static const c10::Storage storage = [] {
+    c10::Storage s(c10::Storage::use_byte_size_t{}, 0, c10::DataPtr(nullptr, at::kCPU), nullptr, false);
+    s.unsafeGetStorageImpl()->set_throw_on_mutable_data_ptr();
+    s.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
+        "this computation reads values while a graph is recorded, before they exist");
+    return s;
+  }();
+  const auto key = device.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+  auto t = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(key),
+                                                    c10::scalarTypeToTypeMeta(dtype));
+  t.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return t;
+}
+
+namespace {
+Ref<VariableNode> node_with(Ref<Store> store, at::IntArrayRef sizes, bool requires_grad) {
+  auto* n = new VariableNode;
+  Ref<VariableNode> r(n);
+  n->deferred = std::make_unique<Deferred>(std::move(store));
+  n->has_shape = true;
+  n->dtype = real_dtype;
+  n->sizes.assign(sizes.begin(), sizes.end());
+  n->requires_grad = requires_grad;
+  return r;
+}
+}  // namespace
+
+Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad) {
+  const c10::DimVector sizes = store->data->sizes;
+  auto node = node_with(std::move(store), sizes, need_grad == 1);
+  node->deferred->need_grad = need_grad;
+  return node;
+}
+
+Ref<VariableNode> output_node(FunctionNode& f, size_t j) {
+  OutputSlot& slot = f.outputs[j];
+  if (slot.node) return Ref<VariableNode>(slot.node);
+  auto node = node_with(f.call->outputs[j], f.call->outputs[j]->data->sizes, f.call->need_grad);
+  node->set_creator(Ref<FunctionNode>(&f), j);
+  slot.node = node.get();
+  return node;
+}
+
+at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
+  const at::ScalarType dtype = t.scalar_type();
+  if (dtype == call.real) return t;
+  if (i < 32 && call.integers >> i & 1) return at::isIntegralType(dtype, false) ? t : t.to(at::kLong);
+  if (call.any_dtype && !at::isFloatingType(dtype)) return t;
+  return t.to(call.real);
+}
+
+at::Tensor FunctionNode::deferred_input(size_t i) const {
+  if (!inputs[i]) return {};
+  Deferred* d = inputs[i]->deferred.get();
+  if (!d) return inputs[i]->data;
+  Array& a = *d->store->data;
+  if (a.cleared)
+    throw std::runtime_error("the data of input " + std::to_string(i) + " of " + binding.label(*this) +
+                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
+  return cast_input(*call, i, a.read());
+}
+at::Tensor FunctionNode::deferred_output(size_t j) const {
+  Array& a = *call->outputs[j]->data;
+  if (a.cleared)
+    throw std::runtime_error("the data of output " + std::to_string(j) + " of " + binding.label(*this) +
+                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
+  return a.read();
+}
+
+Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {
+  if (!node) return {};
+  if (!node->deferred) return {node, node->data};
+  if (mode(Mode::auto_forward) || mode(Mode::plain))
+    return {node, f ? f->input_data(i) : node->deferred->store->data->read()};
+  at::ScalarType dtype = node->dtype;
+  if (f && i < 32 && f->call->integers >> i & 1) dtype = at::kLong;
+  return {node, hollow(node->sizes, dtype, node->device)};
+}
+
+// ---- recording ------------------------------------------------------------------------------------------------------
+Tensors FunctionNode::infer(VarsRef in) {
+  at::Device device = at::kCPU;
+  Vars metas;
+  for (const Var& x : in) {
+    if (!x.defined()) {
+      metas.emplace_back();
+      continue;
+    }
+    device = x.data.device();
+    metas.emplace_back(at::empty(x.sizes(), x.data.options().device(at::kMeta)));
+  }
+  Tensors ys = forward(metas);
+  for (auto& y : ys) y = hollow(y.sizes(), y.scalar_type(), device);
+  return ys;
+}
+
+void FunctionNode::describe_inputs(Call& call) const {
+  const OpInfo* i = info();
+  call.integers = i ? i->integers : 0;
+  call.any_dtype = !i || i->any_dtype;
+}
+
+Vars apply_deferred(FunctionNode& f, VarsRef given) {
+  Ref<FunctionNode> self(&f);
+  const bool now = mode(Mode::auto_forward);
+  f.call = std::make_unique<Call>();
+  Call& call = *f.call;
+  call.real = real_dtype;
+  f.describe_inputs(call);
+  Vars in, values;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Var& x = given[i];
+    if (x.node || !x.defined()) {
+      in.push_back(x);
+    } else {  // a number that a formula made
+      Ref<Store> store(new Store(x.sizes()));
+      store->data->put(x.data);
+      auto node = make_deferred(std::move(store), 0);
+      node->deferred->persistent = true;
+      in.emplace_back(std::move(node), x.data);
+    }
+    if (!x.defined())
+      values.emplace_back();
+    else if (now || !in[i].node->deferred)
+      values.emplace_back(cast_input(call, i, x.data));
+    else
+      values.emplace_back(hollow(x.sizes(), i < 32 && call.integers >> i & 1 ? at::kLong : call.real, x.data.device()));
+    call.need_grad |= in[i].requires_grad();
+  }
+  Tensors ys;
+  if (now) {
+    bool large = false;
+    for (const Var& x : values) large |= x.defined() && x.data.numel() >= kLarge;
+    Unlocked unlocked(large);
+    ys = f.forward(values);
+  } else {
+    ys = f.infer(values);
+  }
+  const bool linked = !now || mode(Mode::enable_backprop);
+  call.need_grad &= linked;
+  Vars out;
+  c10::SmallVector<Ref<VariableNode>, 2> nodes;
+  for (auto& y : ys) {
+    Ref<Store> store(new Store(y.sizes()));
+    store->data->device = store->grad->device = y.device();
+    if (now) store->data->put(y);
+    call.outputs.push_back(store);
+    nodes.push_back(node_with(std::move(store), y.sizes(), call.need_grad));
+    nodes.back()->device = y.device();
+    out.emplace_back(nodes.back(), std::move(y));
+  }
+  if (!linked) return out;
+  f.link(in, nodes);
+  for (auto& x : f.inputs)
+    if (x && x->deferred) {
+      Deferred& d = *x->deferred;
+      ++d.uses;
+      if (d.users.emplace(&f, d.next_user).second) ++d.next_user;
+    }
+  return out;
+}
+
+void forget_uses(FunctionNode& f) {
+  for (auto& x : f.inputs)
+    if (x && x->deferred) {
+      --x->deferred->uses;
+      x->deferred->users.erase(&f);
+    }
+  if (f.call->info) binding.decref(f.call->info);
+}
+
+Tensor known(const Var& v) {
+  const bool to_come = v.node && v.node->deferred && !mode(Mode::auto_forward) && mode(Mode::deferred);
+  return to_come ? Tensor() : v.data;
+}
+
+namespace {
+struct FrozenNode final : FunctionNode {
+  Frozen f;
+  explicit FrozenNode(Frozen g) : f(std::move(g)) {}
+  Tensors forward(VarsRef in) override {
+    c10::SmallVector<at::Tensor, 4> xs;
+    for (const Var& x : in) xs.push_back(x.data);
+    return {f(xs)};
+  }
+  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
+  void backward(Ctx<at::Tensor>&) override {}
+  void backward(Ctx<Var>&) override {}
+};
+void make_constant(Var& v) {
+  v.node->deferred->need_grad = 0;
+  v.node->requires_grad = false;
+}
+}  // namespace
+
+Var frozen_var(Frozen f, VarsRef xs) {
+  Ref<FunctionNode> node(new FrozenNode(std::move(f)));
+  if (!mode(Mode::deferred) || mode(Mode::auto_forward)) return Var(std::move(node->forward(xs)[0]));
+  Var y = std::move(node->apply(xs)[0]);
+  make_constant(y);
+  return y;
+}
+
+// Reads a tensor that `owner` stores when it runs.
+struct MemberNode final : FunctionNode {
+  Ref<FunctionNode> owner;
+  const at::Tensor* member;
+  MemberNode(FunctionNode& f, const at::Tensor& m) : owner(&f), member(&m) {}
+  Tensors forward(VarsRef) override { return {*member}; }
+  Tensors infer(VarsRef in) override { return {hollow(member->sizes(), member->scalar_type(), in[0].data.device())}; }
+  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
+  void backward(Ctx<at::Tensor>&) override {}
+  void backward(Ctx<Var>&) override {}
+};
+
+Var read_member(FunctionNode& f, const at::Tensor& member) {
+  if (!member.defined() || !mode(Mode::deferred) || mode(Mode::auto_forward)) return Var(member);
+  // The output as an input: it runs after the function.
+  Ref<FunctionNode> reader(new MemberNode(f, member));
+  const Var y = deferred_var(output_node(f, 0), nullptr, 0);
+  Var value = std::move(reader->apply(VarsRef(y))[0]);
+  make_constant(value);
+  return value;
+}
+
+}  // namespace cg

@@ -1,0 +1,113 @@
+// Deferred execution: functions are recorded first and run later, any number of times, on arrays that stay where they
+// are. This is nnabla's graph; with Mode::auto_forward each function also runs when it is recorded.
+//
+// A deferred variable's values live in a Store, a pair of arrays for data and gradient. Both may be shared with other
+// variables and with a user's handles, and forward passes replace what they hold.
+#pragma once
+#include <c10/core/Scalar.h>
+
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/function.h"
+
+namespace cg {
+
+// One array: a tensor, or the number it is to be filled with once somebody looks.
+struct Array {
+  uint32_t refs = 0;
+  at::Tensor tensor;
+  c10::DimVector sizes;
+  at::ScalarType dtype = at::kFloat;  // of the tensor that is to be made
+  at::Device device = at::kCPU;
+  double fill_value = 0;
+  bool zeroing = false;  // zero() was called and nobody wrote since
+  bool touched = false;  // holds a value that somebody gave it
+  bool cleared = false;
+  uint64_t modified = 0;
+
+  explicit Array(at::IntArrayRef s) : sizes(s.begin(), s.end()) {}
+  void retain() { ++refs; }
+  void release() {
+    if (--refs == 0) delete this;
+  }
+  const at::Tensor& read();   // makes the tensor where there is none
+  const at::Tensor& write();  // for reading and writing
+  void put(at::Tensor t);     // the array holds t from now on
+  void fill(double value);
+  void clear();
+  int64_t numel() const { return c10::multiply_integers(sizes); }
+};
+
+struct Store {
+  uint32_t refs = 0;
+  Ref<Array> data, grad;
+  explicit Store(at::IntArrayRef sizes) : data(new Array(sizes)), grad(new Array(sizes)) {}
+  Store(Ref<Array> d, Ref<Array> g) : data(std::move(d)), grad(std::move(g)) {}
+  void retain() { ++refs; }
+  void release() {
+    if (--refs == 0) delete this;
+  }
+};
+
+struct Plan;
+struct Deferred {
+  Ref<Store> store;
+  int8_t need_grad = -1;  // what a user said; -1: nothing
+  bool persistent = false, recompute = false;
+  bool released = false;  // auto-forward freed the data with the last handle
+  bool kept = false;      // in the running forward pass: some gradient reads the data
+  uint32_t seen = 0;      // in the running forward pass: uses so far
+  uint32_t uses = 0;      // inputs of functions that this variable is
+  uint64_t next_user = 0;
+  std::unordered_map<FunctionNode*, uint64_t> users;  // with the order they came in
+  std::shared_ptr<Plan> plan;                         // how to compute this variable
+  explicit Deferred(Ref<Store> s) : store(std::move(s)) {}
+};
+
+// What a deferred function has beside its node.
+struct Call {
+  c10::SmallVector<Ref<Store>, 1> outputs;  // outlive the output nodes
+  at::ScalarType real = at::kFloat;         // what floating inputs are cast to
+  unsigned integers = 0;
+  bool any_dtype = false, need_grad = false;
+  void* info = nullptr;  // owned by the binding: the frontend's name and arguments of the function
+};
+
+// What floating inputs are cast to from now on, on this thread.
+extern thread_local at::ScalarType real_dtype;
+// Grows whenever something changes that plans were derived from.
+extern uint64_t graph_epoch;
+
+at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device);  // a shape without data
+Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);
+Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // made again where it died
+// The variable as an input of functions: its data where functions run at once, else its shape. With `f`: as input i of
+// f, which may read it in another dtype.
+Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i);
+Vars apply_deferred(FunctionNode& f, VarsRef in);
+void forget_uses(FunctionNode& f);
+at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
+// Runs `f` on arrays.
+void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out);
+c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
+void accumulate(Array& grad, at::Tensor g, bool overwrite);
+// Gives each function between the leaves and y its need_grad again.
+void refresh_need_grad(VariableNode& y);
+
+// ---- plan.cpp -------------------------------------------------------------------------------------------------------
+using FunctionHook = std::function<void(FunctionNode&)>;
+struct DeferredOptions {
+  bool clear_buffer = false, clear_no_need_grad = false, clear_initial_grad = false;
+  FunctionHook before, after;
+  FunctionHook finished;  // a function's backward is done, whatever became of the clearing
+};
+// All functions that `y` depends on, inputs first.
+const std::vector<FunctionNode*>& forward_order(VariableNode& y);
+void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options);
+// `grad`: the gradient to start from; null: what y's own array holds.
+void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options);
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accumulate);
+
+}  // namespace cg

@@ -1,0 +1,204 @@
+// The Array type: what a deferred variable's data and gradient live in, as a handle.
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+struct PyArray {
+  PyObject_HEAD Ref<Array> a;
+  PyObject *dict, *weakrefs;
+};
+PyArray* self_of(PyObject* o) { return reinterpret_cast<PyArray*>(o); }
+Array& array(PyObject* o) { return *self_of(o)->a; }
+PyObject* array_class = nullptr;
+
+// Array(shape=())
+PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"shape", nullptr};
+  PyObject* shape = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:NdArray", const_cast<char**>(names), &shape)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const Ints sizes = shape ? parse_ints(shape, "shape") : Ints();
+    for (int64_t n : sizes)
+      if (n < 0) fail(PyExc_ValueError, "shape: expected non-negative lengths, got %R", shape);
+    auto* self = reinterpret_cast<PyArray*>(type->tp_alloc(type, 0));
+    if (!self) throw PyError();
+    new (&self->a) Ref<Array>(new Array(sizes));
+    return reinterpret_cast<PyObject*>(self);
+  });
+}
+void array_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  if (self_of(o)->weakrefs) PyObject_ClearWeakRefs(o);
+  Py_CLEAR(self_of(o)->dict);
+  std::destroy_at(&self_of(o)->a);
+  Py_TYPE(o)->tp_free(o);
+}
+int array_traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(self_of(o)->dict);
+  return 0;
+}
+int array_clear(PyObject* o) {
+  Py_CLEAR(self_of(o)->dict);
+  return 0;
+}
+
+PyObject* get_tensor(PyObject* o, void*) {
+  return guarded([&] {
+    Array& a = array(o);
+    a.write();
+    if (!a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
+    return wrap_tensor(a.tensor);
+  });
+}
+int put_tensor(PyObject* o, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    if (!value || !is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
+    array(o).put(unwrap_tensor(value, "tensor"));
+    return 0;
+  });
+}
+PyObject* read(PyObject* o, PyObject*) {
+  return guarded([&] {
+    Array& a = array(o);
+    if (a.read(); !a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
+    return wrap_tensor(a.tensor);
+  });
+}
+PyObject* zero(PyObject* o, PyObject*) {
+  array(o).fill(0);
+  Py_RETURN_NONE;
+}
+PyObject* fill(PyObject* o, PyObject* value) {
+  const double v = PyFloat_AsDouble(value);
+  if (v == -1 && PyErr_Occurred()) return nullptr;
+  array(o).fill(v);
+  array(o).zeroing = false;
+  Py_RETURN_NONE;
+}
+PyObject* clear(PyObject* o, PyObject*) {
+  array(o).clear();
+  Py_RETURN_NONE;
+}
+PyObject* get_shape(PyObject* o, void*) {
+  return guarded([&] { return tuple_of_ints(array(o).sizes); });
+}
+PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(array(o).numel()); }
+PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(array(o).sizes.size()); }
+PyObject* get_zeroing(PyObject* o, void*) { return PyBool_FromLong(array(o).zeroing); }
+PyObject* get_cleared(PyObject* o, void*) { return PyBool_FromLong(array(o).cleared); }
+PyObject* get_touched(PyObject* o, void*) { return PyBool_FromLong(array(o).touched); }
+PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
+PyObject* get_element_type(PyObject* o, void*) {
+  return guarded([&] { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); });
+}
+// A new shape: the values stay where their number does.
+PyObject* set_shape(PyObject* o, PyObject* shape) {
+  return guarded([&]() -> PyObject* {
+    Array& a = array(o);
+    const Ints sizes = parse_ints(shape, "shape");
+    if (a.tensor.defined()) {
+      if (c10::multiply_integers(sizes) == a.numel())
+        a.tensor = a.tensor.reshape(sizes);
+      else
+        a.tensor.reset();
+    }
+    a.sizes.assign(sizes.begin(), sizes.end());
+    Py_RETURN_NONE;
+  });
+}
+PyObject* set_element_type(PyObject* o, PyObject* dtype) {
+  return guarded([&]() -> PyObject* {
+    Array& a = array(o);
+    a.dtype = parse_dtype(dtype);
+    if (a.tensor.defined() && a.tensor.scalar_type() != a.dtype) a.tensor = a.tensor.to(a.dtype);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* array_compare(PyObject* x, PyObject* y, int op) {
+  if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(y, &ArrayType)) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong((self_of(x)->a == self_of(y)->a) == (op == Py_EQ));
+}
+Py_hash_t array_hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self_of(o)->a.get()) >> 4); }
+
+PyObject* set_array_class(PyObject*, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &ArrayType))
+      fail(PyExc_TypeError, "set_array_class: expected a subclass of Array");
+    Py_XSETREF(array_class, Py_NewRef(cls));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* set_real_dtype(PyObject*, PyObject* dtype) {
+  return guarded([&]() -> PyObject* {
+    real_dtype = parse_dtype(dtype);
+    Py_RETURN_NONE;
+  });
+}
+
+PyGetSetDef getset[] = {
+    {"tensor", get_tensor, put_tensor, "The torch tensor, for reading and writing.", nullptr},
+    {"shape", get_shape, nullptr, "Lengths of the axes.", nullptr},
+    {"size", get_size, nullptr, "Number of elements.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
+    {"zeroing", get_zeroing, nullptr, "zero() was called, and nobody asked for write access since.", nullptr},
+    {"clear_called", get_cleared, nullptr, "The values were freed, and nothing was written since.", nullptr},
+    {"modification_count", get_modified, nullptr, "How often the values were replaced or opened for writing.", nullptr},
+    {"_touched", get_touched, nullptr, nullptr, nullptr},
+    {"_dtype", get_element_type, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {{"read", read, METH_NOARGS, "The torch tensor, for reading."},
+                         {"zero", zero, METH_NOARGS, "Sets all values to 0, without touching memory yet."},
+                         {"fill", fill, METH_O, "Sets all values to a number, without touching memory yet."},
+                         {"clear", clear, METH_NOARGS, "Frees the memory."},
+                         {"_set_shape", set_shape, METH_O, nullptr},
+                         {"_set_dtype", set_element_type, METH_O, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"set_array_class", set_array_class, METH_O, nullptr},
+                           {"set_real_dtype", set_real_dtype, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* wrap_array(const Ref<Array>& a) {
+  auto* type = array_class ? reinterpret_cast<PyTypeObject*>(array_class) : &ArrayType;
+  auto* self = reinterpret_cast<PyArray*>(type->tp_alloc(type, 0));
+  if (!self) throw PyError();
+  new (&self->a) Ref<Array>(a);
+  return reinterpret_cast<PyObject*>(self);
+}
+
+Ref<Array> unwrap_array(PyObject* o, const char* what) {
+  if (!PyObject_TypeCheck(o, &ArrayType))
+    fail(PyExc_TypeError, "%s: expected an NdArray, got %s", what, Py_TYPE(o)->tp_name);
+  return self_of(o)->a;
+}
+
+PyTypeObject ArrayType = [] {
+  PyTypeObject t = empty_type();
+  t.tp_name = "compatgrad._C.Array";
+  t.tp_doc = "An array whose values may be replaced; variables and handles share it.";
+  t.tp_basicsize = sizeof(PyArray);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  t.tp_new = array_new;
+  t.tp_dealloc = array_dealloc;
+  t.tp_traverse = array_traverse;
+  t.tp_clear = array_clear;
+  t.tp_getset = getset;
+  t.tp_methods = methods;
+  t.tp_richcompare = array_compare;
+  t.tp_hash = array_hash;
+  t.tp_dictoffset = offsetof(PyArray, dict);
+  t.tp_weaklistoffset = offsetof(PyArray, weakrefs);
+  return t;
+}();
+
+void init_arrays(PyObject* module) {
+  if (PyType_Ready(&ArrayType) < 0 ||
+      PyModule_AddObjectRef(module, "Array", reinterpret_cast<PyObject*>(&ArrayType)) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0)
+    throw PyError();
+}
+
+}  // namespace cg::py

@@ -1,0 +1,194 @@
+// Deferred functions that are written in Python: composites of ops, and users' own functions on arrays.
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+Obj list_of_tensors(c10::ArrayRef<at::Tensor> ts) {
+  Obj list = Obj::steal(PyList_New(ts.size()));
+  for (size_t i = 0; i < ts.size(); ++i)
+    PyList_SET_ITEM(list.get(), i, ts[i].defined() ? wrap_tensor(ts[i]) : Py_NewRef(Py_None));
+  return list;
+}
+Tensors tensors_of_list(PyObject* o, const char* what) {
+  Obj seq = Obj::steal(PySequence_Fast(o, what));
+  Tensors ts;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+    PyObject* t = PySequence_Fast_GET_ITEM(seq.get(), i);
+    ts.push_back(t == Py_None ? at::Tensor() : unwrap_tensor(t, what));
+  }
+  return ts;
+}
+Obj flags(c10::ArrayRef<bool> bs) {
+  Obj list = Obj::steal(PyList_New(bs.size()));
+  for (size_t i = 0; i < bs.size(); ++i) PyList_SET_ITEM(list.get(), i, PyBool_FromLong(bs[i]));
+  return list;
+}
+// (data, gradient) of each.
+Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
+  Obj list = Obj::steal(PyList_New(0));
+  for (auto& s : stores) {
+    if (!s) continue;
+    Obj data = Obj::steal(wrap_array(s->data)), grad = Obj::steal(wrap_array(s->grad));
+    Obj pair = Obj::steal(PyTuple_Pack(2, data.get(), grad.get()));
+    if (PyList_Append(list.get(), pair.get()) < 0) throw PyError();
+  }
+  return list;
+}
+
+// `host` has
+//   integers, saves       masks, as an op's
+//   on_arrays             whether it works on the arrays themselves, or on tensors
+//   infer(shapes)         -> shapes of the outputs
+//   forward(tensors)      -> tensors            or  forward(input arrays, output arrays)
+//   backward(inputs, outputs, gradients, wanted) -> tensors or None
+//                                               or  backward(input arrays, output arrays, wanted, accumulate)
+//   gradient(inputs, outputs, gradients, wanted) -> Variables or None: the backward as new functions
+struct HostNode final : FunctionNode {
+  Obj host;
+  unsigned integers, mask;
+  bool on_arrays, keeps_gradients;
+
+  explicit HostNode(PyObject* h) : host(Obj::borrow(h)) {
+    integers = number("integers");
+    mask = number("saves");
+    on_arrays = number("on_arrays");
+    keeps_gradients = on_arrays && PyObject_HasAttrString(h, "keeps_gradients");
+  }
+  unsigned number(const char* name) const {
+    Obj o = Obj::steal(PyObject_GetAttrString(host.get(), name));
+    const unsigned long v = PyLong_AsUnsignedLong(o.get());
+    if (PyErr_Occurred()) throw PyError();
+    return v;
+  }
+  template <class... A>
+  Obj ask(const char* method, A*... args) const {
+    Obj bound = Obj::steal(PyObject_GetAttrString(host.get(), method));
+    return Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), args..., nullptr));
+  }
+  void describe_inputs(Call& call) const override {
+    call.integers = integers;
+    call.any_dtype = false;
+  }
+  unsigned saves(c10::ArrayRef<bool>) const override { return mask; }
+
+  Tensors infer(VarsRef in) override {
+    Obj shapes = Obj::steal(PyList_New(0));
+    at::Device device = at::kCPU;
+    for (const Var& x : in) {
+      Obj shape = x.defined() ? Obj::steal(tuple_of_ints(x.sizes())) : Obj::borrow(Py_None);
+      if (x.defined()) device = x.data.device();
+      if (PyList_Append(shapes.get(), shape.get()) < 0) throw PyError();
+    }
+    Obj result = ask("infer", shapes.get());
+    Obj seq = Obj::steal(PySequence_Fast(result.get(), "infer"));
+    Tensors ys;
+    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j)
+      ys.push_back(hollow(parse_ints(PySequence_Fast_GET_ITEM(seq.get(), j), "shape"), real_dtype, device));
+    return ys;
+  }
+  Tensors forward(VarsRef in) override {
+    Tensors ts;
+    for (const Var& x : in) ts.push_back(x.data);
+    if (on_arrays) {  // recorded and run at once: arrays for the occasion
+      Tensors ys = infer(in);
+      c10::SmallVector<Ref<Store>, 4> xs, outs;
+      for (auto& t : ts) {
+        xs.emplace_back(t.defined() ? new Store(t.sizes()) : nullptr);
+        if (t.defined()) xs.back()->data->put(t);
+      }
+      for (auto& y : ys) outs.emplace_back(new Store(y.sizes()));
+      forward_on(xs, outs);
+      for (size_t j = 0; j < ys.size(); ++j) ys[j] = outs[j]->data->read();
+      return ys;
+    }
+    Obj list = list_of_tensors(ts);
+    return tensors_of_list(ask("forward", list.get()).get(), "forward");
+  }
+  bool forward_on(c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out) override {
+    if (!on_arrays) return false;
+    Obj xs = array_pairs(in), ys = array_pairs(out);
+    ask("forward", xs.get(), ys.get());
+    return true;
+  }
+  bool backward_on(c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, c10::ArrayRef<bool> wanted,
+                   c10::ArrayRef<bool> accumulate) override {
+    if (!on_arrays) return false;
+    for (size_t i = 0; i < in.size() && !keeps_gradients; ++i)
+      if (in[i] && wanted[i] && !accumulate[i]) in[i]->grad->fill(0);
+    Obj xs = array_pairs(in), ys = array_pairs(out), w = flags(wanted), a = flags(accumulate);
+    ask("backward", xs.get(), ys.get(), w.get(), a.get());
+    return true;
+  }
+  void backward(Ctx<at::Tensor>& c) override {
+    Tensors in, out, gys;
+    c10::SmallVector<bool, 4> wanted;
+    for (size_t i = 0; i < c.inputs(); ++i) {
+      in.push_back(mask >> i & 1 || mask & kAllInputs ? c.in(i) : at::Tensor());
+      wanted.push_back(c.needs(i));
+    }
+    for (size_t j = 0; j < c.outputs(); ++j) {
+      out.push_back(mask >> (16 + j) & 1 ? c.out(j) : at::Tensor());
+      gys.push_back(c.gy(j));
+    }
+    Obj xs = list_of_tensors(in), ys = list_of_tensors(out), gs = list_of_tensors(gys), w = flags(wanted);
+    Tensors gxs = tensors_of_list(ask("backward", xs.get(), ys.get(), gs.get(), w.get()).get(), "backward");
+    for (size_t i = 0; i < c.inputs() && i < gxs.size(); ++i)
+      if (gxs[i].defined()) c.grad(i, [&] { return gxs[i]; });
+  }
+  void backward(Ctx<Var>& c) override {
+    Frontend* f = active_frontend();
+    Vars in, out, gys;
+    c10::SmallVector<bool, 4> wanted;
+    for (size_t i = 0; i < c.inputs(); ++i) {
+      in.push_back(c.in(i));
+      wanted.push_back(c.needs(i));
+    }
+    for (size_t j = 0; j < c.outputs(); ++j) {
+      out.push_back(c.out(j));
+      gys.push_back(c.gy(j));
+    }
+    Obj xs = Obj::steal(tuple_of_variables(in, f)), ys = Obj::steal(tuple_of_variables(out, f)),
+        gs = Obj::steal(tuple_of_variables(gys, f)), w = flags(wanted);
+    Obj result = ask("gradient", xs.get(), ys.get(), gs.get(), w.get());
+    Vars gxs(c.inputs());
+    read_gradients(result.get(), wanted, gxs, "gradient");
+    for (size_t i = 0; i < c.inputs(); ++i)
+      if (gxs[i].defined()) c.grad(i, [&] { return gxs[i]; });
+  }
+};
+
+}  // namespace
+
+// apply_host(frontend, host, inputs, info) -> list of Variables
+PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    if (n != 4 || !PyObject_TypeCheck(args[0], &FrontendType))
+      fail(PyExc_TypeError, "apply_host: expected a Frontend, a host, inputs and info");
+    auto* f = reinterpret_cast<Frontend*>(args[0]);
+    Obj seq = Obj::steal(PySequence_Fast(args[2], "inputs"));
+    Vars in;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+      PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
+      if (x == Py_None)
+        in.emplace_back();
+      else if (is_variable(x))
+        in.push_back(var_of(as_variable(x)));
+      else
+        fail(PyExc_TypeError, "inputs[%zd]: expected a Variable, got %s", i, Py_TYPE(x)->tp_name);
+    }
+    Ref<FunctionNode> node(new HostNode(args[1]));
+    at::AutoDispatchBelowADInplaceOrView guard;
+    ModeScope style(Mode::deferred, true);
+    FrontendScope scope(f);
+    Vars ys = node->apply(in);
+    if (args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
+    Obj list = Obj::steal(PyList_New(ys.size()));
+    for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
+    return list.release();
+  });
+}
+
+}  // namespace cg::py

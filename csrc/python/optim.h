@@ -1,0 +1,45 @@
+// What the bindings of update rules share.
+#pragma once
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "kernels/optim_tensors.h"
+#include "python/common.h"
+
+namespace cg::py {
+
+// One parameter in an update: x changes with y and the states.
+struct Step {
+  at::Tensor x, y;
+  c10::SmallVector<at::Tensor, optim::max_states> states;
+};
+using Hypers = std::array<double, optim::max_hypers>;
+
+const optim::Rule& parse_rule(PyObject* o);
+Hypers parse_hypers(PyObject* o, const optim::Rule& rule);
+void check_step(const optim::Rule& rule, const Step& s);
+void run_steps(const optim::Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers);
+
+template <class F>
+void for_each_item(PyObject* sequence, const char* name, F&& f) {
+  if (!PyList_Check(sequence) && !PyTuple_Check(sequence))
+    fail(PyExc_TypeError, "%s: expected a list or a tuple", name);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) f(i, PySequence_Fast_GET_ITEM(sequence, i));
+}
+
+constexpr int64_t kReleaseAbove = 1 << 16;  // elements from which other threads may run meanwhile
+
+template <class F>
+void run_kernels(int64_t elements, F&& f) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  if (elements < kReleaseAbove) return f();
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  f();
+}
+
+// solver.cpp
+void add_solver(PyObject* module);
+
+}  // namespace cg::py
