@@ -1,0 +1,248 @@
+"""Networks in files: those of nnabla 1.39.0 compute what they did there, and those written are the same."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
+import compatgrad.nnabla.solvers as S
+from compatgrad.nnabla.core import graph_def
+from compatgrad.nnabla.utils import _prototext, nnabla_pb2
+from compatgrad.nnabla.utils.load import load
+from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
+from compatgrad.nnabla.utils.save import create_proto, save
+from tests.golden import nnabla_parameters
+from tests.golden.nnabla_parameters import GOLDEN
+
+pytest.importorskip("h5py")
+VALUES = np.load(GOLDEN / "network.npz")
+PARAMETERS = ["conv/W", "conv/b", "bn/beta", "bn/gamma", "bn/mean", "bn/var", "affine/W", "affine/b"]
+
+
+@pytest.fixture(autouse=True)
+def no_parameters():
+    nn.clear_parameters()
+    yield
+    nn.clear_parameters()
+
+
+def computed(network, x):
+    network.inputs["x"].d = x
+    (y,) = network.outputs.values()
+    y.forward()
+    return y.d
+
+
+@pytest.mark.parametrize("name", ["network_h5.nnp", "network_protobuf.nnp", "network.nntxt"])
+def test_recorded_network_computes_the_same(name):
+    loader = NnpLoader(str(GOLDEN / name))
+    assert loader.get_network_names() == ["net"]
+    assert not nn.get_parameters()
+    network = loader.get_network("net", batch_size=2)
+    assert list(nn.get_parameters(grad_only=False)) == PARAMETERS
+    assert network.inputs["x"].shape == (2, 1, 8, 8)
+    assert network.variables["@net/Convolution_out"].shape == (2, 3, 6, 6)
+    np.testing.assert_allclose(computed(network, VALUES["x"][:2]), VALUES["y"][:2], rtol=1e-5)
+    np.testing.assert_allclose(computed(loader.get_network("net"), VALUES["x"]), VALUES["y"], rtol=1e-5)
+    # the original lets the moving averages need gradients too
+    assert not nn.get_parameters(grad_only=False)["bn/mean"].need_grad
+
+
+def test_written_network_is_that_of_nnabla(tmp_path):
+    recorded = _prototext.merge((GOLDEN / "network.nntxt").read_text(), nnabla_pb2.NNablaProtoBuf())
+    contents = nnabla_parameters.network(nn)[2]
+    written = create_proto(contents, include_params=True)
+    for ours, theirs in zip(written.parameter, recorded.parameter, strict=True):
+        assert ours.variable_name == theirs.variable_name and ours.need_grad == theirs.need_grad
+        np.testing.assert_allclose(ours.data, theirs.data, rtol=1e-6)
+    for message in (written, recorded):
+        message.ClearField("parameter")
+    assert str(written) == str(recorded)
+    save(str(tmp_path / "network.nnp"), contents)
+    assert zipfile.ZipFile(tmp_path / "network.nnp").namelist() == [
+        "nnp_version.txt",
+        "network.nntxt",
+        "parameter.h5",
+    ]
+
+
+@pytest.mark.parametrize("extension", [".nnp", ".nntxt", ".protobuf"])
+def test_round_trip(tmp_path, extension):
+    contents = nnabla_parameters.network(nn)[2]
+    file = io.BytesIO()
+    save(file, contents, include_params=True, extension=extension, parameter_format=".protobuf")
+    save(str(tmp_path / f"a{extension}"), contents, include_params=True)
+    for source in (file, str(tmp_path / f"a{extension}")):
+        nn.clear_parameters()
+        network = NnpLoader(source, extension=extension).get_network("net")
+        np.testing.assert_allclose(computed(network, VALUES["x"]), VALUES["y"], rtol=1e-5)
+
+
+def test_two_uses_of_a_parameter_and_several_outputs():
+    x = nn.Variable((3, 4))
+    h = PF.affine(x, 4, name="shared")
+    a, b = F.split(F.reshape(F.tanh(PF.affine(h, 4, name="shared")), (3, 2, 2)), axis=1)
+    free = nn.Variable.from_numpy_array(np.ones((3, 2), np.float32))
+    contents = {
+        "networks": [{"name": "n", "batch_size": 3, "outputs": {"a": a + free, "b": b}, "names": {"x": x}}]
+    }
+    (network,) = create_proto(contents).network
+    assert [v.name for v in network.variable if v.type == "Parameter"] == [
+        "shared/affine/W",
+        "shared/affine/b",
+    ]
+    assert [f.type for f in network.function] == ["Affine", "Affine", "Tanh", "Reshape", "Split", "Add2"]
+    assert [list(f.output) for f in network.function[-2:]] == [["@n/Split_out", "b"], ["a"]]
+    assert list(network.function[-1].input) == ["@n/Split_out", "@n/Add2_in"]
+    assert list(network.function[3].reshape_param.shape.dim) == [-1, 2, 2]
+    (fixed,) = create_proto(contents, variable_batch_size=False).network
+    assert list(fixed.function[3].reshape_param.shape.dim) == [3, 2, 2]
+    assert [list(v.shape.dim) for v in fixed.variable if v.name == "x"] == [[3, 4]]
+    graph = graph_def.create_graph_from_variable("n", [b], {"x": x})
+    other = nn.Variable.from_numpy_array(np.random.RandomState(0).randn(3, 4).astype(np.float32))
+    x.d = other.d
+    _, rebuilt = graph(other)  # nobody took the first output of the split
+    nn.forward_all([rebuilt, b])
+    np.testing.assert_allclose(rebuilt.d, b.d)
+
+
+def test_passes():
+    loader = NnpLoader(str(GOLDEN / "network_h5.nnp"))
+    x = nn.Variable((3, 1, 8, 8))
+    changes = NnpNetworkPass()
+    changes.set_variable("x", x)
+    changes.remove_and_rewire("@net/ReLU")
+    changes.set_batch_normalization_batch_stat_all(True)
+    changes.fix_parameters()
+    changes.use_up_to("@net/Affine_out")
+    seen = []
+
+    @changes.on_generate_function_by_type("MaxPooling")
+    def on_pooling(f):
+        seen.append((f.name, [v.name for v in f.inputs], f.proto.max_pooling_param.kernel.dim[:]))
+        return f
+
+    network = loader.get_network("net", batch_size=3, callback=changes)
+    assert seen == [("@net/MaxPooling", ["@net/ReLU_out"], [2, 2])]
+    assert network.inputs["x"] == x
+    assert list(network.outputs) == ["@net/Affine_out"]
+    assert "@net/ReLU_out" not in network.variables and "y" not in network.variables
+    assert not any(v.need_grad for v in network.variables.values())
+    found = computed(network, VALUES["x"][:3])
+    h = F.max_pooling(PF.batch_normalization(PF.convolution(x, 3, (3, 3))), (2, 2))
+    y = PF.affine(h, 5)
+    y.forward()
+    np.testing.assert_allclose(found, y.d, rtol=1e-5, atol=1e-6)
+
+
+def trained(solver_kind):
+    x, t = nn.Variable((4, 3)), nn.Variable((4, 1))
+    y = PF.affine(PF.batch_normalization(x), 2)
+    loss = F.mean(F.softmax_cross_entropy(y, t))
+    solver = solver_kind(0.5)
+    solver.set_parameters({k: v for k, v in nn.get_parameters().items() if k != "affine/b"})
+    loss.forward()
+    loss.backward()
+    solver.update()
+    network = {"batch_size": 4, "names": {"x": x, "t": t}}
+    return solver, {
+        "global_config": {"default_context": nn.get_current_context()},
+        "training_config": {"max_epoch": 3, "iter_per_epoch": 2, "save_best": True},
+        "networks": [
+            {"name": "train", "outputs": {"loss": loss}, **network},
+            {"name": "run", "outputs": {"y": y}, **network},
+        ],
+        "datasets": [
+            {
+                "name": "data",
+                "uri": "DATA",
+                "cache_dir": "cache",
+                "variables": {"x": x, "t": t},
+                "shuffle": True,
+                "batch_size": 4,
+                "no_image_normalization": True,
+            }
+        ],
+        "optimizers": [
+            {
+                "name": "the_optimizer",
+                "solver": solver,
+                "network": "train",
+                "dataset": ["data"],
+                "weight_decay": 0.25,
+                "lr_decay": 0.5,
+                "lr_decay_interval": 10,
+                "update_interval": 2,
+                "data_variables": {"x": "x", "t": "y"},
+            }
+        ],
+        "monitors": [{"name": "error", "network": "train", "dataset": "data"}],
+        "executors": [{"name": "runtime", "network": "run", "data": ["x"], "output": ["y"]}],
+    }
+
+
+@pytest.mark.parametrize("format_", [".h5", ".protobuf"])
+def test_training_goes_on(tmp_path, format_):
+    solver, contents = trained(S.Adam)
+    path = str(tmp_path / "t.nnp")
+    save(path, contents, include_solver_state=True, solver_state_format=format_)
+    weights = nn.get_parameters()["affine/W"].d.copy()
+    states = solver.get_states()
+    nn.clear_parameters()
+    info = load([path], prepare_data_iterator=False)
+    np.testing.assert_array_equal(nn.get_parameters()["affine/W"].d, weights)
+    optimizer = info.optimizers["the_optimizer"]
+    assert optimizer.weight_decay == 0.25 and optimizer.update_interval == 2
+    assert optimizer.scheduler.get_learning_rate(10) == pytest.approx(0.25)
+    assert {v.name: data for v, data in optimizer.dataset_assign.items()} == {"x": "x", "t": "y"}
+    assert list(optimizer.parameters) == ["affine/W", "bn/beta", "bn/gamma"]
+    assert optimizer.network is info.networks["train"]
+    restored = optimizer.solver.get_states()
+    for name in optimizer.parameters:
+        assert restored[name].t == states[name].t == 1
+        for key, array in states[name].pstate.items():
+            np.testing.assert_allclose(restored[name].pstate[key].d, array.d, rtol=1e-6)
+    optimizer.target.forward()
+    assert info.training_config.max_epoch == 3 and info.datasets["data"].normalize is False
+    (output,) = info.executors["runtime"].output_assign
+    assert output.name == "y" and output.variable_instance.shape == (4, 2)
+    assert [v.name for v in info.monitors["error"].monitor_variables] == ["loss"]
+
+
+def test_what_cannot_be_saved(tmp_path):
+    x, y, contents = nnabla_parameters.network(nn)
+    with pytest.raises(ValueError, match="'.h5'"):
+        save(str(tmp_path / "a.h5"), contents)
+    with pytest.raises(ValueError, match="'z'.*'net'"):
+        create_proto({**contents, "executors": [{"name": "e", "network": "net", "data": ["z"]}]})
+    with pytest.raises(ValueError, match="network 'other'"):
+        create_proto({**contents, "executors": [{"name": "e", "network": "other"}]})
+    with pytest.raises(ValueError, match="two variables of the name 'conv/W'"):
+        create_proto({"networks": [{**contents["networks"][0], "names": {"conv/W": x}}]})
+    flat = PF.affine(F.reshape(x, (2, 128)), 2, name="flat")
+    with pytest.raises(ValueError, match="variable_batch_size=False"):
+        create_proto(
+            {
+                "networks": [
+                    {"name": "n", "batch_size": 4, "outputs": {"y": F.reshape(flat, (4,))}, "names": {}}
+                ]
+            }
+        )
+    with pytest.raises(KeyError, match="optimizers"):
+        save(str(tmp_path / "a.nnp"), contents, include_solver_state=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_loaded():
+    text = (GOLDEN / "network.nntxt").read_text()
+    for old, new, what in (
+        ('type: "Tanh"', 'type: "Tango"', "'@net/Tanh'.*unknown type 'Tango'"),
+        ('input: "@net/Affine_out"', 'input: "@net/Nothing"', "no variable '@net/Nothing'"),
+        ('name: "net"', 'name: "net" repeat_info { id: "r" times: 2 }', "repeated"),
+    ):
+        with pytest.raises((ValueError, NotImplementedError), match=what):
+            NnpLoader(io.StringIO(text.replace(old, new, 1))).get_network("net")
