@@ -46,11 +46,6 @@ def _unset(hooks, key):
         logger.warning("There is no solver hook %r.", key)
 
 
-def _check_hook(name, hook):
-    if hook is not None and not callable(hook):
-        raise TypeError(f"{name}: a hook must be callable, got {type(hook).__name__}")
-
-
 class SolverState:
     """State of a parameter: `pstate`, a dict of Variables, and `t`, the number of updates."""
 
@@ -70,14 +65,16 @@ class _Entry:
         self.tensors = None  # the states, made at the first update
         self.variables = None  # name -> Variable: the states, once a program has seen or set them
 
-    def states(self, names, like):
-        """The states as tensors of the dtype and on the device of `like`."""
+    def states(self, names):
+        """The states: tensors, or the Variables that hold them."""
         if self.variables is not None:
-            self.tensors = tuple([_tensor(self.variables[name].data, like.device) for name in names])
-        elif self.tensors is None:
-            self.tensors = tuple([torch.zeros_like(like) for _ in names])
-        elif self.tensors and self.tensors[0].device != like.device:
-            self.tensors = tuple([state.to(like.device) for state in self.tensors])
+            return tuple([self.variables[name] for name in names])
+        device = self.param.data.tensor.device
+        if self.tensors is None:
+            shape = self.param.shape
+            self.tensors = tuple([torch.zeros(shape, dtype=torch.float32, device=device) for _ in names])
+        elif self.tensors and self.tensors[0].device != device:
+            self.tensors = tuple([state.to(device) for state in self.tensors])
         return self.tensors
 
     def expose(self, names):
@@ -95,18 +92,8 @@ class _Entry:
         return self.variables
 
 
-def _tensor(array, device=None):
-    # the array's tensor to write to, in single precision: an array of another dtype becomes one
-    tensor = array.tensor
-    if tensor.dtype != torch.float32 or (device is not None and tensor.device != device):
-        tensor = tensor.to(device, torch.float32)
-        array.tensor = tensor
-    return tensor
-
-
-def _read(array):
-    tensor = array.read()
-    return tensor if tensor.dtype == torch.float32 else tensor.float()
+class _StatesElsewhere(Exception):
+    """The parameters went to another device than the states are on. Nothing has changed."""
 
 
 class Solver:
@@ -129,6 +116,7 @@ class Solver:
         }
         self._lr = self._first_lr = next(iter(self.info.values()), 0.0)
         self._entries: dict[str, _Entry] = {}
+        self._prepared = None
         self._decay = self._default_decay = 0.0
 
     def _set_default_decay(self, rate):
@@ -142,8 +130,8 @@ class Solver:
     def _hypers(self, t):
         raise NotImplementedError(f"{type(self).__name__} has no update rule")
 
-    def _step(self, t, xs, gs, states):
-        _C.optim_step(self._rule, xs, gs, states, self._hypers(t))
+    def _step(self, t, params, states):
+        self._apply(self._rule, params, states, self._hypers(t))
 
     @property
     def name(self):
@@ -171,6 +159,7 @@ class Solver:
                 raise TypeError(f"set_parameters: expected str as key, got {type(key).__name__}")
             if not isinstance(param, Variable):
                 raise TypeError(f"set_parameters: expected Variable as {key!r}, got {type(param).__name__}")
+        self._prepared = None
         if reset:
             self._entries.clear()
         for key, param in params:
@@ -191,17 +180,20 @@ class Solver:
 
     def remove_parameters(self, keys):
         """Forgets the parameters `keys` (str); unknown ones are skipped."""
+        self._prepared = None
         for key in keys:
             self._entries.pop(key, None)
 
     def clear_parameters(self):
         """Forgets all parameters."""
+        self._prepared = None
         self._entries.clear()
 
     # ---- states ----
 
     def get_states(self):
         """The states, an ordered dict of str to SolverState; their Variables are the solver's own."""
+        self._prepared = None
         states = OrderedDict()
         for key, entry in self._entries.items():
             states[key] = state = SolverState()
@@ -226,6 +218,7 @@ class Solver:
                     raise RuntimeError(
                         f"set_states: {name} of {key} {what}; {self.name} needs shape {entry.param.shape}"
                     )
+        self._prepared = None
         for key, state in states.items():
             entry = self._entries[key]
             entry.variables = {name: state.pstate[name] for name in self._states}
@@ -266,24 +259,40 @@ class Solver:
 
     def zero_grad(self):
         """Marks all gradients as zero; what is accumulated next overwrites them."""
-        for entry in self._entries.values():
-            entry.param.grad.zero()
+        _C.solver_zero_grad(self._params())
+
+    # `_prepared`: entries, parameters and states in lists as the compiled calls want them, until a change.
+
+    def _params(self):
+        if self._prepared is None:
+            entries = list(self._entries.values())
+            self._prepared = entries, [entry.param for entry in entries], None
+        return self._prepared[1]
+
+    def _states_of(self, entries):
+        if entries is not self._prepared[0]:
+            return [entry.states(self._states) for entry in entries]
+        if self._prepared[2] is None:
+            states = [entry.states(self._states) for entry in entries]
+            self._prepared = *self._prepared[:2], states
+        return self._prepared[2]
 
     def _groups(self, name, pre_hook, post_hook):
-        # lists of entries to be treated together: with hooks one by one
-        live = [entry for entry in self._entries.values() if not entry.param.grad.zeroing]
+        # (entries, parameters) to be treated together; with hooks one by one, those without a gradient out
+        params = self._params()
+        entries = self._prepared[0]
         if pre_hook is None and post_hook is None and not _pre_hooks and not _post_hooks:
-            if live:
-                yield live
+            yield entries, params
             return
-        _check_hook(name, pre_hook)
-        _check_hook(name, post_hook)
-        for entry in live:
-            hooks = (*_pre_hooks.values(), pre_hook, post_hook, *_post_hooks.values())
-            for hook in hooks:
-                if hook is not None:
-                    hook()
-            yield [entry]
+        for hook in (pre_hook, post_hook):
+            if hook is not None and not callable(hook):
+                raise TypeError(f"{name}: a hook must be callable, got {type(hook).__name__}")
+        for entry in entries:
+            if not entry.param.grad.zeroing:
+                for hook in (*_pre_hooks.values(), pre_hook, post_hook, *_post_hooks.values()):
+                    if hook is not None:
+                        hook()
+                yield [entry], [entry.param]
 
     def update(self, update_pre_hook=None, update_post_hook=None):
         """Updates the parameters from their gradients.
@@ -291,17 +300,40 @@ class Solver:
         update_pre_hook, update_post_hook: functions without arguments, both called before each parameter's
         update.
         """
-        for entries in self._groups("update", update_pre_hook, update_post_hook):
+        for entries, params in self._groups("update", update_pre_hook, update_post_hook):
+            live = _C.solver_live(params)
+            if live is not None:
+                entries = [entries[i] for i in live]
             steps: dict[int, list[_Entry]] = {}
             for entry in entries:
-                entry.t = min(entry.t + 1, _LAST_T)
-                steps.setdefault(entry.t, []).append(entry)
+                entry.t = t = min(entry.t + 1, _LAST_T)
+                steps.setdefault(t, []).append(entry)
             for t, group in steps.items():
-                xs = [_tensor(entry.param.data) for entry in group]
-                gs = [_read(entry.param.grad) for entry in group]
-                states = [entry.states(self._states, x) for entry, x in zip(group, xs, strict=True)]
-                self._step(t, xs, gs, states)
+                if len(group) == len(params):  # the lists at hand are the right ones
+                    self._step_on_device(t, entries, params)
+                else:
+                    self._step_on_device(t, group, [entry.param for entry in group])
         self._decay = self._default_decay
+
+    def _step_on_device(self, t, entries, params):
+        try:
+            self._step(t, params, self._states_of(entries))
+        except _StatesElsewhere:
+            self._params()
+            self._prepared = *self._prepared[:2], None
+            self._step(t, params, self._states_of(entries))
+
+    def _apply(self, rule, params, states, hypers):
+        if not _C.solver_step(rule, params, states, hypers):
+            raise _StatesElsewhere
+
+    def _tensors(self, params, states):
+        # parameters and gradients, for steps that are more than a rule
+        xs, gs = _C.solver_tensors(params, False), _C.solver_tensors(params, True)
+        for x, state in zip(xs, states, strict=True):
+            if any(isinstance(s, torch.Tensor) and s.device != x.device for s in state):
+                raise _StatesElsewhere
+        return xs, gs
 
     def weight_decay(self, decay_rate, pre_hook=None, post_hook=None):
         """Adds decay_rate (float) times the parameter to each gradient.
@@ -312,30 +344,25 @@ class Solver:
         if self._fused:
             self._decay = rate
         elif rate:
-            for entries in self._groups("weight_decay", pre_hook, post_hook):
-                gs = [_tensor(entry.param.grad) for entry in entries]
-                xs = [_read(entry.param.data) for entry in entries]
-                _C.optim_step("weight_decay", gs, xs, None, (rate,))
+            for _, params in self._groups("weight_decay", pre_hook, post_hook):
+                _C.solver_change_grads("weight_decay", params, (rate,))
 
     def clip_grad_by_norm(self, clip_norm, pre_hook=None, post_hook=None):
         """Scales each gradient whose norm is above clip_norm (float) down to it; 0 does nothing."""
         norm = c_float(clip_norm).value
         if norm:
-            for entries in self._groups("clip_grad_by_norm", pre_hook, post_hook):
-                _C.optim_clip_norms([_tensor(entry.param.grad) for entry in entries], norm)
+            for _, params in self._groups("clip_grad_by_norm", pre_hook, post_hook):
+                _C.solver_clip_norms(params, norm)
 
     def scale_grad(self, scale, pre_hook=None, post_hook=None):
         """Multiplies each gradient by `scale` (float)."""
         rate = c_float(scale).value
-        for entries in self._groups("scale_grad", pre_hook, post_hook):
-            gs = [_tensor(entry.param.grad) for entry in entries]
-            _C.optim_step("scale", gs, gs, None, (rate,))
+        for _, params in self._groups("scale_grad", pre_hook, post_hook):
+            _C.solver_change_grads("scale", params, (rate,))
 
     def _any(self, name, inf, nan, pre_hook, post_hook):
-        for entries in self._groups(name, pre_hook, post_hook):
-            if _C.optim_any_special([entry.param.grad.read() for entry in entries], inf, nan):
-                return True
-        return False
+        groups = self._groups(name, pre_hook, post_hook)
+        return any(_C.solver_any_special(params, inf, nan) for _, params in groups)
 
     def check_inf_grad(self, pre_hook=None, post_hook=None):
         """Whether a gradient has an infinite element."""

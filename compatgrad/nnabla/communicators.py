@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 from . import context as contexts
+from .variable import CommunicatorBackwardCallback
 
 __all__ = [
     "Communicator",
@@ -232,7 +233,7 @@ class Communicator:
             self.all_reduce([param.grad for param in params.values()], division, inplace)
 
 
-class _AllReduceCallback:
+class _AllReduceCallback(CommunicatorBackwardCallback):
     def __init__(self, communicator, arrays, pack_size, division, group, scale):
         self._call = communicator, division, group
         self._arrays = arrays

@@ -111,7 +111,8 @@ class Lars(Solver):
     def __init__(self, lr=1e-3, momentum=0.9, coefficient=0.001, eps=1e-6):
         super().__init__(lr=lr, momentum=momentum, coefficient=coefficient, eps=eps)
 
-    def _step(self, t, xs, gs, states):
+    def _step(self, t, params, states):
+        xs, gs = self._tensors(params, states)
         eps, momentum, coefficient = self.info["eps"], self.info["momentum"], self.info["coefficient"]
         rates = []
         for w, g in zip(_norms(xs), _norms(gs), strict=True):
@@ -334,7 +335,7 @@ class AdaBelief(Solver):
         self._fused = bool(weight_decouple)
         self._set_default_decay(wd)
 
-    def _step(self, t, xs, gs, states):
+    def _step(self, t, params, states):
         rate, plain = self._rate(t)
         beta1, beta2, eps = self.info["beta1"], self.info["beta2"], self.info["eps"]
         decay = 0.0
@@ -342,7 +343,8 @@ class AdaBelief(Solver):
             decay = self._decay if self.info["fixed_decay"] else self._decay * self._lr
         rule = "adabelief" + "_amsgrad" * self.info["amsgrad"] + "_plain" * plain
         root = math.sqrt(1 - beta2**t)
-        _C.optim_step(rule, xs, gs, states, (beta1, 1 - beta1, beta2, 1 - beta2, rate, decay, eps, root))
+        hypers = (beta1, 1 - beta1, beta2, 1 - beta2, rate, decay, eps, root)
+        self._apply(rule, params, states, hypers)
 
     def _rate(self, t):
         beta1, beta2 = self.info["beta1"], self.info["beta2"]
@@ -379,8 +381,9 @@ class Lamb(Solver):
             bias_correction=bool(bias_correction),
         )
 
-    def _step(self, t, xs, gs, states):
+    def _step(self, t, params, states):
         info = self.info
+        xs, gs = self._tensors(params, states)
         beta1, beta2, eps = info["beta1"], info["beta2"], info["eps"]
         corrections = (1 - beta1**t, 1 - beta2**t) if info["bias_correction"] else (1.0, 1.0)
         rs = [torch.empty_like(x) for x in xs]
