@@ -57,6 +57,7 @@ struct NnBatchNormalization {
       TORCH_CHECK_VALUE(!p->defined() || p->numel() == k.sizes[1], "batch_normalization: a parameter of shape ",
                         p->sizes(), " for statistics of shape ", at::IntArrayRef(shape));
     if (x.is_meta()) {
+      mean = inv_std = at::empty({k.sizes[1]}, options);
       std::vector<Tensor> r{at::empty(x.sizes(), x.options())};
       if (stats) r.insert(r.end(), 2, at::empty(shape, x.options()));
       return r;
@@ -104,7 +105,7 @@ struct NnBatchNormalization {
     const Ints shape = parameter_shape(c.in_sizes(0));
     const T scale = c.in(2);
     T masked;
-    if (rectify && value(c.gy()).defined()) masked = c.gy() * value(c.out(0)).gt(0);
+    if (rectify && value(c.gy()).defined()) masked = c.gy() * frozen([](const Tensor& y) { return y.gt(0); }, c.out(0));
     const T& gy = rectify ? masked : c.gy();
     c.grad(5, [&] { return gy; });
     const T gamma = value(scale).defined() ? scale : T(at::ones(shape, value(c.in(0)).options().dtype(k.dtype)));

@@ -1,0 +1,290 @@
+"""Images in another size, or read along grids and flows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import lru_cache
+from math import floor
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad.nnabla._declare import function, op
+
+__all__ = ["affine_grid", "interpolate", "onnx_resize", "warp_by_flow", "warp_by_grid"]
+
+Taps = tuple[torch.Tensor, torch.Tensor | None] | None  # index, weight: (taps, results); None: the axis stays as it is
+
+
+def _taps(index: Any, weight: Any = None) -> Taps:
+    return torch.tensor(np.array(index), dtype=torch.int64), None if weight is None else torch.tensor(np.array(weight))
+
+
+def _resampled(x: Any, axis: int, taps: Taps) -> Any:
+    return x if taps is None else op.nn_resample(x, axis=axis, index=taps[0], weight=taps[1])
+
+
+# ---- interpolation ------------------------------------------------------------------------------------------
+@lru_cache(256)
+def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pixel: bool, nn: bool) -> Taps:
+    """Which elements of an axis of `size`, with which weights, make up each of `out`."""
+    one, i = np.float32(1), np.arange(out, dtype=np.float32)
+    if nn:
+        scale = np.float32(size) / np.float32(out)
+    elif out <= 1:
+        scale = np.float32(0)
+    else:
+        scale = np.float32(size - 1) / np.float32(out - 1) if align_corners else np.float32(size) / np.float32(out)
+    half = np.float32(0.5)
+    where = scale * (i + half) if nn else np.maximum(0, scale * (i + half) - half) if half_pixel else scale * i
+    left = np.minimum(where.astype(np.int64), size - 1)
+    if mode == "nearest" or not (where - left).any():
+        return None if size == out and (left == np.arange(out)).all() else _taps([left])
+    share = where - left.astype(np.float32)
+    return _taps([left, np.minimum(left + 1, size - 1)], [one - share, share])
+
+
+@function("Interpolate", "x")
+def _interpolate(x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False,
+                 channel_last=False):
+    """`interpolate` as one function of the graph."""
+    n = len(output_size)
+    if not 1 <= n <= 3:
+        raise RuntimeError(f"interpolate: output_size must have 1 to 3 entries, not {tuple(output_size)}")
+    if x.ndim < n + channel_last:
+        raise RuntimeError(f"interpolate: x of shape {tuple(x.shape)} has fewer than {n} spatial axes")
+    if mode not in ("linear", "nearest"):
+        raise RuntimeError(f"interpolate: mode must be 'linear' or 'nearest', not {mode!r}")
+    if align_corners and half_pixel:
+        raise RuntimeError("interpolate: align_corners and half_pixel must not both be True")
+    nn = half_pixel_for_nn and mode == "nearest"
+    first = x.ndim - n - channel_last
+    plan = [_interpolation(x.shape[first + k], output_size[k], mode, bool(align_corners), bool(half_pixel), bool(nn))
+            for k in range(n)]
+    if not any(plan):
+        return op.identity(x)
+    for k in reversed(range(n)):
+        x = _resampled(x, first + k, plan[k])
+    return x
+
+
+def interpolate(x, scale=None, output_size=None, mode="linear", align_corners=False, half_pixel=False,
+                half_pixel_for_nn=False, channel_last=False):
+    """x with its last 1 to 3 axes (before the channels with channel_last) in another size.
+
+    output_size: their lengths, or else scale: factors, the lengths being rounded down. mode: 'linear' or 'nearest'.
+    Element i of n reads at i * (m - 1) / (n - 1) of the m given ones with align_corners, at (i + 0.5) * m / n - 0.5
+    with half_pixel, else at i * m / n; nearest rounds down, with half_pixel_for_nn (i + 0.5) * m / n. ValueError where
+    neither size is given, RuntimeError for an unknown mode or both align_corners and half_pixel.
+    """
+    if output_size is None:
+        if scale is None:
+            raise ValueError("interpolate: either scale or output_size must be given")
+        end = len(x.shape) - bool(channel_last)
+        output_size = [floor(s * n) for s, n in zip(scale, x.shape[end - len(scale):end], strict=True)]
+    return _interpolate(x, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last)
+
+
+# ---- ONNX's resize ------------------------------------------------------------------------------------------
+def _coordinates(size: int, out: int, scale: float, mode: str, begin: float, end: float) -> np.ndarray:
+    """Where each of `out` elements reads in an axis of `size`."""
+    f = np.float32
+    i, s, half = np.arange(out, dtype=f), f(scale), f(0.5)
+    if s == 1:
+        return i
+    if mode == "asymmetric":
+        return i / s
+    if mode == "tf_half_pixel_for_nn":
+        return (i + half) / s
+    if mode == "align_corners":
+        return i * f(size - 1) / f(out - 1) if out > 1 else i * 0
+    if mode == "tf_crop_and_resize":
+        last, b, e = f(size - 1), f(begin), f(end)
+        return b * last + i * (e - b) * last / f(out - 1) if out > 1 else i * 0 + half * (b + e) * last
+    if mode == "pytorch_half_pixel" and out <= 1:
+        return i * 0
+    return (i + half) / s - half
+
+
+_NEAREST: dict[str, Callable] = {
+    "round_prefer_floor": lambda x: np.ceil(x - np.float32(0.5)),
+    "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def _cubic(x: np.ndarray, a: np.float32, size: int, exclude_outside: bool) -> tuple[list, list]:
+    """The four elements around each coordinate and their weights."""
+    left = np.floor(x).astype(np.int64)
+    t = x - np.floor(x)
+
+    def near(d):
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d):
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    index = [left - 1, left, left + 1, left + 2]
+    weight = [far(1 + t), near(t), near(1 - t), far(2 - t)]
+    if exclude_outside:
+        weight = [np.where((0 <= p) & (p < size), w, 0) for p, w in zip(index, weight, strict=True)]
+        total = sum(weight)
+        weight = [w / total for w in weight]
+    return index, weight
+
+
+@lru_cache(256)
+def _resizing(size: int, out: int, scale: float, mode: str, coordinates: str, nearest: str, a: float,
+              exclude_outside: bool, begin: float, end: float) -> Taps:
+    x = _coordinates(size, out, scale, coordinates, begin, end).astype(np.float32)
+    if mode == "nearest":
+        index, weight = [_NEAREST[nearest](x).astype(np.int64)], [np.ones_like(x)]
+    elif mode == "linear":
+        left = np.floor(x).astype(np.int64)
+        share = x - np.clip(left, 0, size - 1)
+        index, weight = [left, left + 1], [1 - share, share]
+    else:
+        index, weight = _cubic(x, np.float32(a), size, exclude_outside)
+    if coordinates == "tf_crop_and_resize":
+        inside = (0 <= x) & (x <= size - 1)
+        weight = [np.where(inside, w, 0) for w in weight]
+    return _taps(np.clip(index, 0, size - 1), np.array(weight, dtype=np.float32))
+
+
+@function("ONNXResize", "x")
+def onnx_resize(x, roi=(), scales=(), sizes=(), mode="nearest", coordinate_transformation_mode="half_pixel",
+                cubic_coeff_a=-0.75, exclude_outside=0, extrapolation_value=0.0, nearest_mode="round_prefer_floor"):
+    """x in another size, as ONNX's Resize.
+
+    sizes (lengths) or scales (factors): one for each axis of x, of which the last 1 to 3 may change. mode: 'nearest'
+    (rounding: nearest_mode), 'linear' or 'cubic' (cubic_coeff_a; exclude_outside: without elements beyond the border).
+    coordinate_transformation_mode: 'half_pixel', 'pytorch_half_pixel', 'align_corners', 'asymmetric',
+    'tf_half_pixel_for_nn' or 'tf_crop_and_resize', for which roi holds first the beginnings, then the ends of the axes
+    and extrapolation_value is what lies outside x. RuntimeError for other modes and lengths.
+    """
+    name = "onnx_resize"
+    modes = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+             "tf_crop_and_resize")
+    for key, value, known in (("coordinate_transformation_mode", coordinate_transformation_mode, modes),
+                              ("nearest_mode", nearest_mode, tuple(_NEAREST)),
+                              ("mode", mode, ("nearest", "linear", "cubic"))):
+        if value not in known:
+            raise RuntimeError(f"{name}: {key} must be one of {', '.join(known)}, not {value!r}")
+    if bool(len(sizes)) == bool(len(scales)):
+        raise RuntimeError(f"{name}: one of sizes and scales must be given, not sizes={sizes}, scales={scales}")
+    given = "sizes" if len(sizes) else "scales"
+    if len(sizes or scales) != x.ndim:
+        raise RuntimeError(f"{name}: {given} must have {x.ndim} entries as x has axes, not {len(sizes or scales)}")
+    if len(scales):
+        factors = [float(np.float32(s)) for s in scales]
+        sizes = [int(np.floor(np.float32(n) * np.float32(s))) for n, s in zip(x.shape, scales, strict=True)]
+    else:
+        factors = [float(np.float32(m) / np.float32(n)) for n, m in zip(x.shape, sizes, strict=True)]
+    first = next((k for k, s in enumerate(factors) if s != 1), x.ndim)
+    if not 1 <= x.ndim - first <= 3:
+        raise RuntimeError(f"{name}: 1 to 3 of the last axes may change, not {x.ndim - first}")
+    crop = coordinate_transformation_mode == "tf_crop_and_resize"
+    if crop and len(roi) != 2 * x.ndim:
+        raise RuntimeError(f"{name}: roi must have {2 * x.ndim} entries, not {len(roi)}")
+    if crop and any((roi[k], roi[x.ndim + k]) != (0, 1) for k in range(first)):
+        raise RuntimeError(f"{name}: roi must be 0 to 1 for axes whose size stays, not {roi}")
+
+    def resized(v):
+        for k in reversed(range(first, x.ndim)):
+            begin, end = (float(roi[k]), float(roi[x.ndim + k])) if crop else (0.0, 1.0)
+            taps = _resizing(x.shape[k], int(sizes[k]), factors[k], mode, coordinate_transformation_mode, nearest_mode,
+                             float(cubic_coeff_a), bool(exclude_outside), begin, end)
+            v = _resampled(v, k, taps)
+        return v
+
+    y = resized(x)
+    if not crop or extrapolation_value == 0:
+        return y
+    return y + (1 - resized(x * 0 + 1)) * extrapolation_value
+
+
+# ---- grids --------------------------------------------------------------------------------------------------
+@function("AffineGrid", "theta", primitive=True)
+def affine_grid(theta, size, align_corners=False):
+    """Positions in a source image for each pixel of a target: (batch, *size, axes), the last axis first.
+
+    theta: (batch, 2, 3) for size=(height, width), (batch, 3, 4) for (depth, height, width); it maps the target's
+    coordinates, which are -1 ... 1 from center to center of the outermost pixels with align_corners, else from edge to
+    edge. RuntimeError for other shapes. An axis of one pixel is at 0 (nnabla gives NaN).
+    """
+    n = len(size)
+    if n not in (2, 3):
+        raise RuntimeError(f"affine_grid: size must have 2 or 3 entries, not {tuple(size)}")
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (n, n + 1):
+        raise RuntimeError(f"affine_grid: the shape of theta must be (B, {n}, {n + 1}) for {n}D, not "
+                           f"{tuple(theta.shape)}")
+    return op.nn_affine_grid(theta, size=list(size), align_corners=align_corners)
+
+
+def _linear(x: Any, position: Any, clamp: bool = False) -> Any:
+    """Images (batch, channels, ...) at positions (batch, ..., axes), between pixels by their distances."""
+    n = x.ndim - 2
+    low = op.floor(position)
+    share = position - low
+    line = [op.expand_dims(share[..., d], axis=1) for d in range(n)]
+    total = None
+    for corner in itertools.product((0, 1), repeat=n):
+        part = op.nn_pixels(x, low, offset=list(corner), clamp=clamp)
+        for d in range(n):
+            part = part * (line[d] if corner[d] else 1 - line[d])
+        total = part if total is None else total + part
+    return total
+
+
+@function("WarpByGrid", "x, grid")
+def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=False, channel_last=False):
+    """Images read at the positions of a grid.
+
+    x: (batch, channels, height, width) or (batch, channels, depth, height, width), with channel_last the channels at
+    the end; grid: (batch, *size, axes) as `affine_grid` gives. mode: 'linear' or 'nearest'; padding_mode: what lies
+    beyond the border, 'zero', 'repeat' (the outermost pixels) or 'reflect'. Gives (batch, channels, *size), or
+    (batch, *size, channels). RuntimeError for other shapes and modes.
+    """
+    n = x.ndim - 2
+    if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != n:
+        raise RuntimeError("warp_by_grid: x must have 4 or 5 axes and grid as many, the last of 2 or 3, not shapes "
+                           f"{tuple(x.shape)} and {tuple(grid.shape)}")
+    if x.shape[0] != grid.shape[0]:
+        raise RuntimeError(f"warp_by_grid: batch sizes of x and grid differ ({x.shape[0]} != {grid.shape[0]})")
+    if mode not in ("linear", "nearest"):
+        raise RuntimeError(f"warp_by_grid: mode must be 'linear' or 'nearest', not {mode!r}")
+    if padding_mode not in ("zero", "repeat", "reflect"):
+        raise RuntimeError(f"warp_by_grid: padding_mode must be 'zero', 'repeat' or 'reflect', not {padding_mode!r}")
+    if channel_last:
+        x = op.transpose(x, axes=[0, n + 1, *range(1, n + 1)])
+    coordinates = []
+    for d in range(n):
+        size = x.shape[-1 - d]
+        p = (grid[..., d] + 1) * ((size - 1) / 2) if align_corners else ((grid[..., d] + 1) * size - 1) * 0.5
+        if padding_mode != "zero":
+            p = op.nn_border_coordinate(p, size=size, mode=padding_mode, align_corners=align_corners)
+        coordinates.append(p)
+    position = op.stack(coordinates, axis=n + 1)
+    if mode == "linear":
+        y = _linear(x, position)
+    else:  # halves are rounded away from zero
+        nearest = op.sign(position) * op.floor(op.abs(position) + 0.5)
+        y = op.nn_pixels(x, nearest, offset=[0] * n)
+    return op.transpose(y, axes=[0, *range(2, n + 2), 1]) if channel_last else y
+
+
+@function("WarpByFlow", "data, flow")
+def warp_by_flow(data, flow):
+    """Images moved by a flow: pixel (y, x) of the result is that of the data at (y + flow[1], x + flow[0]).
+
+    data: (batch, channels, height, width); flow: (batch, 2, height, width), in pixels, to the right and down. Between
+    pixels it is linear, beyond the border the outermost pixels repeat. RuntimeError for other shapes.
+    """
+    if data.ndim != 4 or flow.ndim != 4 or tuple(flow.shape) != (data.shape[0], 2, *data.shape[2:]):
+        raise RuntimeError("warp_by_flow: data must be (batch, channels, height, width) and flow (batch, 2, height, "
+                           f"width), not of shapes {tuple(data.shape)} and {tuple(flow.shape)}")
+    position = op.stack([op.add_ramp(flow[:, 0], axis=2), op.add_ramp(flow[:, 1], axis=1)], axis=3)
+    return _linear(data, position, clamp=True)

@@ -1,0 +1,73 @@
+"""The normalization functions under the name of nnabla's module, with its helpers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compatgrad.nnabla.functions.normalization import (
+    as_list,
+    batch_normalization,
+    fused_batch_normalization,
+    group_normalization,
+    instance_normalization,
+    layer_normalization,
+    scaled,
+    sync_batch_normalization,
+    tensor_normalization,
+    weight_standardization,
+)
+
+__all__ = [
+    "batch_normalization",
+    "fused_batch_normalization",
+    "group_normalization",
+    "instance_normalization",
+    "layer_normalization",
+    "sync_batch_normalization",
+    "tensor_normalization",
+    "weight_standardization",
+]
+
+
+def _check_axis(ndim: int, axis: int) -> None:
+    """ValueError where `axis` is not in 0 ... ndim - 1."""
+    if not 0 <= axis < ndim:
+        raise ValueError(f"axis must be in the range of [0, ndim). axis : {axis}, ndim: {ndim}.")
+
+
+def _force_list(axis: Any) -> Any:
+    """`axis`, or a list of it alone where it is one number."""
+    return axis if hasattr(axis, "__iter__") else [axis]
+
+
+def _check_batch_axis_and_force_list(ndim: int, batch_axis: Any) -> Any:
+    """One axis or several as a list. ValueError for one that is not in 0 ... ndim - 1."""
+    batch_axis = _force_list(batch_axis)
+    for axis in batch_axis:
+        _check_axis(ndim, axis)
+    return batch_axis
+
+
+def _get_axes_excluding(ndim: int, axes: Any) -> list[int]:
+    """All axes but `axes`, which may be negative."""
+    excluded = {a + ndim * (a < 0) for a in as_list(axes)}
+    return [a for a in range(ndim) if a not in excluded]
+
+
+def _apply_affine(x: Any, scale: Any = None, bias: Any = None) -> Any:
+    """x * scale + bias, either of which may be None."""
+    return scaled(x, scale, bias)
+
+
+def _init_beta_gamma(shape: Any, fix_parameters: bool, param_init: dict, no_bias: bool, no_scale: bool) -> tuple:
+    """The parameters "beta" (zeros) and "gamma" (ones) of the current scope, None where they are not wanted."""
+    from compatgrad.nnabla.initializer import ConstantInitializer
+    from compatgrad.nnabla.parameter import get_parameter_or_create
+
+    def parameter(name: str, value: float, unwanted: bool) -> Any:
+        if unwanted:
+            return None
+        init = param_init.get(name, ConstantInitializer(value))
+        return get_parameter_or_create(name, shape, init, True, not fix_parameters)
+
+    return parameter("beta", 0, no_bias), parameter("gamma", 1, no_scale)

@@ -1,0 +1,227 @@
+// Images read at computed positions: what grids and flows warp with.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/fmod.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct Positions {
+  Ints offset;
+  bool clamp = false;
+
+  struct Found {
+    Tensor flat, inside;  // of shape (batch, 1, positions); no `inside` where all are
+  };
+  // at (batch, ..., axes): whole numbers, the last axis of the image first.
+  Found find(const Tensor& at, at::IntArrayRef image) const {
+    const int64_t n = static_cast<int64_t>(image.size());
+    Tensor flat, inside;
+    int64_t stride = 1;
+    for (int64_t d = 0; d < n; ++d) {
+      const int64_t last = image[n - 1 - d] - 1;
+      const Tensor p = at.select(-1, d) + offset[d], q = p.clamp(0, last);
+      const Tensor part = q.to(at::kLong) * stride;
+      flat = flat.defined() ? flat + part : part;
+      if (!clamp) {
+        const Tensor ok = p.eq(q);
+        inside = inside.defined() ? inside.logical_and(ok) : ok;
+      }
+      stride *= last + 1;
+    }
+    auto line = [&](const Tensor& t) { return t.reshape({t.size(0), 1, -1}); };
+    return {line(flat), inside.defined() ? line(inside) : inside};
+  }
+  void check(at::IntArrayRef image, const Tensor& at) const {
+    TORCH_CHECK_VALUE(
+        at.dim() >= 2 && at.size(-1) == static_cast<int64_t>(image.size()) && offset.size() == image.size(),
+        "pixels: positions of shape ", at.sizes(), " in an image of shape ", image);
+  }
+  // (batch, channels, ...) with the axes between the first and the last of `at`.
+  static Ints result_shape(const Tensor& x, const Tensor& at) {
+    Ints r{x.size(0), x.size(1)};
+    for (int64_t a = 1; a + 1 < at.dim(); ++a) r.push_back(at.size(a));
+    return r;
+  }
+};
+
+#define CG_POSITIONS(OP) required("offset", &OP::offset), param("clamp", &OP::clamp)
+
+struct PixelsGrad : Positions {
+  Ints size;
+  static constexpr auto params() {
+    return std::make_tuple(CG_POSITIONS(PixelsGrad), required("size", &PixelsGrad::size));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& at) {
+    check(size, at);
+    Ints shape{gy.size(0), gy.size(1)};
+    shape.append(size.begin(), size.end());
+    if (gy.is_meta()) return at::empty(shape, gy.options());
+    const auto [flat, inside] = find(at, size);
+    Tensor g = gy.reshape({gy.size(0), gy.size(1), -1});
+    if (inside.defined()) g = g * inside;
+    Tensor gx = at::zeros(shape, gy.options());
+    gx.view({gy.size(0), gy.size(1), -1}).scatter_add_(2, flat.expand(g.sizes()), g);
+    return gx;
+  }
+  template <class T>
+  void backward(Ctx<T>& c);
+};
+
+struct Pixels : Positions {
+  static constexpr auto params() { return std::make_tuple(CG_POSITIONS(Pixels)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& x, const Tensor& at) {
+    const at::IntArrayRef image = x.sizes().slice(2);
+    check(image, at);
+    const Ints shape = result_shape(x, at);
+    if (x.is_meta()) return at::empty(shape, x.options());
+    const auto [flat, inside] = find(at, image);
+    Tensor y =
+        at::gather(x.reshape({x.size(0), x.size(1), -1}), 2, flat.expand({flat.size(0), x.size(1), flat.size(2)}));
+    if (inside.defined()) y = y * inside;
+    return y.reshape(shape);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(PixelsGrad{*this, ints(c.in_sizes(0).slice(2))}, c.gy(), c.in(1)); });
+  }
+};
+template <class T>
+void PixelsGrad::backward(Ctx<T>& c) {
+  c.grad(0, [&] { return run(Pixels{*this}, c.gy(), c.in(1)); });
+}
+CG_OP("nn_pixels", Pixels,
+      "Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis "
+      "first; beyond the border 0, or with `clamp` the nearest pixel.")
+CG_OP("nn_pixels_grad", PixelsGrad, "The gradient of nn_pixels: to images whose axes have the sizes `size`.")
+
+// A coordinate that is brought back to the pixels 0 ... size - 1.
+struct Border {
+  int64_t size = 1;
+  std::string mode = "repeat";
+  bool align_corners = false;
+
+  // {the coordinate, its slope}
+  std::pair<Tensor, Tensor> place(const Tensor& s) const {
+    TORCH_CHECK_VALUE(mode == "repeat" || mode == "reflect", "border_coordinate: mode must be 'repeat' or 'reflect', ",
+                      "not '", mode, "'");
+    const double last = static_cast<double>(size - 1);
+    if (mode == "repeat") return inside(s, last, at::ones_like(s));
+    if (align_corners) return reflect(s, 0, last);
+    auto [p, slope] = reflect(s, -0.5, last + 0.5);
+    return inside(p, last, slope);
+  }
+
+ private:
+  static std::pair<Tensor, Tensor> inside(const Tensor& s, double last, const Tensor& slope) {
+    const Tensor p = s.clamp(0, last);
+    return {p, slope * p.eq(s)};
+  }
+  static std::pair<Tensor, Tensor> reflect(const Tensor& s, double low, double high) {
+    const double length = high - low;
+    if (length == 0) return {at::zeros_like(s) + low, at::zeros_like(s)};
+    const Tensor under = s.lt(low), beyond = at::where(under, low - s, s - high).clamp_min(0);
+    const Tensor turns = (beyond / length).floor(), rest = beyond - turns * length, odd = at::fmod(turns, 2).ne(0);
+    const Tensor outside = under.logical_or(s.gt(high));
+    const Tensor folded = at::where(under.ne(odd), low + rest, high - rest);
+    return {at::where(outside, folded, s), at::ones_like(s).masked_fill(outside.logical_and(odd.logical_not()), -1)};
+  }
+};
+
+#define CG_BORDER(OP) required("size", &OP::size), param("mode", &OP::mode), param("align_corners", &OP::align_corners)
+
+struct BorderCoordinateGrad : Border {
+  static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinateGrad)); }
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& s) { return gy * place(s).second; }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(*this, c.gy(), c.in(1)); });
+  }
+};
+CG_OP("nn_border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of nn_border_coordinate at s.")
+
+struct BorderCoordinate : Border {
+  static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinate)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& s) { return place(s).first; }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(BorderCoordinateGrad{*this}, c.gy(), c.in(0)); });
+  }
+};
+CG_OP("nn_border_coordinate", BorderCoordinate,
+      "Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at the "
+      "last pixels with align_corners, else at their outer edges).")
+
+// Affine transformations of the unit grid.
+struct Grid {
+  Ints size;
+  bool align_corners = false;
+
+  // (positions, axes + 1): coordinates in -1 ... 1, the last axis first, then 1.
+  Tensor homogeneous(const Tensor& like) const {
+    const int64_t n = static_cast<int64_t>(size.size());
+    std::vector<Tensor> columns;
+    for (int64_t d = n - 1; d >= 0; --d) {
+      const double length = static_cast<double>(size[d]), scale = align_corners ? std::max(length - 1, 1.0) : length;
+      Ints shape(n, 1);
+      shape[d] = size[d];
+      const Tensor line = (at::arange(size[d], like.options()) * 2 - (length - 1)) / scale;
+      columns.push_back(line.reshape(shape).expand(at::IntArrayRef(size)).reshape(-1));
+    }
+    columns.push_back(at::ones_like(columns[0]));
+    return at::stack(columns, 1);
+  }
+};
+
+struct AffineGridGrad : Grid {
+  static constexpr auto params() {
+    return std::make_tuple(required("size", &AffineGridGrad::size),
+                           param("align_corners", &AffineGridGrad::align_corners));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& gy) {
+    const int64_t n = static_cast<int64_t>(size.size());
+    return at::matmul(gy.reshape({gy.size(0), -1, n}).transpose(1, 2), homogeneous(gy));
+  }
+  template <class T>
+  void backward(Ctx<T>& c);
+};
+
+struct AffineGrid : Grid {
+  static constexpr auto params() {
+    return std::make_tuple(required("size", &AffineGrid::size), param("align_corners", &AffineGrid::align_corners));
+  }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& theta) {
+    Ints shape{theta.size(0)};
+    shape.append(size.begin(), size.end());
+    shape.push_back(static_cast<int64_t>(size.size()));
+    return at::matmul(homogeneous(theta), theta.transpose(1, 2)).reshape(shape);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(AffineGridGrad{*this}, c.gy()); });
+  }
+};
+template <class T>
+void AffineGridGrad::backward(Ctx<T>& c) {
+  c.grad(0, [&] { return run(AffineGrid{*this}, c.gy()); });
+}
+CG_OP("nn_affine_grid", AffineGrid,
+      "The grid of the unit cube of shape `size`, transformed by theta (batch, axes, axes + 1), the last axis first.")
+CG_OP("nn_affine_grid_grad", AffineGridGrad, "The gradient of nn_affine_grid.")
+
+}  // namespace
+}  // namespace cg
