@@ -21,7 +21,7 @@ def forward_all(variables: Sequence[Variable], clear_buffer: bool = False, clear
         for v in variables:
             v.persistent = True
         _C.deferred_forward(variables, clear_buffer, clear_no_need_grad, callback.before(function_pre_hook),
-                            callback.after(function_post_hook))
+                            callback.after(function_post_hook), callback.done())
     finally:
         for v, persistent in zip(variables, old, strict=True):
             v.persistent = persistent

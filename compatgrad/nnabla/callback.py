@@ -11,6 +11,7 @@ __all__ = [
 
 _pre: dict[str, Callable[[Any], Any]] = {}
 _post: dict[str, Callable[[Any], Any]] = {}
+_done: dict[str, Callable[[Any], Any]] = {}
 
 
 def set_function_pre_hook(key: str, func: Callable[[Any], Any]) -> None:
@@ -33,6 +34,16 @@ def unset_function_post_hook(key: str) -> None:
     _post.pop(key, None)
 
 
+def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
+    """Calls `func(function)` when a function's step of a pass is over and what it no longer needs is freed."""
+    _done[key] = func
+
+
+def unset_function_done_hook(key: str) -> None:
+    """Removes the hook named `key`, if there is one."""
+    _done.pop(key, None)
+
+
 def _combined(hooks: list[Callable[[Any], Any]]) -> Any:
     if len(hooks) < 2:
         return hooks[0] if hooks else None
@@ -52,3 +63,8 @@ def before(own: Any) -> Any:
 def after(own: Any) -> Any:
     """One callable for a call's own hook and then the global ones, or None."""
     return own if not _post else _combined([*([own] if own else []), *_post.values()])
+
+
+def done(own: Any = None) -> Any:
+    """One callable for what is called when a function's step is over, or None."""
+    return own if not _done else _combined([*([own] if own else []), *_done.values()])

@@ -185,7 +185,7 @@ class Variable(_C.DeferredVariable):
         from compatgrad.nnabla import callback
 
         _C.deferred_forward((self,), clear_buffer, clear_no_need_grad, callback.before(function_pre_hook),
-                            callback.after(function_post_hook))
+                            callback.after(function_post_hook), callback.done())
 
     def backward(self, grad: Any = 1, clear_buffer: bool = False, communicator_callbacks: Any = None,
                  function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
@@ -208,7 +208,7 @@ class Variable(_C.DeferredVariable):
                 for c in callbacks:
                     c.on_finish_function_backward(f)
         _C.deferred_backward(self, start, clear_buffer, own, callback.before(function_pre_hook),
-                             callback.after(function_post_hook), finished)
+                             callback.after(function_post_hook), callback.done(finished))
         for c in callbacks:
             c.on_finish_backward()
 

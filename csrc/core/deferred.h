@@ -101,7 +101,7 @@ using FunctionHook = std::function<void(FunctionNode&)>;
 struct DeferredOptions {
   bool clear_buffer = false, clear_no_need_grad = false, clear_initial_grad = false;
   FunctionHook before, after;
-  FunctionHook finished;  // a function's backward is done, whatever became of the clearing
+  FunctionHook finished;  // a function's step is over, clearing included
 };
 // All functions that `y` depends on, inputs first.
 const std::vector<FunctionNode*>& forward_order(VariableNode& y);

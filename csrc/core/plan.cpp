@@ -171,6 +171,7 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     run_on(*f, input_stores(*f), f->call->outputs);
     if (options.after) options.after(*f);
     if (clearing) clear_inputs(*f, options);
+    if (options.finished) options.finished(*f);
   }
 }
 

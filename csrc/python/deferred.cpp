@@ -225,10 +225,10 @@ FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
   };
 }
 
-// forward(variables, clear_buffer, clear_no_need_grad, before, after)
+// forward(variables, clear_buffer, clear_no_need_grad, before, after, finished)
 PyObject* forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    if (n != 5) fail(PyExc_TypeError, "deferred_forward: expected 5 arguments");
+    if (n != 6) fail(PyExc_TypeError, "deferred_forward: expected 6 arguments");
     Obj seq = Obj::steal(PySequence_Fast(args[0], "variables: expected a sequence"));
     std::vector<VariableNode*> ys;
     Frontend* frontend = native_frontend;
@@ -244,6 +244,7 @@ PyObject* forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
     options.clear_no_need_grad = PyObject_IsTrue(args[2]);
     options.before = hook_of(args[3], frontend);
     options.after = hook_of(args[4], frontend);
+    options.finished = hook_of(args[5], frontend);
     forward_pass(ys, options);
     Py_RETURN_NONE;
   });
