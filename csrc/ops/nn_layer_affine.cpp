@@ -21,32 +21,32 @@ struct Affine {
     for (int64_t k = 0; k < int64_t(sizes.size()); ++k) r[k >= axes] *= sizes[k];
     return r;
   }
-  void check(at::IntArrayRef x, at::IntArrayRef w, const Tensor& b) const {
+  static void check(at::IntArrayRef x, at::IntArrayRef w, const Tensor& b, int64_t axis) {
     TORCH_CHECK(w.size() >= 2, "affine: weight must have at least 2 axes, not shape ", w);
-    TORCH_CHECK(base_axis >= 0 && base_axis < int64_t(x.size()), "affine: base_axis must be an axis of x of shape ", x,
-                ", not ", base_axis);
-    const int64_t columns = matrix(x, base_axis)[1];
-    TORCH_CHECK(columns == w[0], "affine: x of shape ", x, " has ", columns, " elements from axis ", base_axis,
+    TORCH_CHECK(axis >= 0 && axis < int64_t(x.size()), "affine: base_axis must be an axis of x of shape ", x, ", not ",
+                axis);
+    const int64_t columns = matrix(x, axis)[1];
+    TORCH_CHECK(columns == w[0], "affine: x of shape ", x, " has ", columns, " elements from axis ", axis,
                 " on, but weight has shape ", w);
     TORCH_CHECK(!b.defined() || b.sizes() == w.slice(1), "affine: bias must have shape ", w.slice(1), ", not ",
                 b.defined() ? b.sizes() : at::IntArrayRef());
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
-    base_axis = wrap_axis(base_axis, x.dim());
-    check(x.sizes(), w.sizes(), b);
-    const Tensor a = shaped(x, matrix(x.sizes(), base_axis)), m = shaped(w, matrix(w.sizes(), 1));
+    const int64_t axis = wrap_axis(base_axis, x.dim());
+    check(x.sizes(), w.sizes(), b, axis);
+    const Tensor a = shaped(x, matrix(x.sizes(), axis)), m = shaped(w, matrix(w.sizes(), 1));
     const Tensor y = b.defined() ? at::addmm(shaped(b, {m.size(1)}), a, m) : at::mm(a, m);
-    Ints sizes = ints(x.sizes().slice(0, base_axis));
+    Ints sizes = ints(x.sizes().slice(0, axis));
     sizes.append(w.sizes().begin() + 1, w.sizes().end());
     return shaped(y, sizes);
   }
   template <class T>
   void backward(Ctx<T>& c) {
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
-    const Ints wm = matrix(w, 1);
-    const T gy = shaped(c.gy(), {matrix(x, base_axis)[0], wm[1]});
+    const Ints xm = matrix(x, wrap_axis(base_axis, x.size())), wm = matrix(w, 1);
+    const T gy = shaped(c.gy(), {xm[0], wm[1]});
     c.grad(0, [&] { return shaped(matmul(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
-    c.grad(1, [&] { return shaped(matmul(transpose(shaped(c.in(0), matrix(x, base_axis)), 0, 1), gy), w); });
+    c.grad(1, [&] { return shaped(matmul(transpose(shaped(c.in(0), xm), 0, 1), gy), w); });
     c.grad(2, [&] { return shaped(sum(gy, {0}), c.in_sizes(2)); });
   }
 };

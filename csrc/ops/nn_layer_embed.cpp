@@ -6,6 +6,7 @@ namespace {
 
 struct Embed {
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(0);
   static constexpr unsigned saves = in_bit(0);
 
   // The table as the ops on rows take it.

@@ -49,7 +49,7 @@ struct WindowMean : Window {
           .with("ksize", ksize)
           .with("stride", stride)
           .with("pad", pad)
-          .with("outsize", std::optional<Ints>(spatial(c.in_sizes(0))))(c.gy() / counts);
+          .with("outsize", std::optional<Ints>(spatial(c.in_sizes(0))))(c.gy() / c.saved(counts));
     });
   }
 };

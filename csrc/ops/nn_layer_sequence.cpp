@@ -3,11 +3,9 @@
 // The number of rows follows from the values of `lengths` or `batch_sizes`: on tensors without data these ops raise.
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
-#include "ops/index.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -32,11 +30,13 @@ std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
 // Where the packed rows are among the rows of the padded sequence.
 struct Rows {
   bool batch_first = false;
-  Index at;            // into the padded rows
-  Ints padded;         // the padded shape
-  Ints flat() const {  // the same with one axis for all rows
-    Ints r{padded[0] * padded[1]};
-    r.append(padded.begin() + 2, padded.end());
+  Tensor places;
+
+  static int64_t count(at::IntArrayRef padded) { return padded[0] * padded[1]; }
+  // One row for each step, whatever its shape.
+  static Ints flat(int64_t rows, at::IntArrayRef step) {
+    Ints r{rows, 1};
+    for (int64_t n : step) r[1] *= n;
     return r;
   }
   // `sizes`: samples that have a row at each time step. `time`, `batch`: lengths of the padded axes.
@@ -45,21 +45,28 @@ struct Rows {
     std::vector<int64_t> rows;
     for (int64_t t = 0; t < int64_t(sizes.size()); ++t)
       for (int64_t b = 0; b < int64_t(sizes[t]); ++b) rows.push_back(batch_first ? b * time + t : t * batch + b);
-    at = {IndexItem::array(at::tensor(rows, at::kLong).to(device))};
+    places = at::tensor(rows, at::kLong).to(device);
   }
   template <class T>
-  T pack(const T& x) const {
-    return get_item(reshape(x, flat()), at);
+  static T packed(const T& x, const T& places, int64_t rows) {
+    const at::IntArrayRef step = x.sizes().slice(2);
+    Ints sizes{rows};
+    sizes.append(step.begin(), step.end());
+    return reshape(Named(CG_NAMED("embedding"))(reshape(x, flat(count(x.sizes()), step)), places), sizes);
   }
   template <class T>
-  T unpack(const T& x) const {
-    return reshape(get_item_grad(x, at, flat()), padded);
+  static T unpacked(const T& x, const T& places, at::IntArrayRef padded) {
+    const int64_t rows = count(padded);
+    return reshape(
+        Named(CG_NAMED("embedding_grad")).with("rows", rows)(reshape(x, flat(x.size(0), padded.slice(2))), places),
+        padded);
   }
 };
 
 struct PackPaddedSequence : Rows {
   static constexpr auto params() { return std::make_tuple(param("batch_first", &PackPaddedSequence::batch_first)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = 0;
 
   std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& lengths) {
@@ -75,13 +82,12 @@ struct PackPaddedSequence : Rows {
     }
     auto sizes = transposed(counts);
     sizes.resize(time, 0);
-    padded = ints(x.sizes());
     locate(sizes, time, batch, x.device());
-    return {pack(x), at::tensor(sizes, at::kInt).to(x.device())};
+    return {packed(x, places, places.numel()), at::tensor(sizes, at::kInt).to(x.device())};
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    if (value(c.gy()).defined()) c.grad(0, [&] { return unpack(c.gy()); });
+    if (value(c.gy()).defined()) c.grad(0, [&] { return unpacked(c.gy(), c.saved(places), c.in_sizes(0)); });
   }
 };
 CG_OP("pack_padded_sequence", PackPaddedSequence,
@@ -97,6 +103,7 @@ struct PadPackedSequence : Rows {
                            param("total_length", &PadPackedSequence::total_length));
   }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = 0;
 
   std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& batch_sizes) {
@@ -111,16 +118,16 @@ struct PadPackedSequence : Rows {
     TORCH_CHECK(rows == x.size(0), "pad_packed_sequence: batch_sizes have the sum ", rows,
                 ", but packed_sequence has shape ", x.sizes());
     const int64_t time = std::max<int64_t>(total_length, sizes.size()), batch = sizes.empty() ? 0 : sizes[0];
-    padded = batch_first ? Ints{batch, time} : Ints{time, batch};
+    Ints padded = batch_first ? Ints{batch, time} : Ints{time, batch};
     padded.append(x.sizes().begin() + 1, x.sizes().end());
     locate(sizes, time, batch, x.device());
-    Tensor y = at::full(flat(), padding_value, x.options());
-    y.index_copy_(0, at[0].tensor, x);
-    return {y.view(padded), at::tensor(transposed(sizes), at::kInt).to(x.device())};
+    Tensor y = at::full(padded, padding_value, x.options());
+    y.flatten(0, 1).index_copy_(0, places, x);
+    return {y, at::tensor(transposed(sizes), at::kInt).to(x.device())};
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    if (value(c.gy()).defined()) c.grad(0, [&] { return pack(c.gy()); });
+    if (value(c.gy()).defined()) c.grad(0, [&] { return packed(c.gy(), c.saved(places), c.in_sizes(0)[0]); });
   }
 };
 CG_OP("pad_packed_sequence", PadPackedSequence,

@@ -3,8 +3,8 @@
 import itertools
 
 import numpy as np
-from harness import Floats, sample
-from samples_networks import windows
+from harness import Floats, by_torch, sample
+from samples_networks import conv, windows
 
 A = Floats
 
@@ -40,6 +40,10 @@ def powers_of_two(w, indicators, *memory, num_bits=4, **params):
     low = high + 1 - 2.0 ** (num_bits - 2)
     nearest = np.clip(np.floor(np.log2(np.abs(w) / 1.5)) + 1, low, high)
     return np.where(np.abs(w) < 2 ** (low - 1), 0, np.sign(w) * 2**nearest)
+
+
+def depthwise(x, w, b=None, **params):
+    return conv(x, w[:, None], b, groups=x.shape[1], **params)
 
 
 def add_ramp(x, axis, step=1, start=0):
@@ -109,6 +113,10 @@ def layers():
                       ((1, 1, 3, 4, 5), dict(ksize=[2, 2, 2], outsize=[2, 2, 3]))]:
         for count_pad in (True, False):
             yield sample("window_mean", window_mean, A(*x), count_pad=count_pad, **params)
+    for x, w, params in [((2, 3, 7), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
+                         ((2, 2, 5, 6), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1]))]:
+        yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), A(w[0]), **params)
+        yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), **params)
     signs = np.zeros((3, 2, 4))
     yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, quantize_zero_to=0.0, differentiable=())
     yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, np.zeros(3), axis=[1, 2],

@@ -55,6 +55,13 @@ def check(name: str, x: Any, weight: Any, bias: Any, base_axis: int, sizes: dict
         raise RuntimeError(f"{name}: bias must have shape ({maps},), not {tuple(bias.shape)}")
 
 
+def usual(x: Any, weight: Any, bias: Any, base_axis: int, channel_last: bool, *sizes: Sequence[int]) -> bool:
+    """Whether the engine takes all as it is; it then finds out itself whether lengths fit."""
+    n = weight.ndim - 2
+    return (base_axis == 1 and not channel_last and x.ndim == n + 2 and all(len(v) == n for v in sizes)
+            and (bias is None or tuple(bias.shape) == weight.shape[:1]))
+
+
 def check_lengths(name: str, what: str, lengths: Sequence[int], x: Any, weight: Any) -> None:
     """RuntimeError where the result would have no elements along a spatial axis."""
     if any(n <= 0 for n in lengths):
@@ -87,6 +94,12 @@ def on_images(f: Callable, x: Any, base_axis: int, last: bool) -> Any:
 @function("Convolution", "x, weight, bias?", primitive=True)
 def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, group=1,
                  channel_last=False):
+    params = {"stride": stride, "pad": pad, "dilate": dilation, "groups": group}
+    if usual(x, weight, bias, base_axis, channel_last, pad, stride, dilation):
+        try:
+            return op.convolution(x, weight, bias, **params)
+        except (RuntimeError, ValueError):
+            pass  # what is wrong follows
     axis = -1 if channel_last else base_axis
     kernel = weight.shape[1:-1] if channel_last else weight.shape[2:]
     given = x.shape[axis]
@@ -98,11 +111,8 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
     check_lengths("convolution", "the result's spatial axes",
                   [(x.shape[first + k] + 2 * pad[k] - dilation[k] * (kernel[k] - 1) - 1) // stride[k] + 1
                    for k in range(len(kernel))], x, weight)
-    if base_axis == 1 and not channel_last:
-        return op.convolution(x, weight, bias, stride=stride, pad=pad, dilate=dilation, groups=group)
     w = channels_first(weight) if channel_last else weight
-    return on_images(lambda image: op.convolution(image, w, bias, stride=stride, pad=pad, dilate=dilation,
-                                                  groups=group), x, base_axis, channel_last)
+    return on_images(lambda image: op.convolution(image, w, bias, **params), x, base_axis, channel_last)
 
 
 def convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, group=1,
@@ -136,9 +146,6 @@ def _deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dil
     if any(e >= s for e, s in zip(extra, stride, strict=True)):
         raise RuntimeError(f"deconvolution: output_padding must be less than stride {tuple(stride)}, not "
                            f"{extra}")
-    if base == 1 and not channel_last:
-        return op.deconvolution(x, weight, bias, stride=stride, pad=pad, dilate=dilation, groups=group,
-                                outsize=out)
     w = channels_first(weight) if channel_last else weight
     return on_images(lambda image: op.deconvolution(image, w, bias, stride=stride, pad=pad, dilate=dilation,
                                                     groups=group, outsize=out), x, base_axis, channel_last)
@@ -159,17 +166,15 @@ def deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dila
                           channel_last, output_padding, **more)
 
 
-@function("DepthwiseConvolution", "x, weight, bias?")
+@function("DepthwiseConvolution", "x, weight, bias?", primitive=True)
 def _depthwise_convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None,
                            multiplier=1):
-    channels = x.shape[base_axis]
+    maps = x.shape[base_axis] * multiplier
     check("depthwise_convolution", x, weight, bias, base_axis,
-          {"pad": pad, "stride": stride, "dilation": dilation},
-          weight.shape[1:], {"weight.shape[0]": (weight.shape[0], channels * multiplier)},
-          channels * multiplier)
-    w = op.expand_dims(weight, axis=1)
-    return on_images(lambda image: op.convolution(image, w, bias, stride=stride, pad=pad, dilate=dilation,
-                                                  groups=channels), x, base_axis, False)
+          {"pad": pad, "stride": stride, "dilation": dilation}, weight.shape[1:],
+          {"weight.shape[0]": (weight.shape[0], maps)}, maps)
+    return on_images(lambda image: op.depthwise_convolution(image, weight, bias, stride=stride, pad=pad,
+                                                            dilate=dilation), x, base_axis, False)
 
 
 def depthwise_convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None,
@@ -304,9 +309,12 @@ def _deformable_convolution(x, weight, offset, mask=None, bias=None, base_axis=1
         expected = (samples, per_position * deformable_group * kh * kw, height, width)
         if v is not None and tuple(v.shape) != expected:
             raise RuntimeError(f"{name}: {what} must have shape {expected}, not {tuple(v.shape)}")
-    out = [((height,
-             width)[k] + 2 * pad[k] - dilation[k] * ((kh, kw)[k] - 1) - 1) // stride[k] + 1 for k in (0, 1)]
+    out = [(n + 2 * p - d * (k - 1) - 1) // s + 1
+           for n, k, p, s, d in zip((height, width), (kh, kw), pad, stride, dilation, strict=True)]
     check_lengths(name, "the result's spatial axes", out, x, weight)
+    if out[0] > height or out[1] > width:
+        raise RuntimeError(f"{name}: pad must be less: the result's spatial axes would be {tuple(out)}, but "
+                           f"offset is as large as x of shape {tuple(x.shape)}")
 
     def at_positions(v, *shape):
         """Of maps as large as the image, what belongs to the kernel's positions."""
@@ -328,7 +336,7 @@ def _deformable_convolution(x, weight, offset, mask=None, bias=None, base_axis=1
     w = op.reshape(weight, shape=(group, maps // group, channels // group * kh * kw))
     y = op.reshape(op.matmul(w, cols), shape=(samples, maps, *out))
     if bias is not None:
-        y = y + op.reshape(bias, shape=(maps, 1, 1))
+        y = op.add(y, op.reshape(bias, shape=(maps, 1, 1)))
     return channels_last(y) if channel_last else y
 
 

@@ -15,7 +15,10 @@ def affine(x, weight, bias=None, base_axis=1):
     axis of length weight.shape[0]; weight: (features, *outputs); bias: (*outputs). Gives (*samples,
     *outputs). RuntimeError where shapes do not fit.
     """
-    return op.affine(x, weight, bias, base_axis=base_axis)
+    try:
+        return op.affine(x, weight, bias, base_axis=base_axis)
+    except ValueError as e:
+        raise RuntimeError(e) from None
 
 
 @function("Embed", "x0, w", primitive=True, integers=("x0",))

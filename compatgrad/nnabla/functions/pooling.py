@@ -58,6 +58,13 @@ def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
     return op.reshape(y, shape=(*lead, *y.shape[1 if last else 2:]))
 
 
+def _usual(x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int],
+           last: bool) -> bool:
+    """Whether the engine takes all as it is; it then finds out itself whether windows fit."""
+    n = len(kernel)
+    return ignore_border and not last and x.ndim == n + 2 and len(stride) == n == len(pad)
+
+
 def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
     """The three with defaults: windows side by side, no padding."""
     kernel = tuple(kernel)
@@ -91,6 +98,11 @@ def _max_pool(x: Any, kernel: Sequence[int], stride: Sequence[int], pad: Sequenc
 
 @function("MaxPooling", "x", primitive=True)
 def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
+    if _usual(x, kernel, stride, ignore_border, pad, channel_last):
+        try:
+            return op.max_pooling(x, ksize=kernel, stride=stride, pad=pad, cover_all=False)
+        except (RuntimeError, ValueError):
+            pass  # what is wrong follows
     out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
     return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out)[0], x, len(kernel), channel_last)
 
@@ -137,15 +149,19 @@ def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=Non
 @function("AveragePooling", "x", primitive=True)
 def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
                      including_pad=True):
+    value = 0.0 if including_pad else None
+    if _usual(x, kernel, stride, ignore_border, pad, channel_last):
+        try:
+            return op.average_pooling(x, ksize=kernel, stride=stride, pad=pad, pad_value=value)
+        except (RuntimeError, ValueError):
+            pass  # what is wrong follows
     out = _pooled("average_pooling", x, kernel, stride, ignore_border, pad, channel_last)
     if ignore_border:
         def f(v):
-            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad,
-                                      pad_value=0.0 if including_pad else None)
+            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad, pad_value=value)
     else:
         def f(v):
-            return op.window_mean(v, ksize=kernel, stride=stride, pad=pad, outsize=out,
-                                  count_pad=including_pad)
+            return op.window_mean(v, ksize=kernel, stride=stride, pad=pad, outsize=out, count_pad=including_pad)
     return _on_planes(f, x, len(kernel), channel_last)
 
 

@@ -152,7 +152,9 @@ def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidi
         for z in _from_inputs(inputs, w[:, :split], b):
             s = op.linear(state, from_state)
             gates = op.sigmoid(z[:, :2 * units] + s[:, :2 * units])
-            candidate = s[:, 2 * units:] if last_bias is None else s[:, 2 * units:] + last_bias
+            candidate = s[:, 2 * units:]
+            if last_bias is not None:
+                candidate = op.add(candidate, last_bias)
             candidate = op.tanh(z[:, 2 * units:] + gates[:, :units] * candidate)
             state = candidate + gates[:, units:] * (state - candidate)
             ys.append(state)
