@@ -21,8 +21,8 @@ namespace {
 
 // gy where `inside`, else 0; also where gy is not finite.
 template <class T>
-T only(const T& gy, const Tensor& inside) {
-  return where(T(inside), gy, zeros_as(gy));
+T only(const T& gy, const T& inside) {
+  return where(inside, gy, zeros_as(gy));
 }
 
 struct AbsRight {
@@ -30,7 +30,7 @@ struct AbsRight {
   Tensor forward(const Tensor& x) { return at::abs(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return where(T(value(c.in(0)) < 0), -c.gy(), c.gy()); });
+    c.grad(0, [&] { return where(frozen([](const Tensor& x) { return x < 0; }, c.in(0)), -c.gy(), c.gy()); });
   }
 };
 CG_OP("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
@@ -42,9 +42,9 @@ struct Choose {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::where(First(a, b), a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Tensor first = First(value(c.in(0)), value(c.in(1)));
+    const T first = frozen(First, c.in(0), c.in(1));
     c.grad(0, [&] { return c.gy() * first; });
-    c.grad(1, [&] { return c.gy() * at::logical_not(first); });
+    c.grad(1, [&] { return c.gy() - c.gy() * first; });
   }
 };
 using MaximumLast = Choose<at::gt>;
@@ -57,11 +57,11 @@ struct Limit {
   double value = 0;
   static constexpr auto params() { return std::make_tuple(required("value", &Limit::value)); }
   static constexpr unsigned saves = in_bit(0);
-  Tensor taken(const Tensor& x) const { return max ? at::gt(x, value) : at::lt(x, value); }
-  Tensor forward(const Tensor& x) { return at::where(taken(x), x, c10::Scalar(value)).to(x.scalar_type()); }
+  static Tensor taken(const Tensor& x, double bound) { return max ? at::gt(x, bound) : at::lt(x, bound); }
+  Tensor forward(const Tensor& x) { return at::where(taken(x, value), x, c10::Scalar(value)).to(x.scalar_type()); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * taken(cg::value(c.in(0))); });
+    c.grad(0, [&] { return c.gy() * frozen([bound = value](const Tensor& x) { return taken(x, bound); }, c.in(0)); });
   }
 };
 using MaximumScalar = Limit<true>;
@@ -78,7 +78,7 @@ struct Reset {
   Tensor forward(const Tensor& x) { return at::where(Bad(x), c10::Scalar(value), x).to(x.scalar_type()); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return only(c.gy(), at::logical_not(Bad(cg::value(c.in(0))))); });
+    c.grad(0, [&] { return only(c.gy(), frozen([](const Tensor& x) { return at::logical_not(Bad(x)); }, c.in(0))); });
   }
 };
 using ResetNaN = Reset<at::isnan>;
@@ -91,7 +91,7 @@ struct HardSigmoidClosed {
   Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return only(c.gy() * 0.2, at::abs(value(c.in(0))) <= 2.5); });
+    c.grad(0, [&] { return only(c.gy() * 0.2, frozen([](const Tensor& x) { return at::abs(x) <= 2.5; }, c.in(0))); });
   }
 };
 CG_OP("hard_sigmoid_closed", HardSigmoidClosed, "0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2.")
@@ -103,7 +103,9 @@ struct EluRight {
   Tensor forward(const Tensor& x) { return at::elu(x, alpha); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return where(T(value(c.in(0)) >= 0), c.gy(), c.gy() * (c.out(0) + alpha)); });
+    c.grad(0, [&] {
+      return where(frozen([](const Tensor& x) { return x >= 0; }, c.in(0)), c.gy(), c.gy() * (c.out(0) + alpha));
+    });
   }
 };
 CG_OP("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")

@@ -29,11 +29,12 @@ double tiny(const Tensor& x) {
 }
 template <class T>
 T at_least(const T& x, double bound) {
-  return where(T(value(x) > bound), x, zeros_as(x) + bound);
+  return where(frozen([bound](const Tensor& t) { return t > bound; }, x), x, zeros_as(x) + bound);
 }
 
 struct LogisticLoss {
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& t) {
     return at::clamp_min(x, 0) - x * t + at::log1p(at::exp(-at::abs(x)));
@@ -42,13 +43,13 @@ struct LogisticLoss {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const T x = c.in(0);
-      return c.gy() * (sigmoid(x) + -value(c.in(1)).to(value(x).scalar_type()));
+      const auto dtype = value(x).scalar_type();
+      return c.gy() * (sigmoid(x) - frozen([dtype](const Tensor& t) { return t.to(dtype); }, c.in(1)));
     });
   }
 };
 CG_OP("logistic_loss", LogisticLoss,
-      "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; "
-      "constant in t.")
+      "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; constant in t.")
 
 struct BinaryCrossEntropy {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -65,16 +66,15 @@ struct BinaryCrossEntropy {
   }
 };
 CG_OP("binary_cross_entropy", BinaryCrossEntropy,
-      "-t log(p) - (1 - t) log(1 - p), element by element, with both "
-      "logarithms cut off just above 0.")
+      "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
 
 struct AbsoluteErrorRight {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Tensor above = value(c.in(0)) > value(c.in(1));
-    const T g = where(T(above), c.gy(), -c.gy());
+    const T above = frozen([](const Tensor& a, const Tensor& b) { return a > b; }, c.in(0), c.in(1));
+    const T g = where(above, c.gy(), -c.gy());
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }
@@ -92,8 +92,9 @@ struct HuberError {
   template <class T>
   void backward(Ctx<T>& c) {
     const T d = c.in(0) - c.in(1);
-    const Tensor& v = value(d);
-    const T g = where(T(at::abs(v) < delta), c.gy() * d * 2.0, c.gy() * (at::sign(v) * (2 * delta)));
+    const T inside = frozen([k = delta](const Tensor& d) { return at::abs(d) < k; }, d);
+    const T slope = frozen([k = delta](const Tensor& d) { return at::sign(d) * (2 * k); }, d);
+    const T g = where(inside, c.gy() * d * 2.0, c.gy() * slope);
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }
@@ -118,6 +119,7 @@ struct CrossEntropyAlong {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor log_sum;  // only where the CPU kernel ran
 
@@ -143,8 +145,10 @@ struct CrossEntropyAlong {
     return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
   }
   template <class T>
-  T composed(const T& x, const Tensor& t, const T& gy) const {
-    return (softmax(x, axis) - T(one_hot(value(x), t, axis))) * (gy * (t >= 0));
+  T composed(const T& x, const T& t, const T& gy) const {
+    const auto target = [axis = axis](const Tensor& x, const Tensor& t) { return one_hot(x, t, axis); };
+    const T counts = frozen([](const Tensor& t) { return t >= 0; }, t);
+    return (softmax(x, axis) - frozen(target, x, t)) * (gy * counts);
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
@@ -157,17 +161,17 @@ struct CrossEntropyAlong {
     });
   }
   void backward(Ctx<Var>& c) {
-    c.grad(0, [&] { return composed(c.in(0), c.in(1).data, c.gy()); });
+    c.grad(0, [&] { return composed(c.in(0), c.in(1), c.gy()); });
   }
 };
 CG_OP("softmax_cross_entropy_along", CrossEntropyAlong,
-      "-log(softmax(x))[t] along axis, where t has length 1; 0 for labels "
-      "below 0.")
+      "-log(softmax(x))[t] along axis, where t has length 1; 0 for labels below 0.")
 
 struct CategoricalCrossEntropy {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CategoricalCrossEntropy::axis)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& p, const Tensor& t) {
     check_labels("categorical_cross_entropy", p, t, axis);
@@ -179,18 +183,19 @@ struct CategoricalCrossEntropy {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const T p = c.in(0);
-      return c.gy() * -one_hot(value(p), value(c.in(1)), axis) / at_least(p, tiny(value(p)));
+      const auto target = [axis = axis](const Tensor& p, const Tensor& t) { return -one_hot(p, t, axis); };
+      return c.gy() * frozen(target, p, c.in(1)) / at_least(p, tiny(value(p)));
     });
   }
 };
 CG_OP("categorical_cross_entropy", CategoricalCrossEntropy,
-      "-log(p)[t] along axis, where t has length 1, cut off just above p = 0; "
-      "0 for labels below 0.")
+      "-log(p)[t] along axis, where t has length 1, cut off just above p = 0; 0 for labels below 0.")
 
 struct TopNError {
   int64_t axis = 1, n = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &TopNError::axis), param("n", &TopNError::n)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("top_n_error", x, t, axis);
@@ -200,14 +205,13 @@ struct TopNError {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("top_n_error", TopNError,
-      "1 where t is not among the n largest classes along axis, else 0; no "
-      "gradient.")
+CG_OP("top_n_error", TopNError, "1 where t is not among the n largest classes along axis, else 0; no gradient.")
 
 struct ConfusionMatrix {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &ConfusionMatrix::axis)); }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("confusion_matrix", x, t, axis);
@@ -220,8 +224,7 @@ struct ConfusionMatrix {
   void backward(Ctx<T>&) {}
 };
 CG_OP("confusion_matrix", ConfusionMatrix,
-      "How often label t (row) met the largest class of x along axis (column), "
-      "as int32; no gradient.")
+      "How often label t (row) met the largest class of x along axis (column), as int32; no gradient.")
 
 }  // namespace
 }  // namespace cg

@@ -71,18 +71,22 @@ struct MinMaxQuantize {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Tensor x = value(c.in(0));
-    c.grad(0, [&] { return ste_fine_grained ? c.gy() * at::logical_and(x >= low, x <= high) : c.gy(); });
+    const T x = c.in(0), bottom = c.saved(low), top = c.saved(high);
+    c.grad(0, [&] {
+      const auto inside = [](const Tensor& x, const Tensor& a, const Tensor& b) {
+        return (x >= a).logical_and(x <= b);
+      };
+      return ste_fine_grained ? c.gy() * frozen(inside, x, bottom, top) : c.gy();
+    });
     if (x_min_max || ema) return;
-    c.grad(1, [&] { return c.gy() * (x < low); });
-    c.grad(2, [&] { return c.gy() * (x > high); });
+    c.grad(1, [&] { return c.gy() * frozen([](const Tensor& x, const Tensor& a) { return x < a; }, x, bottom); });
+    c.grad(2, [&] { return c.gy() * frozen([](const Tensor& x, const Tensor& b) { return x > b; }, x, top); });
   }
 };
 CG_OP("min_max_quantize", MinMaxQuantize,
-      "x on a grid between level_min and level_max that spans [min, max]; min "
-      "and max, inputs 1 and 2, are overwritten by the "
-      "range that was used (update). The gradient of x is 1, or "
-      "(ste_fine_grained) 0 beyond the range.")
+      "x on a grid between level_min and level_max that spans [min, max]; min and max, inputs 1 and 2, are "
+      "overwritten by the range that was used (update). The gradient of x is 1, or (ste_fine_grained) 0 beyond the "
+      "range.")
 
 struct Mod {
   static constexpr bool any_dtype = true;
@@ -96,12 +100,13 @@ struct Mod {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
-    c.grad(1, [&] { return c.gy() * -at::trunc(value(c.in(0)) / value(c.in(1))); });
+    c.grad(1, [&] {
+      return c.gy() * frozen([](const Tensor& a, const Tensor& b) { return -at::trunc(a / b); }, c.in(0), c.in(1));
+    });
   }
 };
 CG_OP("mod", Mod,
-      "Remainder of a / b, in the dtype of a: with the sign of a for floats "
-      "and where fmod, else with that of b.")
+      "Remainder of a / b, in the dtype of a: with the sign of a for floats and where fmod, else with that of b.")
 
 // Shifts by the number of bits and more give 0, which the machine leaves open.
 struct BitShift {
@@ -132,8 +137,7 @@ struct BitShift {
   void backward(Ctx<T>&) {}
 };
 CG_OP("bit_shift", BitShift,
-      "x with its bits moved by shift places to the LEFT or RIGHT; unsigned "
-      "integers, no gradient.")
+      "x with its bits moved by shift places to the LEFT or RIGHT; unsigned integers, no gradient.")
 
 }  // namespace
 }  // namespace cg

@@ -43,9 +43,7 @@ struct Straight {
   }
 };
 using SteRound = Straight<round_away>;
-CG_OP("ste_round", SteRound,
-      "x rounded to the nearest integer, halves away from zero; the gradient "
-      "passes unchanged.")
+CG_OP("ste_round", SteRound, "x rounded to the nearest integer, halves away from zero; the gradient passes unchanged.")
 using SteCeil = Straight<at::ceil>;
 CG_OP("ste_ceil", SteCeil, "Smallest integer >= x; the gradient passes unchanged.")
 using SteFloor = Straight<at::floor>;
@@ -80,13 +78,9 @@ struct Binary {
   }
 };
 using BinaryTanh = Binary<-1>;
-CG_OP("binary_tanh", BinaryTanh,
-      "1 where x > 0, else -1; the gradient is that of x between -1 and 1, "
-      "else 0.")
+CG_OP("binary_tanh", BinaryTanh, "1 where x > 0, else -1; the gradient is that of x between -1 and 1, else 0.")
 using BinarySigmoid = Binary<0>;
-CG_OP("binary_sigmoid", BinarySigmoid,
-      "1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, "
-      "else 0.")
+CG_OP("binary_sigmoid", BinarySigmoid, "1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, else 0.")
 
 struct Prune {
   double rate = 0.9;
@@ -105,8 +99,7 @@ struct Prune {
   }
 };
 CG_OP("prune", Prune,
-      "x with that share of its elements (rate) set to 0 that are the "
-      "smallest; the gradient passes unchanged.")
+      "x with that share of its elements (rate) set to 0 that are the smallest; the gradient passes unchanged.")
 
 }  // namespace
 }  // namespace cg

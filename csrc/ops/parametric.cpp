@@ -28,8 +28,8 @@ struct PReLU {
   template <class T>
   void backward(Ctx<T>& c) {
     const T x = c.in(0);
-    const Tensor negative = value(x) < 0;
-    c.grad(0, [&] { return where(T(negative), c.gy() * reshape(c.in(1), aligned(c.in_sizes(1), x.dim())), c.gy()); });
+    const T negative = frozen([](const Tensor& x) { return x < 0; }, x);
+    c.grad(0, [&] { return where(negative, c.gy() * reshape(c.in(1), aligned(c.in_sizes(1), x.dim())), c.gy()); });
     c.grad(1, [&] { return unaligned(c.gy() * x * negative, c.in_sizes(1)); });
   }
 };
