@@ -43,3 +43,6 @@ from compatgrad.nnabla.solver import (
     unset_solver_pre_hook,
 )
 from compatgrad.nnabla.random import seed
+from compatgrad.nnabla.core import graph_def
+from compatgrad.nnabla.core.module import Module
+from compatgrad.nnabla.core.sequential import Sequential

@@ -21,12 +21,21 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, (NdArray, Variable))
 
 
+#: How many bodies of functions run now. In them, operators broadcast as the engine does.
+in_bodies = 0
+_OPS = {"add2": "add", "sub2": "sub", "mul2": "mul", "div2": "div", "pow2": "pow"}
+
+
 def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`)."""
 
     def apply(x: Any, y: Any, outputs: Any = None) -> Any:
         if _is_array(x):
             if _is_array(y):
+                if in_bodies and not isinstance(x, NdArray) and not isinstance(y, NdArray):
+                    from compatgrad.nnabla._frontend import op
+
+                    return getattr(op, _OPS[both])(x, y)
                 return getattr(_F(), both)(x, y, outputs=outputs)
             return getattr(_F(), scalar)(x, prepare(y) if prepare else y, outputs=outputs)
         return getattr(_F(), reverse)(y, x, outputs=outputs)

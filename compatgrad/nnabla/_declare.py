@@ -22,6 +22,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad import core as _core
+from compatgrad.nnabla import _arithmetic
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
 from compatgrad.nnabla._nd_array import NdArray
@@ -72,9 +73,13 @@ class Spec:
 
     def run(self, inputs: Sequence[Any], drawn: Sequence[Any], args: Sequence[Any], n_outputs: int) -> Any:
         extra = {"n_outputs": n_outputs} if self.passes_n_outputs else {}
-        if self.variadic:
-            return self.body(*inputs, *drawn, **dict(zip(self.args, args, strict=True)), **extra)
-        return self.body(*inputs, *drawn, *args, **extra)
+        _arithmetic.in_bodies += 1
+        try:
+            if self.variadic:
+                return self.body(*inputs, *drawn, **dict(zip(self.args, args, strict=True)), **extra)
+            return self.body(*inputs, *drawn, *args, **extra)
+        finally:
+            _arithmetic.in_bodies -= 1
 
 
 specs: dict[str, Spec] = {}  # by type name
@@ -257,6 +262,8 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
 
     TypeError where an input is neither Variable nor NdArray, naming it.
     """
+    if spec.variadic and not inputs:
+        raise AssertionError(f"{spec.name} must take more than 1 inputs")
     for i, x in enumerate(inputs):
         if isinstance(x, NdArray):
             return _run_at_once(spec, inputs, args, n_outputs, outputs)

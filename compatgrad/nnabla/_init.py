@@ -55,5 +55,5 @@ def get_device_count() -> int:
 
 
 def get_devices() -> list[str]:
-    """Names of the CPU devices."""
-    return ["cpu"]
+    """Numbers of the CPU devices."""
+    return ["0"]

@@ -3,7 +3,6 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 
 #include "core/mode.h"
 #include "core/op.h"
@@ -13,41 +12,6 @@ namespace cg {
 
 thread_local at::ScalarType real_dtype = at::kFloat;
 uint64_t graph_epoch = 1;
-
-// ---- arrays ---------------------------------------------------------------------------------------------------------
-const at::Tensor& Array::read() {
-  if (!tensor.defined()) tensor = at::full(sizes, fill_value, at::TensorOptions().dtype(dtype).device(device));
-  return tensor;
-}
-const at::Tensor& Array::write() {
-  zeroing = cleared = false;
-  touched = true;
-  ++modified;
-  return read();
-}
-void Array::put(at::Tensor t) {
-  tensor = std::move(t);
-  dtype = tensor.scalar_type();
-  device = tensor.device();
-  if (at::IntArrayRef(sizes) != tensor.sizes()) sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
-  zeroing = cleared = false;
-  touched = true;
-  ++modified;
-}
-void Array::fill(double value) {
-  tensor.reset();
-  fill_value = value;
-  zeroing = value == 0;
-  cleared = false;
-  touched = true;
-  ++modified;
-}
-void Array::clear() {
-  tensor.reset();
-  fill_value = 0;
-  zeroing = false;
-  cleared = true;
-}
 
 // ---- variables ------------------------------------------------------------------------------------------------------
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
@@ -99,7 +63,7 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   const at::ScalarType dtype = t.scalar_type();
   if (dtype == call.real) return t;
   if (i < 32 && call.integers >> i & 1) return at::isIntegralType(dtype, false) ? t : t.to(at::kLong);
-  if (call.any_dtype && !at::isFloatingType(dtype)) return t;
+  if (call.any_dtype && !call.integers && !at::isFloatingType(dtype)) return t;
   return t.to(call.real);
 }
 
@@ -212,6 +176,26 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
       if (d.users.emplace(&f, d.next_user).second) ++d.next_user;
     }
   return out;
+}
+
+namespace {
+bool reads(const FunctionNode& f, unsigned bit) {
+  if (!f.call->need_grad) return false;
+  c10::SmallVector<bool, 8> needs;
+  for (auto& x : f.inputs) needs.push_back(x && x->requires_grad);
+  return f.saves(needs) & bit;
+}
+}  // namespace
+
+void release_unread(VariableNode& x) {
+  Deferred& d = *x.deferred;
+  if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
+  if (d.store->refs > 2) return;  // beside this variable and its function: an unlinked variable
+  if (reads(*x.creator, out_bit(x.output_index))) return;
+  for (auto& [f, order] : d.users)
+    for (size_t i = 0; i < f->inputs.size(); ++i)
+      if (f->inputs[i].get() == &x && reads(*f, i < 15 ? in_bit(i) | kAllInputs : kAllInputs)) return;
+  d.store->data->clear();
 }
 
 void forget_uses(FunctionNode& f) {

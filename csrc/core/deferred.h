@@ -7,6 +7,7 @@
 #include <c10/core/Scalar.h>
 
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -14,7 +15,8 @@
 
 namespace cg {
 
-// One array: a tensor, or the number it is to be filled with once somebody looks.
+// One array: a tensor, or the number it is to be filled with once somebody looks. Arrays may share one memory; what is
+// done to one of them is then seen in all.
 struct Array {
   uint32_t refs = 0;
   at::Tensor tensor;
@@ -24,20 +26,39 @@ struct Array {
   double fill_value = 0;
   bool zeroing = false;  // zero() was called and nobody wrote since
   bool touched = false;  // holds a value that somebody gave it
+  bool typed = false;    // a tensor was made at some time
   bool cleared = false;
   uint64_t modified = 0;
 
-  explicit Array(at::IntArrayRef s) : sizes(s.begin(), s.end()) {}
+  explicit Array(at::IntArrayRef s);
+  ~Array();
+  Array(const Array&) = delete;
   void retain() { ++refs; }
   void release() {
     if (--refs == 0) delete this;
   }
-  const at::Tensor& read();   // makes the tensor where there is none
-  const at::Tensor& write();  // for reading and writing
-  void put(at::Tensor t);     // the array holds t from now on
-  void fill(double value);
-  void clear();
+  const at::Tensor& read() { return tensor.defined() ? tensor : make(); }
+  const at::Tensor& write();                    // for reading and writing
+  void put(at::Tensor t);                       // the array holds t from now on
+  void fill(double value, bool counts = true);  // counts: with 0 it is `zeroing`
+  void clear();                                 // frees the memory, unless it is a part of another array's
+  void set_dtype(at::ScalarType t);
+  void reshape(at::IntArrayRef s);  // with another number of elements the array is a fresh one
   int64_t numel() const { return c10::multiply_integers(sizes); }
+  // An array on the elements from `offset` on. part: it may be one of several parts, which must not overlap; else it is
+  // this array in another shape.
+  Ref<Array> share(at::IntArrayRef s, int64_t offset, bool part);
+  bool is_part() const;
+
+ private:
+  struct Family;
+  std::unique_ptr<Family> family;
+  Array &base(), &root();
+  const at::Tensor& make();
+  void put_shared(const at::Tensor& t);
+  void rebind();
+  void mark(bool zero);
+  void mark_below(bool zero);
 };
 
 struct Store {
@@ -72,7 +93,8 @@ struct Call {
   at::ScalarType real = at::kFloat;         // what floating inputs are cast to
   unsigned integers = 0;
   bool any_dtype = false, need_grad = false;
-  void* info = nullptr;  // owned by the binding: the frontend's name and arguments of the function
+  at::Tensor rng_before;  // the random state before the last forward, where it may have to be run again
+  void* info = nullptr;   // owned by the binding: the frontend's name and arguments of the function
 };
 
 // What floating inputs are cast to from now on, on this thread.
@@ -88,6 +110,8 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // made again where i
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i);
 Vars apply_deferred(FunctionNode& f, VarsRef in);
 void forget_uses(FunctionNode& f);
+// A user let go of the variable: in auto-forward mode what no gradient reads is freed.
+void release_unread(VariableNode& x);
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
 // Runs `f` on arrays.
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out);

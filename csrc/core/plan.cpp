@@ -7,6 +7,8 @@
 #include "core/backprop.h"
 #include "core/deferred.h"
 #include "core/mode.h"
+#include <ATen/ops/clone.h>
+
 #include "ops/functions.h"
 
 namespace cg {
@@ -60,6 +62,16 @@ c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   c10::SmallVector<bool, 4> wanted;
   for (auto& x : f.inputs) wanted.push_back(x && needs_grad(*x));
   return wanted;
+}
+
+// The state of the random numbers that an op draws from, where it does.
+at::Tensor* random_state(FunctionNode& f) {
+  const OpInfo* info = f.info();
+  if (!info) return nullptr;
+  for (const ParamInfo& p : info->params)
+    if (p.kind == ParamKind::Tensor && std::string_view(p.name) == "rng")
+      return static_cast<at::Tensor*>(p.address(f.params()));
+  return nullptr;
 }
 
 // Frees what nobody reads any more after `f` ran.
@@ -122,9 +134,11 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
     large |= in[i] && values[i].data.numel() >= kLarge;
   }
   Tensors ys;
-  {
+  try {
     Unlocked unlocked(large);
     ys = f.forward(values);
+  } catch (const c10::Error& e) {
+    throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());
   }
   for (size_t j = 0; j < ys.size() && j < out.size(); ++j) {
     out[j]->data->put(std::move(ys[j]));
@@ -168,6 +182,8 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     for (auto& y : f->outputs)
       if (y.node && y.node->deferred && y.node->deferred->need_grad < 0) y.node->requires_grad = f->call->need_grad;
     if (options.before) options.before(*f);
+    if (recomputed)
+      if (at::Tensor* state = random_state(*f)) f->call->rng_before = state->clone();
     run_on(*f, input_stores(*f), f->call->outputs);
     if (options.after) options.after(*f);
     if (clearing) clear_inputs(*f, options);
@@ -195,12 +211,14 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
     gys.push_back(none ? at::Tensor() : cast_input(*f.call, 32, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
-  {
+  try {
     Unlocked unlocked(large);
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
     for (size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i] && gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+  } catch (const c10::Error& e) {
+    throw std::runtime_error(binding.label(f) + ", backward: " + e.what_without_backtrace());
   }
   gys.clear();
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -241,7 +259,13 @@ void recompute(FunctionNode& f, c10::ArrayRef<bool> wanted) {
       if (freed(x.get())) ask(x->creator.get());
   }
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
-  for (FunctionNode* g : order) run_on(*g, input_stores(*g), g->call->outputs);
+  for (FunctionNode* g : order) {
+    at::Tensor* state = g->call->rng_before.defined() ? random_state(*g) : nullptr;
+    const at::Tensor now = state ? state->clone() : at::Tensor();
+    if (state) state->copy_(g->call->rng_before);
+    run_on(*g, input_stores(*g), g->call->outputs);
+    if (state) state->copy_(now);
+  }
 }
 
 struct Queued {

@@ -158,7 +158,10 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   } catch (const c10::Error& e) {
     if (b->fallback) return fall_back();
     set_error_from_exception();
-    if (PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
+    // nnabla's C++ errors are all RuntimeErrors.
+    if (b->frontend->deferred && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
+      PyErr_Format(PyExc_RuntimeError, "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
+    else if (PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
       PyErr_Format(PyExc_ValueError, "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
     return nullptr;
   } catch (...) {

@@ -102,6 +102,7 @@ int variable_clear(PyObject* o) {
 void variable_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyVariable* v = self_of(o);
+  if (v->v.node && v->v.node->deferred && v->v.node->refs > 1) release_unread(*v->v.node);
   if (v->weakrefs) PyObject_ClearWeakRefs(o);
   variable_clear(o);
   v->v.~Variable();
