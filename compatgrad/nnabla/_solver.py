@@ -304,15 +304,18 @@ class Solver:
             live = _C.solver_live(params)
             if live is not None:
                 entries = [entries[i] for i in live]
+            elif len({entry.t for entry in entries}) == 1:  # nearly always
+                t = min(entries[0].t + 1, _LAST_T)
+                for entry in entries:
+                    entry.t = t
+                self._step_on_device(t, entries, params)
+                continue
             steps: dict[int, list[_Entry]] = {}
             for entry in entries:
                 entry.t = t = min(entry.t + 1, _LAST_T)
                 steps.setdefault(t, []).append(entry)
             for t, group in steps.items():
-                if len(group) == len(params):  # the lists at hand are the right ones
-                    self._step_on_device(t, entries, params)
-                else:
-                    self._step_on_device(t, group, [entry.param for entry in group])
+                self._step_on_device(t, group, [entry.param for entry in group])
         self._decay = self._default_decay
 
     def _step_on_device(self, t, entries, params):

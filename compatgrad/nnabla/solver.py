@@ -114,18 +114,18 @@ class Lars(Solver):
     def _step(self, t, params, states):
         xs, gs = self._tensors(params, states)
         eps, momentum, coefficient = self.info["eps"], self.info["momentum"], self.info["coefficient"]
-        rates = []
+        hypers = []
         for w, g in zip(_norms(xs), _norms(gs), strict=True):
             total = g + self._decay * w
             if not total >= 0:
                 text = "Lars: local learning rate should be positive or zero"
                 raise RuntimeError(f"{text}; |g| + decay * |w| is {total}")
             total += eps if total < eps else 0
-            rates.append(self._lr if w < eps else self._lr * coefficient * w / total)
+            rate = self._lr if w < eps else self._lr * coefficient * w / total
+            hypers.append((rate, momentum, 0.0))
         if self._decay:
             _C.optim_step("weight_decay", gs, xs, None, (self._decay,))
-        for x, g, state, rate in zip(xs, gs, states, rates, strict=True):
-            _C.optim_step("momentum", [x], [g], [state], (rate, momentum, 0.0))
+        _C.optim_step("momentum", xs, gs, states, hypers)
 
 
 class Adagrad(Solver):
@@ -391,9 +391,10 @@ class Lamb(Solver):
         _C.optim_step("lamb_direction", rs, gs, states, hypers)
         if self._decay:
             _C.optim_step("weight_decay", rs, xs, None, (self._decay,))
-        for x, r, w, length in zip(xs, rs, _norms(xs), _norms(rs), strict=True):
-            ratio = min(max(w, info["gamma_l"]), info["gamma_u"]) / length if length > eps else 1.0
-            _C.optim_step("sgd", [x], [r], None, (self._lr * ratio,))
+        low, high = info["gamma_l"], info["gamma_u"]
+        norms = zip(_norms(xs), _norms(rs), strict=True)
+        ratios = [min(max(w, low), high) / r if r > eps else 1.0 for w, r in norms]
+        _C.optim_step("sgd", xs, rs, None, [(self._lr * ratio,) for ratio in ratios])
 
 
 class Lion(Solver):

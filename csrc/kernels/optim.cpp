@@ -5,7 +5,6 @@
 #include "kernels/optim.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "kernels/optim_rules.h"
 
@@ -64,16 +63,13 @@ float sum_of_squares(int64_t n, const float* x) { return squares(n, x); }
 double sum_of_squares(int64_t n, const double* x) { return squares(n, x); }
 
 bool has_special(int64_t n, const float* x, bool inf, bool nan) {
-  constexpr uint32_t infinity = 0x7f800000, block = 4096;
+  constexpr int64_t block = 4096;
   for (int64_t at = 0; at < n; at += block) {
-    const int64_t size = std::min<int64_t>(block, n - at);
-    uint32_t largest = 0;
-    for (int64_t i = 0; i < size; ++i) largest = std::max(largest, std::bit_cast<uint32_t>(x[at + i]) & 0x7fffffff);
-    if (largest < infinity) continue;
-    for (int64_t i = 0; i < size; ++i) {
-      const uint32_t bits = std::bit_cast<uint32_t>(x[at + i]) & 0x7fffffff;
-      if ((inf && bits == infinity) || (nan && bits > infinity)) return true;
-    }
+    const int64_t size = std::min(block, n - at);
+    // Not finite either where a square overflows: then the elements tell.
+    if (std::isfinite(squares(size, x + at))) continue;
+    for (int64_t i = at; i < at + size; ++i)
+      if ((inf && std::isinf(x[i])) || (nan && std::isnan(x[i]))) return true;
   }
   return false;
 }

@@ -17,7 +17,10 @@ Store& store_of(PyObject* o) {
 }
 
 // The array's tensor in single precision, for reading.
-at::Tensor read_single(Array& a) { return a.read().to(at::kFloat); }
+at::Tensor read_single(Array& a) {
+  const at::Tensor& t = a.read();
+  return t.scalar_type() == at::kFloat ? t : t.to(at::kFloat);
+}
 
 // The same for writing: the array holds it.
 const at::Tensor& write_single(Array& a) {
@@ -161,12 +164,12 @@ at::Tensor tensor_arg(PyObject* o, const char* name) {
   return unwrap_tensor(o, name);
 }
 
-// optim_step(rule, xs, ys, states, hypers): on tensors; `states` has one sequence per x, or is None.
+// optim_step(rule, xs, ys, states, hypers): on tensors; `states` has one sequence per x, or is None. `hypers` is a
+// tuple for all, or a list with one per x.
 PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     if (n != 5) fail(PyExc_TypeError, "optim_step(rule, xs, ys, states, hypers) takes 5 arguments, got %zd", n);
     const Rule& rule = parse_rule(args[0]);
-    const Hypers hypers = parse_hypers(args[4], rule);
     c10::SmallVector<Step, 16> steps;
     for_each_item(args[1], "xs", [&](Py_ssize_t, PyObject* o) { steps.push_back({tensor_arg(o, "xs"), {}, {}}); });
     Py_ssize_t given = 0;
@@ -178,7 +181,13 @@ PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
       if (args[3] != Py_None) read_states(args[3], i, steps[i]);
       check_step(rule, steps[i]);
     }
-    run_steps(rule, steps, hypers);
+    if (!PyList_Check(args[4])) {
+      run_steps(rule, steps, parse_hypers(args[4], rule));
+      Py_RETURN_NONE;
+    }
+    if (PyList_GET_SIZE(args[4]) != std::ssize(steps)) fail(PyExc_ValueError, "hypers: expected one tuple per x");
+    for_each_item(args[4], "hypers",
+                  [&](Py_ssize_t i, PyObject* o) { run_steps(rule, steps[i], parse_hypers(o, rule)); });
     Py_RETURN_NONE;
   });
 }
