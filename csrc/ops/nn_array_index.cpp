@@ -15,86 +15,77 @@
 namespace cg {
 namespace {
 
-struct SelectAlong {
-  Tensor index;
+// Ops on (numbers, index), linear in the numbers.
+struct WithIndex {
+  static constexpr unsigned saves = in_bit(1), integers = in_bit(1);
+  static constexpr bool any_dtype = true;
+};
+
+struct SelectAlong : WithIndex {
   int64_t axis = 0;
-  static constexpr auto params() {
-    return std::make_tuple(required("index", &SelectAlong::index), param("axis", &SelectAlong::axis));
-  }
-  static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return select_along(x, index, axis); }
+  static constexpr auto params() { return std::make_tuple(param("axis", &SelectAlong::axis)); }
+  Tensor forward(const Tensor& x, const Tensor& index) { return select_along(x, index, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return add_along(c.gy(), index, axis, c.in_sizes(0)[wrap_axis(axis, c.in_sizes(0).size())]); });
+    c.grad(0, [&] { return add_along(c.gy(), c.in(1), axis, c.in_sizes(0)[wrap_axis(axis, c.in_sizes(0).size())]); });
   }
 };
 CG_OP("select_along", SelectAlong, "The slices of x along axis that a one-dimensional index names.")
 
-struct AddAlong {
-  Tensor index;
+struct AddAlong : WithIndex {
   int64_t axis = 0, size = 0;
   static constexpr auto params() {
-    return std::make_tuple(required("index", &AddAlong::index), required("axis", &AddAlong::axis),
-                           required("size", &AddAlong::size));
+    return std::make_tuple(required("axis", &AddAlong::axis), required("size", &AddAlong::size));
   }
-  static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& gy) { return add_along(gy, index, axis, size); }
+  Tensor forward(const Tensor& gy, const Tensor& index) { return add_along(gy, index, axis, size); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return select_along(c.gy(), index, axis); });
+    c.grad(0, [&] { return select_along(c.gy(), c.in(1), axis); });
   }
 };
 CG_OP("add_along", AddAlong, "Zeros of the given size along axis, to which gy is added at a one-dimensional index.")
 
-struct GatherAlong {
-  Tensor index;
+struct GatherAlong : WithIndex {
   int64_t axis = 0;
-  static constexpr auto params() {
-    return std::make_tuple(required("index", &GatherAlong::index), param("axis", &GatherAlong::axis));
-  }
-  static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return gather_along(x, index, axis); }
+  static constexpr auto params() { return std::make_tuple(param("axis", &GatherAlong::axis)); }
+  Tensor forward(const Tensor& x, const Tensor& index) { return gather_along(x, index, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return scatter_along(c.gy(), index, axis, c.in_sizes(0)); });
+    c.grad(0, [&] { return scatter_along(c.gy(), c.in(1), axis, c.in_sizes(0)); });
   }
 };
 CG_OP("gather_along", GatherAlong, "x[i, index[i, j], k] along an axis, for an index of x's number of dimensions.")
 
-struct ScatterAlong {
-  Tensor index;
+struct ScatterAlong : WithIndex {
   int64_t axis = 0;
   Ints shape;
   static constexpr auto params() {
-    return std::make_tuple(required("index", &ScatterAlong::index), required("axis", &ScatterAlong::axis),
-                           required("shape", &ScatterAlong::shape));
+    return std::make_tuple(required("axis", &ScatterAlong::axis), required("shape", &ScatterAlong::shape));
   }
-  static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& gy) { return scatter_along(gy, index, axis, shape); }
+  Tensor forward(const Tensor& gy, const Tensor& index) { return scatter_along(gy, index, axis, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return gather_along(c.gy(), index, axis); });
+    c.grad(0, [&] { return gather_along(c.gy(), c.in(1), axis); });
   }
 };
 CG_OP("scatter_along", ScatterAlong, "Zeros of shape, to which gy is added where gather_along would pick.")
 
 int64_t product(at::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
+Tensor longs(const Tensor& index) { return index.to(at::kLong); }
 
 // The slices of x along an axis that a tensor of indices names; the first batch_dims axes of x and of it go together.
-struct Gather {
+struct Gather : WithIndex {
   int64_t axis = 0, batch_dims = 0;
   static constexpr auto params() {
     return std::make_tuple(param("axis", &Gather::axis), param("batch_dims", &Gather::batch_dims));
   }
-  static constexpr unsigned saves = in_bit(1);
-  static constexpr bool any_dtype = true;
 
   // x as (rows, elements of a row) with one row per position of the axis, and which rows are wanted.
   int64_t place(at::IntArrayRef sizes) const { return wrap_axis(axis, sizes.size()); }
   Tensor rows(const Tensor& t, at::IntArrayRef sizes) const {
     const int64_t a = place(sizes), n = sizes[a], batch = product(sizes.slice(0, batch_dims)),
                   lead = product(sizes.slice(batch_dims, a - batch_dims));
-    const Tensor starts = at::arange(batch * lead, t.options()).mul_(n).reshape({batch, lead, 1});
+    const Tensor starts = at::arange(batch * lead, t.options().dtype(at::kLong)).mul_(n).reshape({batch, lead, 1});
     return at::reshape(at::reshape(t, {batch, 1, product(t.sizes().slice(batch_dims))}) + starts, {-1});
   }
   Ints table(at::IntArrayRef sizes) const {
@@ -122,56 +113,60 @@ struct Gather {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
-      const at::IntArrayRef sizes = c.in_sizes(0);
-      const Tensor t = value(c.in(1));
+      const Ints sizes = ints(c.in_sizes(0));
+      const int64_t count = product(c.in_sizes(1));
       if (batch_dims == 0) {
-        Ints line = ints(sizes);
-        line[place(sizes)] = t.numel();
-        return add_along(reshape(c.gy(), line), at::reshape(t, {-1}), place(sizes), sizes[place(sizes)]);
+        Ints line = sizes;
+        line[place(sizes)] = count;
+        return add_along(reshape(c.gy(), line), reshape(c.in(1), {-1}), place(sizes), sizes[place(sizes)]);
       }
-      const Tensor r = rows(t, sizes);
+      const T r = frozen([f = *this, sizes](const Tensor& t) { return f.rows(t, sizes); }, c.in(1));
       const Ints whole = table(sizes);
-      return reshape(add_along(reshape(c.gy(), {r.numel(), whole[1]}), r, 0, whole[0]), sizes);
+      return reshape(add_along(reshape(c.gy(), {-1, whole[1]}), r, 0, whole[0]), sizes);
     });
   }
 };
 CG_OP("gather", Gather, "x's slices along axis at indices; the first batch_dims axes of both belong together.")
 
-// The index tensor of gather_nd and scatter_nd: row m holds positions on axis m.
-struct Positions {
-  Ints table;   // the indexed tensor as (positions, elements of a slice)
-  Tensor rows;  // which positions
-  Positions(const char* op, const Tensor& t, at::IntArrayRef sizes) {
-    const int64_t m = t.size(0);
-    table = {product(sizes.slice(0, m)), product(sizes.slice(m))};
-    const Tensor lines = at::reshape(t, {m, product(t.sizes().slice(1))});
-    for (int64_t i = 0; i < m; ++i) {
-      Tensor p = lines.select(0, i);
-      check_index(op, p, -sizes[i], sizes[i]);
-      p = at::where(p < 0, p + sizes[i], p);
-      rows = i == 0 ? p : rows * sizes[i] + p;
-    }
+// The index tensor of gather_nd and scatter_nd: row m holds positions on axis m. The indexed tensor counts as a table
+// of (positions, elements of a slice).
+Ints table_of(at::IntArrayRef index_sizes, at::IntArrayRef sizes) {
+  return {product(sizes.slice(0, index_sizes[0])), product(sizes.slice(index_sizes[0]))};
+}
+Tensor rows_of(const char* op, const Tensor& t, at::IntArrayRef sizes) {
+  const int64_t m = t.size(0);
+  const Tensor lines = at::reshape(longs(t), {m, product(t.sizes().slice(1))});
+  Tensor rows;
+  for (int64_t i = 0; i < m; ++i) {
+    Tensor p = lines.select(0, i);
+    check_index(op, p, -sizes[i], sizes[i]);
+    p = at::where(p < 0, p + sizes[i], p);
+    rows = i == 0 ? p : rows * sizes[i] + p;
   }
-};
+  return rows;
+}
+template <class T>
+T rows_of(const char* op, const T& t, const Ints& sizes) {
+  return frozen([op, sizes](const Tensor& t) { return rows_of(op, t, at::IntArrayRef(sizes)); }, t);
+}
 
-struct GatherNd {
-  static constexpr unsigned saves = in_bit(1);
-  static constexpr bool any_dtype = true;
+struct GatherNd : WithIndex {
   Tensor forward(const Tensor& x, const Tensor& t) {
     TORCH_CHECK_VALUE(t.dim() >= 2, "gather_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
     TORCH_CHECK_VALUE(t.size(0) <= x.dim(), "gather_nd: indices of shape ", t.sizes(), " name ", t.size(0),
                       " axes, but x has shape ", x.sizes());
-    const Positions p("gather_nd", t, x.sizes());
     Ints shape = ints(t.sizes().slice(1));
     shape.append(x.sizes().begin() + t.size(0), x.sizes().end());
-    return at::reshape(select_along(at::reshape(x, p.table), p.rows, 0), shape);
+    const Tensor lines = at::reshape(x, table_of(t.sizes(), x.sizes()));
+    return at::reshape(select_along(lines, rows_of("gather_nd", t, x.sizes()), 0), shape);
   }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
-      const Positions p("gather_nd", value(c.in(1)), c.in_sizes(0));
-      const T g = reshape(c.gy(), {p.rows.numel(), p.table[1]});
-      return reshape(add_along(g, p.rows, 0, p.table[0]), c.in_sizes(0));
+      const Ints table = table_of(c.in_sizes(1), c.in_sizes(0));
+      const T rows = rows_of("gather_nd", c.in(1), ints(c.in_sizes(0)));
+      const T g = reshape(c.gy(), {product(c.in_sizes(1).slice(1)), table[1]});
+      return reshape(add_along(g, rows, 0, table[0]), c.in_sizes(0));
     });
   }
 };
@@ -186,6 +181,7 @@ struct ScatterNd {
   static constexpr unsigned saves = in_bit(1);
   static constexpr unsigned optional = in_bit(2);
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   void check(const Tensor& x, const Tensor& t) const {
     TORCH_CHECK_VALUE(t.dim() >= 2, "scatter_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
     const int64_t m = t.size(0), ndim = shape.size();
@@ -202,21 +198,25 @@ struct ScatterNd {
     TORCH_CHECK_VALUE(y.sizes() == at::IntArrayRef(shape), "scatter_nd: out has shape ", y.sizes(), ", not ",
                       at::IntArrayRef(shape));
     if (no_data(x)) return y;
-    const Positions p("scatter_nd", t, shape);
-    const Tensor source = at::reshape(x, {p.rows.numel(), p.table[1]});
-    Tensor rows = at::reshape(y, p.table);
-    add ? rows.index_add_(0, p.rows, source) : rows.index_copy_(0, p.rows, source);
-    if (!rows.is_alias_of(y)) y.copy_(rows.view(shape));
+    const Ints table = table_of(t.sizes(), shape);
+    const Tensor rows = rows_of("scatter_nd", t, at::IntArrayRef(shape));
+    const Tensor source = at::reshape(x, {rows.numel(), table[1]});
+    Tensor lines = at::reshape(y, table);
+    add ? lines.index_add_(0, rows, source) : lines.index_copy_(0, rows, source);
+    if (!lines.is_alias_of(y)) y.copy_(lines.view(shape));
     return y;
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Positions p("scatter_nd", value(c.in(1)), shape);
-    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), p.table), p.rows, 0), c.in_sizes(0)); });
+    const Ints table = table_of(c.in_sizes(1), shape);
+    const T rows = rows_of("scatter_nd", c.in(1), shape);
+    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), table), rows, 0), c.in_sizes(0)); });
     c.grad(2, [&] {
       if (add) return c.gy();
-      const Tensor kept = at::ones({p.table[0], 1}, c.gy().options()).index_fill_(0, p.rows, 0);
-      return reshape(reshape(c.gy(), p.table) * kept, shape);
+      const auto kept = [n = table[0], options = value(c.gy()).options()](const Tensor& r) {
+        return at::ones({n, 1}, options).index_fill_(0, r, 0);
+      };
+      return reshape(reshape(c.gy(), table) * frozen(kept, rows), shape);
     });
   }
 };
@@ -228,6 +228,7 @@ struct ScatterAddAlong {
   static constexpr auto params() { return std::make_tuple(param("axis", &ScatterAddAlong::axis)); }
   static constexpr unsigned saves = in_bit(1);
   static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1);
   Tensor forward(const Tensor& x0, const Tensor& t, const Tensor& x1) {
     const int64_t a = wrap_axis(axis, x0.dim());
     TORCH_CHECK_VALUE(a >= 0 && a < x0.dim(), "scatter_add: axis is ", axis, ", but x0 has shape ", x0.sizes());
@@ -236,17 +237,17 @@ struct ScatterAddAlong {
     TORCH_CHECK_VALUE(fits, "scatter_add: indices of shape ", t.sizes(), " do not fit into x0 of shape ", x0.sizes(),
                       " and x1 of shape ", x1.sizes());
     check_index("scatter_add", t, 0, x0.size(a));
-    return at::scatter_add(x0, a, t, x1);
+    return at::scatter_add(x0, a, longs(t), x1);
   }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
     c.grad(2, [&] {
-      const Tensor t = value(c.in(1));
-      const T g = gather_along(c.gy(), t, axis);
-      if (t.sizes() == c.in_sizes(2)) return g;
+      const at::IntArrayRef sizes = c.in_sizes(1);
+      const T g = gather_along(c.gy(), c.in(1), axis);
+      if (sizes == c.in_sizes(2)) return g;
       Index corner;  // indices may cover only a corner of x1
-      for (int64_t n : t.sizes()) corner.push_back(IndexItem::slice(0, n));
+      for (int64_t n : sizes) corner.push_back(IndexItem::slice(0, n));
       return get_item_grad(g, corner, c.in_sizes(2));
     });
   }
@@ -258,24 +259,24 @@ CG_OP("scatter_add_along", ScatterAddAlong, "x0 to which x1 is added at indices 
 Tensor select_along(const Tensor& x, const Tensor& index, int64_t axis) {
   return at::index_select(x, axis, index.to(x.device()));
 }
-Var select_along(const Var& x, const Tensor& index, int64_t axis) { return run(SelectAlong{index, axis}, x); }
+Var select_along(const Var& x, const Var& index, int64_t axis) { return run(SelectAlong{{}, axis}, x, index); }
 Tensor add_along(const Tensor& gy, const Tensor& index, int64_t axis, int64_t size) {
   Ints shape = ints(gy.sizes());
   shape[wrap_axis(axis, gy.dim())] = size;
   return at::zeros(shape, gy.options()).index_add_(axis, index.to(gy.device()), gy);
 }
-Var add_along(const Var& gy, const Tensor& index, int64_t axis, int64_t size) {
-  return run(AddAlong{index, axis, size}, gy);
+Var add_along(const Var& gy, const Var& index, int64_t axis, int64_t size) {
+  return run(AddAlong{{}, axis, size}, gy, index);
 }
 Tensor gather_along(const Tensor& x, const Tensor& index, int64_t axis) {
-  return at::gather(x, axis, index.to(x.device()));
+  return at::gather(x, axis, index.to(x.device(), at::kLong));
 }
-Var gather_along(const Var& x, const Tensor& index, int64_t axis) { return run(GatherAlong{index, axis}, x); }
+Var gather_along(const Var& x, const Var& index, int64_t axis) { return run(GatherAlong{{}, axis}, x, index); }
 Tensor scatter_along(const Tensor& gy, const Tensor& index, int64_t axis, at::IntArrayRef shape) {
-  return at::zeros(shape, gy.options()).scatter_add_(axis, index.to(gy.device()), gy);
+  return at::zeros(shape, gy.options()).scatter_add_(axis, index.to(gy.device(), at::kLong), gy);
 }
-Var scatter_along(const Var& gy, const Tensor& index, int64_t axis, at::IntArrayRef shape) {
-  return run(ScatterAlong{index, axis, ints(shape)}, gy);
+Var scatter_along(const Var& gy, const Var& index, int64_t axis, at::IntArrayRef shape) {
+  return run(ScatterAlong{{}, axis, ints(shape)}, gy, index);
 }
 
 void check_index(const char* op, const Tensor& index, int64_t low, int64_t size) {

@@ -1,5 +1,6 @@
 // Masks and edges: bool_gather and its kin, one_hot, padding by the elements at hand.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/empty_like.h>
@@ -19,8 +20,8 @@ namespace {
 struct BoolFill {
   double value = 0;
   static constexpr auto params() { return std::make_tuple(param("value", &BoolFill::value)); }
-  static constexpr unsigned saves = in_bit(1);
   static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& mask) {
     const Tensor y = at::where(mask != 0, at::Scalar(value), x);
     TORCH_CHECK_VALUE(y.sizes() == x.sizes(), "bool_fill: the mask's shape ", mask.sizes(),
@@ -29,7 +30,7 @@ struct BoolFill {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (cg::value(c.in(1)) == 0); });
+    c.grad(0, [&] { return c.gy() * frozen([](const Tensor& t) { return t == 0; }, c.in(1)); });
   }
 };
 CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
@@ -39,8 +40,8 @@ Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1})).
 Ints slices(int64_t rows, int64_t elements) { return {rows, rows == 0 ? 0 : elements / rows}; }
 
 struct BoolGather {
-  static constexpr unsigned saves = 0;
   static constexpr bool any_dtype = true;
+  static constexpr unsigned saves = 0;
   Tensor rows;
   Tensor forward(const Tensor& x, const Tensor& mask) {
     TORCH_CHECK_VALUE(mask.dim() <= x.dim() && mask.sizes() == x.sizes().slice(0, mask.dim()),
@@ -54,16 +55,16 @@ struct BoolGather {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const Ints s = slices(c10::multiply_integers(c.in_sizes(1)), c10::multiply_integers(c.in_sizes(0)));
-      return reshape(add_along(reshape(c.gy(), {rows.numel(), s[1]}), rows, 0, s[0]), c.in_sizes(0));
+      return reshape(add_along(reshape(c.gy(), {-1, s[1]}), c.saved(rows), 0, s[0]), c.in_sizes(0));
     });
   }
 };
 CG_OP("bool_gather", BoolGather, "The slices of x at which mask is not zero, each as a row.")
 
 struct BoolScatter {
+  static constexpr bool any_dtype = true;
   static constexpr unsigned saves = in_bit(1);
   static constexpr unsigned optional = in_bit(2);
-  static constexpr bool any_dtype = true;
   Tensor forward(const Tensor& x, const Tensor& mask, const Tensor& out) {
     TORCH_CHECK_VALUE(x.dim() > 0, "bool_scatter: input must have at least one axis");
     Ints shape = ints(mask.sizes());
@@ -82,10 +83,18 @@ struct BoolScatter {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    const Tensor mask = value(c.in(1));
-    const Ints s = slices(mask.numel(), value(c.gy()).numel());
-    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), s), marked(mask), 0), c.in_sizes(0)); });
-    c.grad(2, [&] { return reshape(reshape(c.gy(), s) * at::reshape(mask == 0, {-1, 1}), c.gy().sizes()); });
+    const Ints s = slices(c10::multiply_integers(c.in_sizes(1)), c10::multiply_integers(c.out_sizes(0)));
+    c.grad(0, [&] {
+      // What is marked comes first; how much that is, a graph knows before it knows the mask.
+      const auto rows = [n = c.in_sizes(0)[0]](const Tensor& mask) {
+        return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
+      };
+      return reshape(select_along(reshape(c.gy(), s), frozen(rows, c.in(1)), 0), c.in_sizes(0));
+    });
+    c.grad(2, [&] {
+      const auto kept = [](const Tensor& mask) { return at::reshape(mask == 0, {-1, 1}); };
+      return reshape(reshape(c.gy(), s) * frozen(kept, c.in(1)), c.out_sizes(0));
+    });
   }
 };
 CG_OP("bool_scatter", BoolScatter, "Zeros, or `out`, with the rows of x where mask is not zero.")
@@ -102,13 +111,14 @@ struct OneHot {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &OneHot::shape)); }
   static constexpr unsigned saves = 0;
+  static constexpr unsigned integers = in_bit(0);
   Tensor forward(const Tensor& x) {
     const int64_t n = shape.size();
     TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == n, "one_hot: x has shape ", x.sizes(),
                       ", but its last axis must have ", n, " elements, as shape has");
     Ints result = ints(x.sizes().slice(0, x.dim() - 1));
     result.append(shape.begin(), shape.end());
-    const Tensor lines = at::reshape(x, {-1, n});
+    const Tensor lines = at::reshape(x, {-1, n}).to(at::kLong);
     Tensor place = at::zeros({lines.size(0)}, lines.options()), valid = at::ones_like(place).to(at::kBool);
     for (int64_t i = 0; i < n; ++i) {
       Tensor p = lines.select(1, i);
@@ -160,7 +170,7 @@ struct Edges {
       T g = c.gy();
       const at::IntArrayRef sizes = c.in_sizes(0);
       for (int64_t a = sizes.size(); a-- > 0;)
-        if (changes(a)) g = add_along(g, index(a, sizes[a], value(g).device()), a, sizes[a]);
+        if (changes(a)) g = add_along(g, T(index(a, sizes[a], value(g).device())), a, sizes[a]);
       return g;
     });
   }

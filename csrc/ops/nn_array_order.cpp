@@ -47,7 +47,7 @@ struct Sort {
   template <class T>
   void backward(Ctx<T>& c) {
     if (only_index || !value(c.gy()).defined()) return;
-    c.grad(0, [&] { return scatter_along(c.gy(), index, axis, c.in_sizes(0)); });
+    c.grad(0, [&] { return scatter_along(c.gy(), c.saved(index), axis, c.in_sizes(0)); });
   }
 };
 CG_OP("sort", Sort, "x sorted along an axis, equal elements in their order; with positions where asked for.")
@@ -92,7 +92,7 @@ struct Extreme {
     const Layout l = layout(x.sizes());
     const Tensor lines = at::reshape(at::permute(x, l.order), rows(l));
     Tensor y;
-    std::tie(y, index) = smallest ? at::min(lines, 1) : at::max(lines, 1);
+    std::tie(y, index) = smallest ? at::min(lines, 1, true) : at::max(lines, 1, true);
     return outputs_of(y.view(l.result), index.view(l.result), with_index, only_index);
   }
   template <class T>
@@ -101,7 +101,7 @@ struct Extreme {
     c.grad(0, [&] {
       const Layout l = layout(c.in_sizes(0));
       const Ints r = rows(l);
-      const T g = scatter_along(reshape(c.gy(), {r[0], 1}), at::reshape(index, {r[0], 1}), 1, r);
+      const T g = scatter_along(reshape(c.gy(), {r[0], 1}), c.saved(index), 1, r);
       return permute(reshape(g, l.moved), l.inverse);
     });
   }
@@ -147,7 +147,7 @@ struct TopK {
     c.grad(0, [&] {
       if (!reduce) return c.gy();
       const Ints r = rows(c.in_sizes(0), base_axis);
-      return reshape(scatter_along(reshape(c.gy(), {r[0], k}), index, 1, r), c.in_sizes(0));
+      return reshape(scatter_along(reshape(c.gy(), {r[0], k}), c.saved(index), 1, r), c.in_sizes(0));
     });
   }
 };
@@ -171,7 +171,7 @@ struct TopKMask {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * mask; });
+    c.grad(0, [&] { return c.gy() * c.saved(mask); });
   }
 };
 CG_OP("top_k_mask", TopKMask, "x with all but the k largest elements of each sample set to 0.")
@@ -244,8 +244,8 @@ struct Unique {
     if (!value(c.gy()).defined()) return;
     c.grad(0, [&] {
       const at::IntArrayRef sizes = c.in_sizes(0);
-      if (axis) return add_along(c.gy(), first, *axis, sizes[wrap_axis(*axis, sizes.size())]);
-      return reshape(add_along(c.gy(), first, 0, c10::multiply_integers(sizes)), sizes);
+      if (axis) return add_along(c.gy(), c.saved(first), *axis, sizes[wrap_axis(*axis, sizes.size())]);
+      return reshape(add_along(c.gy(), c.saved(first), 0, c10::multiply_integers(sizes)), sizes);
     });
   }
 };

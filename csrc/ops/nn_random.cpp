@@ -131,13 +131,12 @@ struct DropoutDrawn {
   }
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(p >= 0 && p < 1, "dropout: p must be in [0, 1), not ", p);
-    if (x.is_meta()) return at::empty_like(x);
-    mask = drawn(x);
+    mask = x.is_meta() ? at::empty_like(x) : drawn(x);
     return x * mask;
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * mask; });
+    c.grad(0, [&] { return c.gy() * c.saved(mask); });
   }
 };
 CG_OP("dropout_drawn", DropoutDrawn,

@@ -54,7 +54,7 @@ struct RandomErase {
     TORCH_CHECK_VALUE(base >= 0 && x.dim() - base == 3,
                       "random_erase: x must have 3 axes (channels and an image) from ", "base_axis ", base_axis,
                       " on, not the shape ", x.sizes());
-    if (x.is_meta()) return at::empty_like(x);
+    if (x.is_meta()) return kept = at::empty_like(x);
     const at::IntArrayRef s = x.sizes().slice(base);
     const int64_t batch = c10::multiply_integers(x.sizes().slice(0, base)), channels = s[channel_last ? 2 : 0],
                   h = s[channel_last ? 0 : 1], w = s[channel_last ? 1 : 2], per_sample = share ? 1 : channels;
@@ -85,7 +85,7 @@ struct RandomErase {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&]() -> T { return ste_fine_grained ? T(c.gy() * kept) : c.gy(); });
+    c.grad(0, [&]() -> T { return ste_fine_grained ? T(c.gy() * c.saved(kept)) : c.gy(); });
   }
 };
 CG_OP("random_erase", RandomErase,
@@ -156,12 +156,16 @@ struct ImageAugmentation {
     TORCH_CHECK_VALUE(pad.size() == 2, "image_augmentation: pad must be (height, width), not ", at::IntArrayRef(pad));
     result = ints(x.sizes());
     std::copy(shape.begin(), shape.end(), result.end() - shape.size());
-    if (x.is_meta()) return at::empty(result, x.options());
     const int64_t w_in = x.size(-1), h_in = x.size(-2), channels = x.dim() > 2 ? x.size(-3) : 1;
     const int64_t w = result[x.dim() - 1], h = result[x.dim() - 2], images = x.numel() / (w_in * h_in * channels);
     const int64_t total = images * channels * h * w;
     TORCH_CHECK_VALUE(c10::multiply_integers(result) == total, "image_augmentation: shape may only change height and ",
                       "width of x, of shape ", x.sizes(), ", not make ", at::IntArrayRef(result));
+    if (x.is_meta()) {
+      index = at::empty({4, total}, x.options().dtype(at::kLong));
+      weight = at::empty({4, total}, x.options());
+      return at::empty(result, x.options());
+    }
     Tensor places = at::empty({4, total}, at::kLong), gains = at::empty({4, total}, at::kFloat),
            offset = at::empty({total}, at::kFloat);
     int64_t* to = places.data_ptr<int64_t>();
@@ -225,8 +229,9 @@ struct ImageAugmentation {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       const at::IntArrayRef sizes = c.in_sizes(0);
-      const T four = reshape(c.gy(), {1, weight.size(1)}) * weight;
-      return reshape(add_along(reshape(four, {-1}), at::reshape(index, {-1}), 0, c10::multiply_integers(sizes)), sizes);
+      const T four = reshape(c.gy(), {1, c10::multiply_integers(c.out_sizes(0))}) * c.saved(weight);
+      const T places = reshape(c.saved(index), {-1});
+      return reshape(add_along(reshape(four, {-1}), places, 0, c10::multiply_integers(sizes)), sizes);
     });
   }
 };

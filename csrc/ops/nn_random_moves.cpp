@@ -63,10 +63,19 @@ struct Move {
     return at::reshape(outside ? at::where(index < 0, at::Scalar(value), y).to(x.scalar_type()) : y, shape);
   }
   template <class T>
-  T back(const T& gy, at::IntArrayRef sizes) const {
-    T g = reshape(gy, {index.numel()});
-    if (outside) g = g * (index >= 0);
-    return reshape(add_along(g, rows(), 0, c10::multiply_integers(sizes)), sizes);
+  T back(Ctx<T>& c) const {
+    const at::IntArrayRef sizes = c.in_sizes(0);
+    const T places = c.saved(index);
+    T g = reshape(c.gy(), {-1});
+    if (outside) g = g * frozen([](const Tensor& t) { return t >= 0; }, places);
+    const auto inside = [](const Tensor& t) { return t.clamp_min(0); };
+    return reshape(add_along(g, outside ? frozen(inside, places) : places, 0, c10::multiply_integers(sizes)), sizes);
+  }
+  // Before anything is drawn, any index may turn out to be outside.
+  Tensor unknown(const Tensor& x, at::IntArrayRef result) {
+    index = at::empty({c10::multiply_integers(result)}, x.options().dtype(at::kLong));
+    outside = true;
+    return at::empty(result, x.options());
   }
 };
 
@@ -93,7 +102,7 @@ struct RandomCrop : Move {
                         " is larger than that of x, ", x.sizes());
       result[lead + i] = size[i];
     }
-    if (x.is_meta()) return at::empty(result, x.options());
+    if (x.is_meta()) return unknown(x, result);
     Mt& g = generator(rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, result, [&] {
@@ -109,7 +118,7 @@ struct RandomCrop : Move {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return back(c.gy(), c.in_sizes(0)); });
+    c.grad(0, [&] { return back(c); });
   }
 };
 CG_OP("random_crop", RandomCrop, "A part of x of the given shape (its last axes), elsewhere for each sample.")
@@ -131,7 +140,7 @@ struct RandomFlip : Move {
       TORCH_CHECK_VALUE(i >= 0 && i < x.dim(), "random_flip: axis ", a, " is not one of x, of shape ", x.sizes());
       chosen[i] = true;
     }
-    if (x.is_meta()) return at::empty_like(x);
+    if (x.is_meta()) return unknown(x, x.sizes());
     Mt& g = generator(rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, x.sizes(), [&] {
@@ -147,7 +156,7 @@ struct RandomFlip : Move {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return back(c.gy(), c.in_sizes(0)); });
+    c.grad(0, [&] { return back(c); });
   }
 };
 CG_OP("random_flip", RandomFlip, "x with the order on each of the axes reversed, or not, for each sample.")
@@ -175,7 +184,7 @@ struct RandomShift : Move {
     TORCH_CHECK_VALUE(lead >= 0, "random_shift: ", shifts.size(), " shifts were given, but x has shape ", x.sizes());
     TORCH_CHECK_VALUE(border_mode == "nearest" || border_mode == "reflect" || border_mode == "constant",
                       "random_shift: border_mode must be 'nearest', 'reflect' or 'constant', not '", border_mode, "'");
-    if (x.is_meta()) return at::empty_like(x);
+    if (x.is_meta()) return unknown(x, x.sizes());
     Mt& g = generator(rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, x.sizes(), [&] {
@@ -194,7 +203,7 @@ struct RandomShift : Move {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return back(c.gy(), c.in_sizes(0)); });
+    c.grad(0, [&] { return back(c); });
   }
 };
 CG_OP("random_shift", RandomShift, "x shifted by up to shifts[i] along its last axes, by other steps for each sample.")
@@ -261,7 +270,10 @@ struct RandomChoice {
     const int64_t count = rows == 0 ? 0 : c10::multiply_integers(r) / rows;
     TORCH_CHECK_VALUE(replace || count <= n, "random_choice: ", count, " elements cannot be sampled without",
                       " replacement from ", n);
-    if (x.is_meta()) return at::empty(r, x.options());
+    if (x.is_meta()) {
+      index = at::empty({rows * count}, x.options().dtype(at::kLong));
+      return at::empty(r, x.options());
+    }
     Tensor places = at::empty({rows * count}, at::kLong);
     const Tensor weights = w.to(at::kCPU, at::kFloat).contiguous();
     for (int64_t b = 0; b < rows; ++b) {
@@ -278,7 +290,7 @@ struct RandomChoice {
     for (size_t i = 0; i < 2; ++i)
       c.grad(i, [&] {
         const at::IntArrayRef sizes = c.in_sizes(i);
-        return reshape(add_along(reshape(c.gy(), {-1}), index, 0, c10::multiply_integers(sizes)), sizes);
+        return reshape(add_along(reshape(c.gy(), {-1}), c.saved(index), 0, c10::multiply_integers(sizes)), sizes);
       });
   }
 };

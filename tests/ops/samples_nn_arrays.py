@@ -27,23 +27,23 @@ def fresh(*args, **more):
 
 # ---- references -----------------------------------------------------------------------------------------------------
 def select_along(x, index, axis=0):
-    return np.take(x, index.numpy(), axis)
+    return np.take(x, index, axis)
 
 
 def add_along(gy, index, axis, size):
     y = np.zeros((*gy.shape[:axis], size, *gy.shape[axis + 1:]))
-    np.add.at(y, (slice(None),) * axis + (index.numpy(),), gy)
+    np.add.at(y, (slice(None),) * axis + (index,), gy)
     return y
 
 
 def gather_along(x, index, axis=0):
-    return np.take_along_axis(x, index.numpy(), axis)
+    return np.take_along_axis(x, index, axis)
 
 
 def scatter_along(gy, index, axis, shape):
     y = np.zeros(shape)
     places = list(np.indices(gy.shape))
-    places[axis] = index.numpy()
+    places[axis] = index
     np.add.at(y, tuple(places), gy)
     return y
 
@@ -213,15 +213,15 @@ def affine_in_x(op):
 
 
 RNG = torch.tensor(state(3))
-INDEX = torch.tensor([2, 0, 2])
+INDEX = np.array([2, 0, 2])
 PLACES = np.array([[0, 1, -1], [2, 0, -2]])
 MASK = np.array([[1, 0, 1], [0, 2, 0]], "float32")
 
 ARRAYS = [
-    sample("select_along", select_along, A(3, 4), index=INDEX, axis=0),
-    sample("add_along", add_along, A(2, 3), index=INDEX, axis=1, size=4),
-    sample("gather_along", gather_along, A(3, 2), index=torch.tensor([[0, 2], [2, 0]]), axis=0),
-    sample("scatter_along", scatter_along, A(2, 2), index=torch.tensor([[0, 2], [2, 2]]), axis=1, shape=[3, 4]),
+    sample("select_along", select_along, A(3, 4), INDEX, axis=0),
+    sample("add_along", add_along, A(2, 3), INDEX, axis=1, size=4),
+    sample("gather_along", gather_along, A(3, 2), np.array([[0, 1], [1, 0]]), axis=0),
+    sample("scatter_along", scatter_along, A(2, 2), np.array([[0, 2], [2, 2]]), axis=1, shape=[2, 4]),
     sample("gather", gather, A(3, 4), np.array([[2, 0], [1, 2]])),
     sample("gather", gather, A(3, 4), np.array(1), axis=-1),
     sample("gather", gather, A(2, 3, 4), np.array([[3, 0, 3], [1, 1, 0]]), axis=2, batch_dims=1),

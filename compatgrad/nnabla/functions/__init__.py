@@ -4,6 +4,7 @@
 
 from compatgrad.nnabla.functions.activation import *
 from compatgrad.nnabla.functions.arithmetic import *
+from compatgrad.nnabla.functions.arrays import *
 from compatgrad.nnabla.functions.binary import *
 from compatgrad.nnabla.functions.convolution import *
 from compatgrad.nnabla.functions.create import *
@@ -22,5 +23,5 @@ from compatgrad.nnabla.functions.random import *
 from compatgrad.nnabla.functions.recurrent import *
 from compatgrad.nnabla.functions.reduction import *
 from compatgrad.nnabla.functions.sequence import *
-from compatgrad.nnabla.functions.shape import *
 from compatgrad.nnabla.functions.spectral import *
+from compatgrad.nnabla.numpy_compat_functions import *

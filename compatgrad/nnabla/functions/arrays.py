@@ -234,7 +234,7 @@ def unlink(x: Any) -> Any:
     return op.unlink(x)
 
 
-@function("Sink", "*x", primitive=True, keep_input_grads=True)
+@function("Sink", "*x", keep_input_grads=True)
 def sink(*x: Any, one_input_grad: bool = True) -> Any:
     """An output of shape () that runs the graphs of all its inputs, forward and backward, at once.
 
