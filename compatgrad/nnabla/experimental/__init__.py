@@ -1,0 +1,1 @@
+"""What the original calls experimental."""

@@ -1,0 +1,1 @@
+"""Layers as objects that hold their parameters."""

@@ -1,0 +1,100 @@
+"""Drawings of graphs, by Graphviz."""
+
+import json
+import os
+from collections import Counter
+
+from ..parameter import get_parameters
+
+# what a function's name contains -> its colour
+_COLORS = (
+    ("Conv", "blue"),
+    ("Affine", "red"),
+    ("Norm", "orange"),
+    ("ReLU", "green"),
+    ("Pool", "lightblue2"),
+    ("Add", "purple"),
+    ("Sub", "purple"),
+    ("Mul", "purple"),
+    ("Div", "purple"),
+)
+
+
+class SimpleGraph:
+    """Draws the functions and variables that lead to a Variable. Needs the Python package graphviz and
+    Graphviz.
+
+    format: of files. verbose: with shapes and arguments. fname_color_map, vname_color_map: dicts from names
+    of functions and of variables to colours; by default a function's kind gives its colour, and parameters
+    are pink.
+    """
+
+    def __init__(self, format="png", verbose=False, fname_color_map=None, vname_color_map=None):
+        self._format = format
+        self._verbose = verbose
+        self._fname_color_map = fname_color_map
+        self._vname_color_map = vname_color_map
+
+    def save(self, vleaf, fpath, cleanup=False, format=None):
+        """Draws into the file `fpath`; cleanup: removes the text that Graphviz reads. format: instead of the
+        constructor's."""
+        self.create_graphviz_digraph(vleaf, format=format).render(fpath, cleanup=cleanup)
+
+    def view(self, vleaf, fpath=None, cleanup=True, format=None, params=None):
+        """Draws as `save` does and shows the file. params: a dict of parameters; by default the global ones."""
+        self.create_graphviz_digraph(vleaf, params, format=format).view(fpath, cleanup=cleanup)
+
+    def create_graphviz_digraph(self, vleaf, params=None, format=None):
+        """The graphviz.Digraph of what leads to the Variable `vleaf`; ImportError where graphviz is missing.
+
+        params: a dict of parameters, by default the global ones. format: instead of the constructor's.
+        """
+        try:
+            from graphviz import Digraph
+        except ImportError as error:
+            raise ImportError("SimpleGraph needs graphviz: pip install graphviz") from error
+        graph = Digraph(format=format or self._format)
+        graph.attr("node", style="filled")
+        params = get_parameters(grad_only=False) if params is None else params
+        names = {param.data: name for name, param in params.items()}
+        drawn = Counter()
+
+        def visit(f):
+            drawn[f.name] += 1
+            name = f"{f.name}-{drawn[f.name]}"
+            used = [names[x.data] for x in f.inputs if x.data in names]
+            scope = os.path.commonprefix([os.path.dirname(used[0]), *used[1:]]) if used else ""
+            for x in f.inputs:
+                graph.edge(self._node(graph, x, names, scope), name)
+            for y in f.outputs:
+                graph.edge(name, self._node(graph, y, names, scope))
+            self._function(graph, f, name, scope)
+
+        vleaf.visit(visit)
+        return graph
+
+    def _node(self, graph, v, names, scope):
+        key = str(hash(v))
+        label = getattr(v, "name", "") or "h"
+        color = (self._vname_color_map or {}).get(label, "lightgray")
+        if v.data in names:
+            name = names[v.data]
+            label, color = name[len(scope) + 1 :] if scope and name.startswith(scope) else name, "pink"
+        elif self._verbose:
+            label += f"\n(({v.shape}, need_grad={v.need_grad}))"
+        shape = "" if self._verbose else "circle"
+        graph.node(key, label=label, shape=shape, color="black" if v.need_grad else color, fillcolor=color)
+        return key
+
+    def _function(self, graph, f, name, scope):
+        label = f.name
+        if scope:
+            label += "\n" + scope
+        elif self._verbose:
+            label += f"\n({json.dumps(f.info.args, default=str)})"
+        if self._fname_color_map is not None:
+            color = self._fname_color_map.get(f.name, "lightgray")
+        else:
+            color = next((color for part, color in _COLORS if part in f.name), "gray")
+        shape = "box" if self._verbose else "square"
+        graph.node(name, label=label, shape=shape, color=color, fontcolor="white")
