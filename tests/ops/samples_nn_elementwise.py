@@ -137,6 +137,15 @@ ELEMENTWISE = [
     unary("sinc", sinc, 0.5, 9, order=2, tolerance=2),
 ]
 
+MANY = [
+    sample("add_active", lambda xs: sum(xs), [A(2, 3), A(2, 3), A(2, 3)]),
+    sample("add_active", lambda xs, active: xs[0] + xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=[1, 0, 1]),
+    sample("mul_active", lambda xs: np.prod(xs, 0), [A(2, 3), A(2, 3), A(2, 3), A(2, 3)]),
+    sample("mul_active", lambda xs: xs[0], [A(2, 3)]),
+    sample("mul_active", lambda xs, active: xs[0] * xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=[1, 0, 1]),
+    sample("mul_active", lambda xs, active: np.ones((2, 3)), [A(2, 3)], active=[0]),
+]
+
 LOSSES = [
     sample("logistic_loss", lambda x, t: np.logaddexp(x, 0) - x * t, A(3, 1, low=-3, high=3),
            np.array([[1], [0], [1]])),
@@ -172,4 +181,4 @@ QUANTISERS = [
            np.array([[3, 9, 1]], "uint8"), direction="RIGHT"),
 ]
 
-SAMPLES = [s for family in (MASKS, STRAIGHT, ELEMENTWISE, LOSSES, QUANTISERS) for line in family for s in line]
+SAMPLES = [s for family in (MASKS, STRAIGHT, ELEMENTWISE, MANY, LOSSES, QUANTISERS) for line in family for s in line]

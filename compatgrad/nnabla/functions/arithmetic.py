@@ -140,20 +140,17 @@ def minimum2(x0: Any, x1: Any) -> Any:
 def add_n(*x: Any) -> Any:
     """Sum of one or more tensors of one shape; RuntimeError where there is none or shapes differ."""
     _check_many("add_n", x)
-    return op.add_n(list(x))
+    return op.add_active(list(x))
 
 
-@function("MulN", "*x")
+@function("MulN", "*x", primitive=True)
 def mul_n(*x: Any) -> Any:
     """Product of one or more tensors of one shape; RuntimeError where there is none or shapes differ.
 
     The gradient is right where factors are 0; nnabla's divides the product by the factor.
     """
     _check_many("mul_n", x)
-    y = x[0]
-    for factor in x[1:]:
-        y = y * factor
-    return op.identity(y) if len(x) == 1 else y
+    return op.mul_active(list(x))
 
 
 def _check_many(name: str, xs: Any) -> None:

@@ -1,0 +1,69 @@
+// Sums and products of many tensors of one shape, some of which may be left out from one run to the next.
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// `active`: 0 for inputs that are left out; empty: none is.
+void check(const char* op, const Ints& active, size_t inputs) {
+  TORCH_CHECK_VALUE(active.empty() || active.size() == inputs, op, ": active has ", active.size(), " entries for ",
+                    inputs, " inputs");
+}
+bool takes(const Ints& active, size_t i) { return active.empty() || active[i]; }
+
+struct AddActive {
+  Ints active;
+  static constexpr auto params() { return std::make_tuple(param("active", &AddActive::active)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(TensorList xs) {
+    check("add_active", active, xs.size());
+    if (active.empty()) return sum_gradients(xs, false);
+    c10::SmallVector<Tensor, 8> taken;
+    for (size_t i = 0; i < xs.size(); ++i)
+      if (takes(active, i)) taken.push_back(xs[i]);
+    return taken.empty() ? at::zeros_like(xs[0]) : sum_gradients(taken, false);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    for (size_t i = 0; i < c.inputs(); ++i)
+      if (takes(active, i)) c.grad(i, [&] { return c.gy(); });
+  }
+};
+CG_OP("add_active", AddActive, "Sum of tensors of one shape, without those for which active is 0.")
+
+struct MulActive {
+  Ints active;
+  static constexpr auto params() { return std::make_tuple(param("active", &MulActive::active)); }
+  static constexpr unsigned saves = kAllInputs;
+  Tensor forward(TensorList xs) {
+    check("mul_active", active, xs.size());
+    Tensor y;
+    for (size_t i = 0; i < xs.size(); ++i)
+      if (takes(active, i)) y = y.defined() ? at::mul(y, xs[i]) : xs[i];
+    if (!y.defined()) return at::ones_like(xs[0]);
+    return xs.size() == 1 || y.is_same(xs[0]) ? at::mul(y, 1) : y;
+  }
+  // The product of all others, without a division: from the left and from the right.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const size_t n = c.inputs();
+    std::vector<T> right(n + 1);
+    for (size_t i = n; i-- > 1;) {
+      right[i] = right[i + 1];
+      if (takes(active, i)) right[i] = right[i].defined() ? c.in(i) * right[i] : c.in(i);
+    }
+    T left = c.gy();
+    for (size_t i = 0; i < n; ++i) {
+      if (!takes(active, i)) continue;
+      c.grad(i, [&] { return right[i + 1].defined() ? left * right[i + 1] : left; });
+      if (i + 1 < n) left = left * c.in(i);
+    }
+  }
+};
+CG_OP("mul_active", MulActive, "Product of tensors of one shape, without those for which active is 0.")
+
+}  // namespace
+}  // namespace cg
