@@ -67,9 +67,7 @@ def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     for name in filter(None, names):
         inner = scope.setdefault(name, OrderedDict())
         if not isinstance(inner, dict):
-            raise ValueError(
-                f"parameter scope {'/'.join(names)!r}: {name!r} is a parameter there, not a scope"
-            )
+            raise ValueError(f"parameter scope {'/'.join(names)!r}: {name!r} is a parameter there, not a scope")
         scope = inner
     return scope
 
@@ -132,8 +130,7 @@ def _created(name: str, shape: Sequence[int] | None, initializer: _Initializer, 
     if isinstance(initializer, np.ndarray):
         if shape is not None and tuple(shape) != initializer.shape:
             raise ValueError(
-                f"parameter {name!r} of shape {tuple(shape)} cannot start from an array of shape "
-                f"{initializer.shape}"
+                f"parameter {name!r} of shape {tuple(shape)} cannot start from an array of shape {initializer.shape}"
             )
         return Variable.from_numpy_array(initializer, need_grad=need_grad)
     if shape is None:
@@ -235,9 +232,7 @@ def load_parameters(
     return message
 
 
-def save_parameters(
-    path: _Path, params: dict[str, Variable] | None = None, extension: str | None = None
-) -> None:
+def save_parameters(path: _Path, params: dict[str, Variable] | None = None, extension: str | None = None) -> None:
     """Writes parameters, by default all below the current scope, to a .h5 or .protobuf file.
 
     `path` is a file name or an open binary file, whose format `extension` names. Another format raises

@@ -109,8 +109,7 @@ def parametric(nn, only=None):
         outputs = getattr(functions, name)(*args, **kwargs)
         # taken before forward, which writes moving averages and the like
         made = [
-            (key, list(p.shape), bool(p.need_grad), sums(p.d))
-            for key, p in nn.get_parameters(grad_only=False).items()
+            (key, list(p.shape), bool(p.need_grad), sums(p.d)) for key, p in nn.get_parameters(grad_only=False).items()
         ]
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         nn.forward_all(outputs)

@@ -87,9 +87,7 @@ def test_two_uses_of_a_parameter_and_several_outputs():
     h = PF.affine(x, 4, name="shared")
     a, b = F.split(F.reshape(F.tanh(PF.affine(h, 4, name="shared")), (3, 2, 2)), axis=1)
     free = nn.Variable.from_numpy_array(np.ones((3, 2), np.float32))
-    contents = {
-        "networks": [{"name": "n", "batch_size": 3, "outputs": {"a": a + free, "b": b}, "names": {"x": x}}]
-    }
+    contents = {"networks": [{"name": "n", "batch_size": 3, "outputs": {"a": a + free, "b": b}, "names": {"x": x}}]}
     (network,) = create_proto(contents).network
     assert [v.name for v in network.variable if v.type == "Parameter"] == [
         "shared/affine/W",
@@ -226,11 +224,7 @@ def test_what_cannot_be_saved(tmp_path):
     flat = PF.affine(F.reshape(x, (2, 128)), 2, name="flat")
     with pytest.raises(ValueError, match="variable_batch_size=False"):
         create_proto(
-            {
-                "networks": [
-                    {"name": "n", "batch_size": 4, "outputs": {"y": F.reshape(flat, (4,))}, "names": {}}
-                ]
-            }
+            {"networks": [{"name": "n", "batch_size": 4, "outputs": {"y": F.reshape(flat, (4,))}, "names": {}}]}
         )
     with pytest.raises(KeyError, match="optimizers"):
         save(str(tmp_path / "a.nnp"), contents, include_solver_state=True)
@@ -246,3 +240,44 @@ def test_what_cannot_be_loaded():
     ):
         with pytest.raises((ValueError, NotImplementedError), match=what):
             NnpLoader(io.StringIO(text.replace(old, new, 1))).get_network("net")
+
+
+def test_graph_written_down_while_it_is_made(tmp_path):
+    with graph_def.graph(name="mine") as g:
+        x = graph_def.ProtoVariable((4, 3), name="x")
+        z = graph_def.ProtoVariable((4, 3))
+        h = PF.affine(x, 5) + PF.affine(z, 5, name="other")
+        offset = nn.Variable.from_numpy_array(np.full((1, 5), 2, np.float32))
+        a, b = F.tanh(h), h + offset
+    network = g.default_graph()
+    assert network.name == "mine" and network.inputs == ["x", "@mine/Affine_in"]
+    assert sorted(g.get_parameters()) == [
+        "@mine/Add2_1_1",  # the Variable that is no input
+        "affine/W",
+        "affine/b",
+        "other/affine/W",
+        "other/affine/b",
+    ]
+    u, w = (nn.Variable.from_numpy_array(np.random.RandomState(i).randn(4, 3)) for i in range(2))
+    made = g(u, w)
+    x.d, z.d = u.d, w.d
+    nn.forward_all([a, b, *made])
+    np.testing.assert_allclose(made[0].d, a.d)
+    np.testing.assert_allclose(made[1].d, b.d)
+    executor = {"name": "run", "network": "mine", "data": ["x"], "output": {"first": a, "second": b}}
+    g.save(str(tmp_path / "g.nnp"), executors=[executor])
+    again = NnpLoader(str(tmp_path / "g.nnp")).get_network("mine", batch_size=2)
+    assert sorted(again.outputs) == ["first", "second"] and again.inputs["x"].shape == (2, 3)
+
+
+def test_default_graph():
+    graph_def.reset_default_graph()
+    x = graph_def.ProtoVariable((4, 3))
+    y = F.relu(x)
+    network = graph_def.get_default_graph_by_variable(y)
+    assert graph_def.get_default_graph("model") is network
+    assert [f.type for f in network.functions.values()] == ["ReLU"]
+    with pytest.raises(ValueError, match="no network"):
+        graph_def.get_default_graph_by_variable(nn.Variable((1,)))
+    graph_def.reset_default_graph()
+    assert not graph_def.get_default_graph().networks

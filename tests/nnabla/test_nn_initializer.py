@@ -12,9 +12,7 @@ def state():
 
 
 def test_random_ones_draw_from_the_generator_given():
-    np.testing.assert_array_equal(
-        I.NormalInitializer(0.5, rng=state())((2, 3)), np.float32(state().randn(2, 3) * 0.5)
-    )
+    np.testing.assert_array_equal(I.NormalInitializer(0.5, rng=state())((2, 3)), np.float32(state().randn(2, 3) * 0.5))
     np.testing.assert_array_equal(
         I.UniformInitializer((-2, 1), rng=state())([2, 3]), np.float32(state().uniform(-2, 1, (2, 3)))
     )

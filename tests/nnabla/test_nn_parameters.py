@@ -113,9 +113,7 @@ def test_initial_values():
     asked = []
     start = lambda shape: asked.append(shape) or np.ones(shape, np.float32)  # noqa: E731
     for _ in range(2):
-        np.testing.assert_array_equal(
-            get_parameter_or_create("called", (2, np.int64(2)), start).d, np.ones((2, 2))
-        )
+        np.testing.assert_array_equal(get_parameter_or_create("called", (2, np.int64(2)), start).d, np.ones((2, 2)))
     assert asked == [[2, 2]]
     assert get_parameter("called").info.initializer is start
 

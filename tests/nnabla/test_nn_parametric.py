@@ -26,9 +26,7 @@ def no_parameters():
     nn.clear_parameters()
 
 
-@pytest.mark.parametrize(
-    "index", range(len(RECORDED)), ids=[f"{i}-{r['name']}" for i, r in enumerate(RECORDED)]
-)
+@pytest.mark.parametrize("index", range(len(RECORDED)), ids=[f"{i}-{r['name']}" for i, r in enumerate(RECORDED)])
 def test_as_recorded(index):
     (found,) = nnabla_parameters.parametric(nn, only=index)
     expected = RECORDED[index]

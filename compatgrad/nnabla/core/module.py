@@ -134,9 +134,7 @@ class Module:
         if name in self.submodules:
             self.submodules[name].set_parameter(rest, param, raise_if_missing)
         elif raise_if_missing:
-            raise ValueError(
-                f"set_parameter: {self} has no module {name!r}; raise_if_missing=False passes over it"
-            )
+            raise ValueError(f"set_parameter: {self} has no module {name!r}; raise_if_missing=False passes over it")
 
     def set_parameters(self, params: Mapping[str, Variable], raise_if_missing: bool = False) -> None:
         """`set_parameter` for each path and Variable of `params`."""

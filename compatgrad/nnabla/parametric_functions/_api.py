@@ -32,9 +32,7 @@ def parametric_function_api(
             )
         parameters = list(signature.parameters.values())
         position = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        parameters.insert(
-            position, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
-        )
+        parameters.insert(position, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None))
 
         @functools.wraps(func)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -60,7 +58,5 @@ def _documented(doc: str | None, scope: str, param_desc: Sequence[_Description] 
     doc = inspect.cleandoc(doc) if doc else ""
     if param_desc:
         doc += f"\n\nParameters in the scope ``{scope}``:\n\n"
-        doc += "\n".join(
-            f"* {n} (need_grad={grad}): {what}, of shape ``{s}``" for n, what, s, grad in param_desc
-        )
+        doc += "\n".join(f"* {n} (need_grad={grad}): {what}, of shape ``{s}``" for n, what, s, grad in param_desc)
     return doc + f"\n\nWith `name` the scope is ``<name>/{scope}``."

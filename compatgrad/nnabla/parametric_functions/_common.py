@@ -24,9 +24,7 @@ def weight(name: str, shape: Sequence[int], init: Any, fix: bool) -> Variable:
     return get_parameter_or_create(name, shape, init, True, not fix)
 
 
-def bias(
-    shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b"
-) -> Variable | None:
+def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b") -> Variable | None:
     """The bias, zeros unless `init` says otherwise; None without one."""
     if not with_bias:
         return None

@@ -23,9 +23,7 @@ __all__ = [
 ]
 
 
-@parametric_function_api(
-    "affine", [("W", "weights", "(inmaps, outmaps)", True), ("b", "bias", "(outmaps,)", True)]
-)
+@parametric_function_api("affine", [("W", "weights", "(inmaps, outmaps)", True), ("b", "bias", "(outmaps,)", True)])
 def affine(
     inp,
     n_outmaps,
@@ -178,9 +176,7 @@ def inq_affine(
     """
     outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
-    fixed = get_parameter_or_create(
-        "I", [n_in, *outs], ConstantInitializer() if i_init is None else i_init, False
-    )
+    fixed = get_parameter_or_create("I", [n_in, *outs], ConstantInitializer() if i_init is None else i_init, False)
     b = bias(outs, b_init, fix_parameters, with_bias)
     return F.inq_affine(inp, w, fixed, b, base_axis, num_bits, inq_iterations, selection_algorithm, seed)
 
@@ -197,9 +193,7 @@ def embed(inp, n_inputs, n_features, initializer=None, fix_parameters=False, app
     return F.embed(inp, applied(apply_w, weight("W", [n_inputs, n_features], initializer, fix_parameters)))
 
 
-@parametric_function_api(
-    "prelu", [("slope", "negative slope", "() if shared else (inp.shape[base_axis],)", True)]
-)
+@parametric_function_api("prelu", [("slope", "negative slope", "() if shared else (inp.shape[base_axis],)", True)])
 def prelu(inp, base_axis=1, shared=True, fix_parameters=False, slope_init=None):
     """``max(0, inp) + slope * min(0, inp)`` with one slope, or (not `shared`) one per channel of `base_axis`.
 

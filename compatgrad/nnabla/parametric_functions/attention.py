@@ -148,9 +148,7 @@ def transformer_encode(
     The dense layers have `dim_feedforward` outputs and `activation`, F.relu by default, between them. Other
     arguments as in `multi_head_attention`.
     """
-    layer = _Layer(
-        embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters
-    )
+    layer = _Layer(embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters)
     src = layer.attend(src, src, src_additive_mask, src_key_padding_mask, "src_self_attn", "enc_layer_norm1")
     return layer.feed(src, "enc_affine1", "enc_affine2", "enc_layer_norm2")
 
@@ -178,13 +176,9 @@ def transformer_decode(
 ):
     """One decoder layer of a transformer: as `transformer_encode`, with attention over `memory` in
     between."""
-    layer = _Layer(
-        embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters
-    )
+    layer = _Layer(embed_dim, num_heads, dim_feedforward, dropout, activation, rng, add_attn_bias, fix_parameters)
     tgt = layer.attend(tgt, tgt, tgt_additive_mask, tgt_key_padding_mask, "tgt_self_attn", "dec_layer_norm1")
-    tgt = layer.attend(
-        tgt, memory, memory_additive_mask, memory_key_padding_mask, "tgt_memory_attn", "dec_layer_norm2"
-    )
+    tgt = layer.attend(tgt, memory, memory_additive_mask, memory_key_padding_mask, "tgt_memory_attn", "dec_layer_norm2")
     return layer.feed(tgt, "dec_affine1", "dec_affine2", "dec_layer_norm3")
 
 
@@ -221,9 +215,7 @@ def transformer(
     if src.shape[1] != tgt.shape[1]:
         raise ValueError(f"transformer: src and tgt differ in batch size: {src.shape} and {tgt.shape}")
     if src.shape[2] != embed_dim or tgt.shape[2] != embed_dim:
-        raise ValueError(
-            f"transformer: last axes of {src.shape} and {tgt.shape} must be embed_dim={embed_dim}"
-        )
+        raise ValueError(f"transformer: last axes of {src.shape} and {tgt.shape} must be embed_dim={embed_dim}")
     common = {
         "embed_dim": embed_dim,
         "num_heads": num_heads,

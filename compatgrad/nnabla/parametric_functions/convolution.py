@@ -158,9 +158,7 @@ def deconvolution(
     channels = inp.shape[-1 if channel_last else base_axis]
     outs = outmaps // group
     shape = (channels, *kernel, outs) if channel_last else (channels, outs, *kernel)
-    w = weight(
-        "W", shape, glorot(rng, outmaps, channels, kernel) if w_init is None else w_init, fix_parameters
-    )
+    w = weight("W", shape, glorot(rng, outmaps, channels, kernel) if w_init is None else w_init, fix_parameters)
     w = applied(apply_w, w)
     b = applied(apply_b, bias((outmaps,), b_init, fix_parameters, with_bias))
     return F.deconvolution(inp, w, b, base_axis, pad, stride, dilation, group, channel_last, output_padding)
@@ -287,9 +285,7 @@ def cpd3_convolution(
         from ..utils.factorization.cpd import ALS
 
         _check_rank("cpd3_convolution", r)
-        (o, i, k), scale = ALS().solve(
-            start, r, max_iter, stopping_criterion, lambda_reg, dtype=start.dtype, rng=rng
-        )
+        (o, i, k), scale = ALS().solve(start, r, max_iter, stopping_criterion, lambda_reg, dtype=start.dtype, rng=rng)
         ones = (1,) * len(kernel)
         return (
             i.T.reshape(r, channels, *ones),
@@ -343,9 +339,7 @@ def binary_connect_convolution(
     """
     w, wb = _binary(inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng)
     b = bias((outmaps,), b_init, fix_parameters, with_bias)
-    return F.binary_connect_convolution(
-        inp, w, wb, b, base_axis, pad, stride, dilation, group, quantize_zero_to
-    )
+    return F.binary_connect_convolution(inp, w, wb, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
 
 
 @parametric_function_api("bwn_conv", _BINARY + [("alpha", "scales", "(outmaps,)", False)] + _BIAS)
@@ -374,9 +368,7 @@ def binary_weight_convolution(
     w, wb = _binary(inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng)
     alpha = get_parameter_or_create("alpha", (outmaps,), ConstantInitializer(0), False)
     b = bias((outmaps,), b_init, fix_parameters, with_bias)
-    return F.binary_weight_convolution(
-        inp, w, wb, alpha, b, base_axis, pad, stride, dilation, group, quantize_zero_to
-    )
+    return F.binary_weight_convolution(inp, w, wb, alpha, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
 
 
 @parametric_function_api(

@@ -117,9 +117,7 @@ def sync_batch_normalization(
     Other arguments and the parameters are those of `batch_normalization`.
     """
     parameters = _batch_parameters(inp, axes, fix_parameters, param_init, no_bias, no_scale)
-    return F.sync_batch_normalization(
-        inp, *parameters, comm, group, axes, decay_rate, eps, batch_stat, output_stat
-    )
+    return F.sync_batch_normalization(inp, *parameters, comm, group, axes, decay_rate, eps, batch_stat, output_stat)
 
 
 @parametric_function_api(
@@ -132,9 +130,7 @@ def mean_subtraction(inp, base_axis=1, update_running_mean=True, fix_parameters=
     Raises ValueError where `inp` has fewer axes than `base_axis`.
     """
     if inp.ndim < base_axis:
-        raise ValueError(
-            f"mean_subtraction: base_axis {base_axis} is beyond the {inp.ndim} axes of the input"
-        )
+        raise ValueError(f"mean_subtraction: base_axis {base_axis} is beyond the {inp.ndim} axes of the input")
     mean = get_parameter_or_create("mean", inp.shape[base_axis:], ConstantInitializer(0), False)
     t = get_parameter_or_create("t", (1,), ConstantInitializer(0), False)
     return F.mean_subtraction(inp, mean, t, base_axis=base_axis, update_running_mean=update_running_mean)
@@ -257,9 +253,7 @@ def weight_normalization(w, dim=0, eps=1e-12, g_init=None, fix_parameters=False)
 def _weight_normalization_v1(v, dim=0, eps=1e-12, fix_parameters=False):
     """`weight_normalization` of lengths that start at 1, composed of elementary functions."""
     if not -v.ndim <= dim < v.ndim:
-        raise ValueError(
-            f"weight_normalization: dim must be at least {-v.ndim} and below {v.ndim}, not {dim}"
-        )
+        raise ValueError(f"weight_normalization: dim must be at least {-v.ndim} and below {v.ndim}, not {dim}")
     if eps <= 0:
         raise ValueError(f"weight_normalization: eps must be above 0, not {eps}")
     dim %= v.ndim

@@ -115,9 +115,7 @@ def fixed_point_quantized_affine(
     """
     quantize_w = _fixed_point(quantize_w, sign_w, n_w, delta_w, ste_fine_grained_w)
     quantize_b = _fixed_point(quantize_b, sign_b, n_b, delta_b, ste_fine_grained_b)
-    return _affine(
-        inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
-    )
+    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
 
 
 @parametric_function_api("fp_quantized_conv", _FILTERS)
@@ -200,9 +198,7 @@ def pow2_quantized_affine(
     """
     quantize_w = _pow2(quantize_w, sign_w, with_zero_w, n_w, m_w, ste_fine_grained_w)
     quantize_b = _pow2(quantize_b, sign_b, with_zero_b, n_b, m_b, ste_fine_grained_b)
-    return _affine(
-        inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
-    )
+    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
 
 
 @parametric_function_api("pow2_quantized_conv", _FILTERS)
@@ -266,9 +262,7 @@ def pruned_affine(
     ``prune_w=False`` and ``prune_b=False`` leave them as they are. Other arguments as in `affine`.
     """
     prune_w, prune_b = _pruner(prune_w, rate_w), _pruner(prune_b, rate_b)
-    return _affine(
-        inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, prune_w, prune_b
-    )
+    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, prune_w, prune_b)
 
 
 @parametric_function_api("pruned_conv", _FILTERS)
@@ -348,9 +342,7 @@ def min_max_quantize(
     )
 
 
-def _min_max(
-    letter, on, levels, x_min_max, range_init, limit, ste_fine_grained, eps, fix
-) -> _Quantizer | None:
+def _min_max(letter, on, levels, x_min_max, range_init, limit, ste_fine_grained, eps, fix) -> _Quantizer | None:
     if not on:
         return None
     low, high = range_init
@@ -430,9 +422,7 @@ def min_max_quantized_affine(
         eps,
         fix_parameters,
     )
-    return _affine(
-        inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
-    )
+    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
 
 
 @parametric_function_api("min_max_quantized_conv", _FILTERS + _RANGES)

@@ -158,9 +158,7 @@ def lstm(
     means the arguments of `lstm_cell`. Hochreiter and Schmidhuber 1997.
     """
     if isinstance(w0_init, int):
-        raise ValueError(
-            "lstm: w0_init is an int; the function of a single step, PF.lstm_cell, takes a state_size"
-        )
+        raise ValueError("lstm: w0_init is an int; the function of a single step, PF.lstm_cell, takes a state_size")
     w0, w, b = _gated(4, x, h, w0_init, w_init, b_init, bidirectional, rng, with_bias, fix_parameters)
     return F.lstm(
         x,

@@ -124,9 +124,7 @@ class Message:
     def __setattr__(self, name: str, value: Any) -> None:
         field = self._field(name)
         if field.many or not field.scalar:
-            raise AttributeError(
-                f"field {name!r} of message {type(self).__name__} is changed in place, not set"
-            )
+            raise AttributeError(f"field {name!r} of message {type(self).__name__} is changed in place, not set")
         self._values[name] = _checked(field, value)
         object.__setattr__(self, "_set", True)
 

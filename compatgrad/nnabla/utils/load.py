@@ -19,7 +19,7 @@ from .. import functions as F
 from .. import initializer as I
 from .. import parameter
 from .. import solvers as S
-from ..core import graph_def
+from ..core.networks import NetworkVariable, ProtoGraph, ProtoNetwork
 from ..logger import logger
 from . import data_iterator as iterators
 from . import learning_rate_scheduler as schedulers
@@ -66,9 +66,7 @@ def _create_dataset(
 ) -> SimpleNamespace:
     """A dataset: `uri`, `cache_dir`, `normalize`, and `data_iterator`, a function that makes one (or
     None)."""
-    dataset = SimpleNamespace(
-        uri=uri, cache_dir=cache_dir, normalize=not no_image_normalization, data_iterator=None
-    )
+    dataset = SimpleNamespace(uri=uri, cache_dir=cache_dir, normalize=not no_image_normalization, data_iterator=None)
     if prepare_data_iterator:
         dataset.data_iterator = functools.partial(
             iterators.data_iterator_csv_dataset,
@@ -207,9 +205,7 @@ def base_load(
             save_best=config.save_best,
             monitor_interval=config.monitor_interval if config.monitor_interval > 0 else 10,
         )
-    info.prepare_data_iterator = (
-        config.max_epoch > 0 if prepare_data_iterator is None else prepare_data_iterator
-    )
+    info.prepare_data_iterator = config.max_epoch > 0 if prepare_data_iterator is None else prepare_data_iterator
     info.datasets = OrderedDict(
         (
             d.name,
@@ -227,9 +223,7 @@ def base_load(
         )
         for index, d in enumerate(proto.dataset)
     )
-    info.proto_graph = graph_def.ProtoGraph.from_proto(
-        proto, param_scope=info.parameter_scope, rng=np.random.RandomState(0)
-    )
+    info.proto_graph = ProtoGraph.from_proto(proto, param_scope=info.parameter_scope, rng=np.random.RandomState(0))
     info.networks = info.proto_graph.networks
     with contexts.context_scope(info.default_context):
         for network in info.networks.values():
@@ -271,9 +265,7 @@ def _connect(part: Any, info: Any) -> None:
     if message.network_name not in info.networks:
         raise ValueError(f"{message.name!r} names the network {message.network_name!r}, which the file lacks")
     network = part.network = info.networks[message.network_name]
-    part.dataset_assign = OrderedDict(
-        (network.find(d.variable_name), d.data_name) for d in message.data_variable
-    )
+    part.dataset_assign = OrderedDict((network.find(d.variable_name), d.data_name) for d in message.data_variable)
     part.generator_assign = OrderedDict(
         (network.find(g.variable_name), _generator(g)) for g in message.generator_variable
     )
@@ -283,7 +275,7 @@ def _data_iterators(message: Any, info: Any) -> Mapping[str, Any]:
     return OrderedDict((name, info.datasets[name].data_iterator) for name in message.dataset_name)
 
 
-def _matching(network: graph_def.ProtoNetwork, name: str) -> list[graph_def.ProtoVariable]:
+def _matching(network: ProtoNetwork, name: str) -> list[NetworkVariable]:
     """The variables of that name, in which ``{...}`` stands for the number of a repetition."""
     everything = {**network.parameters, **network.variables}
     if name in everything:
@@ -295,11 +287,11 @@ def _matching(network: graph_def.ProtoNetwork, name: str) -> list[graph_def.Prot
     return found
 
 
-def _instances(network: graph_def.ProtoNetwork, messages: Any) -> list[Any]:
+def _instances(network: ProtoNetwork, messages: Any) -> list[Any]:
     return [network.find(m.variable_name).variable_instance for m in messages]
 
 
-def _rates(part: Any) -> Mapping[graph_def.ProtoVariable, float]:
+def _rates(part: Any) -> Mapping[NetworkVariable, float]:
     return OrderedDict(
         (v, p.learning_rate_multiplier)
         for p in part.proto.parameter_variable
@@ -334,9 +326,7 @@ def _connect_optimizer(optimizer: Any, info: Any) -> None:
 def _connect_monitor(monitor: Any, info: Any) -> None:
     _connect(monitor, info)
     monitor.data_iterators = _data_iterators(monitor.proto, info)
-    monitor.monitor_variables = [
-        monitor.network.find(v.variable_name) for v in monitor.proto.monitor_variable
-    ]
+    monitor.monitor_variables = [monitor.network.find(v.variable_name) for v in monitor.proto.monitor_variable]
     monitor.target = F.sink(*_instances(monitor.network, monitor.proto.monitor_variable))
 
 

@@ -21,9 +21,7 @@ def format_of(filename: Any, extension: str) -> str:
     """The format that the file's name, or else `extension`, says. Raises ValueError for an unknown one."""
     named = os.path.splitext(filename)[1] if isinstance(filename, (str, os.PathLike)) else ""
     if (named or extension) not in _FORMATS:
-        raise ValueError(
-            f"{filename}: networks are saved as {', '.join(_FORMATS)}, not {named or extension!r}"
-        )
+        raise ValueError(f"{filename}: networks are saved as {', '.join(_FORMATS)}, not {named or extension!r}")
     return named or extension
 
 
@@ -54,9 +52,7 @@ def write(
     logger.info(f"Model file is saved as ({format_}): {filename}")
 
 
-def _archive(
-    proto: Any, parameters: Mapping[str, Any], parameter_format: str, more: Mapping[str, bytes]
-) -> bytes:
+def _archive(proto: Any, parameters: Mapping[str, Any], parameter_format: str, more: Mapping[str, bytes]) -> bytes:
     params, whole = io.BytesIO(), io.BytesIO()
     if parameter_format == ".h5":
         parameter_files.write_h5(params, parameters)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import parameter
 from ..core import graph_def
-from ..core.graph_def import ProtoFunction, ProtoNetwork, ProtoVariable
+from ..core.networks import NetworkVariable, ProtoFunction, ProtoNetwork
 from ..variable import Variable
 
 __all__ = ["NnpLoader", "NnpNetwork", "NnpNetworkPass"]
@@ -71,7 +71,7 @@ class NnpLoader:
 class _PassVariable:
     """A variable as callbacks see it."""
 
-    def __init__(self, entry: ProtoVariable, network: _PassNetwork) -> None:
+    def __init__(self, entry: NetworkVariable, network: _PassNetwork) -> None:
         self.entry = entry
         self.name = entry.name
         self.proto = entry.proto
@@ -161,7 +161,7 @@ def _rebuilt(network: ProtoNetwork, view: _PassNetwork) -> ProtoNetwork:
     for name, v in view.variables.items():
         if name not in used:
             continue
-        entry = ProtoVariable(v.proto.shape.dim, renamed[name], v.need_grad, v.entry.type)
+        entry = NetworkVariable(v.proto.shape.dim, renamed[name], v.need_grad, v.entry.type)
         entry.initializer, entry.variable_instance, entry.stop = v.entry.initializer, v.variable, v.stop
         (other.parameters if entry.type == "Parameter" else other.variables)[entry.name] = entry
     for f in kept:

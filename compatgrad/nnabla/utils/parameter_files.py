@@ -103,9 +103,7 @@ def records_of(message: Any) -> list[Record]:
     for entry in message.parameter:
         shape, data = tuple(entry.shape.dim), np.array(entry.data, np.float32)
         if any(n < 0 for n in shape) or np.prod(shape, dtype=object) != data.size:
-            raise ValueError(
-                f"parameter {entry.variable_name!r} has {data.size} elements, not those of {shape}"
-            )
+            raise ValueError(f"parameter {entry.variable_name!r} has {data.size} elements, not those of {shape}")
         found.append(Record(entry.variable_name, data.reshape(shape), entry.need_grad))
     return found
 
@@ -198,9 +196,7 @@ def load(paths: Any, message: Any, needs_proto: bool, extension: str, register_t
     for path in paths if several else [paths]:
         named = isinstance(path, (str, os.PathLike))
         if not named and not hasattr(path, "read"):
-            raise TypeError(
-                f"load_parameters: a file name or an open file is needed, not {type(path).__name__}"
-            )
+            raise TypeError(f"load_parameters: a file name or an open file is needed, not {type(path).__name__}")
         format_ = os.path.splitext(path)[1] if named else extension
         if not format_:
             raise ValueError(f"load_parameters: {path} has no extension that says its format")
@@ -233,9 +229,7 @@ def _check(record: Record) -> None:
     at: Any = parameter.get_current_parameter_scope()
     for name in filter(None, record.name.split("/")):
         if not isinstance(at, dict):
-            raise ValueError(
-                f"cannot load parameter {record.name!r}: what {name!r} is to be in is a parameter"
-            )
+            raise ValueError(f"cannot load parameter {record.name!r}: what {name!r} is to be in is a parameter")
         at = at.get(name)
         if at is None:
             return
@@ -243,6 +237,5 @@ def _check(record: Record) -> None:
         raise ValueError(f"cannot load parameter {record.name!r}: a scope has that name")
     if at.shape != record.data.shape:
         raise ValueError(
-            f"cannot load parameter {record.name!r} of shape {record.data.shape}: "
-            f"it exists with shape {at.shape}"
+            f"cannot load parameter {record.name!r} of shape {record.data.shape}: it exists with shape {at.shape}"
         )

@@ -10,9 +10,10 @@ from typing import Any
 
 from .. import parameter
 from ..core import graph_def
+from ..core.networks import ProtoNetwork
 from . import network_files, nnabla_pb2, parameter_files
 
-__all__ = ["create_proto", "save"]
+__all__ = ["add_executor", "create_proto", "save"]
 
 
 class _Writer:
@@ -20,7 +21,7 @@ class _Writer:
 
     def __init__(self, contents: Mapping[str, Any], variable_batch_size: bool, with_states: bool) -> None:
         self.proto = nnabla_pb2.NNablaProtoBuf()
-        self.networks: dict[str, graph_def.ProtoNetwork] = {}
+        self.networks: dict[str, ProtoNetwork] = {}
         self.with_states = with_states
         if "global_config" in contents:
             self._global_config(contents["global_config"]["default_context"])
@@ -37,7 +38,7 @@ class _Writer:
         for monitor in contents.get("monitors", ()):
             self._monitor(monitor)
         for executor in contents.get("executors", ()):
-            self._executor(executor)
+            add_executor(self.proto, self.networks, executor)
 
     def _global_config(self, context: Any) -> None:
         written = self.proto.global_config.default_context
@@ -47,9 +48,7 @@ class _Writer:
 
     def _network(self, network: Mapping[str, Any], variable_batch_size: bool) -> None:
         names = {**network["names"], **network["outputs"]}
-        graph = graph_def.create_graph_from_variable(
-            network["name"], list(network["outputs"].values()), names
-        )
+        graph = graph_def.create_graph_from_variable(network["name"], list(network["outputs"].values()), names)
         written = graph.default_graph()
         self.networks[network["name"]] = written
         message = self.proto.network.add()
@@ -62,11 +61,6 @@ class _Writer:
             setattr(message, name, dataset[name])
         if dataset.get("cache_dir") is not None:
             message.cache_dir = dataset["cache_dir"]
-
-    def _found(self, name: str, what: str) -> graph_def.ProtoNetwork:
-        if name not in self.networks:
-            raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
-        return self.networks[name]
 
     def _add_datasets(self, message: Any, names: Any, what: str) -> None:
         for name in [names] if isinstance(names, str) else names or ():
@@ -83,7 +77,7 @@ class _Writer:
     def _optimizer(self, optimizer: Mapping[str, Any]) -> None:
         what = f"optimizer {optimizer['name']!r}"
         message = self.proto.optimizer.add(name=optimizer["name"])
-        network = self._found(optimizer["network"], what) if self.networks else None
+        network = _network_of(self.networks, optimizer["network"], what) if self.networks else None
         message.network_name = "None" if network is None else network.name
         self._add_datasets(message, optimizer["dataset"], what)
         message.update_interval = optimizer["update_interval"]
@@ -101,7 +95,7 @@ class _Writer:
 
     def _monitor(self, monitor: Mapping[str, Any]) -> None:
         what = f"monitor {monitor['name']!r}"
-        network = self._found(monitor["network"], what)
+        network = _network_of(self.networks, monitor["network"], what)
         message = self.proto.monitor.add(name=monitor["name"], network_name=network.name)
         if not monitor["dataset"]:
             raise ValueError(f"save: {what} has no dataset")
@@ -110,32 +104,39 @@ class _Writer:
         for name in monitor.get("monitor_variables", network.outputs):
             message.monitor_variable.add(type="Error", variable_name=name)
 
-    def _executor(self, executor: Mapping[str, Any]) -> None:
-        what = f"executor {executor['name']!r}"
-        network = self._found(executor["network"], what)
-        message = self.proto.executor.add(name=executor["name"], network_name=network.name)
-        for name in (
-            "no_image_normalization",
-            "num_evaluations",
-            "repeat_evaluation_type",
-            "need_back_propagation",
-        ):
-            if executor.get(name) is not None:
-                setattr(message, name, executor[name])
-        data_names = executor.get("remp", {})
-        for kind, names in (
-            (message.data_variable, executor.get("data", network.inputs)),
-            (message.output_variable, executor.get("output", network.outputs)),
-        ):
-            for name in names:
-                if name not in network.variables:
-                    raise ValueError(
-                        f"save: {what} names {name!r}, no variable of the network {network.name!r}"
-                    )
-                kind.add(variable_name=name, data_name=data_names.get(name, name))
-        for name in network.parameters:
-            message.parameter_variable.add(variable_name=name)
-        _add_generators(message, executor.get("generator_variables", ()))
+
+def _network_of(networks: Mapping[str, ProtoNetwork], name: str, what: str) -> ProtoNetwork:
+    if name not in networks:
+        raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
+    return networks[name]
+
+
+def add_executor(proto: Any, networks: Mapping[str, ProtoNetwork], executor: Mapping[str, Any]) -> None:
+    """Adds an executor, as `save` describes it, of one of `networks` to an NNablaProtoBuf message."""
+    network = _network_of(networks, executor["network"], f"executor {executor['name']!r}")
+    message = proto.executor.add(name=executor["name"], network_name=network.name)
+    for name in (
+        "no_image_normalization",
+        "num_evaluations",
+        "repeat_evaluation_type",
+        "need_back_propagation",
+    ):
+        if executor.get(name) is not None:
+            setattr(message, name, executor[name])
+    data_names = executor.get("remp", {})
+    for kind, names in (
+        (message.data_variable, executor.get("data", network.inputs)),
+        (message.output_variable, executor.get("output", network.outputs)),
+    ):
+        for name in names:
+            if name not in network.variables:
+                raise ValueError(
+                    f"save: executor {executor['name']!r} names {name!r}, no variable of the network {network.name!r}"
+                )
+            kind.add(variable_name=name, data_name=data_names.get(name, name))
+    for name in network.parameters:
+        message.parameter_variable.add(variable_name=name)
+    _add_generators(message, executor.get("generator_variables", ()))
 
 
 def _add_generators(message: Any, names: Iterable[str]) -> None:

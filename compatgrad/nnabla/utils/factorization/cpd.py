@@ -40,10 +40,7 @@ class ALS:
         for round_ in range(max_iter):
             for axis in axes:
                 others = [n for n in axes if n != axis]
-                gram = (
-                    reduce(np.multiply, [factors[n].T @ factors[n] for n in others])
-                    + np.eye(rank) * lambda_reg
-                )
+                gram = reduce(np.multiply, [factors[n].T @ factors[n] for n in others]) + np.eye(rank) * lambda_reg
                 found = self._contract(X, factors, axis)
                 found = found @ np.linalg.pinv(gram, rcond=rank * np.finfo(gram.dtype).eps)
                 if round_ == 0:
@@ -63,9 +60,7 @@ class ALS:
         names = _LETTERS[: X.ndim]
         terms = [names] + [names[n] + "z" for n in range(X.ndim) if n != axis]
         rest = [factors[n] for n in range(X.ndim) if n != axis]
-        return np.einsum(
-            ",".join(terms) + "->" + names[axis] + "z", X.astype(np.float64), *rest, optimize=True
-        )
+        return np.einsum(",".join(terms) + "->" + names[axis] + "z", X.astype(np.float64), *rest, optimize=True)
 
     @staticmethod
     def _residual(X: np.ndarray, factors: list[np.ndarray], weights: np.ndarray) -> float:

@@ -1,0 +1,438 @@
+"""Networks by names, as nnabla's files hold them: variables and functions, and how graphs are built of
+them."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import initializer as I
+from .. import parameter
+from ..variable import Variable
+
+__all__ = ["NetworkVariable", "ProtoFunction", "ProtoGraph", "ProtoNetwork"]
+
+_SHAPED = ("Constant", "Rand", "Randint", "Randn", "RandBinomial", "RandBeta", "RandGamma")
+
+
+class NetworkVariable:
+    """A variable by name: `type` is "Buffer" or "Parameter", `shape` may have -1 for the batch.
+
+    `parent` names the function that it is an output of, `required` those that it is an input of. Once the
+    network is built, `variable_instance` is the Variable.
+    """
+
+    def __init__(
+        self, shape: Iterable[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
+    ) -> None:
+        self.shape = tuple(shape)
+        self.name = name
+        self.need_grad = need_grad
+        self.type = var_type
+        self.parent: str | None = None
+        self.required: list[str] = []
+        self.initializer: Callable[..., np.ndarray] | None = None
+        self.variable_instance: Variable | None = None
+        self.stop = False
+
+    @property
+    def proto(self) -> Any:
+        """The message that describes it."""
+        from ..utils import nnabla_pb2
+
+        message = nnabla_pb2.Variable(name=self.name, type=self.type)
+        message.shape.SetInParent()
+        message.shape.dim.extend(int(n) for n in self.shape)
+        return message
+
+
+class ProtoFunction:
+    """A function by name: its type, the names of its inputs and outputs, and its arguments."""
+
+    def __init__(self, type_name: str, name: str, args: dict[str, Any]) -> None:
+        self.type = type_name
+        self.name = name
+        self.args = args
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
+
+    @property
+    def proto(self) -> Any:
+        """The message that describes it. Raises ValueError for a type that files cannot hold."""
+        from ..utils import nnabla_pb2
+
+        message = nnabla_pb2.Function(name=self.name, type=self.type, input=self.inputs, output=self.outputs)
+        field = nnabla_pb2.function_field(self.type)
+        if field is not None:
+            _write_arguments(getattr(message, field), self.args)
+        elif self.args:
+            raise ValueError(f"function {self.name!r}: files cannot hold functions of type {self.type!r}")
+        return message
+
+    @staticmethod
+    def from_proto(message: Any) -> ProtoFunction:
+        """The function that `message` describes."""
+        from ..utils import nnabla_pb2
+
+        field = nnabla_pb2.function_field(message.type)
+        args = {} if field is None else _read_arguments(getattr(message, field))
+        function = ProtoFunction(message.type, message.name, args)
+        function.inputs, function.outputs = list(message.input), list(message.output)
+        return function
+
+
+def _write_arguments(message: Any, args: Mapping[str, Any]) -> None:
+    message.SetInParent()
+    for name, field in message._fields.items():
+        value = args.get(name)
+        if value is None or field.kind == "Communicator":
+            continue
+        if field.kind == "Shape":
+            getattr(message, name).SetInParent()
+            getattr(message, name).dim.extend(int(n) for n in value)
+        elif field.many:
+            getattr(message, name).extend(value)
+        else:
+            setattr(message, name, int(value) if field.kind == "int64" else value)
+
+
+def _read_arguments(message: Any) -> dict[str, Any]:
+    args = {}
+    for name, field in message._fields.items():
+        value = getattr(message, name)
+        if field.kind == "Shape":
+            args[name] = list(value.dim)
+        elif field.kind != "Communicator":
+            args[name] = list(value) if field.many else value
+    return args
+
+
+class ProtoNetwork:
+    """A network by names: `variables`, `parameters` and `functions`, and the names of its `inputs` and
+    `outputs`.
+
+    A call builds it: from Variables for its inputs, or from new ones, with `batch_size` in place of -1.
+    Parameters come from the graph's scope. Returns the output, or a tuple of them.
+    """
+
+    def __init__(self, owner: ProtoGraph, name: str, batch_size: int = 0) -> None:
+        self.owner = owner
+        self.name = name
+        self.batch_size = batch_size
+        self.variables: OrderedDict[str, NetworkVariable] = OrderedDict()
+        self.parameters: OrderedDict[str, NetworkVariable] = OrderedDict()
+        self.functions: OrderedDict[str, ProtoFunction] = OrderedDict()
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
+
+    def find(self, name: str) -> NetworkVariable:
+        """The variable or parameter of that name. Raises ValueError if there is none."""
+        found = self.variables.get(name) or self.parameters.get(name)
+        if found is None:
+            raise ValueError(f"network {self.name!r} has no variable {name!r}")
+        return found
+
+    def connect(self) -> None:
+        """Finds out anew what functions are around each variable, and which variables are inputs and
+        outputs."""
+        everything = [*self.variables.values(), *self.parameters.values()]
+        for variable in everything:
+            variable.parent, variable.required = None, []
+        for function in self.functions.values():
+            for name in function.inputs:
+                self.find(name).required.append(function.name)
+            for name in function.outputs:
+                self.find(name).parent = function.name
+        self.inputs = [k for k, v in self.variables.items() if v.parent is None and v.required]
+        self.outputs = [k for k, v in self.variables.items() if v.parent is not None and not v.required]
+
+    def forward_sequence(self) -> Iterator[ProtoFunction]:
+        """The functions that outputs depend on, each behind those it depends on."""
+        done: set[str] = set()
+        for output in self.outputs:
+            stack = [self.find(output).parent]
+            while stack:
+                name = stack[-1]
+                if name is None or name in done:
+                    stack.pop()
+                    continue
+                parents = [self.find(i).parent for i in self.functions[name].inputs]
+                waiting = [p for p in parents if p is not None and p not in done]
+                if waiting:
+                    stack += waiting
+                    if len(stack) > 2 * len(self.functions) ** 2 + 2:
+                        raise ValueError(f"network {self.name!r} has a loop")
+                    continue
+                done.add(name)
+                yield self.functions[name]
+
+    def __call__(self, *args: Variable, batch_size: int | None = None, ctx: Any = None) -> Any:
+        batch = batch_size or self.batch_size
+        with parameter.parameter_scope("", self.owner.parameter_scope):
+            self._make_inputs(args, batch)
+            for function in self.forward_sequence():
+                self._execute(function, batch)
+        outputs = tuple(self.variables[name].variable_instance for name in self.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _make_inputs(self, given: Sequence[Variable], batch: int) -> None:
+        if given and len(given) != len(self.inputs):
+            raise ValueError(f"network {self.name!r} takes {len(self.inputs)} inputs, not {len(given)}")
+        for name, variable in zip(self.inputs, given, strict=False):
+            self.variables[name].variable_instance = variable
+        for name in () if given else self.inputs:
+            self.variables[name].variable_instance = self._new_input(self.variables[name], batch)
+        for param in self.parameters.values():
+            held = parameter.get_parameter(param.name)
+            registered = True if held is None else held.need_grad  # means and the like need none
+            param.variable_instance = parameter.get_parameter_or_create(
+                param.name, param.shape, param.initializer, registered, registered and param.need_grad
+            )
+
+    def _new_input(self, variable: NetworkVariable, batch: int) -> Variable:
+        if variable.variable_instance is not None:
+            return variable.variable_instance
+        shape = tuple(n if n >= 1 else batch for n in variable.shape)
+        if variable.initializer is None:
+            return Variable(shape)
+        # networks of one file share what they start alike
+        shared = self.owner.global_variables
+        if variable.name not in shared:
+            shared[variable.name] = Variable.from_numpy_array(variable.initializer(shape=shape), need_grad=True)
+        return shared[variable.name]
+
+    def _execute(self, function: ProtoFunction, batch: int) -> None:
+        inputs = [self.find(name) for name in function.inputs]
+        outputs = [self.variables[name] for name in function.outputs]
+        if any(v.stop for v in inputs):
+            for v in outputs:
+                v.stop = True
+            return
+        args = dict(function.args)
+        if args.get("shape") and args["shape"][0] == -1:
+            args["shape"] = [batch, *args["shape"][1:]]
+        results = _call(function, [v.variable_instance for v in inputs], args)
+        for v, result in zip(outputs, results, strict=True):
+            v.variable_instance = result
+
+    def as_proto(self, variable_batch_size: bool = True) -> Any:
+        """The Network message; with `variable_batch_size` the batch is -1 wherever it is a first
+        dimension."""
+        from ..utils import nnabla_pb2
+
+        network = self._of_any_batch() if variable_batch_size else self
+        message = nnabla_pb2.Network(name=self.name, batch_size=int(network.batch_size or 0))
+        for variable in (*network.variables.values(), *network.parameters.values()):
+            message.variable.add().CopyFrom(variable.proto)
+        for function in network.functions.values():
+            message.function.add().CopyFrom(function.proto)
+        return message
+
+    def copy(self) -> ProtoNetwork:
+        """A copy that can be changed by itself, not yet built."""
+        other = ProtoNetwork(self.owner, self.name, self.batch_size)
+        for mine, copies in ((self.variables, other.variables), (self.parameters, other.parameters)):
+            for name, v in mine.items():
+                copies[name] = NetworkVariable(v.shape, v.name, v.need_grad, v.type)
+                copies[name].initializer = v.initializer
+        for name, f in self.functions.items():
+            other.functions[name] = ProtoFunction(f.type, f.name, dict(f.args))
+            other.functions[name].inputs, other.functions[name].outputs = list(f.inputs), list(f.outputs)
+        other.connect()
+        return other
+
+    def _of_any_batch(self) -> ProtoNetwork:
+        """A copy whose shapes and shape arguments have -1 for the batch.
+
+        The size of the batch is what lies before the `base_axis` of the last function that has one. Raises
+        ValueError where a shape argument starts with another size.
+        """
+        other = self.copy()
+        order = list(other.forward_sequence())
+        batch = None
+        for function in order:
+            axis = function.args.get("base_axis") or 0
+            data = [name for name in function.inputs if name in other.variables]
+            if axis and data:
+                batch = int(np.prod(other.variables[data[0]].shape[:axis]))
+        if batch is None:
+            return other
+        constant: set[str] = set()  # what depends on parameters alone has no batch
+        merged: set[str] = set()
+        for function in order:
+            data = [name for name in function.inputs if name in other.variables and name not in constant]
+            if not data:
+                constant.update(function.outputs)
+                continue
+            axis = function.args.get("base_axis", 1)
+            if axis != 1:
+                for name in [*data, *function.outputs]:
+                    if name not in merged:
+                        v = other.variables[name]
+                        v.shape = (int(np.prod(v.shape[:axis])), *v.shape[axis:])
+                merged.update(data)
+                function.args["base_axis"] = 1
+            if function.type in ("Reshape", "Broadcast", *_SHAPED):
+                shape = list(function.args["shape"])
+                extra = 0
+                if function.type == "Broadcast":
+                    extra = max(0, len(shape) - len(other.variables[function.inputs[0]].shape))
+                if np.prod(shape[: extra + 1]) != batch:
+                    raise ValueError(
+                        f"function {function.name!r} has shape={shape}, which does not start with the "
+                        f"batch size {batch}; save with variable_batch_size=False"
+                    )
+                function.args["shape"] = [-1, *shape[extra + 1 :]]
+        for name, v in other.variables.items():
+            if v.shape and name not in constant and v.shape[0] == batch:
+                v.shape = (-1, *v.shape[1:])
+        other.batch_size = batch
+        return other
+
+    @staticmethod
+    def from_proto(owner: ProtoGraph, message: Any, rng: Any = None, batch_size: int | None = None) -> ProtoNetwork:
+        """The network that a Network message describes. Raises NotImplementedError for one with
+        repetitions."""
+        network = ProtoNetwork(owner, message.name, batch_size or message.batch_size)
+        if message.repeat_info:
+            raise NotImplementedError(f"network {message.name!r} has repeated parts, which cannot be loaded")
+        for v in message.variable:
+            of_parameter = v.type == "Parameter"
+            variable = NetworkVariable(v.shape.dim, v.name, of_parameter, v.type)
+            variable.initializer = _initializer(v.initializer, rng) if v.HasField("initializer") else None
+            (network.parameters if of_parameter else network.variables)[v.name] = variable
+        for f in message.function:
+            network.functions[f.name] = ProtoFunction.from_proto(f)
+        network.connect()
+        return network
+
+    def renamed(self, names: Mapping[str, str]) -> ProtoNetwork:
+        """A copy in which variables have other names: `names` maps the old ones to the new."""
+        from .graph_optimizer import rename_variable
+
+        other = self.copy()
+        rename_variable(other, names)
+        return other
+
+    def save(self, filename: Any, *args: Any, **kwargs: Any) -> None:
+        """Writes the graph of this network alone; further arguments are those of `ProtoGraph.save`."""
+        ProtoGraph([self], self.owner.parameter_scope).save(filename, *args, **kwargs)
+
+
+def _call(function: ProtoFunction, inputs: list[Any], args: dict[str, Any]) -> tuple[Any, ...]:
+    from .. import _declare
+
+    spec = _declare.specs.get(function.type)
+    if spec is None:
+        raise ValueError(f"function {function.name!r} is of the unknown type {function.type!r}")
+    if not spec.variadic:
+        inputs = inputs + [None] * (len(spec.inputs) - len(inputs))
+    values = [args.get(p.name, p.default) for p in spec.parameters]
+    results = _declare.call(spec, inputs, values, len(function.outputs))
+    return results if isinstance(results, tuple) else (results,)
+
+
+_SCALED = re.compile("(Normal|Uniform)(Affine|Convolution|CLConv)(He|HeForward|HeBackward|Glorot)")
+
+
+def _fans(layer: str, shape: Sequence[int]) -> tuple[int, int, Sequence[int]]:
+    if layer == "Affine":
+        return shape[0], int(np.prod(shape[1:])), (1, 1)
+    if layer == "Convolution":
+        return shape[-3], shape[0], shape[-2:]
+    return shape[-1], shape[0], shape[1:3]
+
+
+def _initializer(message: Any, rng: Any) -> Callable[..., np.ndarray] | None:
+    """What an Initializer message stands for; None for an unknown type."""
+    factor = message.multiplier
+    if message.type == "Normal":
+        return I.NormalInitializer(factor, rng=rng)
+    if message.type == "Uniform":
+        return I.UniformInitializer((-factor, factor), rng=rng)
+    if message.type == "Range":
+        return I.RangeInitializer(0, factor)
+    if message.type == "Constant":
+        return I.ConstantInitializer(factor)
+    match = _SCALED.fullmatch(message.type)
+    if match is None:
+        return None
+    kind, layer, rule = match.groups()
+
+    def start(shape: Sequence[int]) -> np.ndarray:
+        fans = _fans(layer, shape)
+        if kind == "Uniform":
+            return I.UniformInitializer(I.calc_uniform_lim_glorot(*fans), rng=rng)(shape) * factor
+        rules = {"Glorot": I.calc_normal_std_glorot, "HeBackward": I.calc_normal_std_he_backward}
+        deviation = rules.get(rule, I.calc_normal_std_he_forward)(*fans)
+        return I.NormalInitializer(deviation, rng=rng)(shape) * factor
+
+    return start
+
+
+class ProtoGraph:
+    """The networks of a file by name, and the scope of their parameters."""
+
+    def __init__(self, networks: Iterable[ProtoNetwork] = (), parameter_scope: dict[str, Any] | None = None) -> None:
+        self.networks = OrderedDict((network.name, network) for network in networks)
+        self.parameter_scope = OrderedDict() if parameter_scope is None else parameter_scope
+        self.global_variables: dict[str, Variable] = {}
+        self.executors: OrderedDict[str, Any] = OrderedDict()
+        self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
+
+    def default_graph(self) -> ProtoNetwork:
+        """The first network. Raises ValueError if there is none."""
+        if not self.networks:
+            raise ValueError("the graph has no network")
+        return next(iter(self.networks.values()))
+
+    def __call__(self, *args: Variable, **kwargs: Any) -> Any:
+        return self.default_graph()(*args, **kwargs)
+
+    def get_parameters(self, grad_only: bool = False) -> dict[str, Variable]:
+        """The parameters of the graph's scope."""
+        with parameter.parameter_scope("", self.parameter_scope):
+            return parameter.get_parameters(grad_only=grad_only)
+
+    @staticmethod
+    def from_proto(
+        proto: Any, batch_size: int | None = None, param_scope: dict[str, Any] | None = None, rng: Any = None
+    ) -> ProtoGraph:
+        """The graph that an NNablaProtoBuf message holds."""
+        graph = ProtoGraph(parameter_scope=param_scope)
+        rng = np.random.RandomState(0) if rng is None else rng
+        for message in proto.network:
+            graph.networks[message.name] = ProtoNetwork.from_proto(graph, message, rng, batch_size)
+        for message in proto.executor:
+            graph.executors[message.name] = message
+        return graph
+
+    def as_proto(self, include_parameter: bool = False, variable_batch_size: bool = True) -> Any:
+        """The NNablaProtoBuf message that holds it."""
+        from ..utils import nnabla_pb2, parameter_files
+
+        proto = nnabla_pb2.NNablaProtoBuf()
+        for network in self.networks.values():
+            proto.network.add().CopyFrom(network.as_proto(variable_batch_size))
+        for executor in self.executors.values():
+            proto.executor.add().CopyFrom(executor)
+        if include_parameter:
+            parameter_files.add_to(proto, parameter_files.records(self.get_parameters()))
+        return proto
+
+    def save(
+        self,
+        filename: Any,
+        include_parameter: bool = False,
+        variable_batch_size: bool = True,
+        executors: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Writes the graph to a .nnp, .nntxt, .prototxt or .protobuf file; arguments as in
+        `graph_def.save`."""
+        from .graph_def import save
+
+        save(filename, [self], include_parameter, variable_batch_size, executors=executors)
