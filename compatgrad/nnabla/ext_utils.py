@@ -19,11 +19,11 @@ def import_extension_module(ext_name):
 
 
 def list_extensions():
-    """The names of all extensions, a list of str."""
+    """The names of the extensions that have a device here: "cpu", and with a GPU also "cuda" and "cudnn"."""
     import compatgrad.nnabla_ext
 
-    names = [m.name for m in pkgutil.iter_modules(compatgrad.nnabla_ext.__path__)]
-    return sorted(name for name in names if not name.startswith("_"))
+    names = sorted(module.name for module in pkgutil.iter_modules(compatgrad.nnabla_ext.__path__))
+    return [name for name in names if import_extension_module(name).get_device_count()]
 
 
 def get_extension_context(ext_name, **kw):

@@ -13,12 +13,13 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 import compatgrad.nnabla as nn
 from compatgrad.nnabla import communicators, monitor
 from compatgrad.nnabla.config import nnabla_config
 from compatgrad.nnabla.utils import data_iterator as U
-from compatgrad.nnabla.utils import data_source_loader, download, progress
+from compatgrad.nnabla.utils import data_source_loader, dlpack, download, progress
 from compatgrad.nnabla.utils.create_cache import CreateCache
 from compatgrad.nnabla.utils.data_source import DataSource, DataSourceWithFileCache
 from compatgrad.nnabla.utils.data_source_implements import CacheDataSource, CsvDataSource, SimpleDataSource
@@ -263,6 +264,23 @@ def test_file_kinds(tmp_path):
     with pytest.raises(ValueError, match="seekable binary file, got StringIO"):
         data_source_loader.ResourceFileReader(io.StringIO("x"))
     np.testing.assert_array_equal(data_source_loader.load_csv(io.BytesIO(b"1,2\n3,4\n"), (4,)), [1, 2, 3, 4])
+
+
+def test_dlpack_shares_memory():
+    t = torch.ones(3)
+    a = dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(t))
+    a.data[1] = 5
+    assert t.tolist() == [1, 5, 1]
+    capsule = dlpack.to_dlpack(a)
+    given = nn.NdArray((2,))
+    assert dlpack.from_dlpack(capsule, given) is given and given.shape == (3,)
+    t[0] = 7
+    assert given.data.tolist() == [7, 5, 1]
+    with pytest.raises(ValueError, match="unused DLPack capsule"):
+        dlpack.from_dlpack(capsule)
+    assert dlpack.from_dlpack(dlpack.to_dlpack(a, np.int32)).dtype == np.int32
+    with pytest.raises(TypeError, match="expected an NdArray, got Tensor"):
+        dlpack.to_dlpack(t)
 
 
 def test_progress(tmp_path, monkeypatch):
