@@ -33,9 +33,10 @@ __all__ = ["Info", "constant", "device", "function", "op", "specs"]
 class Info:
     """What `Function.info` tells: the function's type, its arguments and a user's tags."""
 
-    __slots__ = ("args", "tags", "type_name")
+    __slots__ = ("args", "context", "tags", "type_name")
 
     def __init__(self, type_name: str, args: dict[str, Any], tags: Any = None) -> None:
+        self.context = _context.current_ctx
         self.type_name = type_name
         self.args = args
         self.tags = {} if tags is None else tags
@@ -162,6 +163,9 @@ class Composite:
     def forward(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
+        return self.forward_again(tensors)
+
+    def forward_again(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", False):
             inputs = [None if t is None else _core.Variable(t, requires_grad=False) for t in tensors]
             return [y.tensor for y in self._body(inputs)]
@@ -210,6 +214,8 @@ class _Reader:
 
     def forward(self, tensors: Any) -> list[torch.Tensor]:
         return [self.owner.drawn[self.index]]
+
+    forward_again = forward
 
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[None]:
         return [None] * len(wanted)

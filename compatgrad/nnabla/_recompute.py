@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
 
-__all__ = ["get_global_recompute", "global_recompute", "recompute", "set_global_recompute"]
+from compatgrad import _C
+
+__all__ = ["get_global_recompute", "recompute", "recompute_fn", "set_global_recompute"]
 
 _recompute = False
 
@@ -14,13 +18,12 @@ def set_global_recompute(value: bool) -> None:
     """Sets what new Variables have in `Variable.recompute`."""
     global _recompute
     _recompute = bool(value)
+    _C.set_global_recompute(_recompute)
 
 
 def get_global_recompute() -> bool:
+    """What new Variables have in `Variable.recompute`."""
     return _recompute
-
-
-global_recompute = get_global_recompute
 
 
 @contextlib.contextmanager
@@ -32,3 +35,17 @@ def recompute(recompute_: bool = True) -> Iterator[None]:
         yield
     finally:
         set_global_recompute(old)
+
+
+def recompute_fn(recompute_: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function's body runs inside `recompute(recompute_)`."""
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with recompute(recompute_):
+                return f(*args, **kwargs)
+
+        return wrapped
+
+    return decorate

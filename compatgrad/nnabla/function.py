@@ -81,8 +81,8 @@ class Function(_C.FunctionNode):
 
     @property
     def context(self) -> Any:
-        """The current context."""
-        return _context.get_current_context()
+        """The context the function was made in."""
+        return self.info.context
 
     def min_outputs(self) -> int:
         """Number of outputs."""

@@ -10,6 +10,7 @@ import numpy as np
 from compatgrad import _C
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.auto_forward import get_auto_forward
 from compatgrad.nnabla.variable import Variable
 
 __all__ = ["grad"]
@@ -100,7 +101,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs
     results = []
     for x, found in zip(xs, places, strict=True):
         parts = [g for g in (by_place.get(id(p)) for p in found) if g is not None]
-        results.append(_sum(parts) if parts else _zeros(x))
+        results.append(_connected(_sum(parts)) if parts else _zeros(x))
         if bind_grad_output:
             x.grad = results[-1].data
             for p in found:
@@ -114,6 +115,15 @@ def _sum(parts: list[Variable]) -> Variable:
     from compatgrad.nnabla.functions import add_n
 
     return add_n(*parts)
+
+
+def _connected(g: Variable) -> Variable:
+    """A gradient that is what the pass started from becomes a result of a function like all others."""
+    if g.parent is not None or get_auto_forward():
+        return g
+    from compatgrad.nnabla.functions import identity
+
+    return identity(g)
 
 
 def _zeros(x: Variable) -> Variable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from compatgrad import _C
 from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla._recompute import global_recompute
 
 __all__ = ["CommunicatorBackwardCallback", "Context", "NdArray", "Variable"]
 
@@ -47,8 +46,6 @@ class Variable(_C.DeferredVariable):
     def __init__(self, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> None:
         self._setup(tuple(int(n) for n in shape), need_grad)
         self.info = info
-        if global_recompute():
-            self._recompute = True
 
     info: Any = None
 
@@ -73,8 +70,9 @@ class Variable(_C.DeferredVariable):
     def __len__(self) -> int:
         raise TypeError("object of type 'Variable' has no len()")
 
-    def __iter__(self) -> Any:
-        raise TypeError("'Variable' object is not iterable")
+    def __iter__(self) -> Iterator[Variable]:
+        """x[0], x[1], ...; nothing where there is no axis."""
+        return (self[i] for i in range(self.shape[0] if self.ndim else 0))
 
     def apply(self, **kwargs: Any) -> Variable:
         """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``."""
@@ -106,21 +104,34 @@ class Variable(_C.DeferredVariable):
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
-        """Changes the shape in place. RuntimeError where the size changes and `force` is not set."""
+        """Changes the shape in place; with another size data and gradient are new zeros.
+
+        RuntimeError where the size changes and `force` is not set.
+        """
         shape = tuple(int(n) for n in shape)
-        if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
+        data, grad = NdArray(shape), NdArray(shape)
+        resized = data.size != self.size
+        if resized and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
         self._set_shape(shape)
+        if resized:
+            self.data, self.grad = data, grad
 
     def reshape(self, shape: Any, unlink: bool = False) -> Variable:
-        """A Variable of another shape: a function of this one, or with `unlink` a view without a parent."""
+        """A Variable of another shape: a function of this one, or with `unlink` a view without a parent.
+
+        RuntimeError where the size differs.
+        """
         if unlink:
-            v = self._view(tuple(int(n) for n in shape))
-            v.need_grad = self.need_grad
+            shape = tuple(int(n) for n in shape)
+            v = Variable(shape, self.need_grad)
+            v.data, v.grad = self.data.view(shape), self.grad.view(shape)
             return v
         from compatgrad.nnabla.functions import reshape
 
-        return reshape(self, shape)
+        y = reshape(self, shape)
+        y.data = self.data.view(y.shape)  # what is written to one is seen in the other, as with `unlink`
+        return y
 
     def bool_fill_(self, mask: NdArray, value: float) -> Variable:
         """The values with `value` where `mask` is not 0, in this Variable's array."""
@@ -174,6 +185,13 @@ class Variable(_C.DeferredVariable):
         """Like `visit`, but stops, and gives True, as soon as `f` gives something true."""
         return self.parent is not None and any(f(function) for function in self._functions())
 
+    def clear_all_graph_links(self) -> None:
+        """Takes the parents away from everything this Variable depends on, for truncated backpropagation."""
+        if self.parent is not None:
+            for function in list(self._functions()):
+                for y in function.outputs:
+                    y.parent = None
+
     # ---- passes ------------------------------------------------------------------------------------------------
     def forward(self, clear_buffer: bool = False, clear_no_need_grad: bool = False,
                 function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
@@ -218,7 +236,7 @@ def _start(v: Variable, grad: Any) -> tuple[NdArray | None, bool]:
     if isinstance(grad, NdArray):
         return grad, False
     if grad is None:
-        return None, True
+        return None, False
     if np.isscalar(grad):
         start = NdArray(v.shape)
         start.fill(grad)

@@ -20,11 +20,25 @@ struct Array::Family {
 
 Array::Array(at::IntArrayRef s) : sizes(s.begin(), s.end()) {}
 Array::~Array() {
-  if (!family || !family->parent) return;
-  Array& p = *family->parent;
-  auto& c = p.family->children;
-  c.erase(std::find(c.begin(), c.end(), this));
-  if (c.empty() && !p.family->parent) p.family.reset();
+  if (family && family->parent) family->parent->remove(this);
+}
+void Array::remove(Array* child) {
+  auto& c = family->children;
+  c.erase(std::find(c.begin(), c.end(), child));
+  if (c.empty() && !family->parent) family.reset();
+}
+// The end of sharing between an array and its other shapes.
+void Array::leave() {
+  if (family->parent) {
+    family->parent->remove(this);
+    family.reset();
+    return;
+  }
+  while (family) family->children.back()->leave();
+}
+bool Array::has_parts() {
+  const auto& c = base().family->children;
+  return std::any_of(c.begin(), c.end(), [](const Array* a) { return a->family->part; });
 }
 
 bool Array::is_part() const { return family && family->part; }
@@ -89,36 +103,65 @@ const at::Tensor& Array::write() {
   return read();
 }
 
+const at::Tensor& Array::own() {
+  write();
+  if (!family && (!tensor.is_contiguous() || (computed && tensor.storage().use_count() > 1)))
+    tensor = tensor.clone(at::MemoryFormat::Contiguous);
+  computed = false;
+  return tensor;
+}
+
 void Array::put(at::Tensor t) {
-  if (family) return put_shared(t);
+  if (family && put_shared(t, false)) return;
   tensor = std::move(t);
   dtype = tensor.scalar_type();
   device = tensor.device();
   if (at::IntArrayRef(sizes) != tensor.sizes()) sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
   zeroing = cleared = false;
-  touched = typed = true;
+  touched = typed = computed = true;
   ++modified;
 }
 
-void Array::put_shared(const at::Tensor& t) {
-  if (t.numel() != numel())
-    throw std::runtime_error("an array that shares its memory cannot take " + std::to_string(t.numel()) +
-                             " elements instead of " + std::to_string(numel()));
+void Array::assign(at::Tensor t) {
+  if (!family || !put_shared(t, true)) put(std::move(t));
+  computed = false;
+}
+
+// False: this array has no family any more. Another shape of an array follows it when a user gives it another dtype or
+// size, but a function's result of another dtype or size is no longer the same array.
+bool Array::put_shared(const at::Tensor& t, bool user) {
   Array &r = root(), &b = base();
+  if (t.numel() != numel()) {
+    if (&b != &r || has_parts())
+      throw std::runtime_error("an array that shares its memory cannot take " + std::to_string(t.numel()) +
+                               " elements instead of " + std::to_string(numel()));
+    leave();
+    return false;
+  }
   if (&b == &r) {
+    const bool same_dtype = tensor.defined() && t.dtype() == tensor.dtype();
+    if (same_dtype && t.is_contiguous() && t.const_data_ptr() == tensor.const_data_ptr()) {
+      write();  // a function that gave a view of its input
+      return true;
+    }
+    if (!user && this != &r && r.typed && t.scalar_type() != r.dtype) {
+      leave();
+      return false;
+    }
     r.tensor = t.reshape(r.sizes);
     r.dtype = t.scalar_type();
     r.device = t.device();
     r.typed = true;
     r.rebind();
     write();
-    return;
+    return true;
   }
   if (!r.typed) set_dtype(t.scalar_type());
   if (t.scalar_type() != dtype)
     throw std::runtime_error(std::string("an array made by narrow cannot be cast: its memory holds ") +
                              c10::toString(dtype) + ", not " + c10::toString(t.scalar_type()));
   write().copy_(t.reshape(sizes));
+  return true;
 }
 
 void Array::fill(double value, bool counts) {
@@ -140,25 +183,19 @@ void Array::fill(double value, bool counts) {
   mark(zero);
 }
 
+// Memory that is seen in several shapes is freed with the last of them; a part's is not its own to free.
 void Array::clear() {
   Array& r = base();
   if (family && &r != &root()) return;
-  bool parts = false;
+  zeroing = false;
+  cleared = true;
+  bool used = !r.cleared;
   if (family)
-    for (const Array* c : r.family->children) parts |= c->family->part;
-  if (!parts) {
-    r.tensor.reset();
-    r.fill_value = 0;
-    r.rebind();
-  }
-  r.zeroing = false;
-  r.cleared = true;
-  if (!family) return;
-  for (Array* c : r.family->children)
-    if (!c->family->part) {
-      c->zeroing = false;
-      c->cleared = true;
-    }
+    for (const Array* c : r.family->children) used |= c->family->part || !c->cleared;
+  if (used) return;
+  r.tensor.reset();
+  r.fill_value = 0;
+  r.rebind();
 }
 
 void Array::set_dtype(at::ScalarType t) {
@@ -175,13 +212,17 @@ void Array::set_dtype(at::ScalarType t) {
 
 void Array::reshape(at::IntArrayRef s) {
   const bool same = c10::multiply_integers(s) == numel();
-  if (!same && family) throw std::runtime_error("an array that shares its memory with others cannot change its size");
+  if (!same && family) {
+    if (&base() != &root() || has_parts())
+      throw std::runtime_error("an array that shares its memory with others cannot change its size");
+    leave();
+  }
   if (tensor.defined() && same) tensor = tensor.reshape(s);
   sizes.assign(s.begin(), s.end());
   if (same) return;
   tensor.reset();
   fill_value = 0;
-  zeroing = touched = typed = cleared = false;
+  zeroing = touched = typed = cleared = computed = false;
   dtype = at::kFloat;
 }
 
@@ -190,9 +231,9 @@ Ref<Array> Array::share(at::IntArrayRef s, int64_t offset, bool part) {
   if (!b.family) b.family = std::make_unique<Family>();
   Ref<Array> made(new Array(s));
   const int64_t end = offset + made->numel();
-  if (part)
+  if (part && end > offset)
     for (const Array* c : b.family->children)
-      if (c->family->part && c->family->offset < end && offset < c->family->offset + c->numel())
+      if (c->family->part && c->numel() && c->family->offset < end && offset < c->family->offset + c->numel())
         throw std::runtime_error("a part of the array that overlaps with another part of it cannot be made");
   made->family = std::make_unique<Family>(Family{Ref<Array>(&b), offset, part, {}});
   b.family->add(made.get());

@@ -12,6 +12,7 @@ namespace cg {
 
 thread_local at::ScalarType real_dtype = at::kFloat;
 uint64_t graph_epoch = 1;
+bool global_recompute = false;
 
 // ---- variables ------------------------------------------------------------------------------------------------------
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
@@ -35,6 +36,7 @@ Ref<VariableNode> node_with(Ref<Store> store, at::IntArrayRef sizes, bool requir
   auto* n = new VariableNode;
   Ref<VariableNode> r(n);
   n->deferred = std::make_unique<Deferred>(std::move(store));
+  n->deferred->recompute = global_recompute;
   n->has_shape = true;
   n->dtype = real_dtype;
   n->sizes.assign(sizes.begin(), sizes.end());
@@ -191,7 +193,9 @@ void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
   if (d.store->refs > 2) return;  // beside this variable and its function: an unlinked variable
-  if (reads(*x.creator, out_bit(x.output_index))) return;
+  // As the original: whether the creator needs a gradient makes no difference here.
+  const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
+  if (x.creator->saves(all) & out_bit(x.output_index)) return;
   for (auto& [f, order] : d.users)
     for (size_t i = 0; i < f->inputs.size(); ++i)
       if (f->inputs[i].get() == &x && reads(*f, i < 15 ? in_bit(i) | kAllInputs : kAllInputs)) return;

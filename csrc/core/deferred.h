@@ -28,6 +28,7 @@ struct Array {
   bool touched = false;  // holds a value that somebody gave it
   bool typed = false;    // a tensor was made at some time
   bool cleared = false;
+  bool computed = false;  // the tensor is a function's result: it may be a view of another array's
   uint64_t modified = 0;
 
   explicit Array(at::IntArrayRef s);
@@ -39,7 +40,9 @@ struct Array {
   }
   const at::Tensor& read() { return tensor.defined() ? tensor : make(); }
   const at::Tensor& write();                    // for reading and writing
+  const at::Tensor& own();                      // the same for a user: contiguous, and no other array's
   void put(at::Tensor t);                       // the array holds t from now on
+  void assign(at::Tensor t);                    // the same from a user
   void fill(double value, bool counts = true);  // counts: with 0 it is `zeroing`
   void clear();                                 // frees the memory, unless it is a part of another array's
   void set_dtype(at::ScalarType t);
@@ -55,7 +58,10 @@ struct Array {
   std::unique_ptr<Family> family;
   Array &base(), &root();
   const at::Tensor& make();
-  void put_shared(const at::Tensor& t);
+  bool put_shared(const at::Tensor& t, bool user);
+  bool has_parts();
+  void remove(Array* child);
+  void leave();
   void rebind();
   void mark(bool zero);
   void mark_below(bool zero);
@@ -77,10 +83,7 @@ struct Deferred {
   Ref<Store> store;
   int8_t need_grad = -1;  // what a user said; -1: nothing
   bool persistent = false, recompute = false;
-  bool released = false;  // auto-forward freed the data with the last handle
-  bool kept = false;      // in the running forward pass: some gradient reads the data
-  uint32_t seen = 0;      // in the running forward pass: uses so far
-  uint32_t uses = 0;      // inputs of functions that this variable is
+  uint32_t uses = 0;  // inputs of functions that this variable is
   uint64_t next_user = 0;
   std::unordered_map<FunctionNode*, uint64_t> users;  // with the order they came in
   std::shared_ptr<Plan> plan;                         // how to compute this variable
@@ -93,14 +96,18 @@ struct Call {
   at::ScalarType real = at::kFloat;         // what floating inputs are cast to
   unsigned integers = 0;
   bool any_dtype = false, need_grad = false;
-  at::Tensor rng_before;  // the random state before the last forward, where it may have to be run again
-  void* info = nullptr;   // owned by the binding: the frontend's name and arguments of the function
+  bool again = false;         // runs once more for the sake of a gradient: random numbers are those of the last time
+  bool keeps_inputs = false;  // passes that free memory leave its inputs alone
+  at::Tensor rng_before;      // the random state before the last forward, where it may have to be run again
+  void* info = nullptr;       // owned by the binding: the frontend's name and arguments of the function
 };
 
 // What floating inputs are cast to from now on, on this thread.
 extern thread_local at::ScalarType real_dtype;
 // Grows whenever something changes that plans were derived from.
 extern uint64_t graph_epoch;
+// Variables made from now on are computed again in backward instead of kept.
+extern bool global_recompute;
 
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device);  // a shape without data
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);

@@ -58,6 +58,8 @@ void refresh(FunctionNode& f) {
   f.call->need_grad = any;
 }
 
+bool reads_input(unsigned mask, size_t i) { return (mask & kAllInputs) || (i < 15 && (mask >> i & 1)); }
+
 c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   c10::SmallVector<bool, 4> wanted;
   for (auto& x : f.inputs) wanted.push_back(x && needs_grad(*x));
@@ -74,19 +76,27 @@ at::Tensor* random_state(FunctionNode& f) {
   return nullptr;
 }
 
-// Frees what nobody reads any more after `f` ran.
-void clear_inputs(FunctionNode& f, const DeferredOptions& options) {
+// Frees what nobody reads any more after `f` ran. `clear_unread`: also what no gradient reads; `again`: `f` ran for the
+// sake of a gradient, so what is to be computed again stays.
+struct Uses {
+  uint32_t seen = 0;  // uses so far
+  bool kept = false;  // some gradient reads the data
+};
+void clear_inputs(FunctionNode& f, bool clear_all, bool clear_unread, bool again,
+                  std::unordered_map<const Deferred*, Uses>& uses) {
   unsigned mask = 0;
   if (f.call->need_grad) mask = f.saves(wanted_of(f));
   for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
-    if (f.outputs[j].node && f.outputs[j].node->deferred && (mask >> (16 + j) & 1)) f.outputs[j].node->deferred->kept = true;
+    if (f.outputs[j].node && f.outputs[j].node->deferred && (mask >> (16 + j) & 1))
+      uses[f.outputs[j].node->deferred.get()].kept = true;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     VariableNode* x = f.inputs[i].get();
     if (!x || !x->deferred) continue;
     Deferred& d = *x->deferred;
-    if ((mask & kAllInputs) || (i < 15 && (mask >> i & 1))) d.kept = true;
-    if (++d.seen < d.uses || !x->creator || d.persistent) continue;
-    if (options.clear_buffer || d.recompute || (options.clear_no_need_grad && !d.kept)) d.store->data->clear();
+    Uses& u = uses[&d];
+    if (reads_input(mask, i)) u.kept = true;
+    if (++u.seen < d.uses || !x->creator || d.persistent || f.call->keeps_inputs) continue;
+    if (clear_all || (!again && d.recompute) || (clear_unread && !u.kept)) d.store->data->clear();
   }
 }
 }  // namespace
@@ -170,12 +180,8 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
   const std::shared_ptr<Plan> alive = ys.size() == 1 ? ys[0]->deferred->plan : nullptr;
   bool recomputed = false;
   for (FunctionNode* f : *order)
-    for (auto& x : f->inputs)
-      if (x && x->deferred) {
-        x->deferred->seen = 0;
-        x->deferred->kept = false;
-        recomputed |= x->deferred->recompute;
-      }
+    for (auto& x : f->inputs) recomputed |= x && x->deferred && x->deferred->recompute;
+  std::unordered_map<const Deferred*, Uses> uses;
   const bool clearing = options.clear_buffer || options.clear_no_need_grad || recomputed;
   for (FunctionNode* f : *order) {
     refresh(*f);
@@ -186,7 +192,7 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
       if (at::Tensor* state = random_state(*f)) f->call->rng_before = state->clone();
     run_on(*f, input_stores(*f), f->call->outputs);
     if (options.after) options.after(*f);
-    if (clearing) clear_inputs(*f, options);
+    if (clearing) clear_inputs(*f, options.clear_buffer, options.clear_no_need_grad, false, uses);
     if (options.finished) options.finished(*f);
   }
 }
@@ -237,36 +243,52 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
 
 namespace {
 // Runs again what is needed for data that a function's gradient reads and forward freed.
-void recompute(FunctionNode& f, c10::ArrayRef<bool> wanted) {
-  const unsigned mask = f.saves(wanted);
-  std::vector<FunctionNode*> todo, order;
-  const auto freed = [](const VariableNode* x) {
-    return x && x->deferred && x->deferred->recompute && x->deferred->store->data->cleared && x->creator;
-  };
-  std::unordered_set<FunctionNode*> known;
-  const auto ask = [&](FunctionNode* g) {
-    if (known.insert(g).second) todo.push_back(g);
-  };
-  for (size_t i = 0; i < f.inputs.size(); ++i)
-    if (freed(f.inputs[i].get()) && ((mask & kAllInputs) || (i < 15 && (mask >> i & 1)))) ask(f.inputs[i]->creator.get());
-  for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
-    if ((mask >> (16 + j) & 1) && freed(f.outputs[j].node)) ask(&f);
-  while (!todo.empty()) {
-    FunctionNode* g = todo.back();
-    todo.pop_back();
-    order.push_back(g);
-    for (auto& x : g->inputs)
-      if (freed(x.get())) ask(x->creator.get());
+class Recomputation {
+ public:
+  explicit Recomputation(const DeferredOptions& options) : options_(options) {}
+  void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
+    const unsigned mask = f.saves(wanted);
+    std::unordered_set<FunctionNode*> done;
+    for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
+      if ((mask >> (16 + j) & 1) && to_do(f.outputs[j].node)) run(f, done);
+    for (size_t i = 0; i < f.inputs.size(); ++i)
+      if (reads_input(mask, i) && to_do(f.inputs[i].get())) run(*f.inputs[i]->creator, done);
   }
-  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
-  for (FunctionNode* g : order) {
-    at::Tensor* state = g->call->rng_before.defined() ? random_state(*g) : nullptr;
+
+ private:
+  static bool freed(const VariableNode* x) {
+    return x && x->deferred && x->creator && x->creator->call && x->deferred->store->data->cleared;
+  }
+  static bool to_do(const VariableNode* x) { return freed(x) && x->deferred->recompute; }
+  void run(FunctionNode& last, std::unordered_set<FunctionNode*>& done) {
+    std::vector<std::pair<FunctionNode*, size_t>> stack;
+    if (done.insert(&last).second) stack.push_back({&last, 0});
+    while (!stack.empty()) {
+      auto& [f, next] = stack.back();
+      if (next < f->inputs.size()) {
+        const auto& x = f->inputs[next++];
+        if (freed(x.get()) && done.insert(x->creator.get()).second) stack.push_back({x->creator.get(), 0});
+        continue;
+      }
+      FunctionNode& g = *f;
+      stack.pop_back();
+      run_again(g);
+    }
+  }
+  void run_again(FunctionNode& f) {
+    at::Tensor* state = f.call->rng_before.defined() ? random_state(f) : nullptr;
     const at::Tensor now = state ? state->clone() : at::Tensor();
-    if (state) state->copy_(g->call->rng_before);
-    run_on(*g, input_stores(*g), g->call->outputs);
+    if (state) state->copy_(f.call->rng_before);
+    f.call->again = true;
+    run_on(f, input_stores(f), f.call->outputs);
+    f.call->again = false;
     if (state) state->copy_(now);
+    clear_inputs(f, false, true, true, uses_);
+    if (options_.finished) options_.finished(f);
   }
-}
+  const DeferredOptions& options_;
+  std::unordered_map<const Deferred*, Uses> uses_;
+};
 
 struct Queued {
   int32_t rank;
@@ -299,8 +321,16 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       store->grad->fill(0);
     }
   }
-  std::unordered_set<const VariableNode*> seen;
+  std::unordered_set<const VariableNode*> seen, kept;
   std::unordered_set<const FunctionNode*> queued{&start};
+  Recomputation recomputation(options);
+  // Data that a function outside this pass still reads stays: its own backward may follow.
+  const auto read_elsewhere = [&](const VariableNode* o) {
+    if (!o) return false;
+    for (auto& [f, order] : o->deferred->users)
+      if (f->call->need_grad && !queued.count(f)) return true;
+    return false;
+  };
   std::vector<Queued> heap{{start.rank, 0, &start}};
   uint64_t next = 1;
   while (!heap.empty()) {
@@ -313,6 +343,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (!f.inputs[i]) continue;
       const VariableNode& x = *f.inputs[i];
       const bool first = seen.insert(&x).second;
+      if (f.call->keeps_inputs) kept.insert(&x);
       if (!wanted[i]) continue;
       const Array* g = x.deferred ? x.deferred->store->grad.get() : nullptr;
       bool shared = false;
@@ -322,15 +353,15 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     }
     for (size_t j = 0; j < f.outputs.size(); ++j)
       if (&f != &start && (!f.outputs[j].node || !seen.count(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
-    recompute(f, wanted);
+    recomputation.prepare(f, wanted);
     if (options.before) options.before(f);
     backward_function(f, wanted, accum);
     if (options.after) options.after(f);
     if (options.clear_buffer) {
       for (size_t j = 0; j < f.outputs.size(); ++j) {
         VariableNode* o = f.outputs[j].node;
-        if (o && o->deferred->persistent) continue;
-        if (&f != &start) f.call->outputs[j]->data->clear();
+        if (o && (o->deferred->persistent || kept.count(o))) continue;
+        if (&f != &start && !read_elsewhere(o)) f.call->outputs[j]->data->clear();
         if (&f != &start || options.clear_initial_grad) f.call->outputs[j]->grad->clear();
       }
     }

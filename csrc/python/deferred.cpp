@@ -511,6 +511,13 @@ PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
+PyObject* set_global_recompute(PyObject*, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    const int b = PyObject_IsTrue(value);
+    if (b < 0) throw PyError();
+    return PyBool_FromLong(std::exchange(global_recompute, b));
+  });
+}
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&]() -> PyObject* {
@@ -562,6 +569,7 @@ PyMethodDef functions[] = {{"deferred_forward", FAST(forward), nullptr},
                            {"function_forward", FAST(function_forward), nullptr},
                            {"function_backward", FAST(function_backward_on), nullptr},
                            {"function_gradient", FAST(function_gradient), nullptr},
+                           {"set_global_recompute", set_global_recompute, METH_O, nullptr},
                            {"apply_host", FAST(apply_host), nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -42,7 +42,8 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 //   integers, saves       masks, as an op's
 //   on_arrays             whether it works on the arrays themselves, or on tensors
 //   infer(shapes)         -> shapes of the outputs
-//   forward(tensors)      -> tensors            or  forward(input arrays, output arrays)
+//   forward(tensors), forward_again(tensors, with the random numbers of the last time) -> tensors
+//                                               or  forward(input arrays, output arrays)
 //   backward(inputs, outputs, gradients, wanted) -> tensors or None
 //                                               or  backward(input arrays, output arrays, wanted, accumulate)
 //   gradient(inputs, outputs, gradients, wanted) -> Variables or None: the backward as new functions
@@ -71,6 +72,7 @@ struct HostNode final : FunctionNode {
   void describe_inputs(Call& call) const override {
     call.integers = integers;
     call.any_dtype = false;
+    call.keeps_inputs = keeps_gradients;
   }
   unsigned saves(c10::ArrayRef<bool>) const override { return mask; }
 
@@ -105,7 +107,7 @@ struct HostNode final : FunctionNode {
       return ys;
     }
     Obj list = list_of_tensors(ts);
-    return tensors_of_list(ask("forward", list.get()).get(), "forward");
+    return tensors_of_list(ask(call && call->again ? "forward_again" : "forward", list.get()).get(), "forward");
   }
   bool forward_on(c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out) override {
     if (!on_arrays) return false;
