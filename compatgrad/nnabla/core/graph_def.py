@@ -18,10 +18,12 @@ __all__ = [
     "ProtoGraph",
     "ProtoNetwork",
     "ProtoVariable",
+    "commit",
     "create_graph_from_variable",
     "get_default_graph",
     "get_default_graph_by_variable",
     "graph",
+    "graph_name",
     "load",
     "reset_default_graph",
     "save",
@@ -106,6 +108,11 @@ def _plain(function: Any) -> dict[str, Any]:
     return args
 
 
+_known: weakref.WeakSet[ProtoVariable] = weakref.WeakSet()
+_unused: list[ProtoVariable] = []  # held, since a graph that is made keeps no Python object
+_WRITTEN = "written in a network"  # the tag of functions that are
+
+
 class ProtoVariable(Variable):
     """An input of a network that is to be written down: see `graph`."""
 
@@ -116,34 +123,34 @@ class ProtoVariable(Variable):
         self.type = var_type
         if name is not None:
             self.name = name
-        _tracers[-1].inputs.append(weakref.ref(self))
+        self.order = len(_known)
+        _known.add(self)
+        _unused.append(self)
 
     def __new__(cls, shape: Sequence[int], *args: Any, **kwargs: Any) -> ProtoVariable:
         return super().__new__(cls, shape)
 
 
 class _Tracer:
-    """Knows the ProtoVariables that were made, and finds what has been computed from them."""
+    """Finds what has been computed from ProtoVariables, and writes it down."""
 
-    def __init__(self, name: str | None, parameter_scope: dict[str, Any] | None) -> None:
-        self.name = name or "model"
-        self.inputs: list[weakref.ref[ProtoVariable]] = []
+    def __init__(self, name: str | None = None, parameter_scope: dict[str, Any] | None = None) -> None:
+        self.name = name
+        self.counts: dict[str, int] = {}
         self.graph = ProtoGraph(parameter_scope=parameter_scope)
 
-    def commit(self) -> None:
-        """Writes down the network from the inputs on."""
-        inputs = [v for v in (ref() for ref in self.inputs) if v is not None]
-        self.inputs = []
-        ends = self._ends(inputs)
+    def commit(self, module: Any = None) -> None:
+        """Makes a network of what is new, if anything is; parameters are those of `module`, if given."""
+        inputs = sorted({*_known, *_unused}, key=lambda v: v.order)
+        ends = _ends(inputs)
         if not ends:
             return
-        name = self.name
-        while name in self.graph.networks:
-            name = f"{self.name}_{len(self.graph.networks)}"
+        name = _unique(self.counts, self.name or (module.name if module else "model"))
+        self.name = None  # the next one has its own
         network = self.graph.networks[name] = ProtoNetwork(self.graph, name)
-        paths = {v: key for key, v in parameter.get_parameters(grad_only=False).items()}
-        named = {v: v.name for v in inputs if v.name}
-        writer = _Writer(network, named | paths, paths)
+        found = module.get_parameters() if module else parameter.get_parameters(grad_only=False)
+        paths = {v: key for key, v in found.items()}
+        writer = _Writer(network, {v: v.name for v in inputs if v.name} | paths, paths)
         writer.is_parameter = lambda v: not isinstance(v, ProtoVariable)
         with parameter.parameter_scope("", self.graph.parameter_scope):
             F.sink(*ends).visit(writer.visit)
@@ -153,35 +160,58 @@ class _Tracer:
         network.connect()
         self.graph.traced.update((v, (name, key)) for v, key in writer.names.items())
 
-    @staticmethod
-    def _ends(inputs: Sequence[Variable]) -> list[Variable]:
-        seen: dict[Variable, None] = dict.fromkeys(inputs)
-        queue, ends = list(inputs), []
-        for v in queue:  # which grows
-            functions = v.function_references
-            if not functions and v.parent is not None:
-                ends.append(v)
-            found = [output for f in functions for output in f.outputs if output not in seen]
-            seen.update(dict.fromkeys(found))
-            queue += found
-        return ends
+
+def _ends(inputs: Sequence[Variable]) -> list[Variable]:
+    """What new functions of `inputs`, and of one another, give that no further one takes. They are new no more."""
+    ends, queue = [], list(inputs)
+    for v in queue:  # which grows
+        taken = v.function_references
+        if not taken and v.parent is not None:
+            ends.append(v)
+        for function in taken:
+            if _WRITTEN not in function.tags:
+                function.tags[_WRITTEN] = True
+                queue += function.outputs
+    _unused[:] = [v for v in _unused if not v.function_references]
+    return ends
 
 
-_tracers = [_Tracer(None, None)]
+_tracers = [_Tracer()]
+
+
+def commit(module: Any = None) -> None:
+    """Ends the network being written: what is computed from now on is another one's."""
+    _tracers[-1].commit(module)
 
 
 @contextmanager
 def graph(name: str | None = None, parameter_scope: dict[str, Any] | None = None) -> Iterator[ProtoGraph]:
-    """Inside, a network of functions of ProtoVariables is made; behind, it is in the graph that this gives.
+    """Inside, networks of functions of ProtoVariables are made; behind, they are in the graph that this
+    gives.
 
-    It has the name `name`, by default "model"; its parameters are in the dictionary `parameter_scope`.
+    A call of a Module makes one of its own, with the module's name; what is called outside modules is one
+    together. The first has the name `name`, by default "model"; parameters are in the dictionary
+    `parameter_scope`.
     """
+    commit()
     _tracers.append(_Tracer(name, parameter_scope))
     try:
         yield _tracers[-1].graph
-        _tracers[-1].commit()
+        commit()
     finally:
         _tracers.pop()
+
+
+@contextmanager
+def graph_name(name: str) -> Iterator[None]:
+    """Inside, what is written down is a network of that name."""
+    commit()
+    _tracers[-1].name = name
+    try:
+        yield
+        commit()
+    finally:
+        _tracers[-1].name = None
 
 
 def get_default_graph(name: str | None = None) -> ProtoGraph | ProtoNetwork | None:
@@ -201,7 +231,9 @@ def get_default_graph_by_variable(proto_variable: Variable) -> ProtoNetwork:
 
 def reset_default_graph() -> None:
     """Forgets the networks made outside `graph`."""
-    _tracers[0] = _Tracer(None, None)
+    _ends([*_known, *_unused])
+    _unused.clear()
+    _tracers[0] = _Tracer()
 
 
 def load(

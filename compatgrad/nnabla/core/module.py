@@ -11,15 +11,27 @@ from typing import Any
 
 from .. import parameter
 from ..variable import Variable
+from . import graph_def
 
 __all__ = ["Module"]
+
+
+_depth = 0  # of methods of modules that run
 
 
 def _in_scope(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def run(self: Module, *args: Any, **kwargs: Any) -> Any:
-        with parameter.parameter_scope("", self.parameter_scope):
-            return method(self, *args, **kwargs)
+        global _depth
+        _depth += 1
+        try:
+            with parameter.parameter_scope("", self.parameter_scope):
+                result = method(self, *args, **kwargs)
+        finally:
+            _depth -= 1
+        if not _depth:
+            graph_def.commit(self)
+        return result
 
     return run
 

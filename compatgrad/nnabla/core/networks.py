@@ -375,7 +375,10 @@ def _initializer(message: Any, rng: Any) -> Callable[..., np.ndarray] | None:
 
 
 class ProtoGraph:
-    """The networks of a file by name, and the scope of their parameters."""
+    """The networks of a file, items and attributes by name, and the scope of their parameters.
+
+    `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network.
+    """
 
     def __init__(self, networks: Iterable[ProtoNetwork] = (), parameter_scope: dict[str, Any] | None = None) -> None:
         self.networks = OrderedDict((network.name, network) for network in networks)
@@ -383,6 +386,17 @@ class ProtoGraph:
         self.global_variables: dict[str, Variable] = {}
         self.executors: OrderedDict[str, Any] = OrderedDict()
         self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
+
+    def __getitem__(self, name: str) -> ProtoNetwork:
+        return self.networks[name]
+
+    def __getattr__(self, name: str) -> Any:
+        networks = self.__dict__.get("networks", {})
+        if name in networks:
+            return networks[name]
+        if networks and name in ("inputs", "outputs", "parameters", "functions", "variables"):
+            return getattr(self.default_graph(), name)
+        raise AttributeError(f"the graph has neither an attribute nor a network {name!r}")
 
     def default_graph(self) -> ProtoNetwork:
         """The first network. Raises ValueError if there is none."""
