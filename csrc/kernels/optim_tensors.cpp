@@ -1,26 +1,32 @@
 #include "kernels/optim_tensors.h"
 
 #include <ATen/core/TensorAccessor.h>
-#include <ATen/ops/abs.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/clamp_max.h>
-#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/_foreach_abs.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_clamp_max.h>
+#include <ATen/ops/_foreach_clamp_min.h>
+#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_maximum.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_sub.h>
+#include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gt.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/isinf.h>
-#include <ATen/ops/maximum.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/nan_to_num.h>
-#include <ATen/ops/norm.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/sgn.h>
 #include <ATen/ops/sqrt.h>
-#include <ATen/ops/sub.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
 #include "kernels/optim_rules.h"
@@ -48,50 +54,79 @@ class FlushDenormals {
 #endif
 };
 
-// A tensor inside a formula: arithmetic makes new ones, assignment writes into this one.
+// Tensors inside a formula, one per parameter: arithmetic makes new ones, assignment writes into these. On a GPU an
+// operation on all of them is one launch.
 struct Value {
-  at::Tensor t;
-  explicit Value(at::Tensor tensor) : t(std::move(tensor)) {}
+  std::vector<at::Tensor> t;
+  explicit Value(std::vector<at::Tensor> tensors) : t(std::move(tensors)) {}
   Value(const Value&) = default;
   Value& operator=(const Value& o) {
-    t.copy_(o.t);
+    at::_foreach_copy_(t, o.t);
     return *this;
   }
-  void operator+=(const Value& o) { t.add_(o.t); }
-  void operator-=(const Value& o) { t.sub_(o.t); }
-  void operator*=(double o) { t.mul_(o); }
+  void operator+=(const Value& o) { at::_foreach_add_(t, o.t); }
+  void operator-=(const Value& o) { at::_foreach_sub_(t, o.t); }
+  void operator*=(double o) { at::_foreach_mul_(t, o); }
 };
-Value operator+(const Value& a, const Value& b) { return Value(a.t.add(b.t)); }
-Value operator-(const Value& a, const Value& b) { return Value(a.t.sub(b.t)); }
-Value operator*(const Value& a, const Value& b) { return Value(a.t.mul(b.t)); }
-Value operator/(const Value& a, const Value& b) { return Value(a.t.div(b.t)); }
-Value operator+(const Value& a, double b) { return Value(a.t.add(b)); }
-Value operator*(const Value& a, double b) { return Value(a.t.mul(b)); }
-Value operator/(const Value& a, double b) { return Value(a.t.div(b)); }
-Value operator-(double a, const Value& b) { return Value(at::rsub(b.t, a)); }
-Value operator/(double a, const Value& b) { return Value(at::full({}, a, b.t.options()).div(b.t)); }
-Value root(const Value& a) { return Value(a.t.sqrt()); }
-Value larger(const Value& a, const Value& b) { return Value(at::maximum(a.t, b.t)); }
-Value at_most(const Value& a, double high) { return Value(at::clamp_max(a.t, high)); }
-Value at_least(const Value& a, double low) { return Value(at::clamp_min(a.t, low)); }
-Value magnitude(const Value& a) { return Value(a.t.abs()); }
-Value nan_to_zero(const Value& a) { return Value(at::nan_to_num(a.t, 0.0)); }
-Value sign_of(const Value& a) { return Value(at::where(a.t.isnan(), a.t, at::sgn(a.t))); }
+Value operator+(const Value& a, const Value& b) { return Value(at::_foreach_add(a.t, b.t)); }
+Value operator-(const Value& a, const Value& b) { return Value(at::_foreach_sub(a.t, b.t)); }
+Value operator*(const Value& a, const Value& b) { return Value(at::_foreach_mul(a.t, b.t)); }
+Value operator/(const Value& a, const Value& b) { return Value(at::_foreach_div(a.t, b.t)); }
+Value operator+(const Value& a, double b) { return Value(at::_foreach_add(a.t, b)); }
+Value operator*(const Value& a, double b) { return Value(at::_foreach_mul(a.t, b)); }
+Value operator/(const Value& a, double b) { return Value(at::_foreach_div(a.t, b)); }
+template <class F>
+Value each(const Value& a, F&& f) {
+  std::vector<at::Tensor> out;
+  for (const at::Tensor& t : a.t) out.push_back(f(t));
+  return Value(std::move(out));
+}
+Value operator-(double a, const Value& b) {
+  return each(b, [a](const at::Tensor& t) { return at::rsub(t, a); });
+}
+Value operator/(double a, const Value& b) {  // a / b, which a * (1 / b) is not to the last bit
+  Value result = each(b, [](const at::Tensor& t) { return at::empty_like(t); });
+  at::_foreach_zero_(result.t);
+  at::_foreach_add_(result.t, a);
+  at::_foreach_div_(result.t, b.t);
+  return result;
+}
+Value root(const Value& a) { return Value(at::_foreach_sqrt(a.t)); }
+Value larger(const Value& a, const Value& b) { return Value(at::_foreach_maximum(a.t, b.t)); }
+Value at_most(const Value& a, double high) { return Value(at::_foreach_clamp_max(a.t, high)); }
+Value at_least(const Value& a, double low) { return Value(at::_foreach_clamp_min(a.t, low)); }
+Value magnitude(const Value& a) { return Value(at::_foreach_abs(a.t)); }
+Value nan_to_zero(const Value& a) {
+  return each(a, [](const at::Tensor& t) { return at::nan_to_num(t, 0.0); });
+}
+Value sign_of(const Value& a) {
+  return each(a, [](const at::Tensor& t) { return at::where(t.isnan(), t, at::sgn(t)); });
+}
 
 bool is_narrow(const at::Tensor& t) { return t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16; }
-Value widened(const Value& a) { return is_narrow(a.t) ? Value(a.t.to(at::kFloat)) : a; }
+Value widened(const Value& a) {
+  return each(a, [](const at::Tensor& t) { return is_narrow(t) ? t.to(at::kFloat) : t; });
+}
 
 template <class R>
-void run_on_tensors(const at::Tensor& x, const at::Tensor& y, at::TensorList states, const double* hypers) {
+void run_on_tensors(c10::ArrayRef<const Step*> steps, const double* hypers) {
   double h[max_hypers];
   std::copy_n(hypers, R::hypers, h);
   // NumPy rounds a Python number to the dtype of the array before it computes.
-  if (is_narrow(x) && !requires { R::widens; })
+  const at::ScalarType type = steps[0]->x.scalar_type();
+  if (is_narrow(steps[0]->x) && !requires { R::widens; })
     for (int k = 0; k < R::hypers; ++k)
-      h[k] = x.scalar_type() == at::kHalf ? double(c10::Half(float(h[k]))) : double(c10::BFloat16(float(h[k])));
-  Value value(x), s[] = {Value(R::states > 0 ? states[0] : x), Value(R::states > 1 ? states[1] : x),
-                         Value(R::states > 2 ? states[2] : x)};
-  R::step(value, Value(y), s, h);
+      h[k] = type == at::kHalf ? double(c10::Half(float(h[k]))) : double(c10::BFloat16(float(h[k])));
+  const auto collect = [&](auto&& of) {
+    std::vector<at::Tensor> all;
+    for (const Step* step : steps) all.push_back(of(*step));
+    return Value(std::move(all));
+  };
+  const auto state = [&](size_t k) {
+    return collect([k](const Step& step) { return R::states > k ? step.states[k] : step.x; });
+  };
+  Value x = collect([](const Step& step) { return step.x; }), s[] = {state(0), state(1), state(2)};
+  R::step(x, collect([](const Step& step) { return step.y; }), s, h);
 }
 
 const c10::SmallVector<Rule, 24>& rules() {
@@ -130,17 +165,43 @@ const Rule* find_rule(std::string_view name) {
   return nullptr;
 }
 
-void apply(const Rule& rule, const at::Tensor& x, const at::Tensor& y, at::TensorList states, const double* hypers) {
+namespace {
+// Whether the CPU loops do it; then it is done.
+bool run_plain(const Rule& rule, const Step& s, const double* hypers) {
+  const at::Tensor &x = s.x, &y = s.y;
   bool plain = x.is_cpu() && y.is_cpu() && x.is_non_overlapping_and_dense() && y.scalar_type() == x.scalar_type();
-  for (const at::Tensor& s : states) plain = plain && runs_along(s, x);
+  for (const at::Tensor& state : s.states) plain = plain && runs_along(state, x);
   const bool single = x.scalar_type() == at::kFloat;
-  if (!plain || !(single || x.scalar_type() == at::kDouble)) return rule.on_tensors(x, y, states, hypers);
+  if (!plain || !(single || x.scalar_type() == at::kDouble)) return false;
   // A gradient in another layout is brought into the parameter's.
   const at::Tensor along = y.strides() == x.strides() ? y : at::empty_like(x).copy_(y);
   if (single)
-    run_loop(rule.loops.f32, x, along, states, hypers);
+    run_loop(rule.loops.f32, x, along, s.states, hypers);
   else
-    run_loop(rule.loops.f64, x, along, states, hypers);
+    run_loop(rule.loops.f64, x, along, s.states, hypers);
+  return true;
+}
+}  // namespace
+
+void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers) {
+  c10::SmallVector<const Step*, 16> rest;
+  for (const Step& s : steps)
+    if (!run_plain(rule, s, hypers)) rest.push_back(&s);
+  // What is alike goes together, as long as the intermediate results stay small.
+  constexpr int64_t at_most_elements = 1 << 26;
+  while (!rest.empty()) {
+    const at::Tensor& x = rest[0]->x;
+    c10::SmallVector<const Step*, 16> group, others;
+    int64_t elements = 0;
+    for (const Step* s : rest) {
+      const bool alike = s->x.device() == x.device() && s->x.scalar_type() == x.scalar_type();
+      const bool fits = group.empty() || elements + s->x.numel() <= at_most_elements;
+      (alike && fits ? group : others).push_back(s);
+      if (group.back() == s) elements += s->x.numel();
+    }
+    rule.on_tensors(group, hypers);
+    rest = std::move(others);
+  }
 }
 
 void clip_norm(at::TensorList gradients, double threshold) {
@@ -164,8 +225,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
   if (cpu) {
     const double rate = threshold / total.sqrt().item<double>();
     if (rate >= 1) return;
-    const Rule& scale = *find_rule("scale");
-    for (const at::Tensor& g : gradients) apply(scale, g, g, {}, &rate);
+    for (const at::Tensor& g : gradients) apply(*find_rule("scale"), Step{g, g, {}}, &rate);
   } else {
     // Without waiting for the device.
     const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
@@ -174,28 +234,41 @@ void clip_norm(at::TensorList gradients, double threshold) {
 }
 
 void clip_norms(at::TensorList gradients, double threshold) {
-  const Rule& scale = *find_rule("scale");
+  std::vector<at::Tensor> rest;
   for (const at::Tensor& g : gradients) {
-    if (is_plain_float(g)) {
-      const float sum = sum_of_squares(g.numel(), g.const_data_ptr<float>());
-      if (!(sum > threshold * threshold)) continue;
-      const double rate = threshold / std::sqrt(sum);
-      apply(scale, g, g, {}, &rate);
-    } else {
-      const at::Tensor norm = g.norm();  // without waiting for the device
-      g.mul_(at::where(norm.gt(threshold), norm.reciprocal().mul(threshold), at::ones_like(norm)));
+    if (!is_plain_float(g)) {
+      rest.push_back(g);
+      continue;
     }
+    const float sum = sum_of_squares(g.numel(), g.const_data_ptr<float>());
+    if (!(sum > threshold * threshold)) continue;
+    const double rate = threshold / std::sqrt(sum);
+    apply(*find_rule("scale"), Step{g, g, {}}, &rate);
   }
+  if (rest.empty()) return;
+  // Without waiting for the device.
+  const auto norms = at::_foreach_norm(rest);
+  for (size_t i = 0; i < rest.size(); ++i)
+    rest[i].mul_(at::where(norms[i].gt(threshold), norms[i].reciprocal().mul(threshold), at::ones_like(norms[i])));
 }
 
 bool any_special(at::TensorList gradients, bool inf, bool nan) {
+  std::vector<at::Tensor> rest;
   for (const at::Tensor& g : gradients) {
-    if (is_plain_float(g)) {
-      if (has_special(g.numel(), g.const_data_ptr<float>(), inf, nan)) return true;
-    } else {
-      const at::Tensor found = inf && nan ? g.isfinite().logical_not() : inf ? g.isinf() : g.isnan();
-      if (found.any().item<bool>()) return true;
+    if (!is_plain_float(g)) {
+      rest.push_back(g);
+    } else if (has_special(g.numel(), g.const_data_ptr<float>(), inf, nan)) {
+      return true;
     }
+  }
+  if (rest.empty()) return false;
+  // All norms are read at once: as a rule they are finite, and that is all.
+  auto norms = at::_foreach_norm(rest);
+  for (at::Tensor& norm : norms) norm = norm.to(norms[0].options());
+  if (at::stack(norms).isfinite().all().item<bool>()) return false;
+  for (const at::Tensor& g : rest) {
+    const at::Tensor found = inf && nan ? g.isfinite().logical_not() : inf ? g.isinf() : g.isnan();
+    if (found.any().item<bool>()) return true;
   }
   return false;
 }

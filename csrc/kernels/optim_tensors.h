@@ -9,19 +9,24 @@
 
 namespace cg::optim {
 
+// One parameter in an update: x changes with y and the states, in place. Shapes must agree.
+struct Step {
+  at::Tensor x, y;
+  c10::SmallVector<at::Tensor, max_states> states;
+};
+
 struct Rule {
   const char* name;
   int states, hypers;
   Loops loops;
-  // `x` from `y`, in place, operation by operation.
-  void (*on_tensors)(const at::Tensor& x, const at::Tensor& y, at::TensorList states, const double* hypers);
+  // Operation by operation, on tensors of one dtype and device.
+  void (*on_tensors)(c10::ArrayRef<const Step*> steps, const double* hypers);
 };
 
 // A rule of optim_rules.h, or null.
 const Rule* find_rule(std::string_view name);
 
-// One step: `x` and `states` change in place. Shapes must agree.
-void apply(const Rule& rule, const at::Tensor& x, const at::Tensor& y, at::TensorList states, const double* hypers);
+void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers);
 
 // Scales all gradients, in place, so that the norm of them together is at most `threshold`.
 void clip_norm(at::TensorList gradients, double threshold);

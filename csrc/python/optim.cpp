@@ -34,9 +34,7 @@ void check_step(const Rule& rule, const Step& s) {
 void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
   int64_t elements = 0;
   for (const Step& s : steps) elements += s.x.numel();
-  run_kernels(elements, [&] {
-    for (const Step& s : steps) optim::apply(rule, s.x, s.y, s.states, hypers.data());
-  });
+  run_kernels(elements, [&] { optim::apply(rule, steps, hypers.data()); });
 }
 
 namespace {

@@ -7,11 +7,7 @@
 
 namespace cg::py {
 
-// One parameter in an update: x changes with y and the states.
-struct Step {
-  at::Tensor x, y;
-  c10::SmallVector<at::Tensor, optim::max_states> states;
-};
+using optim::Step;
 using Hypers = std::array<double, optim::max_hypers>;
 
 const optim::Rule& parse_rule(PyObject* o);

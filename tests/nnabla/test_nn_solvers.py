@@ -97,8 +97,9 @@ def test_norms_are_clipped_one_by_one():
 @pytest.mark.parametrize(
     "value, inf, nan", [(np.inf, True, False), (-np.inf, True, False), (np.nan, False, True)]
 )
-def test_checks(value, inf, nan):
-    g = np.ones(10000, np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_checks(value, inf, nan, dtype):
+    g = np.ones(10000, dtype)
     p, q = param(np.zeros(3), [1, 2, 3]), param(np.zeros(10000), g)
     solver = S.Sgd()
     solver.set_parameters({"p": p, "q": q})
