@@ -7,7 +7,7 @@ taken from the current scope, the root unless inside `parameter_scope`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from types import SimpleNamespace
@@ -73,6 +73,8 @@ def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _locate(key: str) -> tuple[dict[str, Any], str]:
+    if not isinstance(key, str):
+        raise TypeError(f"the name of a parameter must be a string, not {type(key).__name__}")
     *scopes, name = key.split("/")
     return _descend(current_scope, scopes), name
 
@@ -163,6 +165,8 @@ def get_parameter_or_create(
     `no_grad`). Raises ValueError where the parameter has another shape.
     """
     scope, leaf = _locate(name)
+    if shape is not None and not isinstance(shape, Iterable):
+        raise TypeError(f"parameter {name!r}: shape must be a tuple of integers, not {shape!r}")
     with parameter_scope("", scope):
         param = get_parameter(leaf)
         if param is None:

@@ -128,4 +128,8 @@ def test_errors_leave_no_parameter():
         get_parameter_or_create("x")
     with pytest.raises(ValueError, match="initializer must be.*str"):
         get_parameter_or_create("x", (3,), "zeros")
+    with pytest.raises(TypeError, match="'x'.*tuple of integers, not 3"):
+        get_parameter_or_create("x", 3)
+    with pytest.raises(TypeError, match="string, not int"):
+        get_parameter(3)
     assert list(nn.get_parameters()) == ["w"]

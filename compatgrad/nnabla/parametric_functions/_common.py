@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -31,17 +32,44 @@ def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, nam
     return weight(name, shape, ConstantInitializer() if init is None else init, fix)
 
 
-def dense_shapes(inp: Any, n_outmaps: int | Iterable[int], base_axis: int) -> tuple[list[int], int, int]:
+def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
+    """The size of an axis of `inp`. Errors name the function and its argument that says which axis."""
+    if not hasattr(inp, "shape"):
+        raise TypeError(f"{function}: the input must be a Variable or an NdArray, not {type(inp).__name__}")
+    if not isinstance(axis, Integral) or not -len(inp.shape) <= axis < len(inp.shape):
+        raise ValueError(f"{function}: {argument} is {axis!r}, but the input has the shape {inp.shape}")
+    return inp.shape[axis]
+
+
+def sizes(function: str, argument: str, value: Any) -> tuple[int, ...]:
+    """One or more sizes as a tuple. Raises TypeError, naming function and argument, for anything but whole numbers."""
+    found = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(n, Integral) or isinstance(n, float) and n.is_integer() for n in found):
+        raise TypeError(f"{function}: {argument} must be integers, not {value!r}")
+    return tuple(int(n) for n in found)
+
+
+def kernel_sizes(function: str, kernel: Any) -> tuple[int, ...]:
+    """The spatial shape of filters. Raises TypeError for anything but several integers."""
+    if not isinstance(kernel, Iterable):
+        raise TypeError(f"{function}: kernel must be a tuple of integers, one per spatial axis, not {kernel!r}")
+    return sizes(function, "kernel", kernel)
+
+
+def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tuple[list[int], int, int]:
     """The output axes of a dense layer, the number of its inputs and that of its outputs."""
-    outs = list(n_outmaps) if isinstance(n_outmaps, Iterable) else [n_outmaps]
-    return outs, int(np.prod(inp.shape[base_axis:])), int(np.prod(outs))
+    outs = sizes(function, "n_outmaps", n_outmaps)
+    if base_axis != len(getattr(inp, "shape", ())):  # where nothing is behind base_axis there is one input
+        axis_size(function, inp, "base_axis", base_axis)
+    return list(outs), int(np.prod(inp.shape[base_axis:])), int(np.prod(outs))
 
 
 def filter_shapes(
-    inp: Any, kernel: Sequence[int], group: int, channel_last: bool, base_axis: int
+    function: str, inp: Any, kernel: Any, group: int, channel_last: bool, base_axis: int
 ) -> tuple[int, tuple[int, ...]]:
     """The number of input channels, and the shape of one filter."""
-    channels = inp.shape[-1 if channel_last else base_axis]
+    kernel = kernel_sizes(function, kernel)
+    channels = axis_size(function, inp, "base_axis", -1 if channel_last else base_axis)
     if channel_last:
         return channels, (*kernel, channels // group)
     return channels, (channels // group, *kernel)

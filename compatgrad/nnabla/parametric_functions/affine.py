@@ -10,7 +10,7 @@ from .. import functions as F
 from ..initializer import ConstantInitializer, UniformInitializer
 from ..parameter import get_parameter_or_create
 from ._api import parametric_function_api
-from ._common import applied, bias, decomposed, dense_shapes, glorot, sampled, weight
+from ._common import applied, axis_size, bias, decomposed, dense_shapes, glorot, sampled, weight
 
 __all__ = [
     "affine",
@@ -42,7 +42,7 @@ def affine(
     `b_init` (zeros) are initializers or arrays, `rng` the random state of the default; `apply_w` and
     `apply_b` are functions applied to the parameters. `fix_parameters` keeps gradients from them.
     """
-    outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
+    outs, n_in, n_out = dense_shapes("affine", inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
     w = applied(apply_w, w)
     b = applied(apply_b, bias(outs, b_init, fix_parameters, with_bias))
@@ -70,7 +70,7 @@ def svd_affine(
     The factors start as the best approximation of `uv_init`, an array of the dense layer's weights or an
     initializer of them, unless they exist. Other arguments as in `affine`. Raises ValueError for `r` below 1.
     """
-    outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
+    outs, n_in, n_out = dense_shapes("svd_affine", inp, n_outmaps, base_axis)
     # drawn even where the factors exist: the generator goes on as in the original
     start = sampled(glorot(rng, n_in, n_out) if uv_init is None else uv_init, [n_in, *outs])
 
@@ -93,8 +93,8 @@ _BINARY = [("W", "weights", "(inmaps, outmaps)", True), ("Wb", "binary weights",
 _BIAS = [("b", "bias", "(outmaps,)", True)]
 
 
-def _binary(inp, n_outmaps, base_axis, w_init, wb_init, fix, rng):
-    outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
+def _binary(function, inp, n_outmaps, base_axis, w_init, wb_init, fix, rng):
+    outs, n_in, n_out = dense_shapes(function, inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix)
     wb_init = glorot(rng, n_in, n_out) if wb_init is None else wb_init
     return outs, w, get_parameter_or_create("Wb", [n_in, *outs], wb_init, False)
@@ -117,7 +117,7 @@ def binary_connect_affine(
 
     0 counts as `quantize_zero_to`. Other arguments as in `affine`. Courbariaux et al. 2015, BinaryConnect.
     """
-    outs, w, wb = _binary(inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
+    outs, w, wb = _binary("binary_connect_affine", inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
     b = bias(outs, b_init, fix_parameters, with_bias)
     return F.binary_connect_affine(inp, w, wb, b, base_axis, quantize_zero_to)
 
@@ -140,7 +140,7 @@ def binary_weight_affine(
     Forward writes the signs to the parameter ``Wb`` and the scales, mean magnitudes, to ``alpha``. 0 counts
     as `quantize_zero_to`. Other arguments as in `affine`. Rastegari et al. 2016, XNOR-Net.
     """
-    outs, w, wb = _binary(inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
+    outs, w, wb = _binary("binary_weight_affine", inp, n_outmaps, base_axis, w_init, wb_init, fix_parameters, rng)
     alpha = get_parameter_or_create("alpha", outs, ConstantInitializer(0), False)
     b = bias(outs, b_init, fix_parameters, with_bias)
     return F.binary_weight_affine(inp, w, wb, alpha, b, base_axis, quantize_zero_to)
@@ -174,7 +174,7 @@ def inq_affine(
     `num_bits` holds one for the sign; `selection_algorithm` is "random" or "largest_abs". Other arguments as
     in `affine`. Zhou et al. 2017, Incremental Network Quantization.
     """
-    outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
+    outs, n_in, n_out = dense_shapes("inq_affine", inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
     fixed = get_parameter_or_create("I", [n_in, *outs], ConstantInitializer() if i_init is None else i_init, False)
     b = bias(outs, b_init, fix_parameters, with_bias)
@@ -200,6 +200,6 @@ def prelu(inp, base_axis=1, shared=True, fix_parameters=False, slope_init=None):
     Slopes start at 0.25 unless `slope_init` says otherwise; `fix_parameters` keeps gradients from them. He et
     al. 2015, https://arxiv.org/abs/1502.01852.
     """
-    shape = () if shared else (inp.shape[base_axis],)
+    shape = () if shared else (axis_size("prelu", inp, "base_axis", base_axis),)
     init = ConstantInitializer(0.25) if slope_init is None else slope_init
     return F.prelu(inp, weight("slope", shape, init, fix_parameters), base_axis)

@@ -8,7 +8,7 @@ from .. import functions as F
 from ..initializer import ConstantInitializer
 from ..parameter import get_parameter_or_create
 from ._api import parametric_function_api
-from ._common import applied, bias, decomposed, filter_shapes, glorot, sampled, weight
+from ._common import applied, axis_size, bias, decomposed, filter_shapes, glorot, sampled, weight
 from .affine import _check_rank
 
 __all__ = [
@@ -28,8 +28,8 @@ _BIAS = [("b", "bias", "(outmaps,)", True)]
 _FILTERS = [("W", "filters", "(outmaps, inmaps // group, *kernel)", True)]
 
 
-def _filters(inp, outmaps, kernel, group, channel_last, base_axis, init, fix, rng):
-    channels, one = filter_shapes(inp, kernel, group, channel_last, base_axis)
+def _filters(function, inp, outmaps, kernel, group, channel_last, base_axis, init, fix, rng):
+    channels, one = filter_shapes(function, inp, kernel, group, channel_last, base_axis)
     return weight("W", (outmaps, *one), glorot(rng, channels, outmaps, kernel) if init is None else init, fix)
 
 
@@ -60,7 +60,7 @@ def convolution(
     `apply_b` are functions applied to the parameters. Axes before `base_axis` are samples. `fix_parameters`
     keeps gradients from the parameters.
     """
-    w = _filters(inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng)
+    w = _filters("convolution", inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng)
     w = applied(apply_w, w)
     b = applied(apply_b, bias((outmaps,), b_init, fix_parameters, with_bias))
     return F.convolution(inp, w, b, base_axis, pad, stride, dilation, group, channel_last)
@@ -93,7 +93,9 @@ def deformable_convolution(
     They differ between `deformable_group` groups of channels. Other arguments as in `convolution`. Zhu et al.
     2018, https://arxiv.org/abs/1811.11168.
     """
-    w = _filters(inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng)
+    w = _filters(
+        "deformable_convolution", inp, outmaps, kernel, group, channel_last, base_axis, w_init, fix_parameters, rng
+    )
     w = applied(apply_w, w)
     b = applied(apply_b, bias((outmaps,), b_init, fix_parameters, with_bias))
     return F.deformable_convolution(
@@ -123,7 +125,7 @@ def depthwise_convolution(
 
     Other arguments as in `convolution`. Chollet 2017, https://arxiv.org/abs/1610.02357.
     """
-    channels = inp.shape[base_axis]
+    channels = axis_size("depthwise_convolution", inp, "base_axis", base_axis)
     outmaps = channels * multiplier
     init = glorot(rng, outmaps, channels, kernel) if w_init is None else w_init
     w = weight("W", (outmaps, *kernel), init, fix_parameters)
@@ -155,7 +157,7 @@ def deconvolution(
 
     Other arguments as in `convolution`.
     """
-    channels = inp.shape[-1 if channel_last else base_axis]
+    channels = axis_size("deconvolution", inp, "base_axis", -1 if channel_last else base_axis)
     outs = outmaps // group
     shape = (channels, *kernel, outs) if channel_last else (channels, outs, *kernel)
     w = weight("W", shape, glorot(rng, outmaps, channels, kernel) if w_init is None else w_init, fix_parameters)
@@ -186,7 +188,7 @@ def depthwise_deconvolution(
 
     Other arguments as in `convolution`.
     """
-    channels = inp.shape[base_axis]
+    channels = axis_size("depthwise_deconvolution", inp, "base_axis", base_axis)
     init = glorot(rng, channels, channels, kernel) if w_init is None else w_init
     w = weight("W", (channels, *kernel), init, fix_parameters)
     b = bias((channels // divisor,), b_init, fix_parameters, with_bias)
@@ -221,7 +223,7 @@ def svd_convolution(
     1.
     """
     _check_rank("svd_convolution", r)
-    channels, points = inp.shape[base_axis], int(np.prod(kernel))
+    channels, points = axis_size("svd_convolution", inp, "base_axis", base_axis), int(np.prod(kernel))
     init = glorot(rng, channels, outmaps, kernel) if uv_init is None else uv_init
     start = sampled(init, (outmaps, channels, *kernel)).reshape(outmaps, channels, points)
 
@@ -277,7 +279,7 @@ def cpd3_convolution(
     alternating least squares that find it. Other arguments as in `convolution`. ValueError for `r` below 1.
     Lebedev et al. 2015, https://arxiv.org/abs/1412.6553.
     """
-    channels, points = inp.shape[base_axis], int(np.prod(kernel))
+    channels, points = axis_size("cpd3_convolution", inp, "base_axis", base_axis), int(np.prod(kernel))
     init = glorot(rng, channels, outmaps, kernel) if oik_init is None else oik_init
     start = sampled(init, (outmaps, channels, *kernel)).reshape(outmaps, channels, points)
 
@@ -306,8 +308,8 @@ _BINARY = [("W", "filters", "(outmaps, inmaps // group, *kernel)", True)]
 _BINARY += [("Wb", "binary filters", "(outmaps, inmaps // group, *kernel)", False)]
 
 
-def _binary(inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix, rng):
-    channels = inp.shape[base_axis]
+def _binary(function, inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix, rng):
+    channels = axis_size(function, inp, "base_axis", base_axis)
     shape = (outmaps, channels // group, *kernel)
     w = weight("W", shape, glorot(rng, channels, outmaps, kernel) if w_init is None else w_init, fix)
     wb_init = glorot(rng, channels, outmaps, kernel) if wb_init is None else wb_init
@@ -337,7 +339,9 @@ def binary_connect_convolution(
     0 counts as `quantize_zero_to`. Other arguments as in `convolution`. Courbariaux et al. 2015,
     BinaryConnect.
     """
-    w, wb = _binary(inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng)
+    w, wb = _binary(
+        "binary_connect_convolution", inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng
+    )
     b = bias((outmaps,), b_init, fix_parameters, with_bias)
     return F.binary_connect_convolution(inp, w, wb, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
 
@@ -365,7 +369,9 @@ def binary_weight_convolution(
     Forward writes the signs to the parameter ``Wb`` and the scales, mean magnitudes, to ``alpha``. 0 counts
     as `quantize_zero_to`. Other arguments as in `convolution`. Rastegari et al. 2016, XNOR-Net.
     """
-    w, wb = _binary(inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng)
+    w, wb = _binary(
+        "binary_weight_convolution", inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix_parameters, rng
+    )
     alpha = get_parameter_or_create("alpha", (outmaps,), ConstantInitializer(0), False)
     b = bias((outmaps,), b_init, fix_parameters, with_bias)
     return F.binary_weight_convolution(inp, w, wb, alpha, b, base_axis, pad, stride, dilation, group, quantize_zero_to)
@@ -402,7 +408,7 @@ def inq_convolution(
     `num_bits` holds one for the sign; `selection_algorithm` is "random" or "largest_abs". Other arguments as
     in `convolution`. Zhou et al. 2017, Incremental Network Quantization.
     """
-    channels = inp.shape[base_axis]
+    channels = axis_size("inq_convolution", inp, "base_axis", base_axis)
     shape = (outmaps, channels // group, *kernel)
     init = glorot(rng, channels, outmaps, kernel) if w_init is None else w_init
     w = weight("W", shape, init, fix_parameters)

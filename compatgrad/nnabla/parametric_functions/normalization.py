@@ -8,7 +8,7 @@ from .. import functions as F
 from ..initializer import ConstantInitializer, NormalInitializer, WeightNormalizationScaleInitializer
 from ..parameter import get_parameter_or_create
 from ._api import parametric_function_api
-from ._common import weight
+from ._common import axis_size, weight
 
 __all__ = [
     "batch_normalization",
@@ -36,10 +36,12 @@ def _beta_gamma(shape, fix, param_init, no_bias, no_scale):
     return beta, gamma
 
 
-def _batch_parameters(inp, axes, fix, param_init, no_bias, no_scale):
+def _batch_parameters(function, inp, axes, fix, param_init, no_bias, no_scale):
     """beta, gamma, mean and variance, of one element along the axes that are averaged over."""
-    kept = {axis % inp.ndim for axis in axes}
-    shape = [size if axis in kept else 1 for axis, size in enumerate(inp.shape)]
+    shape = [1] * len(getattr(inp, "shape", ()))
+    for axis in _axes(axes):
+        size = axis_size(function, inp, "axes", axis)
+        shape[axis] = size
     init = param_init or {}
     return (
         *_beta_gamma(shape, fix, init, no_bias, no_scale),
@@ -68,7 +70,7 @@ def batch_normalization(
     and `no_bias` leave gamma and beta out; `fix_parameters` keeps gradients from them. `output_stat` adds
     mean and variance to the outputs. Ioffe and Szegedy 2015, https://arxiv.org/abs/1502.03167.
     """
-    parameters = _batch_parameters(inp, axes, fix_parameters, param_init, no_bias, no_scale)
+    parameters = _batch_parameters("batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale)
     return F.batch_normalization(inp, *parameters, axes, decay_rate, eps, batch_stat, output_stat)
 
 
@@ -91,7 +93,9 @@ def fused_batch_normalization(
 
     Other arguments and the parameters are those of `batch_normalization`.
     """
-    parameters = _batch_parameters(inp, axes, fix_parameters, param_init, no_bias, no_scale)
+    parameters = _batch_parameters(
+        "fused_batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale
+    )
     return F.fused_batch_normalization(
         inp, *parameters, z, axes, decay_rate, eps, batch_stat, nonlinearity, output_stat
     )
@@ -116,7 +120,7 @@ def sync_batch_normalization(
 
     Other arguments and the parameters are those of `batch_normalization`.
     """
-    parameters = _batch_parameters(inp, axes, fix_parameters, param_init, no_bias, no_scale)
+    parameters = _batch_parameters("sync_batch_normalization", inp, axes, fix_parameters, param_init, no_bias, no_scale)
     return F.sync_batch_normalization(inp, *parameters, comm, group, axes, decay_rate, eps, batch_stat, output_stat)
 
 
@@ -140,9 +144,10 @@ def _axes(batch_axis):
     return list(batch_axis) if isinstance(batch_axis, Iterable) else [batch_axis]
 
 
-def _channel_shape(inp, channel_axis):
+def _channel_shape(function, inp, channel_axis):
+    size = axis_size(function, inp, "channel_axis", channel_axis)
     shape = [1] * inp.ndim
-    shape[channel_axis] = inp.shape[channel_axis]
+    shape[channel_axis] = size
     return shape
 
 
@@ -164,6 +169,7 @@ def layer_normalization(
     batch_axis = _axes(batch_axis)
     shape = list(inp.shape)
     for axis in batch_axis:
+        axis_size("layer_normalization", inp, "batch_axis", axis)
         shape[axis] = 1
     beta, gamma = _beta_gamma(shape, fix_parameters, param_init, no_bias, no_scale)
     return F.layer_normalization(inp, beta, gamma, batch_axis=batch_axis, eps=eps, output_stat=output_stat)
@@ -185,7 +191,7 @@ def instance_normalization(
 
     Other arguments as in `batch_normalization`. Ulyanov et al. 2016, https://arxiv.org/abs/1607.08022.
     """
-    shape = _channel_shape(inp, channel_axis)
+    shape = _channel_shape("instance_normalization", inp, channel_axis)
     beta, gamma = _beta_gamma(shape, fix_parameters, param_init, no_bias, no_scale)
     return F.instance_normalization(
         inp, beta, gamma, channel_axis=channel_axis, batch_axis=batch_axis, eps=eps, output_stat=output_stat
@@ -209,7 +215,7 @@ def group_normalization(
 
     Other arguments as in `batch_normalization`. Wu and He 2018, https://arxiv.org/abs/1803.08494.
     """
-    shape = _channel_shape(inp, channel_axis)
+    shape = _channel_shape("group_normalization", inp, channel_axis)
     beta, gamma = _beta_gamma(shape, fix_parameters, param_init, no_bias, no_scale)
     return F.group_normalization(
         inp,

@@ -50,16 +50,16 @@ def _both(w_shape, w_init, b_shape, b_init, fix, with_bias, quantize_w, quantize
     return w, _quantized("b", b_shape, ConstantInitializer() if b_init is None else b_init, fix, quantize_b)
 
 
-def _affine(inp, n_outmaps, base_axis, w_init, b_init, fix, rng, with_bias, quantize_w, quantize_b):
-    outs, n_in, n_out = dense_shapes(inp, n_outmaps, base_axis)
+def _affine(function, inp, n_outmaps, base_axis, w_init, b_init, fix, rng, with_bias, quantize_w, quantize_b):
+    outs, n_in, n_out = dense_shapes(function, inp, n_outmaps, base_axis)
     w_init = glorot(rng, n_in, n_out) if w_init is None else w_init
     w, b = _both([n_in, *outs], w_init, outs, b_init, fix, with_bias, quantize_w, quantize_b)
     return F.affine(inp, w, b, base_axis)
 
 
-def _convolution(inp, outmaps, kernel, geometry, w_init, b_init, fix, rng, with_bias, quantize_w, quantize_b):
+def _convolution(function, inp, outmaps, kernel, geometry, w_init, b_init, fix, rng, with_bias, quantize_w, quantize_b):
     base_axis, _, _, _, group, channel_last = geometry
-    channels, one = filter_shapes(inp, kernel, group, channel_last, base_axis)
+    channels, one = filter_shapes(function, inp, kernel, group, channel_last, base_axis)
     w_init = glorot(rng, channels, outmaps, kernel) if w_init is None else w_init
     w, b = _both((outmaps, *one), w_init, (outmaps,), b_init, fix, with_bias, quantize_w, quantize_b)
     return F.convolution(inp, w, b, *geometry)
@@ -115,7 +115,19 @@ def fixed_point_quantized_affine(
     """
     quantize_w = _fixed_point(quantize_w, sign_w, n_w, delta_w, ste_fine_grained_w)
     quantize_b = _fixed_point(quantize_b, sign_b, n_b, delta_b, ste_fine_grained_b)
-    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
+    return _affine(
+        "fixed_point_quantized_affine",
+        inp,
+        n_outmaps,
+        base_axis,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
+    )
 
 
 @parametric_function_api("fp_quantized_conv", _FILTERS)
@@ -150,7 +162,18 @@ def fixed_point_quantized_convolution(
     quantize_w = _fixed_point(quantize_w, sign_w, n_w, delta_w, ste_fine_grained_w)
     quantize_b = _fixed_point(quantize_b, sign_b, n_b, delta_b, ste_fine_grained_b)
     return _convolution(
-        inp, outmaps, kernel, geometry, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
+        "fixed_point_quantized_convolution",
+        inp,
+        outmaps,
+        kernel,
+        geometry,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
     )
 
 
@@ -198,7 +221,19 @@ def pow2_quantized_affine(
     """
     quantize_w = _pow2(quantize_w, sign_w, with_zero_w, n_w, m_w, ste_fine_grained_w)
     quantize_b = _pow2(quantize_b, sign_b, with_zero_b, n_b, m_b, ste_fine_grained_b)
-    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
+    return _affine(
+        "pow2_quantized_affine",
+        inp,
+        n_outmaps,
+        base_axis,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
+    )
 
 
 @parametric_function_api("pow2_quantized_conv", _FILTERS)
@@ -234,7 +269,18 @@ def pow2_quantized_convolution(
     quantize_w = _pow2(quantize_w, sign_w, with_zero_w, n_w, m_w, ste_fine_grained_w)
     quantize_b = _pow2(quantize_b, sign_b, with_zero_b, n_b, m_b, ste_fine_grained_b)
     return _convolution(
-        inp, outmaps, kernel, geometry, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
+        "pow2_quantized_convolution",
+        inp,
+        outmaps,
+        kernel,
+        geometry,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
     )
 
 
@@ -262,7 +308,9 @@ def pruned_affine(
     ``prune_w=False`` and ``prune_b=False`` leave them as they are. Other arguments as in `affine`.
     """
     prune_w, prune_b = _pruner(prune_w, rate_w), _pruner(prune_b, rate_b)
-    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, prune_w, prune_b)
+    return _affine(
+        "pruned_affine", inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, prune_w, prune_b
+    )
 
 
 @parametric_function_api("pruned_conv", _FILTERS)
@@ -290,7 +338,18 @@ def pruned_convolution(
     geometry = (base_axis, pad, stride, dilation, group, channel_last)
     prune_w, prune_b = _pruner(prune_w, rate_w), _pruner(prune_b, rate_b)
     return _convolution(
-        inp, outmaps, kernel, geometry, w_init, b_init, fix_parameters, rng, with_bias, prune_w, prune_b
+        "pruned_convolution",
+        inp,
+        outmaps,
+        kernel,
+        geometry,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        prune_w,
+        prune_b,
     )
 
 
@@ -422,7 +481,19 @@ def min_max_quantized_affine(
         eps,
         fix_parameters,
     )
-    return _affine(inp, n_outmaps, base_axis, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b)
+    return _affine(
+        "min_max_quantized_affine",
+        inp,
+        n_outmaps,
+        base_axis,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
+    )
 
 
 @parametric_function_api("min_max_quantized_conv", _FILTERS + _RANGES)
@@ -482,5 +553,16 @@ def min_max_quantized_convolution(
         fix_parameters,
     )
     return _convolution(
-        inp, outmaps, kernel, geometry, w_init, b_init, fix_parameters, rng, with_bias, quantize_w, quantize_b
+        "min_max_quantized_convolution",
+        inp,
+        outmaps,
+        kernel,
+        geometry,
+        w_init,
+        b_init,
+        fix_parameters,
+        rng,
+        with_bias,
+        quantize_w,
+        quantize_b,
     )
