@@ -131,17 +131,9 @@ def _named_errors(path: Any, kind: str) -> Any:
     """Says of which file an error tells."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError, ImportError):
         raise
-    except (
-        ValueError,
-        OSError,
-        RuntimeError,
-        EOFError,
-        KeyError,
-        zipfile.BadZipFile,
-        zipfile.zlib.error,
-    ) as error:
+    except Exception as error:  # what the readers of broken files raise is of all kinds
         name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", "the file given")
         error_kind = OSError if isinstance(error, (OSError, RuntimeError, KeyError)) else ValueError
         raise error_kind(f"{name} is no readable {kind} file: {error}") from error
