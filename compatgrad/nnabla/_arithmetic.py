@@ -43,13 +43,43 @@ def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] 
     return apply
 
 
+def _matmul(x: Any, y: Any) -> Any:
+    """NumPy's x @ y. AssertionError unless both are arrays with axes."""
+    if in_bodies:
+        from compatgrad.nnabla._frontend import op
+
+        return op.matmul(x, y)
+    for v in (x, y):
+        assert _is_array(v), f"matmul: expected Variables or NdArrays, got {type(v).__name__}"
+        assert v.ndim, "matmul: an operand has no axes"
+    if isinstance(x, NdArray) or isinstance(y, NdArray):  # it runs at once: on what the other one holds
+        x, y = (v if isinstance(v, NdArray) else v.data for v in (x, y))
+    f = _F()
+    if x.ndim == 1 and y.ndim == 1:
+        return f.sum(x * y)
+    row, column = x.ndim == 1, y.ndim == 1
+    if row:
+        x = f.reshape(x, (1, *x.shape))
+    if column:
+        y = f.reshape(y, (*y.shape, 1))
+    n = max(x.ndim, y.ndim)
+    if n == 2:
+        z = f.affine(x, y)
+    else:
+        x, y = (v if v.ndim == n else f.reshape(v, (1,) * (n - v.ndim) + v.shape) for v in (x, y))
+        z = f.batch_matmul(x, y)
+    if row or column:
+        z = f.reshape(z, z.shape[:-2] + z.shape[-1:] if row else z.shape[:-1])
+    return z
+
+
 operators: dict[str, Callable[..., Any]] = {
     "add": _binary("add2", "add_scalar", "add_scalar"),
     "sub": _binary("sub2", "add_scalar", "r_sub_scalar", lambda c: -c),
     "mul": _binary("mul2", "mul_scalar", "mul_scalar"),
     "div": _binary("div2", "mul_scalar", "r_div_scalar", lambda c: 1.0 / c),
     "pow": _binary("pow2", "pow_scalar", "r_pow_scalar"),
-    "matmul": lambda x, y: _F().matmul(x, y),
+    "matmul": _matmul,
     "neg": lambda x: _F().mul_scalar(x, -1),
     "abs": lambda x: _F().abs(x),
 }

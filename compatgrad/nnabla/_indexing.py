@@ -1,10 +1,11 @@
-"""``x[key]`` and ``x[key] = value`` of Variable and NdArray: NumPy's basic indexing, and index arrays without mixing."""
+"""``x[key]`` and ``x[key] = value`` of Variable and NdArray: basic indexing, or index arrays for leading axes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import torch
 
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
@@ -81,7 +82,7 @@ def _is_boolean(k: Any) -> bool:
     if isinstance(k, np.ndarray):
         return k.dtype == bool
     data = k.data if isinstance(k, Variable) else k
-    return isinstance(data, NdArray) and data._touched and data.dtype is np.bool_
+    return isinstance(data, NdArray) and data._typed and data.dtype == bool
 
 
 def _indices(parts: list[Any]) -> Any:
@@ -120,7 +121,9 @@ def getitem(x: Any, key: Any) -> Any:
 
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
-    """The function that writes `value`, broadcast to the place, into x's array."""
+    """The function that writes `value`, broadcast to the place, into x's array, which is float32 afterwards."""
+    if isinstance(x, NdArray) and x._dtype not in (torch.float32, torch.float16):
+        x._set_dtype(torch.float32)
     if not isinstance(value, (NdArray, Variable)):
         value = NdArray.from_numpy_array(np.asarray(value))
     parts, arrays = _split(key)
@@ -159,7 +162,10 @@ def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
     before = x.get_unlinked_variable()
     if x.parent is not None:
         before.parent = x.parent
+    if before.data._dtype not in (torch.float32, torch.float16):
+        before.data._set_dtype(torch.float32)  # what the function computes in
     x.rewire_on(setitem(before, key, value))
+    x.data = before.data.view(x.shape)
 
 
 fe.fallbacks["getitem"] = getitem

@@ -15,11 +15,16 @@ _EXACT = 1 << 53  # integers up to here are exact as float64, which fills are ke
 
 
 def torch_dtype(dtype: Any) -> torch.dtype:
-    """The torch dtype of a NumPy one. TypeError where there is none."""
+    """The torch dtype of a NumPy one. TypeError for strings, RuntimeError for other types that arrays cannot hold."""
+    given = np.dtype(dtype)
+    if given.kind in "SU":
+        raise TypeError(f"NdArray: expected numbers, got dtype {given}")
     try:
-        return torch.from_numpy(np.empty(0, np.dtype(dtype))).dtype
+        if given.kind == "c":
+            raise TypeError
+        return torch.from_numpy(np.empty(0, given)).dtype
     except TypeError:
-        raise TypeError(f"NdArray: no array of dtype {np.dtype(dtype)} can be made") from None
+        raise RuntimeError(f"NdArray: no array of dtype {given} can be made") from None
 
 
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
@@ -75,10 +80,11 @@ class NdArray(_C.Array):
                 return
         given = np.asarray(value)
         dtype = torch_dtype(given.dtype)
+        if self._part:
+            self._set_dtype(dtype)
+        elif not self._typed or self._dtype != dtype:
+            self.tensor = torch.empty(self.shape, dtype=dtype, device=self.read().device if self._typed else "cpu")
         tensor = self.tensor
-        if tensor.dtype != dtype:
-            self._guard_cast(dtype)
-            self.tensor = tensor = torch.empty(self.shape, dtype=dtype, device=tensor.device)
         if tensor.device.type == "cpu":
             tensor.numpy()[...] = given
         else:
@@ -95,70 +101,75 @@ class NdArray(_C.Array):
         return self.data if dtype is None else self.cast(dtype)
 
     @property
-    def dtype(self) -> type:
-        """The values' NumPy type. RuntimeError on an array that was never written."""
-        if not self._touched:
+    def dtype(self) -> np.dtype:
+        """The values' dtype. RuntimeError on an array whose values nobody gave or looked at."""
+        if not self._typed:
             raise RuntimeError("NdArray.dtype: the array holds no values yet, so it has no dtype")
-        return numpy_dtype(self._dtype).type
+        return numpy_dtype(self._dtype)
 
     def cast(self, dtype: Any, ctx: Any = None) -> np.ndarray | None:
-        """Changes the dtype in place; gives the values as a NumPy array, or None where `ctx` is given."""
-        target = torch_dtype(dtype)
-        if target != self._dtype:
-            self._guard_cast(target)
-            zeroing, fresh = self.zeroing, not self._touched
-            self._set_dtype(target)
-            if not (zeroing or fresh):
-                self.tensor  # noqa: B018 - opened for writing
-        return self.data if ctx is None else None
+        """Changes the dtype in place; gives the values as a NumPy array, or None where `ctx` is given.
 
-    def _guard_cast(self, dtype: torch.dtype) -> None:
-        if getattr(self, "_narrowed", False):
-            raise RuntimeError(f"NdArray: an array made by narrow cannot be cast from {self._dtype} to {dtype}")
+        The arrays that `narrow` made of this one follow. RuntimeError where the array is such a part of another.
+        """
+        self._set_dtype(torch_dtype(dtype))
+        if ctx is None:
+            return self.data
+        self.tensor  # noqa: B018 - opened for writing
+        return None
 
     def size_from_axis(self, axis: int = -1) -> int:
         """Number of elements from `axis` on; -1: of all axes."""
         return self.size if axis < 0 else int(np.prod(self.shape[axis:], dtype=np.int64))
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> list[int]:
         """Steps between elements along each axis, in elements."""
-        return tuple(int(np.prod(self.shape[i + 1 :], dtype=np.int64)) for i in range(self.ndim))
+        return [int(np.prod(self.shape[i + 1 :], dtype=np.int64)) for i in range(self.ndim)]
 
-    def copy_from(self, arr: NdArray, use_current_context: bool = True) -> None:
-        """Takes a copy of another array's values and dtype. RuntimeError where the sizes differ."""
+    def copy_from(self, arr: NdArray, use_current_context: bool = True) -> NdArray:
+        """Takes a copy of another array's values and dtype; gives this array.
+
+        use_current_context: an array that only was set to a number counts as float32; without it such an array keeps
+        its dtype, and one without a dtype is a RuntimeError. RuntimeError also where the sizes differ.
+        """
         if not isinstance(arr, NdArray):
-            raise TypeError(f"copy_from: expected an NdArray, got {type(arr).__name__}")
+            raise TypeError(f"copy_from: arr: expected an NdArray, got {type(arr).__name__}")
         if arr.size != self.size:
             raise RuntimeError(f"copy_from: an array of shape {arr.shape} does not fit one of shape {self.shape}")
+        if not use_current_context and not arr._typed:
+            raise RuntimeError("copy_from: the source does not have any array")
+        lazy = arr._lazy
         source = arr.read().reshape(self.shape)
-        if getattr(self, "_narrowed", False):
-            self.tensor.copy_(source)
-        else:
-            self.tensor = source.clone()
+        if use_current_context and lazy:
+            source = source.float()
+        self.tensor = source if self._part else source.clone()
+        return self
 
     def view(self, shape: Any) -> NdArray:
-        """An array of another shape on the same memory."""
-        array = NdArray(tuple(shape))
-        array.tensor = self.tensor.view(tuple(shape))
-        return array
+        """An array of another shape on the same memory. RuntimeError where the size differs."""
+        array = NdArray(shape)
+        if array.size != self.size:
+            raise RuntimeError(f"view: a shape of {self.size} elements is needed, got {array.shape}")
+        return self._share(array, array.shape, 0, False)
 
     def narrow(self, dim: int, start: int, length: int) -> NdArray:
-        """`length` entries of axis `dim` from `start` on, on the same memory. RuntimeError out of range.
+        """`length` entries of axis 0 from `start` on, on the same memory.
 
-        Only axis 0, or axes before which all lengths are 1, can be narrowed: the part must be contiguous.
+        dim: must be 0. What is written to the part or to this array is seen in both; the part's dtype follows this
+        array's and cannot be cast. RuntimeError for another dim, out of range, and where it overlaps with another part
+        that is still in use.
         """
-        if not -self.ndim <= dim < self.ndim:
-            raise RuntimeError(f"narrow: dim must be in [0, {self.ndim}), got {dim}")
-        if not (0 <= start < self.shape[dim] and 0 < length <= self.shape[dim] - start):
-            raise RuntimeError(f"narrow: start {start} and length {length} leave axis {dim} of shape {self.shape}")
-        part = self.tensor.narrow(dim, start, length)
-        if not part.is_contiguous():
-            raise RuntimeError(f"narrow: entries of axis {dim} of shape {self.shape} are not contiguous")
-        array = NdArray(tuple(part.shape))
-        array.tensor = part
-        array._narrowed = True
-        return array
+        if dim != 0 or self.ndim == 0:
+            raise RuntimeError(f"narrow: dim must be 0, got {dim} for an array of shape {self.shape}")
+        n = self.shape[0]
+        if start < 0:
+            raise RuntimeError(f"narrow: start must be in [0, {n}), got {start}")
+        if length < 0 or start + length > n:
+            raise RuntimeError(f"narrow: start {start} and length {length} exceed the axis of {n} entries")
+        rest = self.shape[1:]
+        array = NdArray((length, *rest))
+        return self._share(array, array.shape, start * int(np.prod(rest, dtype=np.int64)), True)
 
     def data_ptr(self, dtype: Any, ctx: Any = None, write_only: bool = False) -> int:
         """Address of the values, cast to `dtype` first."""

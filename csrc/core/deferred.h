@@ -123,6 +123,9 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
 // Runs `f` on arrays.
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out);
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
+// Runs `f` once more on its own arrays: random numbers are those of the last time, running statistics stay.
+void run_on_again(FunctionNode& f);
+void remember_random_state(FunctionNode& f);
 void accumulate(Array& grad, at::Tensor g, bool overwrite);
 // Gives each function between the leaves and y its need_grad again.
 void refresh_need_grad(VariableNode& y);

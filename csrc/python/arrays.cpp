@@ -44,17 +44,12 @@ int array_clear(PyObject* o) {
 }
 
 PyObject* get_tensor(PyObject* o, void*) {
-  return guarded([&] {
-    Array& a = array(o);
-    a.write();
-    if (!a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
-    return wrap_tensor(a.tensor);
-  });
+  return guarded([&] { return wrap_tensor(array(o).own()); });
 }
 int put_tensor(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     if (!value || !is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
-    array(o).put(unwrap_tensor(value, "tensor"));
+    array(o).assign(unwrap_tensor(value, "tensor"));
     return 0;
   });
 }
@@ -66,19 +61,25 @@ PyObject* read(PyObject* o, PyObject*) {
   });
 }
 PyObject* zero(PyObject* o, PyObject*) {
-  array(o).fill(0);
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    array(o).fill(0);
+    Py_RETURN_NONE;
+  });
 }
 PyObject* fill(PyObject* o, PyObject* value) {
   const double v = PyFloat_AsDouble(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;
-  array(o).fill(v);
-  array(o).zeroing = false;
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    array(o).fill(v, false);
+    Py_RETURN_NONE;
+  });
 }
 PyObject* clear(PyObject* o, PyObject*) {
-  array(o).clear();
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    if (array(o).is_part()) fail(PyExc_RuntimeError, "NdArray.clear: an array made by narrow cannot be cleared");
+    array(o).clear();
+    Py_RETURN_NONE;
+  });
 }
 PyObject* get_shape(PyObject* o, void*) {
   return guarded([&] { return tuple_of_ints(array(o).sizes); });
@@ -88,6 +89,9 @@ PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(array(o).sizes
 PyObject* get_zeroing(PyObject* o, void*) { return PyBool_FromLong(array(o).zeroing); }
 PyObject* get_cleared(PyObject* o, void*) { return PyBool_FromLong(array(o).cleared); }
 PyObject* get_touched(PyObject* o, void*) { return PyBool_FromLong(array(o).touched); }
+PyObject* get_typed(PyObject* o, void*) { return PyBool_FromLong(array(o).typed); }
+PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(!array(o).tensor.defined()); }
+PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part()); }
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
 PyObject* get_element_type(PyObject* o, void*) {
   return guarded([&] { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); });
@@ -95,31 +99,35 @@ PyObject* get_element_type(PyObject* o, void*) {
 // A new shape: the values stay where their number does.
 PyObject* set_shape(PyObject* o, PyObject* shape) {
   return guarded([&]() -> PyObject* {
-    Array& a = array(o);
-    const Ints sizes = parse_ints(shape, "shape");
-    if (a.tensor.defined()) {
-      if (c10::multiply_integers(sizes) == a.numel())
-        a.tensor = a.tensor.reshape(sizes);
-      else
-        a.tensor.reset();
-    }
-    a.sizes.assign(sizes.begin(), sizes.end());
+    array(o).reshape(parse_ints(shape, "shape"));
     Py_RETURN_NONE;
   });
 }
 PyObject* set_element_type(PyObject* o, PyObject* dtype) {
   return guarded([&]() -> PyObject* {
-    Array& a = array(o);
-    a.dtype = parse_dtype(dtype);
-    if (a.tensor.defined() && a.tensor.scalar_type() != a.dtype) a.tensor = a.tensor.to(a.dtype);
+    array(o).set_dtype(parse_dtype(dtype));
     Py_RETURN_NONE;
+  });
+}
+// _share(array, shape, offset, part): a handle of a new array on this one's memory. `array`: the handle to use.
+PyObject* share(PyObject* o, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *handle, *shape;
+    long long offset;
+    int part;
+    if (!PyArg_ParseTuple(args, "OOLp:_share", &handle, &shape, &offset, &part)) throw PyError();
+    unwrap_array(handle, "_share");
+    self_of(handle)->a = array(o).share(parse_ints(shape, "shape"), offset, part);
+    return Py_NewRef(handle);
   });
 }
 PyObject* array_compare(PyObject* x, PyObject* y, int op) {
   if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(y, &ArrayType)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((self_of(x)->a == self_of(y)->a) == (op == Py_EQ));
 }
-Py_hash_t array_hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self_of(o)->a.get()) >> 4); }
+Py_hash_t array_hash(PyObject* o) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self_of(o)->a.get()) >> 4);
+}
 
 PyObject* set_array_class(PyObject*, PyObject* cls) {
   return guarded([&]() -> PyObject* {
@@ -145,6 +153,9 @@ PyGetSetDef getset[] = {
     {"clear_called", get_cleared, nullptr, "The values were freed, and nothing was written since.", nullptr},
     {"modification_count", get_modified, nullptr, "How often the values were replaced or opened for writing.", nullptr},
     {"_touched", get_touched, nullptr, nullptr, nullptr},
+    {"_typed", get_typed, nullptr, "Values were looked at or given at some time: the array has a dtype.", nullptr},
+    {"_lazy", get_lazy, nullptr, "There is no tensor yet.", nullptr},
+    {"_part", get_part, nullptr, "Made by narrow.", nullptr},
     {"_dtype", get_element_type, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -154,6 +165,7 @@ PyMethodDef methods[] = {{"read", read, METH_NOARGS, "The torch tensor, for read
                          {"clear", clear, METH_NOARGS, "Frees the memory."},
                          {"_set_shape", set_shape, METH_O, nullptr},
                          {"_set_dtype", set_element_type, METH_O, nullptr},
+                         {"_share", share, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef functions[] = {{"set_array_class", set_array_class, METH_O, nullptr},
                            {"set_real_dtype", set_real_dtype, METH_O, nullptr},
