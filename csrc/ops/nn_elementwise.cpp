@@ -14,7 +14,7 @@
 #include <ATen/ops/mish.h>
 #include <ATen/ops/mish_backward.h>
 
-#include "ops/functions.h"
+#include "ops/nn_fused.h"
 
 namespace cg {
 namespace {
@@ -30,26 +30,42 @@ struct AbsRight {
   Tensor forward(const Tensor& x) { return at::abs(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return where(frozen([](const Tensor& x) { return x < 0; }, c.in(0)), -c.gy(), c.gy()); });
+    c.grad(0, [&] {
+      return fused(
+          [](auto g, auto x) CG_EACH { return x < 0 ? -g : g; },
+          [](const T& g, const T& x) { return where(frozen([](const Tensor& x) { return x < 0; }, x), -g, g); }, c.gy(),
+          c.in(0));
+    });
   }
 };
 CG_OP("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
 
-// What is taken gets the gradient; `first` says where that is a.
-template <Tensor (*First)(const Tensor&, const Tensor&)>
+// What is taken gets the gradient.
+template <bool max>
 struct Choose {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
-  Tensor forward(const Tensor& a, const Tensor& b) { return at::where(First(a, b), a, b); }
+  static Tensor first(const Tensor& a, const Tensor& b) { return max ? at::gt(a, b) : at::lt(a, b); }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    return fused([](auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? a : b; },
+                 [](const Tensor& a, const Tensor& b) { return at::where(first(a, b), a, b); }, a, b);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    const T first = frozen(First, c.in(0), c.in(1));
-    c.grad(0, [&] { return c.gy() * first; });
-    c.grad(1, [&] { return c.gy() - c.gy() * first; });
+    c.grad(0, [&] {
+      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? g : 0; },
+                   [](const T& g, const T& a, const T& b) { return g * frozen(first, a, b); }, c.gy(), c.in(0),
+                   c.in(1));
+    });
+    c.grad(1, [&] {
+      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? 0 : g; },
+                   [](const T& g, const T& a, const T& b) { return g - g * frozen(first, a, b); }, c.gy(), c.in(0),
+                   c.in(1));
+    });
   }
 };
-using MaximumLast = Choose<at::gt>;
+using MaximumLast = Choose<true>;
 CG_OP("maximum_last", MaximumLast, "a where a > b, else b, which then gets the gradient.")
-using MinimumLast = Choose<at::lt>;
+using MinimumLast = Choose<false>;
 CG_OP("minimum_last", MinimumLast, "a where a < b, else b, which then gets the gradient.")
 
 template <bool max>
@@ -58,10 +74,29 @@ struct Limit {
   static constexpr auto params() { return std::make_tuple(required("value", &Limit::value)); }
   static constexpr unsigned saves = in_bit(0);
   static Tensor taken(const Tensor& x, double bound) { return max ? at::gt(x, bound) : at::lt(x, bound); }
-  Tensor forward(const Tensor& x) { return at::where(taken(x, value), x, c10::Scalar(value)).to(x.scalar_type()); }
+  Tensor forward(const Tensor& x) {
+    const auto each = [bound = value](auto x) CG_EACH {
+      const auto b = static_cast<decltype(x)>(bound);
+      return (max ? x > b : x < b) ? x : b;
+    };
+    return fused(
+        each, [&](const Tensor& x) { return at::where(taken(x, value), x, c10::Scalar(value)).to(x.scalar_type()); },
+        x);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * frozen([bound = value](const Tensor& x) { return taken(x, bound); }, c.in(0)); });
+    const auto each = [bound = value](auto g, auto x) CG_EACH {
+      const auto b = static_cast<decltype(x)>(bound);
+      return (max ? x > b : x < b) ? g : 0;
+    };
+    c.grad(0, [&] {
+      return fused(
+          each,
+          [bound = value](const T& g, const T& x) {
+            return g * frozen([bound](const Tensor& x) { return taken(x, bound); }, x);
+          },
+          c.gy(), c.in(0));
+    });
   }
 };
 using MaximumScalar = Limit<true>;
@@ -91,7 +126,13 @@ struct HardSigmoidClosed {
   Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return only(c.gy() * 0.2, frozen([](const Tensor& x) { return at::abs(x) <= 2.5; }, c.in(0))); });
+    c.grad(0, [&] {
+      return fused([](auto g, auto x) CG_EACH { return x >= -2.5f && x <= 2.5f ? g * decltype(g)(0.2) : 0; },
+                   [](const T& g, const T& x) {
+                     return only(g * 0.2, frozen([](const Tensor& x) { return at::abs(x) <= 2.5; }, x));
+                   },
+                   c.gy(), c.in(0));
+    });
   }
 };
 CG_OP("hard_sigmoid_closed", HardSigmoidClosed, "0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2.")
@@ -104,7 +145,11 @@ struct EluRight {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
-      return where(frozen([](const Tensor& x) { return x >= 0; }, c.in(0)), c.gy(), c.gy() * (c.out(0) + alpha));
+      return fused([k = alpha](auto g, auto x, auto y) CG_EACH { return x >= 0 ? g : g * (y + decltype(y)(k)); },
+                   [k = alpha](const T& g, const T& x, const T& y) {
+                     return where(frozen([](const Tensor& x) { return x >= 0; }, x), g, g * (y + k));
+                   },
+                   c.gy(), c.in(0), c.out(0));
     });
   }
 };
@@ -138,12 +183,27 @@ struct Mish {
 CG_OP("mish", Mish, "x * tanh(log(1 + exp(x)))")
 
 Var sinc_derivative(const Var& x, int64_t order);
-// The derivative of sin(x) / x of a given order, in float64. Near 0 by its
+// The derivative of sin(x) / x of a given order, computed in float64. Near 0 by its
 // power series, the terms of which are
 // (-1) ** (m / 2) x ** (m - order) / ((m - order)! (m + 1)) for even m;
 // elsewhere by x f[n] = sin[n](x) - n f[n - 1], where sin[n] is the n-th
 // derivative of the sine.
+double sinc_derivative_of(double x, int64_t order) {
+  if (std::abs(x) >= 2.0 + static_cast<double>(order)) {
+    const double waves[] = {std::sin(x), std::cos(x)};
+    double f = waves[0] / x;
+    for (int64_t n = 1; n <= order; ++n) f = (waves[n % 2] * (n % 4 < 2 ? 1 : -1) - f * static_cast<double>(n)) / x;
+    return f;
+  }
+  double sum = 0, power = 1;  // power: x ** k / k!
+  for (int64_t k = 0; k < 40 + 2 * order && std::abs(power) > 1e-18; power *= x / static_cast<double>(++k))
+    if ((k + order) % 2 == 0) sum += power * ((k + order) / 2 % 2 ? -1.0 : 1.0) / static_cast<double>(k + order + 1);
+  return sum;
+}
 Tensor sinc_derivative(const Tensor& x_, int64_t order) {
+  const Tensor y =
+      kernels::map([order](auto x) CG_EACH { return static_cast<decltype(x)>(sinc_derivative_of(x, order)); }, x_);
+  if (y.defined()) return y;
   const Tensor x = x_.to(at::kDouble);
   const double near = 2 + static_cast<double>(order);
   const Tensor small = at::abs(x) < near;

@@ -15,7 +15,7 @@
 
 #include "kernels/loss.h"
 #include "kernels/raw.h"
-#include "ops/functions.h"
+#include "ops/nn_fused.h"
 
 namespace cg {
 namespace {
@@ -29,6 +29,7 @@ double tiny(const Tensor& x) {
 }
 template <class T>
 T at_least(const T& x, double bound) {
+  if constexpr (std::is_same_v<T, Tensor>) return at::clamp_min(x, bound);
   return where(frozen([bound](const Tensor& t) { return t > bound; }, x), x, zeros_as(x) + bound);
 }
 
@@ -37,7 +38,7 @@ struct LogisticLoss {
   static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& t) {
-    return at::clamp_min(x, 0) - x * t + at::log1p(at::exp(-at::abs(x)));
+    return at::clamp_min(x, 0) - x * t.to(x.scalar_type()) + at::log1p(at::exp(-at::abs(x)));
   }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -61,7 +62,15 @@ struct BinaryCrossEntropy {
   void backward(Ctx<T>& c) {
     const T p = c.in(0), t = c.in(1);
     const double least = tiny(value(p));
-    c.grad(0, [&] { return c.gy() * (p - t) / at_least(p - square(p), least); });
+    c.grad(0, [&] {
+      return fused(
+          [least](auto g, auto p, auto t) CG_EACH {
+            const auto d = p - p * p, bound = decltype(p)(least);
+            return g * (p - t) / (d > bound ? d : bound);
+          },
+          [least](const T& g, const T& p, const T& t) { return g * (p - t) / at_least(p - square(p), least); }, c.gy(),
+          p, t);
+    });
     c.grad(1, [&] { return c.gy() * (log(at_least(1 - p, least)) - log(at_least(p, least))); });
   }
 };
@@ -73,8 +82,11 @@ struct AbsoluteErrorRight {
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
-    const T above = frozen([](const Tensor& a, const Tensor& b) { return a > b; }, c.in(0), c.in(1));
-    const T g = where(above, c.gy(), -c.gy());
+    const T g = fused([](auto g, auto a, auto b) CG_EACH { return a > b ? g : -g; },
+                      [](const T& g, const T& a, const T& b) {
+                        return where(frozen([](const Tensor& a, const Tensor& b) { return a > b; }, a, b), g, -g);
+                      },
+                      c.gy(), c.in(0), c.in(1));
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }
@@ -86,15 +98,31 @@ struct HuberError {
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberError::delta)); }
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
-    const Tensor d = a - b, size = at::abs(d);
-    return at::where(size < delta, at::square(d), size * (2 * delta) - delta * delta);
+    return fused(
+        [k = delta](auto d) CG_EACH {
+          const auto size = d < 0 ? -d : d, limit = decltype(d)(k);
+          return size < limit ? d * d : limit * (2 * size - limit);
+        },
+        [k = delta](const Tensor& d) {
+          const Tensor size = at::abs(d);
+          return at::where(size < k, at::square(d), size * (2 * k) - k * k);
+        },
+        a - b);
   }
   template <class T>
   void backward(Ctx<T>& c) {
     const T d = c.in(0) - c.in(1);
-    const T inside = frozen([k = delta](const Tensor& d) { return at::abs(d) < k; }, d);
-    const T slope = frozen([k = delta](const Tensor& d) { return at::sign(d) * (2 * k); }, d);
-    const T g = where(inside, c.gy() * d * 2.0, c.gy() * slope);
+    const T g = fused(
+        [k = delta](auto g, auto d) CG_EACH {
+          const auto limit = decltype(d)(k);
+          return 2 * g * (d > limit ? limit : d < -limit ? -limit : d);
+        },
+        [k = delta](const T& g, const T& d) {
+          const T inside = frozen([k](const Tensor& d) { return at::abs(d) < k; }, d);
+          const T slope = frozen([k](const Tensor& d) { return at::sign(d) * (2 * k); }, d);
+          return where(inside, g * d * 2.0, g * slope);
+        },
+        c.gy(), d);
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }

@@ -20,7 +20,6 @@
 
 #include <limits>
 
-#include "ops/functions.h"
 #include "ops/nn_round.h"
 
 namespace cg {

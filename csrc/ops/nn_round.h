@@ -5,12 +5,18 @@
 #include <ATen/ops/sign.h>
 #include <ATen/ops/trunc.h>
 
+#include "ops/nn_fused.h"
+
 namespace cg {
 
 // To the nearest integer, halves away from zero. x - trunc(x) is exact, x + 0.5 would not be.
 inline at::Tensor round_away(const at::Tensor& x) {
-  const at::Tensor whole = at::trunc(x);
-  return whole + at::sign(x) * (at::abs(x - whole) >= 0.5);
+  return fused([](auto x) CG_EACH { return std::round(x); },
+               [](const at::Tensor& x) {
+                 const at::Tensor whole = at::trunc(x);
+                 return whole + at::sign(x) * (at::abs(x - whole) >= 0.5);
+               },
+               x);
 }
 
 }  // namespace cg

@@ -8,7 +8,6 @@
 #include <ATen/ops/lt.h>
 #include <ATen/ops/sort.h>
 
-#include "ops/functions.h"
 #include "ops/nn_round.h"
 
 namespace cg {
@@ -53,7 +52,13 @@ struct SteSign {
   double alpha = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &SteSign::alpha)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return at::where(x == 0, c10::Scalar(alpha), at::sign(x)).to(x.scalar_type()); }
+  Tensor forward(const Tensor& x) {
+    return fused(
+        [k = alpha](auto x) CG_EACH { return x > 0   ? decltype(x)(1)
+                                             : x < 0 ? decltype(x)(-1)
+                                                     : decltype(x)(k); },
+        [k = alpha](const Tensor& x) { return at::where(x == 0, c10::Scalar(k), at::sign(x)).to(x.scalar_type()); }, x);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
@@ -66,8 +71,8 @@ template <int low>
 struct Binary {
   static constexpr unsigned saves = in_bit(0);
   Tensor forward(const Tensor& x) {
-    const Tensor up = at::gt(x, 0).to(x.scalar_type());
-    return low == 0 ? up : up * (1 - low) + low;
+    return fused([](auto x) CG_EACH { return decltype(x)(x > 0 ? 1 : low); },
+                 [](const Tensor& x) { return at::gt(x, 0).to(x.scalar_type()) * (1 - low) + low; }, x);
   }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 
@@ -25,8 +24,8 @@ def check_same_shape(name: str, x0: Any, x1: Any) -> None:
 
 
 def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
-    """The axis counted from the front. TypeError where it is no integer."""
-    axis = index(axis)
+    """The axis counted from the front."""
+    axis = int(axis)
     if not -ndim <= axis < ndim:
         raise RuntimeError(f"{name}: {what} must be in the range of [-ndim, ndim). "
                            f"{what}: {axis}, ndim: {ndim}.")

@@ -1,0 +1,32 @@
+// Elementwise functions in one pass over memory, where ATen needs a mask and several passes.
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+
+#include "kernels/raw.h"
+#include "kernels/simd.h"
+
+namespace cg::kernels {
+
+template <class T, class F, class... X>
+__attribute__((CG_VECTORIZE)) void map_range(int64_t n, T* __restrict y, F f, const X* __restrict... xs) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = f(xs[i]...);
+}
+
+// f of the elements of tensors of one shape; undefined where they are not dense CPU tensors of one float dtype. `f` is
+// a lambda on `auto` without branches: conditions are written a ? b : c.
+template <class F, class... X>
+at::Tensor map(F f, const at::Tensor& x, const X&... xs) {
+  if (!(raw(x) && (raw(x, xs) && ...)) || !((x.sizes() == xs.sizes()) && ...)) return {};
+  return with_dtype(x, [&]<class T>(T) {
+    const at::Tensor dense = x.contiguous();
+    at::Tensor y = at::empty_like(dense);
+    [&](const auto&... rest) {
+      map_range(y.numel(), y.mutable_data_ptr<T>(), f, dense.const_data_ptr<T>(), rest.template const_data_ptr<T>()...);
+    }(xs.contiguous()...);
+    return y;
+  });
+}
+
+}  // namespace cg::kernels
