@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import torch.nn.functional as F
 from harness import Floats, by_torch, sample
 from samples_networks import conv, windows
 
@@ -15,14 +16,25 @@ def affine(x, w, b=0.0, base_axis=1):
     return y.reshape(*x.shape[:axis], *w.shape[1:]) + b
 
 
-def window_mean(x, ksize, outsize, stride=None, pad=None, count_pad=True):
+def window_pooling(x, ksize, stride=None, pad=None, ignore_border=True, divisor="none"):
     stride, pad = stride or ksize, pad or [0] * len(ksize)
-    cols = windows(x, ksize, stride, pad, outsize, 0).sum(-1)
+    out = [(n + p - (k - p if ignore_border else 1)) // s + 1
+           for n, k, s, p in zip(x.shape[2:], ksize, stride, pad, strict=True)]
+    y = windows(x, ksize, stride, pad, out, 0).sum(-1)
+    if divisor == "none":
+        return y
     inside = np.ones((1, 1, *x.shape[2:]))
-    if count_pad:
+    if divisor == "padded":
         inside = np.pad(inside, [(0, 0), (0, 0), *((p, p) for p in pad)], constant_values=1)
         pad = [0] * len(pad)
-    return cols / windows(inside, ksize, stride, pad, outsize, 0).sum(-1)
+    return y / windows(inside, ksize, stride, pad, out, 0).sum(-1)
+
+
+def repeat_blocks(x, kernel, channel_last=False):
+    first = x.ndim - len(kernel) - channel_last
+    for k, n in enumerate(kernel):
+        x = np.repeat(x, n, first + k)
+    return x
 
 
 def embed(ids, w):
@@ -44,6 +56,15 @@ def powers_of_two(w, indicators, *memory, num_bits=4, **params):
 
 def depthwise(x, w, b=None, **params):
     return conv(x, w[:, None], b, groups=x.shape[1], **params)
+
+
+def transposed(x, w, b=None, stride=1, pad=0, dilate=1, groups=1, output_padding=0):
+    f = getattr(F, f"conv_transpose{x.dim() - 2}d")
+    return f(x, w, b, stride, pad, output_padding, groups, dilate)
+
+
+def depthwise_transposed(x, w, b=None, divisor=1, **params):
+    return transposed(x, w[:, None], b, groups=x.shape[1] // divisor, **params)
 
 
 def add_ramp(x, axis, step=1, start=0):
@@ -108,15 +129,36 @@ def layers():
     for ids in [np.array([3, 0, 1, 3], "int32"), np.array([[1, 2], [4, 1]], "int64")]:
         for w in [(5, 3), (5, 2, 3), (5,)]:
             yield sample("embed", embed, ids, A(*w))
-    for x, params in [((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1], outsize=[4])),
-                      ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1], outsize=[3, 4])),
-                      ((1, 1, 3, 4, 5), dict(ksize=[2, 2, 2], outsize=[2, 2, 3]))]:
-        for count_pad in (True, False):
-            yield sample("window_mean", window_mean, A(*x), count_pad=count_pad, **params)
+    for x, params in [((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1])),
+                      ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1])),
+                      ((1, 1, 3, 4, 5), dict(ksize=[2, 2, 2]))]:
+        for divisor in ("padded", "image"):
+            for ignore_border in (True, False):
+                yield sample("window_pooling", window_pooling, A(*x), divisor=divisor,
+                             ignore_border=ignore_border, **params)
+        yield sample("window_pooling", window_pooling, A(*x), ignore_border=False, **params)
+    for x, params in [((2, 3, 4, 5), dict(kernel=[2, 3])), ((3, 4), dict(kernel=[2, 3])),
+                      ((2, 3, 1), dict(kernel=[3])),
+                      ((2, 3, 4, 2), dict(kernel=[2, 3], channel_last=True)),
+                      ((2, 3), dict(kernel=[2], channel_last=True)), ((2, 2, 1, 3), dict(kernel=[2, 1, 2]))]:
+        yield sample("repeat_blocks", repeat_blocks, A(*x), **params)
     for x, w, params in [((2, 3, 7), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
                          ((2, 2, 5, 6), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1]))]:
         yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), A(w[0]), **params)
         yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), **params)
+    for x, w, params in [((2, 3, 4), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
+                         ((2, 4, 3, 4), (4, 3, 2),
+                          dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1], divisor=2))]:
+        divisor = params.get("divisor", 1)
+        yield sample("depthwise_deconvolution", by_torch(depthwise_transposed), A(*x), A(*w),
+                     A(x[1] // divisor), **params)
+        yield sample("depthwise_deconvolution", by_torch(depthwise_transposed), A(*x), A(*w), **params)
+    for x, w, params in [((2, 3, 4), (3, 2, 3), dict(stride=[2], pad=[1], dilate=[1])),
+                         ((2, 4, 3, 4), (4, 2, 3, 2), dict(stride=[3, 2], pad=[0, 1], dilate=[2, 1], groups=2,
+                                                           output_padding=[2, 1]))]:
+        maps = w[1] * params.get("groups", 1)
+        yield sample("transposed_convolution", by_torch(transposed), A(*x), A(*w), A(maps), **params)
+        yield sample("transposed_convolution", by_torch(transposed), A(*x), A(*w), **params)
     signs = np.zeros((3, 2, 4))
     yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, quantize_zero_to=0.0, differentiable=())
     yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, np.zeros(3), axis=[1, 2],

@@ -147,8 +147,9 @@ def _deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dil
         raise RuntimeError(f"deconvolution: output_padding must be less than stride {tuple(stride)}, not "
                            f"{extra}")
     w = channels_first(weight) if channel_last else weight
-    return on_images(lambda image: op.deconvolution(image, w, bias, stride=stride, pad=pad, dilate=dilation,
-                                                    groups=group, outsize=out), x, base_axis, channel_last)
+    return on_images(lambda image: op.transposed_convolution(
+        image, w, bias, stride=stride, pad=pad, dilate=dilation, groups=group, output_padding=extra),
+        x, base_axis, channel_last)
 
 
 def deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None, group=1,
@@ -188,7 +189,7 @@ def depthwise_convolution(x, weight, bias=None, base_axis=1, pad=None, stride=No
                                   multiplier, **more)
 
 
-@function("DepthwiseDeconvolution", "x, weight, bias?")
+@function("DepthwiseDeconvolution", "x, weight, bias?", primitive=True)
 def _depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None,
                              divisor=1):
     channels = x.shape[base_axis]
@@ -196,9 +197,8 @@ def _depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride
           {"pad": pad, "stride": stride, "dilation": dilation},
           weight.shape[1:], {"weight.shape[0]": (weight.shape[0], channels),
                              "x's channels modulo divisor": (channels % divisor, 0)}, channels // divisor)
-    w = op.expand_dims(weight, axis=1)
-    return on_images(lambda image: op.deconvolution(image, w, bias, stride=stride, pad=pad, dilate=dilation,
-                                                    groups=channels // divisor), x, base_axis, False)
+    return on_images(lambda image: op.depthwise_deconvolution(
+        image, weight, bias, stride=stride, pad=pad, dilate=dilation, divisor=divisor), x, base_axis, False)
 
 
 def depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilation=None,

@@ -72,23 +72,14 @@ def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
     return kernel, stride, (0,) * len(kernel) if pad is None else tuple(pad)
 
 
-def _max_geometry(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
-                  out: Sequence[int]) -> dict[str, Any] | None:
-    """How the engine's max pooling gives `out` windows; None where its padding cannot."""
-    for cover_all in (False, True):
-        more = [s - 1 if cover_all else 0 for s in stride]
-        fits = ((size[k] + 2 * pad[k] - kernel[k] + more[k]) // stride[k] + 1 == n for k, n in enumerate(out))
-        if all(fits):
-            return {"ksize": kernel, "stride": stride, "pad": pad, "cover_all": cover_all}
-    return None
-
-
 def _max_pool(x: Any, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], out: Sequence[int],
-              **more: Any) -> tuple:
+              ignore_border: bool, **more: Any) -> tuple:
     """Max pooling of (samples, channels, *space), the space it was made of, and its parameters."""
     size = x.shape[2:]
-    geometry = _max_geometry(size, kernel, stride, pad, out)
-    if geometry is None:
+    covers_all = all(k == s + p for k, s, p in zip(kernel, stride, pad, strict=True))  # whatever the size
+    if ignore_border or covers_all:
+        geometry = {"ksize": kernel, "stride": stride, "pad": pad, "cover_all": not ignore_border}
+    else:
         ends = [max(0, (out[k] - 1) * stride[k] + kernel[k] - pad[k] - size[k]) for k in range(len(out))]
         x = op.pad(x, pad_width=(0, 0, 0, 0, *(v for pair in zip(pad, ends, strict=True) for v in pair)),
                    value=-float("inf"))
@@ -104,7 +95,8 @@ def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
         except (RuntimeError, ValueError):
             pass  # what is wrong follows
     out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out)[0], x, len(kernel), channel_last)
+    return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel),
+                      channel_last)
 
 
 def max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
@@ -125,7 +117,8 @@ def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=No
     n = len(kernel)
 
     def spread(image, gy):
-        (_, at), size, geometry = _max_pool(image, kernel, stride, pad, out, return_indices=True)
+        (_, at), size, geometry = _max_pool(image, kernel, stride, pad, out, ignore_border,
+                                                return_indices=True)
         geometry.pop("cover_all")
         gx = op.max_pooling_grad(gy, at, insize=size, **geometry)
         if size == image.shape[2:]:
@@ -149,19 +142,19 @@ def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=Non
 @function("AveragePooling", "x", primitive=True)
 def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
                      including_pad=True):
-    value = 0.0 if including_pad else None
-    if _usual(x, kernel, stride, ignore_border, pad, channel_last):
+    if including_pad and _usual(x, kernel, stride, ignore_border, pad, channel_last):
         try:
-            return op.average_pooling(x, ksize=kernel, stride=stride, pad=pad, pad_value=value)
+            return op.average_pooling(x, ksize=kernel, stride=stride, pad=pad)
         except (RuntimeError, ValueError):
             pass  # what is wrong follows
-    out = _pooled("average_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    if ignore_border:
+    _pooled("average_pooling", x, kernel, stride, ignore_border, pad, channel_last)
+    if including_pad and ignore_border:
         def f(v):
-            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad, pad_value=value)
+            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad)
     else:
         def f(v):
-            return op.window_mean(v, ksize=kernel, stride=stride, pad=pad, outsize=out, count_pad=including_pad)
+            return op.window_pooling(v, ksize=kernel, stride=stride, pad=pad, ignore_border=ignore_border,
+                                     divisor="padded" if including_pad else "image")
     return _on_planes(f, x, len(kernel), channel_last)
 
 
@@ -178,9 +171,9 @@ def average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channe
 
 @function("SumPooling", "x", primitive=True)
 def _sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
-    out = _pooled("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    return _on_planes(lambda v: op.sum_pooling(v, ksize=kernel, stride=stride, pad=pad, outsize=out), x,
-                      len(kernel), channel_last)
+    _pooled("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last)
+    return _on_planes(lambda v: op.window_pooling(v, ksize=kernel, stride=stride, pad=pad,
+                                                  ignore_border=ignore_border), x, len(kernel), channel_last)
 
 
 def sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
@@ -213,11 +206,11 @@ def unpooling(x, kernel, channel_last=False):
     if first < 0:
         raise RuntimeError(f"unpooling: kernel must have at most {x.ndim} entries for x of shape "
                            f"{tuple(x.shape)}, not {tuple(kernel)}")
-    if not 1 <= n <= 3:
-        for k in range(n):
-            x = op.repeat(x, repeats=(kernel[k],), axis=first + k)
-        return op.identity(x)
-    return _on_planes(lambda v: op.unpooling(v, ksize=kernel, cover_all=False), x, n, channel_last)
+    if 1 <= n <= 3:
+        return op.repeat_blocks(x, kernel=kernel, channel_last=channel_last)
+    for k in range(n):
+        x = op.repeat(x, repeats=(kernel[k],), axis=first + k)
+    return op.identity(x)
 
 
 @function("RoiAlign", "input, boxes", primitive=True)

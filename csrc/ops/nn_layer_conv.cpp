@@ -1,0 +1,112 @@
+// Convolutions in nnabla's layouts: with kernels for each channel, and transposed with a padded result.
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
+
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+Ints one_channel_each(at::IntArrayRef w) {
+  Ints r{w[0], 1};
+  r.append(w.begin() + 1, w.end());
+  return r;
+}
+Ints as_they_are(at::IntArrayRef w) { return ints(w); }
+
+// `Op` tells by groups(x, w) how many there are and by filters(w) which shape its kernels have for a convolution.
+template <class Op, bool transposed>
+struct Convolving {
+  Ints stride, pad, dilate, output_padding;
+  static constexpr unsigned optional = in_bit(2);
+  unsigned saves_for(c10::ArrayRef<bool> needs) const {
+    return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0);
+  }
+  const Op& op() const { return static_cast<const Op&>(*this); }
+  Ints extra() const { return output_padding.empty() ? Ints(stride.size(), 0) : output_padding; }
+
+  Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
+    return at::convolution(x, shaped(w, Op::filters(w.sizes())), b.defined() ? std::optional<Tensor>(b) : std::nullopt,
+                           stride, pad, dilate, transposed, extra(), op().groups(x.sizes()));
+  }
+  void backward(Ctx<Tensor>& c) {
+    // Of what is not saved the kernel reads the shape alone.
+    const auto saved = [&](size_t i, at::IntArrayRef sizes) {
+      return c.in(i).defined() ? shaped(c.in(i), sizes) : at::empty(sizes, c.gy().options());
+    };
+    const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
+    auto [gx, gw, gb] = at::convolution_backward(
+        c.gy(), saved(0, x), saved(1, Op::filters(w)), at::OptionalIntArrayRef(c.gy().size(1)), stride, pad, dilate,
+        transposed, extra(), op().groups(x), {c.needs(0), c.needs(1), c.needs(2)});
+    c.grad(0, [&] { return gx; });
+    c.grad(1, [&] { return shaped(gw, w); });
+    c.grad(2, [&] { return gb; });
+  }
+  void backward(Ctx<Var>& c) {
+    const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
+    const Ints filters = Op::filters(w);
+    const auto placed = [&](const OpInfo* info) {
+      Named r(info);
+      r.with("stride", stride).with("pad", pad).with("dilate", dilate).with("groups", op().groups(x));
+      return r;
+    };
+    c.grad(0, [&] {
+      Named r = placed(transposed ? CG_NAMED("convolution") : CG_NAMED("deconvolution"));
+      return r.with("outsize", std::optional<Ints>(ints(x.slice(2))))(c.gy(), shaped(c.in(1), filters));
+    });
+    c.grad(1, [&] {
+      Named r = placed(CG_NAMED("convolution_grad_w")).with("ksize", ints(at::IntArrayRef(filters).slice(2)));
+      return shaped(transposed ? r(c.gy(), c.in(0)) : r(c.in(0), c.gy()), w);
+    });
+    c.grad(2, [&] {
+      Ints axes{0};
+      for (int64_t k = 2; k < c.gy().dim(); ++k) axes.push_back(k);
+      return sum(c.gy(), axes);
+    });
+  }
+};
+
+struct DepthwiseConvolution : Convolving<DepthwiseConvolution, false> {
+  using Self = DepthwiseConvolution;
+  static constexpr auto params() {
+    return std::make_tuple(required("stride", &Self::stride), required("pad", &Self::pad),
+                           required("dilate", &Self::dilate));
+  }
+  static Ints filters(at::IntArrayRef w) { return one_channel_each(w); }
+  int64_t groups(at::IntArrayRef x) const { return x[1]; }
+};
+CG_OP("depthwise_convolution", DepthwiseConvolution,
+      "Cross-correlation of each channel of x (batch, channels, *size) with kernels of its own, w (channels * "
+      "multiplier, *filter), plus b (channels * multiplier,).")
+
+struct DepthwiseDeconvolution : Convolving<DepthwiseDeconvolution, true> {
+  using Self = DepthwiseDeconvolution;
+  int64_t divisor = 1;
+  static constexpr auto params() {
+    return std::make_tuple(required("stride", &Self::stride), required("pad", &Self::pad),
+                           required("dilate", &Self::dilate), param("divisor", &Self::divisor));
+  }
+  static Ints filters(at::IntArrayRef w) { return one_channel_each(w); }
+  int64_t groups(at::IntArrayRef x) const { return x[1] / divisor; }
+};
+CG_OP("depthwise_deconvolution", DepthwiseDeconvolution,
+      "Transposed convolution of each channel of x (batch, channels, *size) with its kernel in w (channels, *filter), "
+      "each divisor channels added up; plus b (channels / divisor,).")
+
+struct TransposedConvolution : Convolving<TransposedConvolution, true> {
+  using Self = TransposedConvolution;
+  int64_t group_count = 1;
+  static constexpr auto params() {
+    return std::make_tuple(required("stride", &Self::stride), required("pad", &Self::pad),
+                           required("dilate", &Self::dilate), param("groups", &Self::group_count),
+                           param("output_padding", &Self::output_padding));
+  }
+  static Ints filters(at::IntArrayRef w) { return as_they_are(w); }
+  int64_t groups(at::IntArrayRef) const { return group_count; }
+};
+CG_OP("transposed_convolution", TransposedConvolution,
+      "As deconvolution, the size of the result being the smallest plus output_padding, which is less than stride.")
+
+}  // namespace
+}  // namespace cg
