@@ -1,4 +1,4 @@
-"""Layers as objects, loss scales, graph viewers and profilers."""
+"""Layers as objects, loss scales, and looking into graphs: viewers, profilers, tracers."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ import compatgrad.nnabla.solvers as S
 from compatgrad.nnabla.experimental import parametric_function_classes as L
 from compatgrad.nnabla.experimental.mixed_precision_training import DynamicLossScalingUpdater
 from compatgrad.nnabla.experimental.viewers import SimpleGraph
-from compatgrad.nnabla.utils import function_profile, profiler
+from compatgrad.nnabla.utils import function_profile, inspection, profiler
 
 
 @pytest.fixture(autouse=True)
@@ -131,3 +131,54 @@ def test_function_profiles(capsys):
     out = capsys.readouterr().out
     assert "function work" in out and "{built-in method builtins.sorted}" in out
     assert work.profiler.ncalls == 0
+
+def test_nan_tracer(capsys):
+    x = nn.Variable.from_numpy_array(np.array([1.0, 0.0], np.float32))
+    x.need_grad = True
+    y = F.sum(F.log(x * 1.0) * 2)
+    tracer = inspection.NanInfTracer(trace_nan=False)
+    with pytest.raises(ValueError, match=r"output 0 of the function 'Log' .*inputs \[\(2,\)\]"), tracer.trace():
+        y.forward(function_post_hook=tracer.forward_post_hook)
+    assert capsys.readouterr().out.splitlines()[-1] == "\tLog <-- ERROR"
+    nan = inspection.NanInfTracer(trace_inf=False, need_details=False)
+    with nan.trace():
+        y.forward(function_post_hook=nan.forward_post_hook)
+        y.backward(function_post_hook=nan.backward_post_hook)
+    x.d = [1.0, -1.0]
+    with pytest.raises(ValueError, match="has nan or inf as its values.$"), nan.trace():
+        y.forward(function_post_hook=nan.forward_post_hook)
+    assert inspection.NanInfTracer(False, False).forward_post_hook is None
+
+
+def test_time_profiler(tmp_path, capsys):
+    y = net(nn.Variable((2, 1, 5, 5)))
+    tp = inspection.TimeProfiler("cpu", "")
+    for _ in range(3):
+        with tp.scope("forward"):
+            y.forward(function_pre_hook=tp.pre_hook, function_post_hook=tp.post_hook)
+        with tp.scope("backward"):
+            y.backward(function_pre_hook=tp.pre_hook, function_post_hook=tp.post_hook)
+        tp.calc_elapsed_time()
+    results = tp.get_all_results()
+    assert {scope: len(times) for scope, times in results.items()} == {"summary": 2, "forward": 5, "backward": 5}
+    assert all(len(times) == 3 for scope in results.values() for times in scope.values())
+    tp.to_csv(str(tmp_path))
+    rows = list(csv.DictReader(open(tmp_path / "profile_detail.csv")))
+    assert [row["original_key"] for row in rows][:2] == ["Convolution", "ReLU"]
+    assert {row["num_forward"] for row in rows} == {row["num_backward"] for row in rows} == {"2"}
+    summary = list(csv.DictReader(open(tmp_path / "profile_summary.csv")))
+    total = sum(float(row["time_forward"]) for row in rows)
+    assert 0 < total < float(summary[0]["time"])
+    tp()
+    assert "### backward ###" in capsys.readouterr().out
+    with pytest.raises(NotImplementedError):
+        inspection.TimeProfiler("tpu", "0")
+
+
+def test_pretty_print(capsys):
+    printer = inspection.pprint(net(nn.Variable((2, 1, 5, 5))), forward=True, summary=True, hidden=True, printer=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "c/conv/Convolution(Convolution)"
+    assert "\tInputs: [(2, 1, 5, 5), (4, 1, 3, 3), (4,)]" in lines
+    assert sum(line.startswith("\t\tStd: ") for line in lines) == 20
+    assert [f["name"] for f in printer.functions][1:3] == ["ReLU(ReLU)", "f/affine/Affine(Affine)"]

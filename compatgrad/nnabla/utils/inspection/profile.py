@@ -1,0 +1,167 @@
+"""How long functions take in the passes of a program."""
+
+import csv
+import os
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy
+
+from ...ext_utils import import_extension_module
+from .base import FunctionHookCallbackBase
+
+
+class CpuTimerCallback(FunctionHookCallbackBase):
+    """Times between the calls of two hooks with the same key; waits for the device first."""
+
+    def __init__(self, ext_name, device_id):
+        self.results = {}
+        self.device_id = str(device_id)
+        self.ext_module = import_extension_module(ext_name)
+        self.key_to_times = {}
+
+    def timer(self):
+        """The time in seconds once the device is idle."""
+        self.ext_module.synchronize(device_id=self.device_id)
+        return time.perf_counter()
+
+    @property
+    def pre_hook(self):
+        """Starts the time of a key."""
+
+        def start(key):
+            self.key_to_times[key] = [self.timer(), None]
+
+        return start
+
+    @property
+    def post_hook(self):
+        """Ends the time of a key; ValueError where it was not started."""
+
+        def end(key):
+            if key not in self.key_to_times:
+                raise ValueError(f"post_hook: {key!r} was not started by pre_hook")
+            self.key_to_times[key][1] = self.timer()
+
+        return end
+
+    def calc_elapsed_time(self):
+        """Adds the last time of each key to `results`."""
+        for key, (start, end) in self.key_to_times.items():
+            self.results.setdefault(key, []).append(end - start)
+
+    def average(self, start_index=0):
+        """The mean times from result `start_index` on: a dict of keys to dicts of time, num and scale ("ms")."""
+        return {
+            key: {"time": numpy.mean(times[start_index:]) * 1e3, "num": len(times) - start_index, "scale": "ms"}
+            for key, times in self.results.items()
+        }
+
+
+class TimeProfiler(FunctionHookCallbackBase):
+    """Gives hooks that measure each function, under the scopes that a program names.
+
+        with tp.scope("forward"):
+            y.forward(function_pre_hook=tp.pre_hook, function_post_hook=tp.post_hook)
+        tp.calc_elapsed_time(["forward", "summary"])
+
+    ext_name: "cpu", "cuda" or "cudnn"; NotImplementedError for another. device_id: str. The scope "summary"
+    has the times of the scopes themselves.
+    """
+
+    def __init__(self, ext_name, device_id):
+        if ext_name not in ("cpu", "cuda", "cudnn"):
+            raise NotImplementedError(f"TimeProfiler: ext_name must be cpu, cuda or cudnn, got {ext_name!r}")
+        self.ext_name = ext_name
+        self.device_id = device_id
+        self.profilers = {}
+        self._scope_name = ""
+        self.create_new_profiler("summary")
+
+    def create_new_profiler(self, scope_name):
+        """Starts the scope `scope_name` anew."""
+        self.profilers[scope_name] = CpuTimerCallback(self.ext_name, self.device_id)
+
+    @contextmanager
+    def scope(self, scope_name):
+        """Inside a `with` block times are those of `scope_name`."""
+        if scope_name not in self.profilers:
+            self.create_new_profiler(scope_name)
+        previous, self._scope_name = self._scope_name, scope_name
+        self.call_pre_hook("summary", scope_name)
+        try:
+            yield self
+        finally:
+            self._scope_name = previous
+            self.call_post_hook("summary", scope_name)
+
+    @property
+    def pre_hook(self):
+        """For function_pre_hook, inside a scope."""
+        return self.profilers[self._scope_name].pre_hook
+
+    @property
+    def post_hook(self):
+        """For function_post_hook, inside a scope."""
+        return self.profilers[self._scope_name].post_hook
+
+    def call_pre_hook(self, scope_name, key):
+        """Starts the time of `key` in a scope."""
+        if scope_name not in self.profilers:
+            self.create_new_profiler(scope_name)
+        self.profilers[scope_name].pre_hook(key)
+
+    def call_post_hook(self, scope_name, key):
+        """Ends the time of `key` in a scope; ValueError where there is no such scope."""
+        if scope_name not in self.profilers:
+            raise ValueError(f"call_post_hook: there is no scope {scope_name!r}")
+        self.profilers[scope_name].post_hook(key)
+
+    def calc_elapsed_time(self, names=None):
+        """Records the last times of the scopes `names`, a str or a list; None for all."""
+        names = [names] if isinstance(names, str) else self.profilers if names is None else names
+        for name in names:
+            self.profilers[name].calc_elapsed_time()
+
+    def average(self, start_index=0):
+        """The mean times per scope, from iteration `start_index` on."""
+        return {name: profiler.average(start_index) for name, profiler in self.profilers.items()}
+
+    def get_all_results(self):
+        """All times per scope."""
+        return {name: profiler.results for name, profiler in self.profilers.items() if profiler.results}
+
+    def to_csv(self, out_dir="./", ignore_init=True):
+        """Writes profile_summary.csv and profile_detail.csv into `out_dir`; ignore_init leaves the first
+        iteration out."""
+        os.makedirs(out_dir, exist_ok=True)
+        means = self.average(1 if ignore_init else 0)
+        summary = [{**result, "scope": scope} for scope, result in means.pop("summary").items()]
+        _write(out_dir, "profile_summary.csv", ["scope", "time", "scale", "num"], summary)
+        # functions of one name are told apart by numbers
+        rows, seen = {}, Counter()
+        for scope, results in means.items():
+            for key, result in results.items():
+                if key not in rows:
+                    rows[key] = {"scope": f"{key}_{seen[str(key)]}", "original_key": key}
+                    seen[str(key)] += 1
+                rows[key].update({f"{name}_{scope}": value for name, value in result.items()})
+        columns = dict.fromkeys(["scope", "original_key", *(name for row in rows.values() for name in row)])
+        _write(out_dir, "profile_detail.csv", list(columns), rows.values())
+
+    def __call__(self):
+        """Prints the mean times, the first iteration left out."""
+        for name, results in self.average(1).items():
+            if results:
+                print(f"### {name} ###")
+                for key, result in results.items():
+                    print(f"{key}: {result['time']} [{result['scale']}]")
+                print()
+
+
+def _write(folder, name, columns, rows):
+    with open(os.path.join(folder, name), "w") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
