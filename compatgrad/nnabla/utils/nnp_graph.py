@@ -51,7 +51,7 @@ class NnpLoader:
     """
 
     def __init__(self, filepath: Any, scope: dict[str, Any] | None = None, extension: str = ".nntxt") -> None:
-        self._params = scope if scope else OrderedDict()
+        self._params = OrderedDict() if scope is None else scope
         rng = np.random.RandomState(1223)
         self.g = graph_def.load(filepath, extension=extension, parameter_scope=self._params, rng=rng)
         self.network_dict = dict(self.g.networks)
