@@ -66,6 +66,19 @@ def min_max_quantize(x, low, high, first, last, decay=0.999, x_min_max=False, em
     return away((np.clip(x, low, high) - low) / scale) * scale + low
 
 
+def powers(bits, m, with_zero=True):
+    """Rounding to powers of two from 2 ** (m - 2 ** bits + 1) to 2 ** m."""
+    least = m - 2**bits + 1
+
+    def quantize(x, **_):
+        with np.errstate(divide="ignore"):
+            exact = np.log2(np.abs(x))
+        y = np.sign(x + (x == 0)) * 2.0 ** np.clip(np.round(exact), least, m)
+        return np.where(with_zero & (exact < least - 0.5), 0, y)
+
+    return quantize
+
+
 def huber(a, b, delta=1.0):
     d = np.abs(a - b)
     return np.where(d < delta, d * d, delta * (2 * d - delta))
@@ -168,6 +181,15 @@ LOSSES = [
 ]
 
 QUANTISERS = [
+    sample("fixed_point_quantize", lambda x: np.clip(away(x / 0.0625), -127, 127) * 0.0625, A(3, 4, low=-9, high=9),
+           **FLAT),
+    sample("fixed_point_quantize", lambda x, **_: np.clip(away(x / 0.5), 0, 7) * 0.5, A(3, 4, low=-2, high=5),
+           sign=False, n=3, delta=0.5, ste_fine_grained=False, **FLAT),
+    sample("pow2_quantize", powers(7, 1), A(3, 4, low=-3, high=3), n=9, **FLAT),
+    sample("pow2_quantize", powers(2, 0, False), np.array([[0.0, 0.1, -0.1, 0.3, -0.8, 9]]), with_zero=False, n=3, m=0,
+           **FLAT),
+    sample("pow2_quantize", lambda x, **_: np.where(x < 0, 0, powers(2, 1)(x)), A(3, 4, low=-3, high=3), sign=False,
+           n=3, ste_fine_grained=False, **FLAT),
     sample("min_max_quantize", min_max_quantize, A(3, 4), *RANGES, dtypes=("float64",), update=False, **FLAT),
     sample("min_max_quantize", min_max_quantize, A(2, 4), *PER_ROW, dtypes=("float64",), update=False, eps=0.02,
            ste_fine_grained=False, **FLAT),

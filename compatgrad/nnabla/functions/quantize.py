@@ -38,7 +38,7 @@ def prune(x: Any, rate: float = 0.9) -> Any:
     return op.prune(x, rate=float(rate))
 
 
-@function("FixedPointQuantize", "x")
+@function("FixedPointQuantize", "x", primitive=True)
 def _fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 0.0625,
                           ste_fine_grained: bool = True) -> Any:
     if not (n > 0 and delta > 0):
@@ -48,11 +48,8 @@ def _fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 
     if bits <= 0:
         raise RuntimeError(f"fixed_point_quantize: bit width n={n} should be positive when considering sign "
                            "(1bit).")
-    top = (2 ** bits - 1) * delta
-    inside = op.clip(x, min=-top if sign else 0.0, max=top)
-    size = op.floor(op.abs(inside) / delta + 0.5) * delta
-    y = size * (1 - op.less_scalar(x, value=0.0) * 2) if sign else size
-    return op.straight_through(y, inside if ste_fine_grained else x)
+    return op.fixed_point_quantize(x, sign=bool(sign), n=int(n), delta=float(delta),
+                                   ste_fine_grained=bool(ste_fine_grained))
 
 
 def fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 2 ** -4, quantize: bool = True,
@@ -68,7 +65,7 @@ def fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 2
     return _fixed_point_quantize(x, sign, n, delta, ste_fine_grained, outputs=outputs)
 
 
-@function("Pow2Quantize", "x")
+@function("Pow2Quantize", "x", primitive=True)
 def _pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8, m: int = 1,
                    ste_fine_grained: bool = True) -> Any:
     bits = n - bool(sign) - bool(with_zero)
@@ -77,20 +74,8 @@ def _pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8
     if bits <= 0:
         raise RuntimeError(f"pow2_quantize: bit width n={n} should be positive when considering zero (1bit) "
                            "and sign (1bit).")
-    top, least = 2.0 ** m, 2.0 ** (m - (2 ** bits - 1))
-    size, negative = op.abs(x), op.less_scalar(x, value=0.0)
-    power = op.rpow_scalar(op.ste_round(op.log2(size)), base=2.0)
-    y = op.clip(power, min=least, max=top)
-    if with_zero:  # what is nearer to 0 than to the least power, geometrically
-        y = y * op.greater_equal_scalar(size, value=least * 2 ** -0.5)
-    if sign:
-        y = y * (1 - negative * 2)
-    else:
-        y = y * (1 - negative) + negative * (0.0 if with_zero else least)
-    if not ste_fine_grained:
-        return op.straight_through(y, x)
-    passes = op.less_equal_scalar(power, value=top)
-    return op.straight_through(y, x * (passes if sign else passes * (1 - negative)))
+    return op.pow2_quantize(x, sign=bool(sign), with_zero=bool(with_zero), n=int(n), m=int(m),
+                            ste_fine_grained=bool(ste_fine_grained))
 
 
 def pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8, m: int = 1,
