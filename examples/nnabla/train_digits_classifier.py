@@ -15,7 +15,7 @@ def conv_unit(x, maps, name, test):
     with nn.parameter_scope(name):
         h = PF.convolution(x, maps, (3, 3), pad=(1, 1), with_bias=False)
         h = PF.batch_normalization(h, batch_stat=not test)
-        return F.relu(h, inplace=True)
+        return F.elu(h)
 
 
 def residual_unit(x, name, test):
@@ -33,6 +33,7 @@ def network(image, maps, dropout, test=False):
     h = F.average_pooling(h, (2, 2))
     h = residual_unit(h, 'res2', test)
     h = F.max_pooling(h, (2, 2))
+    h = F.relu(PF.affine(h, 2 * maps, name='hidden'), inplace=True)
     if not test and dropout > 0:
         h = F.dropout(h, dropout)
     return PF.affine(h, 10, name='classifier')

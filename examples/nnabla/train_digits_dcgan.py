@@ -16,10 +16,10 @@ def generator(z, maps=32, test=False):
         h = F.reshape(z, (z.shape[0], z.size // z.shape[0], 1, 1))
         with nn.parameter_scope('deconv1'):
             h = PF.deconvolution(h, maps, (2, 2), with_bias=False)
-            h = F.relu(PF.batch_normalization(h, batch_stat=not test))
+            h = F.elu(PF.batch_normalization(h, batch_stat=not test))
         with nn.parameter_scope('deconv2'):
             h = PF.deconvolution(h, maps // 2, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
-            h = F.relu(PF.batch_normalization(h, batch_stat=not test))
+            h = F.elu(PF.batch_normalization(h, batch_stat=not test))
         return F.tanh(PF.deconvolution(h, 1, (4, 4), pad=(1, 1), stride=(2, 2), name='deconv3'))
 
 
@@ -27,10 +27,10 @@ def discriminator(x, maps=32, test=False):
     with nn.parameter_scope('dis'):
         with nn.parameter_scope('conv1'):
             h = PF.convolution(x, maps // 2, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
-            h = F.leaky_relu(PF.batch_normalization(h, batch_stat=not test), 0.2)
+            h = F.elu(PF.batch_normalization(h, batch_stat=not test))
         with nn.parameter_scope('conv2'):
             h = PF.convolution(h, maps, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
-            h = F.leaky_relu(PF.batch_normalization(h, batch_stat=not test), 0.2)
+            h = F.elu(PF.batch_normalization(h, batch_stat=not test))
         return PF.affine(h, 1, name='affine')
 
 

@@ -18,10 +18,10 @@ import options
 
 def generator(z, maps):
     with nn.parameter_scope('generator'):
-        h = F.relu(PF.layer_normalization(PF.affine(z, 2 * maps * 2 * 2, name='fc'), name='ln'))
+        h = F.elu(PF.layer_normalization(PF.affine(z, 2 * maps * 2 * 2, name='fc'), name='ln'))
         h = F.reshape(h, (-1, 2 * maps, 2, 2))
         h = F.interpolate(h, scale=(2, 2), mode='nearest')
-        h = F.relu(PF.convolution(h, maps, (3, 3), pad=(1, 1), name='conv1'))
+        h = F.elu(PF.convolution(h, maps, (3, 3), pad=(1, 1), name='conv1'))
         h = F.interpolate(h, scale=(2, 2), mode='nearest')
         return F.sigmoid(PF.convolution(h, 1, (3, 3), pad=(1, 1), name='conv2'))
 
@@ -30,7 +30,7 @@ def critic(x, maps):
     w_init = NormalInitializer(0.1)
     with nn.parameter_scope('critic'):
         h = PF.convolution(x, maps, (3, 3), pad=(1, 1), w_init=w_init, name='conv1')
-        h = F.average_pooling(F.leaky_relu(h, 0.2), (2, 2))
+        h = F.average_pooling(F.softplus(h), (2, 2))
         h = PF.convolution(h, 2 * maps, (3, 3), pad=(1, 1), w_init=w_init, name='conv2')
         h = F.average_pooling(F.softplus(h), (2, 2))
         return PF.affine(h, 1, with_bias=False, name='fc')

@@ -104,10 +104,3 @@ def mix(a, b):
 
 def gate(a, slope):
     return Gate(slope)(a)
-
-
-def with_row(a, i, row):
-    """A copy of `a` with one row replaced, by an assignment to an index."""
-    y = a * 1  # an assignment writes into the array of what it changes
-    y[i] = row
-    return y

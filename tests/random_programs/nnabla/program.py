@@ -35,9 +35,9 @@ class Program:
         self.leaves = []  # names of the variables that gradients are asked for
         self.pool = []  # names of the variables that later lines may use
         self.persistent = []
+        self.unlinked = []
         self.names = {"nn": nn, "F": F, "PF": PF, "np": np, "nodes": nodes}
         self.names.update(data=data, constant=constant, integers=integers)
-        self.clears = True  # whether `backward` may clear buffers
         self._n = self._m = 0
         nn.clear_parameters()
         nn.random.seed(seed)
@@ -115,8 +115,6 @@ class Program:
             drawn = operation(self)
             if drawn and self.twice and self.dynamic and operations.reads_freed_memory(drawn):
                 drawn = None
-        # After an assignment to an index nnabla clears a gradient that it still needs.
-        self.clears = self.clears and "with_row" not in drawn
         names = [f"v{self._n + i}" for i in range(drawn.count(" ->") or 1)]
         self._n += len(names)
         self._execute(f"{', '.join(names)} = {drawn.replace(' ->', '')}")
@@ -134,6 +132,7 @@ class Program:
             need_grad = self.rng.random() < 0.7
             self._execute(f"{name} = {names[0]}.get_unlinked_variable(need_grad={need_grad})")
             self.leaves.append(name)
+            self.unlinked.append(name)
             names[0] = name
         self.pool.extend(names)
 
@@ -158,9 +157,7 @@ class Program:
     def build(self):
         with nn.auto_forward(self.dynamic):
             for i in range(self.rng.randint(2, 4)):
-                self.leaf(
-                    self.draw_shape(self.rng.randint(1, 4)), need_grad=i == 0 or self.rng.random() < 0.85
-                )
+                self.leaf(self.draw_shape(self.rng.randint(1, 4)), need_grad=i == 0 or self.rng.random() < 0.85)
             for _ in range(self.rng.randint(5, 14)):
                 self.step()
             self.finish()
@@ -178,10 +175,14 @@ def array(values):
 
 
 class Order(list):
-    """A hook that notes the type names of the functions that it sees."""
+    """A hook that notes the type names of the functions that it sees, and what they made."""
+
+    def __init__(self):
+        self.outputs = set()
 
     def __call__(self, function):
         self.append(function.info.type_name)
+        self.outputs.update(function.outputs)
 
 
 def calls_of_grad(outputs, inputs):
@@ -241,7 +242,8 @@ def _differentiate(program, rng, seed):
     order = Order()
     y.forward(function_pre_hook=order, **clear)
     result["forward_order"] = order
-    result["values"] = {**values(program.persistent if clear else made), "y": array(y.d)}
+    computed = [name for name in (program.persistent if clear else made) if names[name] in order.outputs]
+    result["values"] = {**values(computed), "y": array(y.d)}
     result["parameters"] = {name: array(x.d) for name, x in nn.get_parameters(grad_only=False).items()}
     if not y.need_grad:
         return result
@@ -279,7 +281,7 @@ def _backwards(program, rng, y, leaves, result):
     for i in range(times):
         # What clears the buffers comes last.
         options = {"function_pre_hook": order, "function_post_hook": after}
-        if i == times - 1 and program.clears and rng.random() < 0.3:
+        if i == times - 1 and rng.random() < 0.3:
             options["clear_buffer"] = True
         _backward(y, kind, options)
     result["backward_order"], result["same_after"] = order, order == after
@@ -316,7 +318,13 @@ def _grads(program, rng, seed, y, leaves, result):
         name = rng.choice([name for name in program.pool if name[0] == "v"])
         outputs = [y, F.sum(F.sin(program.names[name]))]
         grad_outputs = rng.choice([None, [None, 2.0], [data(4, y.shape), None]])
-    inputs = list(leaves.values())
+    # nnabla takes an unlinked variable for the one that it comes from, and does not find it where that depends
+    # on another of the inputs.
+    chosen = [name for name in leaves if name not in program.unlinked]
+    if program.unlinked and rng.random() < 0.3:
+        chosen = [rng.choice(program.unlinked)]
+    inputs = [leaves[name] for name in chosen]
+    result["inputs"] = chosen
     result["grad_order"] = calls_of_grad(outputs, inputs) if kind > 4 else None
     grads = nn.grad(outputs, inputs, grad_outputs)
     if program.dynamic:
@@ -333,7 +341,8 @@ def _grads(program, rng, seed, y, leaves, result):
         return
     for x in inputs:
         x.grad.zero()
-    clears = program.clears and rng.random() < 0.5
+    # In a dynamic graph what is cleared is not computed again.
+    clears = not program.dynamic and rng.random() < 0.5
     z.forward(clear_no_need_grad=clears)
     z.backward(clear_buffer=clears)
     result["second_backward"] = gradients(leaves)
