@@ -26,6 +26,12 @@ in_bodies = 0
 _OPS = {"add2": "add", "sub2": "sub", "mul2": "mul", "div2": "div", "pow2": "pow"}
 
 
+def _number(x: Any) -> Any:
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"an operand must be a real number, a Variable or an NdArray, not {type(x).__name__}")
+    return x
+
+
 def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`)."""
 
@@ -37,8 +43,8 @@ def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] 
 
                     return getattr(op, _OPS[both])(x, y)
                 return getattr(_F(), both)(x, y, outputs=outputs)
-            return getattr(_F(), scalar)(x, prepare(y) if prepare else y, outputs=outputs)
-        return getattr(_F(), reverse)(y, x, outputs=outputs)
+            return getattr(_F(), scalar)(x, prepare(_number(y)) if prepare else _number(y), outputs=outputs)
+        return getattr(_F(), reverse)(y, _number(x), outputs=outputs)
 
     return apply
 

@@ -122,8 +122,6 @@ def getitem(x: Any, key: Any) -> Any:
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
     """The function that writes `value`, broadcast to the place, into x's array, which is float32 afterwards."""
-    if isinstance(x, NdArray) and x._dtype not in (torch.float32, torch.float16):
-        x._set_dtype(torch.float32)
     if not isinstance(value, (NdArray, Variable)):
         value = NdArray.from_numpy_array(np.asarray(value))
     parts, arrays = _split(key)
@@ -137,14 +135,21 @@ def setitem(x: Any, key: Any, value: Any) -> Any:
         if value.shape != inner:
             value = _F().reshape(value, inner)
         indices = np.array(np.meshgrid(*places, indexing="ij")).reshape((len(places), *inner))
-        return _F().scatter_nd(value, indices, out=x)
+        return _scatter(x, indices, value)
     new = [k is None for k in parts]
     if any(new):
         leading = new.index(False)
         value = _F().reshape(value, value.shape[leading : leading + 1] + value.shape[sum(new) + 1 :])
     indices = _indices([k for k in parts if k is not None])
     shape = tuple(indices.shape[1:]) + x.shape[indices.shape[0] :]
-    return _F().scatter_nd(value if value.shape == shape else _broadcast(value, shape), indices, out=x)
+    return _scatter(x, indices, value if value.shape == shape else _broadcast(value, shape))
+
+
+def _scatter(x: Any, indices: Any, value: Any) -> Any:
+    array = x.data if isinstance(x, Variable) else x
+    if array._dtype not in (torch.float32, torch.float16):
+        array._set_dtype(torch.float32)  # what the function computes in: it writes into this array
+    return _F().scatter_nd(value, indices, out=x)
 
 
 def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
@@ -162,8 +167,6 @@ def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
     before = x.get_unlinked_variable()
     if x.parent is not None:
         before.parent = x.parent
-    if before.data._dtype not in (torch.float32, torch.float16):
-        before.data._set_dtype(torch.float32)  # what the function computes in
     x.rewire_on(setitem(before, key, value))
     x.data = before.data.view(x.shape)
 

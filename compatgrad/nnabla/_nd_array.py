@@ -66,8 +66,16 @@ class NdArray(_C.Array):
     # ---- values ------------------------------------------------------------------------------------------------
     @property
     def data(self) -> np.ndarray:
-        """The values as a NumPy array that shares their memory; assigning replaces values and dtype."""
-        return self.tensor.cpu().numpy()
+        """The values as a NumPy array that shares their memory; assigning replaces values and dtype.
+
+        Values on a GPU move to the CPU; RuntimeError for a part made by `narrow`, which stays with the whole.
+        """
+        tensor = self.tensor
+        if tensor.device.type != "cpu":
+            if self._part:
+                raise RuntimeError("NdArray: a part of an array on a GPU cannot be moved to the CPU; move the whole")
+            self.tensor = tensor = tensor.cpu()
+        return tensor.numpy()
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -83,12 +91,8 @@ class NdArray(_C.Array):
         if self._part:
             self._set_dtype(dtype)
         elif not self._typed or self._dtype != dtype:
-            self.tensor = torch.empty(self.shape, dtype=dtype, device=self.read().device if self._typed else "cpu")
-        tensor = self.tensor
-        if tensor.device.type == "cpu":
-            tensor.numpy()[...] = given
-        else:
-            tensor.copy_(torch.from_numpy(np.array(np.broadcast_to(given, self.shape))))
+            self.tensor = torch.empty(self.shape, dtype=dtype)
+        self.data[...] = given
 
     def get_data(self, mode: str = "rw", dtype: Any = None) -> np.ndarray:
         """The values as a NumPy array. mode: 'r' read-only, 'w' or 'rw'; dtype: the array is cast to it first."""

@@ -123,8 +123,11 @@ def test_setitem_on_a_leaf():
     x[[0, 3]] = nn.NdArray.from_numpy_array(np.array([7, 8]))
     x.forward()
     assert x.d.tolist() == [7, 9, 2, 8] and keep.data.tolist() == [7, 9, 2, 8] and keep.dtype == np.float32
-    with pytest.raises(RuntimeError):
-        x[0:2] = np.ones(3)
+    x = nn.Variable.from_numpy_array(np.arange(4))
+    for wrong in (np.ones(3), nn.Variable((2, 2))):
+        with pytest.raises(RuntimeError):
+            x[0:2] = wrong
+    assert x.parent is None and x.d.dtype == np.int64
 
 
 def test_setitem_of_ndarrays_writes_in_place():

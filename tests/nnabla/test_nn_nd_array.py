@@ -342,6 +342,12 @@ def test_operators_run_at_once():
         np.testing.assert_allclose(result.data, f(x, y), rtol=1e-6)
     v = nn.Variable.from_numpy_array(x)
     assert isinstance(v + b, nn.NdArray) and isinstance(b + v, nn.NdArray)
+    for wrong in ("1", None, np.ones(3)):
+        for z in (a, v):
+            with pytest.raises(TypeError):
+                z + wrong
+            with pytest.raises(TypeError):
+                z * wrong
 
 
 def test_inplace_operators_write_into_the_array():
