@@ -4,6 +4,8 @@ import contextlib
 
 import torch
 
+from compatgrad import _C
+
 from .logger import logger
 
 __all__ = ["Context", "context_scope", "get_current_context", "set_default_context"]
@@ -51,24 +53,30 @@ context_level = 0
 _warned = False
 
 
+def _switch(ctx):
+    global current_ctx
+    current_ctx = ctx
+    _C.set_real_dtype(torch.float16 if is_half(ctx) else torch.float32)
+
+
 @contextlib.contextmanager
 def context_scope(ctx):
     """Makes `ctx` the current context inside a `with` block."""
-    global current_ctx, context_level
-    previous, current_ctx = current_ctx, ctx
+    global context_level
+    previous = current_ctx
+    _switch(ctx)
     context_level += 1
     try:
         yield
     finally:
         context_level -= 1
-        current_ctx = previous
+        _switch(previous)
 
 
 def set_default_context(ctx):
     """Makes `ctx` the current context; AssertionError inside a `context_scope`."""
-    global current_ctx
     assert context_level == 0, "set_default_context: cannot be called inside any context_scope"
-    current_ctx = ctx
+    _switch(ctx)
 
 
 def get_current_context():

@@ -7,10 +7,12 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
 import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
 from compatgrad.nnabla import context as contexts
 from compatgrad.nnabla.ext_utils import get_extension_context, import_extension_module, list_extensions
 
@@ -67,6 +69,22 @@ def test_extension_contexts():
         module.clear_memory_cache()
         assert module.get_device_count() == len(module.get_devices())
         module.synchronize(device_id="0")
+
+
+def test_half_contexts_compute_in_half_precision():
+    x = nn.Variable.from_numpy_array(np.array([1.0, 0.1]))
+    x.need_grad = True
+    with nn.context_scope(get_extension_context("cpu", type_config="half")):
+        y = F.sin(x)
+        with nn.context_scope(nn.Context()):
+            z = F.sin(y)
+    z.forward()
+    x.grad.zero()
+    z.backward()
+    assert (x.d.dtype, y.d.dtype, z.d.dtype) == (np.float64, np.float16, np.float32)
+    np.testing.assert_array_equal(y.d, np.sin(np.array([1, 0.1], np.float16)))
+    np.testing.assert_allclose(z.d, np.sin(y.d.astype(np.float32)), rtol=1e-6)
+    np.testing.assert_allclose(x.g, np.cos(np.sin(x.d)) * np.cos(x.d), rtol=2e-3)
 
 
 @no_gpu
