@@ -55,6 +55,7 @@ _warned = False
 
 def _switch(ctx):
     global current_ctx
+    device_of(ctx)  # says so where there is no GPU
     current_ctx = ctx
     _C.set_real_dtype(torch.float16 if is_half(ctx) else torch.float32)
 

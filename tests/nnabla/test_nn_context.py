@@ -91,8 +91,9 @@ def test_half_contexts_compute_in_half_precision():
 def test_without_a_gpu_the_cpu_computes_and_that_is_said_once(monkeypatch, caplog):
     monkeypatch.setattr(contexts, "_warned", False)
     with caplog.at_level(logging.WARNING, "nnabla"):
-        for _ in range(3):
-            assert contexts.device_of(get_extension_context("cudnn")) == torch.device("cpu")
+        for name in ("cudnn", "cuda", "cudnn"):
+            with nn.context_scope(get_extension_context(name)):
+                assert contexts.device_of(nn.get_current_context()) == torch.device("cpu")
     assert [r.getMessage() for r in caplog.records] == [
         "The context asks for cudnn, but there is no GPU: running on the CPU."
     ]
