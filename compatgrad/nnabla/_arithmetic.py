@@ -100,13 +100,14 @@ def _backward(name: str) -> Callable[..., Any]:
 
 
 def _inplace(name: str) -> Callable[..., Any]:
-    """On an NdArray: the result is written into it. On a Variable: the name is bound to a new Variable."""
+    """x o= y of NdArrays, as in the original: + and - write into x, * and / do where y is a number; else the name is
+    bound to a new array."""
 
     def apply(x: Any, y: Any) -> Any:
-        if isinstance(x, NdArray):
-            operators[name](x, y, outputs=[x])
-            return x
-        return operators[name](x, y)
+        if name == "pow" or name in ("mul", "div") and _is_array(y):
+            return operators[name](x, y)
+        operators[name](x, y, outputs=[x])
+        return x
 
     return apply
 

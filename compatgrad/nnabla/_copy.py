@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from compatgrad.nnabla.variable import Variable
 
 
-def copy_graph(y: Variable, need_grad: bool | None = None) -> Variable:
-    """A graph like that of `y` on the same leaves' arrays. need_grad: what all leaves of the copy have."""
+def copy_graph(y: Variable, leaf: Callable[[Variable], Variable]) -> Variable:
+    """A graph like that of `y` whose leaves are what `leaf` makes of the old ones."""
     if y.parent is None:
-        return y.get_unlinked_variable(need_grad)
+        return leaf(y)
     made: dict[int, Any] = {}
     keep = []
     for f in y._functions():
@@ -18,10 +19,18 @@ def copy_graph(y: Variable, need_grad: bool | None = None) -> Variable:
         for x in f.inputs:
             if id(x) not in made:
                 keep.append(x)
-                made[id(x)] = x.get_unlinked_variable(x.need_grad if need_grad is None else need_grad)
+                made[id(x)] = leaf(x)
             inputs.append(made[id(x)])
         result = f(*inputs)
         for old, new in zip(f.outputs, result if isinstance(result, tuple) else (result,), strict=True):
             keep.append(old)
             made[id(old)] = new
     return made[id(y)]
+
+
+def fix_parameters(y: Variable) -> Variable:
+    """A copy of the graph in which no registered parameter needs a gradient; other leaves are the same Variables."""
+    from compatgrad.nnabla.parameter import get_parameters
+
+    parameters = {p.data for p in get_parameters(grad_only=False).values()}
+    return copy_graph(y, lambda v: v.get_unlinked_variable(need_grad=False) if v.data in parameters else v)

@@ -170,10 +170,10 @@ class Variable(_C.DeferredVariable):
         return self.get_unlinked_variable(need_grad)
 
     def no_grad(self) -> Variable:
-        """The same network with need_grad=False on everything, as a new Variable."""
-        from compatgrad.nnabla._copy import copy_graph
+        """The same network with need_grad=False on all parameters, as a new Variable. Other leaves are shared."""
+        from compatgrad.nnabla._copy import fix_parameters
 
-        return copy_graph(self, need_grad=False)
+        return fix_parameters(self)
 
     def visit(self, f: Callable[[Any], Any]) -> None:
         """Calls `f` with each function this Variable depends on, inputs first."""

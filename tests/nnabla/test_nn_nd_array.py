@@ -81,7 +81,7 @@ def test_data_is_live_and_reading_is_not_writing():
 def test_zeroing_until_somebody_may_write():
     a = array(1, 2)
     for ask in (lambda: a.data, lambda: a.get_data("rw"), lambda: a.cast(np.float32), lambda: a.fill(0),
-                lambda: a.cast(np.float32, nn.Context()), lambda: a.copy_from(nn.NdArray(2))):
+                lambda: a.cast(np.float32, nn.get_current_context()), lambda: a.copy_from(nn.NdArray(2))):
         a.zero()
         assert a.zeroing
         assert not a.get_data("r").any() and a.zeroing
@@ -109,7 +109,7 @@ def test_cast():
     assert x.tolist() == [1, -2]
     x[0] = 4
     assert a.data.tolist() == [4, -2]
-    assert a.cast(np.float64, nn.Context()) is None and a.dtype == np.float64
+    assert a.cast(np.float64, nn.get_current_context()) is None and a.dtype == np.float64
     with pytest.raises(RuntimeError, match="dtype"):
         a.cast(np.complex64)
 
@@ -354,13 +354,20 @@ def test_inplace_operators_write_into_the_array():
     a = array(1, 2, dtype=np.int64)
     same, view = a, a.view((2, 1))
     a += 1
-    a *= array(2, 3)
-    a -= 1
+    a *= 4
+    a -= array(2, 3)
     a /= 2
-    a **= 2
+    a -= 1
+    a += array(0.5, 1)
     assert a is same and a.dtype == np.float32
-    np.testing.assert_allclose(a.data, [2.25, 16])
-    np.testing.assert_allclose(view.data, [[2.25], [16]])
+    np.testing.assert_allclose(a.data, [2.5, 4.5])
+    np.testing.assert_allclose(view.data, [[2.5], [4.5]])
+    a *= array(2, 2)  # these are new arrays
+    assert a is not same and a.data.tolist() == [5, 9] and same.data.tolist() == [2.5, 4.5]
+    b = a
+    b /= array(5, 3)
+    b **= 2
+    assert b.data.tolist() == [1, 9] and a.data.tolist() == [5, 9]
 
 
 @pytest.mark.parametrize("shapes", [
