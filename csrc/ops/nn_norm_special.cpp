@@ -1,6 +1,6 @@
 // Functions of nnabla that change their inputs, or a gradient on its way.
-#include <ATen/ops/clamp.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/mv.h>
 
 #include "ops/functions.h"
@@ -125,17 +125,23 @@ CG_OP(
 
 struct ClipByTensors {
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
-  Tensor forward(const Tensor& x, const Tensor& low, const Tensor& high) { return at::clamp(x, low, high); }
+  static Tensor above(const Tensor& x, const Tensor& high) { return x.gt(high); }
+  static Tensor below(const Tensor& x, const Tensor& low, const Tensor& high) {
+    return x.lt(low).logical_and(x.le(high));
+  }
+  Tensor forward(const Tensor& x, const Tensor& low, const Tensor& high) {
+    return at::where(above(x, high), high, at::maximum(x, low));
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    auto less = [](const Tensor& a, const Tensor& b) { return a.lt(b); };
-    const T below = c.gy() * frozen(less, c.in(0), c.in(1)), above = c.gy() * frozen(less, c.in(2), c.in(0));
-    c.grad(0, [&] { return c.gy() - below - above; });
-    c.grad(1, [&] { return below; });
-    c.grad(2, [&] { return above; });
+    const T at_high = c.gy() * frozen(above, c.in(0), c.in(2)),
+            at_low = c.gy() * frozen(below, c.in(0), c.in(1), c.in(2));
+    c.grad(0, [&] { return c.gy() - at_high - at_low; });
+    c.grad(1, [&] { return at_low; });
+    c.grad(2, [&] { return at_high; });
   }
 };
-CG_OP("nn_clip", ClipByTensors, "x, but at least `low` and at most `high`, element by element.")
+CG_OP("nn_clip", ClipByTensors, "x, but at least `low` and, first of all, at most `high`, element by element.")
 
 struct ClipGradByValue {
   static constexpr unsigned saves = in_bit(1) | in_bit(2);

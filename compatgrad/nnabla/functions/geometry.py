@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import floor
 from typing import Any
@@ -46,26 +46,32 @@ def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pix
     return _taps([left, np.minimum(left + 1, size - 1)], [one - share, share])
 
 
-@function("Interpolate", "x")
-def _interpolate(x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False,
-                 channel_last=False):
-    """`interpolate` as one function of the graph."""
+def interpolation_plan(shape: Sequence[int], output_size: Sequence[int], mode: str, align_corners: bool,
+                       half_pixel: bool, half_pixel_for_nn: bool, channel_last: bool) -> tuple[int, list[Taps]]:
+    """The first axis that `interpolate` changes, and how it and each of its successors are made up."""
     n = len(output_size)
     if not 1 <= n <= 3:
         raise RuntimeError(f"interpolate: output_size must have 1 to 3 entries, not {tuple(output_size)}")
-    if x.ndim < n + channel_last:
-        raise RuntimeError(f"interpolate: x of shape {tuple(x.shape)} has fewer than {n} spatial axes")
+    if len(shape) < n + channel_last:
+        raise RuntimeError(f"interpolate: x of shape {tuple(shape)} has fewer than {n} spatial axes")
     if mode not in ("linear", "nearest"):
         raise RuntimeError(f"interpolate: mode must be 'linear' or 'nearest', not {mode!r}")
     if align_corners and half_pixel:
         raise RuntimeError("interpolate: align_corners and half_pixel must not both be True")
-    nn = half_pixel_for_nn and mode == "nearest"
-    first = x.ndim - n - channel_last
-    plan = [_interpolation(x.shape[first + k], output_size[k], mode, bool(align_corners), bool(half_pixel), bool(nn))
-            for k in range(n)]
+    first = len(shape) - n - channel_last
+    how = mode, bool(align_corners), bool(half_pixel), bool(half_pixel_for_nn and mode == "nearest")
+    return first, [_interpolation(shape[first + k], output_size[k], *how) for k in range(n)]
+
+
+@function("Interpolate", "x")
+def _interpolate(x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False,
+                 channel_last=False):
+    """`interpolate` as one function of the graph."""
+    first, plan = interpolation_plan(x.shape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn,
+                                     channel_last)
     if not any(plan):
         return op.identity(x)
-    for k in reversed(range(n)):
+    for k in reversed(range(len(plan))):
         x = _resampled(x, first + k, plan[k])
     return x
 

@@ -224,10 +224,10 @@ def _layer_normalization(x, beta=None, gamma=None, batch_axis=(0,), eps=1e-05, n
     shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     for argument, parameter in (("beta", beta), ("gamma", gamma)):
         expect_shape("layer_normalization", argument, parameter, shape)
-    if n_outputs != 3 and beta is not None and gamma is not None and sorted(axes) == list(range(len(axes))):
-        y = op.layer_normalization(op.reshape(x, shape=(prod(x.shape[:len(axes)]), prod(shape))),  # the fast kernel
-                                   op.reshape(gamma, shape=(prod(shape),)), op.reshape(beta, shape=(prod(shape),)),
-                                   eps=eps)
+    size, plain = prod(shape), sorted(axes) == list(range(len(axes)))
+    if n_outputs != 3 and beta is not None and gamma is not None and plain and size > 1:  # the fast kernel
+        y = op.layer_normalization(op.reshape(x, shape=(prod(x.shape[:len(axes)]), size)),
+                                   op.reshape(gamma, shape=(size,)), op.reshape(beta, shape=(size,)), eps=eps)
         return op.reshape(y, shape=x.shape)
     y, *statistics = _standardized(x, axes, eps, n_outputs)
     return _outputs(scaled(y, gamma, beta), tuple(statistics))

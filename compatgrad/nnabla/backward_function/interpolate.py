@@ -1,0 +1,39 @@
+"""The gradient of interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions.geometry import interpolation_plan
+
+__all__ = ["InterpolateDataGrad"]
+
+
+@function("InterpolateDataGrad", "dy")
+def _data_grad(dy, output_size, mode, align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False,
+               xshape=()):
+    first, plan = interpolation_plan(xshape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn,
+                                     channel_last)
+    if not any(plan):
+        return op.identity(dy)
+    for k, taps in enumerate(plan):
+        if taps is not None:
+            dy = op.nn_resample_grad(dy, axis=first + k, index=taps[0], weight=taps[1], size=xshape[first + k])
+    return dy
+
+
+class InterpolateDataGrad:
+    """Called with dy: the gradient of x, whose shape must be set as `xshape` before."""
+
+    xshape: Sequence[int] = ()
+
+    def __init__(self, ctx: Any, output_size: Sequence[int], mode: str, align_corners: bool = True,
+                 half_pixel: bool = False, half_pixel_for_nn: bool = False, channel_last: bool = False) -> None:
+        self.ctx = ctx
+        self.args = dict(output_size=output_size, mode=mode, align_corners=align_corners, half_pixel=half_pixel,
+                         half_pixel_for_nn=half_pixel_for_nn, channel_last=channel_last)
+
+    def __call__(self, dy: Any) -> Any:
+        return _data_grad(dy, **self.args, xshape=tuple(self.xshape))
