@@ -44,5 +44,6 @@ from compatgrad.nnabla.solver import (
 )
 from compatgrad.nnabla.random import seed
 from compatgrad.nnabla.core import graph_def
+from compatgrad.nnabla.core.graph_def import ProtoVariable
 from compatgrad.nnabla.core.module import Module
 from compatgrad.nnabla.core.sequential import Sequential

@@ -241,7 +241,11 @@ def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
         if array.size != y.size:
             raise RuntimeError(f"outputs: an array of shape {array.shape} does not fit a result of shape {y.shape}")
         if y.data._touched:
-            array.tensor = y.data.read().reshape(array.shape)
+            value = y.data.read().reshape(array.shape)
+            if array._touched and array._dtype == value.dtype:
+                array.tensor.copy_(value)  # views of the array see it
+            else:
+                array.tensor = value
         y.data = array
 
 

@@ -29,7 +29,7 @@ def _native(type_name: str) -> Callable[..., Any]:
                  **args: Any) -> list[Variable | None]:
         spec = specs[type_name]
         xs = [Variable(s) if x is None else x for x, s in zip(inputs, input_shapes, strict=True)]
-        ys = _again(spec, xs, args)
+        ys = _again(spec, xs, args, len(output_shapes))
         some = [x.need_grad or x.parent is not None for x in xs]
         return _C.function_gradient(ys[0].parent, list(grad_inputs), some)
 
@@ -39,22 +39,29 @@ def _native(type_name: str) -> Callable[..., Any]:
     return backward
 
 
-def _again(spec: Any, xs: Sequence[Variable], args: dict[str, Any]) -> tuple[Variable, ...]:
+#: Arguments that say which of the optional inputs were left out; elsewhere it is the last ones.
+_ABSENT = {"no_bias": "beta", "no_scale": "gamma"}
+
+
+def _again(spec: Any, xs: Sequence[Variable], args: dict[str, Any], outputs: int) -> tuple[Variable, ...]:
     from compatgrad.nnabla._declare import call
 
     given, rest = [], list(xs)
     if spec.variadic:
         given = rest
     else:
-        missing = len(spec.inputs) - len(rest)
-        for optional in reversed(spec.optional):
-            if optional and missing:
+        absent = {name for flag, name in _ABSENT.items() if args.get(flag)} & set(spec.inputs)
+        missing = len(spec.inputs) - len(rest) - len(absent)
+        for name, optional in zip(reversed(spec.inputs), reversed(spec.optional), strict=True):
+            if name in absent:
+                given.append(None)
+            elif optional and missing:
                 given.append(None)
                 missing -= 1
             else:
                 given.append(rest.pop())
         given.reverse()
-    result = call(spec, given, [args[a] for a in spec.args])
+    result = call(spec, given, [args[a] for a in spec.args], outputs if spec.passes_n_outputs else -1)
     return tuple(result) if isinstance(result, tuple) else (result,)
 
 

@@ -95,7 +95,7 @@ class Function(_C.FunctionNode):
 
     def forward(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         """Runs the function on the given Variables' data."""
-        _C.function_forward(self, inputs, outputs)
+        _C.function_forward(self, inputs, outputs, False)
 
     def backward(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
                  accum: Sequence[bool] | None = None) -> None:
@@ -107,8 +107,8 @@ class Function(_C.FunctionNode):
         """Nothing has to be prepared before a function is run again."""
 
     def recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        """Runs the function again for data that was freed."""
-        _C.function_forward(self, inputs, outputs)
+        """Runs the function again for data that was freed, with the random numbers of the last time."""
+        _C.function_forward(self, inputs, outputs, True)
 
     def need_setup_recompute(self, o: int) -> bool:
         return False

@@ -151,7 +151,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
   if (now) {
     bool large = false;
     for (const Var& x : values) large |= x.defined() && x.data.numel() >= kLarge;
-    Unlocked unlocked(large);
+    Unlocked unlocked(large && f.info());  // without info it may run Python
     ys = f.forward(values);
   } else {
     ys = f.infer(values);
@@ -192,7 +192,8 @@ bool reads(const FunctionNode& f, unsigned bit) {
 void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
-  if (d.store->refs > 2) return;  // beside this variable and its function: an unlinked variable
+  if (x.refs > d.uses + 1) return;  // a pass holds it
+  if (d.store->refs > 2) return;    // beside this variable and its function: an unlinked variable
   // As the original: whether the creator needs a gradient makes no difference here.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all) & out_bit(x.output_index)) return;

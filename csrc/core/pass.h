@@ -234,7 +234,7 @@ class Pass {
         c10::SmallVector<Ref<VariableNode>, 2> alive;
         if (large)
           for (auto& y : f.outputs) alive.emplace_back(y.node);
-        Unlocked unlocked(large);
+        Unlocked unlocked(large && f.info());  // without info it may run Python
         Ctx<Tensor> c(f, gy, gx, wanted);
         f.backward(c);
         for (size_t i = 0; i < gx.size(); ++i)

@@ -20,6 +20,17 @@ struct Plan {
 };
 
 namespace {
+// A parameter of an op by its name, or null.
+template <class V>
+V* param_of(FunctionNode& f, std::string_view name) {
+  const OpInfo* info = f.info();
+  if (!info) return nullptr;
+  for (const ParamInfo& p : info->params)
+    if (p.kind == KindOf<V>::kind && p.name == name) return static_cast<V*>(p.address(f.params()));
+  return nullptr;
+}
+at::Tensor* random_state(FunctionNode& f) { return param_of<at::Tensor>(f, "rng"); }
+
 // Depth first, inputs in their order, each function after what it needs: the order of the original's recursion.
 void collect(FunctionNode* root, std::unordered_set<FunctionNode*>& done, std::vector<FunctionNode*>& order) {
   std::vector<std::pair<FunctionNode*, size_t>> stack;
@@ -64,16 +75,6 @@ c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   c10::SmallVector<bool, 4> wanted;
   for (auto& x : f.inputs) wanted.push_back(x && needs_grad(*x));
   return wanted;
-}
-
-// The state of the random numbers that an op draws from, where it does.
-at::Tensor* random_state(FunctionNode& f) {
-  const OpInfo* info = f.info();
-  if (!info) return nullptr;
-  for (const ParamInfo& p : info->params)
-    if (p.kind == ParamKind::Tensor && std::string_view(p.name) == "rng")
-      return static_cast<at::Tensor*>(p.address(f.params()));
-  return nullptr;
 }
 
 // Frees what nobody reads any more after `f` ran. `clear_unread`: also what no gradient reads; `again`: `f` ran for the
@@ -145,7 +146,7 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   }
   Tensors ys;
   try {
-    Unlocked unlocked(large);
+    Unlocked unlocked(large && f.info());  // without info it may run Python
     ys = f.forward(values);
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());
@@ -160,6 +161,30 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
       out[j]->grad->sizes = y->sizes;
     }
   }
+}
+
+void remember_random_state(FunctionNode& f) {
+  if (at::Tensor* state = random_state(f)) f.call->rng_before = state->clone();
+}
+
+void run_on_again(FunctionNode& f) {
+  at::Tensor* state = f.call->rng_before.defined() ? random_state(f) : nullptr;
+  const at::Tensor now = state ? state->clone() : at::Tensor();
+  bool* update = param_of<bool>(f, "update");
+  struct Restore {
+    Call& call;
+    bool* update;
+    const bool old;
+    ~Restore() {
+      call.again = false;
+      if (update) *update = old;
+    }
+  } restore{*f.call, update, update && *update};
+  if (state) state->copy_(f.call->rng_before);
+  if (update) *update = false;
+  f.call->again = true;
+  run_on(f, input_stores(f), f.call->outputs);
+  if (state) state->copy_(now);
 }
 
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options) {
@@ -188,8 +213,7 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     for (auto& y : f->outputs)
       if (y.node && y.node->deferred && y.node->deferred->need_grad < 0) y.node->requires_grad = f->call->need_grad;
     if (options.before) options.before(*f);
-    if (recomputed)
-      if (at::Tensor* state = random_state(*f)) f->call->rng_before = state->clone();
+    if (recomputed) remember_random_state(*f);
     run_on(*f, input_stores(*f), f->call->outputs);
     if (options.after) options.after(*f);
     if (clearing) clear_inputs(*f, options.clear_buffer, options.clear_no_need_grad, false, uses);
@@ -218,7 +242,7 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
     large |= !none && gys.back().numel() >= kLarge;
   }
   try {
-    Unlocked unlocked(large);
+    Unlocked unlocked(large && f.info());  // without info it may run Python
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
     for (size_t i = 0; i < wanted.size(); ++i)
@@ -276,13 +300,7 @@ class Recomputation {
     }
   }
   void run_again(FunctionNode& f) {
-    at::Tensor* state = f.call->rng_before.defined() ? random_state(f) : nullptr;
-    const at::Tensor now = state ? state->clone() : at::Tensor();
-    if (state) state->copy_(f.call->rng_before);
-    f.call->again = true;
-    run_on(f, input_stores(f), f.call->outputs);
-    f.call->again = false;
-    if (state) state->copy_(now);
+    run_on_again(f);
     clear_inputs(f, false, true, true, uses_);
     if (options_.finished) options_.finished(f);
   }

@@ -444,14 +444,19 @@ class Borrowed {
   FunctionNode& f_;
   c10::SmallVector<Ref<Store>, 4> old_, old_out_;
 };
-// function_forward(view, inputs, outputs)
+// function_forward(view, inputs, outputs, again)
 PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "function_forward: expected 3 arguments");
+    if (n != 4) fail(PyExc_TypeError, "function_forward: expected 4 arguments");
     FunctionNode& f = deferred_function(args[0]);
     Borrowed borrowed(f, args[1], args[2]);
     ModeScope plain(Mode::deferred, false);
-    run_on(f, input_stores(f), f.call->outputs);
+    if (PyObject_IsTrue(args[3]) == 1) {
+      run_on_again(f);
+    } else {
+      remember_random_state(f);
+      run_on(f, input_stores(f), f.call->outputs);
+    }
     Py_RETURN_NONE;
   });
 }

@@ -417,6 +417,7 @@ def tables_and_images():
     yield sample("dropout_mask", dropout_mask, A(3, 4), mask=kept, scale=2.5)
     yield sample("dropout_mask", dropout_mask, A(3, 4), mask=kept * 1.5)
     yield sample("dropout_mask", dropout_mask, A(3, 4), mask=kept * 1.5, scale=2.0)
+    yield sample("dropout_apply", lambda x, mask, scale=1: x * mask * scale, A(3, 4), kept.numpy(), scale=2.5)
     for ratio in (0.0, 1.0):  # the others are drawn
         yield sample("dropout", lambda x, ratio: x * (1 - ratio), A(3, 4), ratio=ratio)
     for shape, params in [((1, 2, 3, 4), dict(size=[5, 3])),

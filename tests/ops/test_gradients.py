@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-import samples
-import samples_networks
 import torch
+from all_samples import SAMPLES as ALL
 from harness import constants, cotangents, gradients, numbers, strided
 
 from compatgrad import _C
 
-SAMPLES = [s for s in samples.SAMPLES + samples_networks.SAMPLES if s.targets]
+SAMPLES = [s for s in ALL if s.targets]
 STEP = 1e-5
 TOLERANCE = {"float16": 2e-2, "float32": 2e-5}
 

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-import samples
-import samples_networks
 import torch
+from all_samples import SAMPLES, writes_inputs
 from harness import Floats, numbers, strided
 
 from compatgrad import _C
 
-SAMPLES = samples.SAMPLES + samples_networks.SAMPLES
 # of float16 and float32: the reference is computed in float64 from the rounded inputs
 TOLERANCE = {"float16": 4e-3, "float32": 4e-6, "float64": 1e-12}
 
@@ -60,6 +58,8 @@ def test_layouts(sample):
 
 @every_sample
 def test_inputs_are_not_written(sample):
+    if writes_inputs(sample):
+        return
     arrays = sample.arrays(sample.dtypes[-1])
     xs = sample.variables(arrays)
     sample.run(xs)

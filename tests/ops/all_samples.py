@@ -1,0 +1,19 @@
+"""The samples of all families."""
+
+import samples
+import samples_networks
+import samples_nn_arrays
+import samples_nn_elementwise
+import samples_nn_layers
+import samples_nn_norm
+
+from compatgrad import _C
+
+FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm)
+SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
+
+
+def writes_inputs(sample):
+    """Whether the op updates some of its inputs in place: running statistics, quantised weights."""
+    updates = any(name == "update" for name, *_ in _C.op_info(sample.op)["params"])
+    return sample.op in samples_nn_layers.WRITES or updates and sample.params.get("update", True)
