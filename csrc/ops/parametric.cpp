@@ -1,7 +1,7 @@
 // Activations with a learned parameter, the shape of which is x.shape[1:1 + its ndim].
 #include <ATen/ops/_prelu_kernel.h>
 
-#include "ops/functions.h"
+#include "ops/nn_fused.h"
 
 namespace cg {
 namespace {
@@ -28,9 +28,18 @@ struct PReLU {
   template <class T>
   void backward(Ctx<T>& c) {
     const T x = c.in(0);
-    const T negative = frozen([](const Tensor& x) { return x < 0; }, x);
-    c.grad(0, [&] { return where(negative, c.gy() * reshape(c.in(1), aligned(c.in_sizes(1), x.dim())), c.gy()); });
-    c.grad(1, [&] { return unaligned(c.gy() * x * negative, c.in_sizes(1)); });
+    const auto below = [](const T& x) { return frozen([](const Tensor& x) { return x < 0; }, x); };
+    c.grad(0, [&] {
+      T w = reshape(c.in(1), aligned(c.in_sizes(1), x.dim()));
+      if constexpr (std::is_same_v<T, Tensor>) w = w.expand(x.sizes());
+      return fused([](auto g, auto x, auto w) CG_EACH { return x < 0 ? g * w : g; },
+                   [&](const T& g, const T& x, const T& w) { return where(below(x), g * w, g); }, c.gy(), x, w);
+    });
+    c.grad(1, [&] {
+      const T g = fused([](auto g, auto x) CG_EACH { return x < 0 ? g * x : 0; },
+                        [&](const T& g, const T& x) { return g * x * below(x); }, c.gy(), x);
+      return unaligned(g, c.in_sizes(1));
+    });
   }
 };
 CG_OP("prelu", PReLU, "x where x >= 0, else w * x.")
