@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,8 @@ class Variable(_C.DeferredVariable):
     def __len__(self) -> int:
         raise TypeError("object of type 'Variable' has no len()")
 
-    def __iter__(self) -> Iterator[Variable]:
-        """x[0], x[1], ...; nothing where there is no axis."""
-        return (self[i] for i in range(self.shape[0] if self.ndim else 0))
+    # Python's iteration by x[0], x[1], ...: programs ask for `__iter__` to tell lists from Variables.
+    __getitem__ = _C.DeferredVariable.__getitem__
 
     def apply(self, **kwargs: Any) -> Variable:
         """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``."""

@@ -70,6 +70,7 @@ def test_iteration_gives_rows():
     nn.forward_all(rows)
     assert [r.d.tolist() for r in rows] == [[0, 1, 2], [3, 4, 5]]
     assert list(nn.Variable(())) == []
+    assert not hasattr(v, "__iter__")  # how programs tell lists from Variables
 
 
 def test_reset_shape():
