@@ -33,13 +33,7 @@ def _scaled(number: Any, x: Any) -> Any:
     from compatgrad.nnabla._nd_array import NdArray
 
     if isinstance(number, NdArray):
-        y = F.mul_scalar(x, float(number.data))
-        if isinstance(x, NdArray):
-            return y
-        y.forward()
-        return y.data
-    if isinstance(x, NdArray):
-        return F.mul_scalar(x, float(number.d))
+        return F.mul_scalar(x, float(number.data))
     return F.mul2(F.broadcast(number, x.shape), x)
 
 
@@ -53,6 +47,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     from compatgrad.nnabla.variable import Variable
 
     kinds = Variable | NdArray
+    if isinstance(a, Variable) and isinstance(b, NdArray):  # one NdArray makes all of it run at once
+        a = a.data
+    elif isinstance(a, NdArray) and isinstance(b, Variable):
+        b = b.data
     if not (isinstance(a, kinds) and isinstance(b, kinds)):
         result = np.dot(a, b)
     elif a.ndim == 0:
@@ -76,6 +74,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         out.cast(here.dtype)[...] = here
     elif isinstance(out, Variable):
         out.rewire_on(result)
-    else:
+    elif isinstance(out, np.ndarray):
         out[...] = result
     return None

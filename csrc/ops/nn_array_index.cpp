@@ -86,7 +86,7 @@ struct Gather : WithIndex {
     const int64_t a = place(sizes), n = sizes[a], batch = product(sizes.slice(0, batch_dims)),
                   lead = product(sizes.slice(batch_dims, a - batch_dims));
     const Tensor starts = at::arange(batch * lead, t.options().dtype(at::kLong)).mul_(n).reshape({batch, lead, 1});
-    return at::reshape(at::reshape(t, {batch, 1, product(t.sizes().slice(batch_dims))}) + starts, {-1});
+    return at::reshape(at::reshape(longs(t), {batch, 1, product(t.sizes().slice(batch_dims))}) + starts, {-1});
   }
   Ints table(at::IntArrayRef sizes) const {
     const int64_t a = place(sizes);
@@ -257,13 +257,13 @@ CG_OP("scatter_add_along", ScatterAddAlong, "x0 to which x1 is added at indices 
 }  // namespace
 
 Tensor select_along(const Tensor& x, const Tensor& index, int64_t axis) {
-  return at::index_select(x, axis, index.to(x.device()));
+  return at::index_select(x, axis, index.to(x.device(), at::kLong));
 }
 Var select_along(const Var& x, const Var& index, int64_t axis) { return run(SelectAlong{{}, axis}, x, index); }
 Tensor add_along(const Tensor& gy, const Tensor& index, int64_t axis, int64_t size) {
   Ints shape = ints(gy.sizes());
   shape[wrap_axis(axis, gy.dim())] = size;
-  return at::zeros(shape, gy.options()).index_add_(axis, index.to(gy.device()), gy);
+  return at::zeros(shape, gy.options()).index_add_(axis, index.to(gy.device(), at::kLong), gy);
 }
 Var add_along(const Var& gy, const Var& index, int64_t axis, int64_t size) {
   return run(AddAlong{{}, axis, size}, gy, index);

@@ -57,9 +57,8 @@ struct Move {
     outside = (index < 0).any().item<bool>();
     index = index.to(x.device());
   }
-  Tensor rows() const { return outside ? index.clamp_min(0) : index; }
   Tensor move(const Tensor& x, double value) const {
-    const Tensor y = select_along(at::reshape(x, {-1}), rows(), 0);
+    const Tensor y = select_along(at::reshape(x, {-1}), outside ? index.clamp_min(0) : index, 0);
     return at::reshape(outside ? at::where(index < 0, at::Scalar(value), y).to(x.scalar_type()) : y, shape);
   }
   template <class T>

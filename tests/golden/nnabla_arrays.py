@@ -1,8 +1,8 @@
 """What real nnabla 1.39.0's functions of arrays give: an interpreter that has it makes nnabla_arrays.npz of this file.
 
 Run it with OMP_NUM_THREADS=1: with more threads the original's image_augmentation draws in any order.
-CASES: name of the function, inputs, arguments. Gradients are those of the sum of all outputs times `cotangent`; CONSTANT
-names functions without a gradient, or with one that is wrong in the original.
+CASES: name of the function, inputs, arguments. Gradients are those of the sum of all outputs times `cotangent`;
+CONSTANT names functions without a gradient, or with one that is wrong in the original.
 """
 
 from itertools import product
@@ -13,8 +13,8 @@ import numpy as np
 GOLDEN = Path(__file__).with_suffix(".npz")
 INTEGERS = {"gather": (1,), "gather_nd": (1,), "scatter_nd": (1,), "scatter_add": (1,), "one_hot": (0,)}
 MASKS = {"bool_gather": (1,), "bool_scatter": (1,), "bool_fill": (1,)}
-CONSTANT = {"broadcast_to", "eye_like", "image_augmentation", "nonzero", "one_hot", "searchsorted", "shape", "sort", "unique",
-            "unlink"}
+CONSTANT = {"broadcast_to", "eye_like", "image_augmentation", "nonzero", "one_hot", "searchsorted", "shape", "sort",
+            "unique", "unlink"}
 rng = np.random.default_rng(0)
 
 
@@ -80,7 +80,8 @@ def shapes():
     yield case("eye_like", A(3, 4), k=-1)
     for start, end in ((0, 0), (1, 0), (-2, -1)):
         yield case("shape", x, start=start, end=end)
-    for start, stop, step in [((0, 1, -1), (2, 3, -5), (1, 1, -1)), ((None, None, 3), (None, None, None), (None, -1, -2)),
+    for start, stop, step in [((0, 1, -1), (2, 3, -5), (1, 1, -1)),
+                              ((None, None, 3), (None, None, None), (None, -1, -2)),
                               ((0, 0, -3), (9, 9, -1), (1, 1, 1)), ((0, 2, 0), (2, 0, 4), (1, -1, 3)),
                               ((0, 1, 1), None, None), (None, None, (1, -1, 2))]:
         yield case("slice", x, start=start, stop=stop, step=step)
@@ -137,8 +138,8 @@ def drawn():
     yield case("arange", start=5, stop=-1, step=-2)
     yield case("linspace", start=2, stop=3, num=7)
     for seed in (3, 1234):
-        for name, args in (("rand", dict(low=-1, high=2)), ("randn", dict(mu=1, sigma=2)), ("randint", dict(low=-3, high=9)),
-                           ("rand_binomial", dict(n=7, p=0.3)), ("rand_beta", dict(alpha=0.5, beta=0.5)),
+        for name, args in (("rand", dict(low=-1, high=2)), ("randn", dict(mu=1, sigma=2)),
+                           ("randint", dict(low=-3, high=9)), ("rand_binomial", dict(n=7, p=0.3)), ("rand_beta", dict(alpha=0.5, beta=0.5)),
                            ("rand_beta", dict(alpha=2, beta=0.5)), ("rand_gamma", dict(k=3, theta=2))):
             yield case(name, **args, shape=(3, 4), seed=seed)
         yield case("dropout", A(4, 5), p=0.3, seed=seed)
@@ -153,8 +154,8 @@ def drawn():
                            base_axis=base_axis, seed=seed)
         for share in (True, False):
             yield case("random_erase", A(2, 2, 8, 7), prob=0.8, n=2, share=share, seed=seed)
-        yield case("image_augmentation", A(2, 3, 6, 5), shape=(3, 4, 7), pad=(2, 1), min_scale=0.8, max_scale=1.2, angle=0.2,
-                   aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True, brightness=0.1, brightness_each=True,
+        yield case("image_augmentation", A(2, 3, 6, 5), shape=(3, 4, 7), pad=(2, 1), min_scale=0.8, max_scale=1.2,
+                   angle=0.2, aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True, brightness=0.1, brightness_each=True,
                    contrast=1.1, contrast_center=0.5, contrast_each=True, noise=0.1, seed=seed)
 
 

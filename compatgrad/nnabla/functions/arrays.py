@@ -37,6 +37,8 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
     if _product(shape) != size:
         raise RuntimeError("reshape: product of dimensions of inputs and outputs must be same. "
                            f"Inputs: {size} {tuple(x.shape)} != outputs: {_product(shape)} {tuple(shape)}.")
+    if unknown and size:
+        shape[unknown[0]] = -1  # an input that gets another shape later finds its place
     return op.reshape(x, shape=shape)
 
 
@@ -79,8 +81,10 @@ def _split(x: Any, axis: int = 0) -> Any:
 
 
 def split(x: Any, axis: int = 0) -> Any:
-    """All slices of x along an axis, which they lose: a tuple of x.shape[axis] arrays."""
+    """All slices of x along an axis, which they lose: a tuple of x.shape[axis] arrays. RuntimeError for empty ones."""
     axis = check_axis("split", axis, x.ndim)
+    if 0 in x.shape:
+        raise RuntimeError(f"split: x must not be empty, but has shape {tuple(x.shape)}.")
     return _split(x, axis, n_outputs=x.shape[axis])
 
 
@@ -205,7 +209,7 @@ def meshgrid(*x: Any, ij_indexing: bool = False) -> Any:
     return _meshgrid(*x, ij_indexing=ij_indexing, n_outputs=len(x))
 
 
-@function("MatrixDiag", "x", primitive=True)
+@function("MatrixDiag", "x")
 def matrix_diag(x: Any) -> Any:
     """Square matrices with the last axis of x on their diagonals: (..., n) gives (..., n, n)."""
     return op.diagonal_grad(x, shape=(*x.shape, x.shape[-1]), axis1=-2, axis2=-1)

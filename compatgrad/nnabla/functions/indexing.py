@@ -16,14 +16,6 @@ __all__ = ["bool_fill", "bool_gather", "bool_scatter", "gather", "gather_nd", "n
 _part = slice  # the name is the function's below
 
 
-def _bound(i: int, n: int, step: int) -> int | None:
-    """A start or stop as a slice object takes it: one that lies before the first element is None going down."""
-    i = i + n if i < 0 else i
-    if i >= 0:
-        return i
-    return None if step < 0 else 0
-
-
 @function("Slice", "x", primitive=True)
 def _slice(x: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> Any:
     if not len(start) == len(stop) == len(step):
@@ -32,17 +24,9 @@ def _slice(x: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int
     lead = x.ndim - len(start)
     if lead < 0:
         raise RuntimeError(f"slice: start has {len(start)} entries, but x has shape {tuple(x.shape)}.")
-    index = [_part(None)] * lead
-    for i, (first, end, by) in enumerate(zip(start, stop, step, strict=True)):
-        n = x.shape[lead + i]
-        if by == 0:
-            raise RuntimeError(f"slice: step cannot be zero, but step[{i}] is.")
-        if by < 0 and first < -n:  # starts before the first element, going down
-            index.append(_part(0, 0))
-        elif by < 0:
-            index.append(_part(_bound(first, n, by), _bound(end, n, by), by))
-        else:
-            index.append(_part(_bound(first, n, by), _bound(end, n, by), by))
+    if 0 in step:
+        raise RuntimeError(f"slice: step cannot be zero, but is {tuple(step)}.")
+    index = [_part(None)] * lead + [_part(*bounds) for bounds in zip(start, stop, step, strict=True)]
     return op.get_item(x, index=tuple(index))
 
 
