@@ -1,4 +1,4 @@
-"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--json FILE] [--only WORD...]
+"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--json FILE] [--only WORD...]
 
 Starts one process per framework and lets them take turns, workload by workload, on one thread. Shown are
 medians over the rounds, and medians of the ratios within each round, which a change of the machine's speed
@@ -29,6 +29,18 @@ ENVIRONMENT = {
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
+# nnabla programs by the two kinds of their graphs, on compatgrad and on the original
+STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
+ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC)
+PAIRS = [
+    (NATIVE, TORCH),
+    (FRONTEND, TORCH),
+    (FRONTEND, CHAINER),
+    (STATIC, TORCH),
+    (STATIC, NNABLA_STATIC),
+    (DYNAMIC, TORCH),
+    (DYNAMIC, NNABLA_DYNAMIC),
+]
 # workload -> (runs in a row that make one sample, samples in a round)
 CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
 STEPS = {
@@ -42,13 +54,19 @@ STEPS = {
 TARGETS = {
     ("chain fb", NATIVE, TORCH): 0.45,
     ("chain dbl", NATIVE, TORCH): 0.45,
-    ("chain fb", FRONTEND, TORCH): 0.7,
-    ("chain dbl", FRONTEND, TORCH): 0.7,
-    ("mlp_tiny", FRONTEND, TORCH): 0.6,
-    ("mlp_mnist", FRONTEND, TORCH): 1.05,
-    ("cnn", FRONTEND, TORCH): 1.05,
-    ("lstm_lm", FRONTEND, TORCH): 1.0,
-    ("wgan_gp", FRONTEND, TORCH): 1.05,
+    **{
+        (workload, framework, TORCH): ratio
+        for framework in (FRONTEND, STATIC, DYNAMIC)
+        for workload, ratio in {
+            "chain fb": 0.7,
+            "chain dbl": 0.7,
+            "mlp_tiny": 0.6,
+            "mlp_mnist": 1.05,
+            "cnn": 1.05,
+            "lstm_lm": 1.0,
+            "wgan_gp": 1.05,
+        }.items()
+    },
     ("mlp_tiny", FRONTEND, CHAINER): 1 / 8,
     ("cnn", FRONTEND, CHAINER): 1 / 3,
     ("lstm_lm", FRONTEND, CHAINER): 1 / 6,
@@ -85,13 +103,20 @@ class Worker:
         self.process.wait(30)
 
 
-def commands(module: str, chainer: str | None) -> dict[str, list[str]]:
+def commands(module: str, chainer: str | None, nnabla: str | None) -> dict[str, list[str]]:
     """How each framework runs `tests.benchmarks.<module>_…`."""
     run = [sys.executable, "-m"]
     found = {
         TORCH: [*run, f"tests.benchmarks.{module}_torch"],
         FRONTEND: [*run, "compatgrad", "run", "-m", f"tests.benchmarks.{module}_chainer"],
     }
+    if module != "memory":
+        program = f"tests.benchmarks.{module}_nnabla"
+        found[STATIC] = [*run, "compatgrad", "run", "-m", program, "static"]
+        found[DYNAMIC] = [*run, "compatgrad", "run", "-m", program, "dynamic"]
+        if nnabla:
+            found[NNABLA_STATIC] = [nnabla, "-m", program, "static"]
+            found[NNABLA_DYNAMIC] = [nnabla, "-m", program, "dynamic"]
     if module == "chain":
         found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
     if chainer and module != "memory":
@@ -99,9 +124,9 @@ def commands(module: str, chainer: str | None) -> dict[str, list[str]]:
     return found
 
 
-def measure_times(module, workloads, rounds, quick, chainer):
+def measure_times(workloads, rounds, quick, frameworks):
     """{workload: {framework: [seconds of each round]}}, the frameworks taking turns."""
-    workers = {framework: Worker(command) for framework, command in commands(module, chainer).items()}
+    workers = {framework: Worker(command) for framework, command in frameworks.items()}
     times = {name: {framework: [] for framework in workers} for name in workloads}
     try:
         for name, (inner, samples) in workloads.items():
@@ -121,7 +146,7 @@ def measure_memory(rounds):
     """{framework: [bytes of each round]} at the peak of a training step of the convolutional example."""
     peaks = {}
     for _ in range(rounds):
-        for framework, command in commands("memory", None).items():
+        for framework, command in commands("memory", None, None).items():
             environment = {**ENVIRONMENT, **RETURN_MEMORY}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
@@ -132,7 +157,7 @@ def measure_memory(rounds):
 
 def rows(workload, values, unit, scale):
     """One row for each pair of frameworks that is compared."""
-    for framework, other in [(NATIVE, TORCH), (FRONTEND, TORCH), (FRONTEND, CHAINER)]:
+    for framework, other in PAIRS:
         if framework in values and other in values:
             ratio = statistics.median(a / b for a, b in zip(values[framework], values[other], strict=True))
             target = TARGETS.get((workload, framework, other))
@@ -153,16 +178,16 @@ def show(row):
     target, met = "", ""
     if row["target"] is not None:
         # Against the original the targets are factors of speed.
-        fast = row["against"] == CHAINER
+        fast = row["against"] in ORIGINALS
         target = f"{1 / row['target']:.0f} x faster" if fast else f"<= {row['target']:.2f}"
         met = "met" if row["met"] else "NOT MET"
-    ratio = f"{1 / row['ratio']:.1f} x faster" if row["against"] == CHAINER else f"{row['ratio']:.2f}"
+    ratio = f"{1 / row['ratio']:.1f} x faster" if row["against"] in ORIGINALS else f"{row['ratio']:.2f}"
     values = (f"{row['value']:.3f}", f"{row['other']:.3f}", row["unit"])
     table_row(row["workload"], row["framework"], row["against"], *values, ratio, target, met)
 
 
 def table_row(*cells):
-    layout = ("<10", "<10", "<8", ">9", ">9", "<5", ">13", ">12", "<7")
+    layout = ("<10", "<10", "<14", ">9", ">9", "<5", ">13", ">12", "<7")
     print(
         " ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True
     )
@@ -170,18 +195,21 @@ def table_row(*cells):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description="compatgrad against torch and Chainer"
+        prog="python -m tests.benchmarks", description="compatgrad against torch, Chainer and nnabla"
     )
     parser.add_argument("--quick", action="store_true", help="three short rounds")
     parser.add_argument(
         "--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)"
     )
     parser.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
+    parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
+    parser.add_argument("--frontend", choices=["chainer", "nnabla"], help="programs of this frontend alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
     args = parser.parse_args()
-    if args.chainer and not shutil.which(args.chainer):
-        parser.error(f"--chainer: there is no interpreter {args.chainer}")
+    for option, python in [("--chainer", args.chainer), ("--nnabla", args.nnabla)]:
+        if python and not shutil.which(python):
+            parser.error(f"{option}: there is no interpreter {python}")
     rounds = args.rounds or (3 if args.quick else 7)
 
     def chosen(workloads):
@@ -201,10 +229,14 @@ def main():
         ("chain", CHAINS, "us/op", 1e6 / 200),
         ("steps", STEPS, "ms", 1e3),
     ]:
+        frameworks = commands(module, args.chainer, args.nnabla)
+        if args.frontend:
+            others = {FRONTEND, CHAINER} if args.frontend == "nnabla" else {STATIC, DYNAMIC, *ORIGINALS[1:]}
+            frameworks = {key: command for key, command in frameworks.items() if key not in others}
         for name, settings in chosen(workloads).items():
-            times = measure_times(module, {name: settings}, rounds, args.quick, args.chainer)
+            times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale)
-    if chosen({"memory": None}):
+    if chosen({"memory": None}) and args.frontend != "nnabla":
         add("memory", measure_memory(3), "MB", 1e-6)
     missed = sum(row["met"] is False for row in result)
     if args.json:

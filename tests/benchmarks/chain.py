@@ -1,4 +1,4 @@
-"""What the three chains have in common: 200 operations on 10 numbers."""
+"""What the chains have in common: 200 operations on 10 numbers."""
 
 import numpy as np
 
