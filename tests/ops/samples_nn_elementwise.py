@@ -79,6 +79,10 @@ def powers(bits, m, with_zero=True):
     return quantize
 
 
+def halves(f):
+    return lambda x, axis=1, alpha=None: np.concatenate([f(x), f(-x)], axis)
+
+
 def huber(a, b, delta=1.0):
     d = np.abs(a - b)
     return np.where(d < delta, d * d, delta * (2 * d - delta))
@@ -150,6 +154,13 @@ ELEMENTWISE = [
     unary("sinc", sinc, 0.5, 9, order=2, tolerance=2),
 ]
 
+HALVES = [
+    sample("crelu", halves(lambda x: np.maximum(x, 0)), A(2, 3)),
+    sample("crelu", halves(lambda x: np.maximum(x, 0)), A(2, 3, 4), axis=-2),
+    sample("celu", halves(lambda x: np.where(x >= 0, x, np.expm1(x))), A(2, 3)),
+    sample("celu", halves(lambda x: np.where(x >= 0, x, 1.7 * np.expm1(x))), A(2, 3), alpha=1.7, axis=0),
+]
+
 MANY = [
     sample("add_active", lambda xs: sum(xs), [A(2, 3), A(2, 3), A(2, 3)]),
     sample("add_active", lambda xs, active: xs[0] + xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=[1, 0, 1]),
@@ -203,4 +214,5 @@ QUANTISERS = [
            np.array([[3, 9, 1]], "uint8"), direction="RIGHT"),
 ]
 
-SAMPLES = [s for family in (MASKS, STRAIGHT, ELEMENTWISE, MANY, LOSSES, QUANTISERS) for line in family for s in line]
+FAMILIES = MASKS, STRAIGHT, ELEMENTWISE, HALVES, MANY, LOSSES, QUANTISERS
+SAMPLES = [s for family in FAMILIES for line in family for s in line]

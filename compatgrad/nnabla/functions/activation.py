@@ -82,24 +82,22 @@ def selu(x: Any, scale: float = 1.05070098735548, alpha: float = 1.6732632423543
     return op.elu(x, alpha=float(alpha), scale=float(scale))
 
 
-@function("CReLU", "x")
+@function("CReLU", "x", primitive=True)
 def crelu(x: Any, axis: int = 1) -> Any:
     """relu(x) and relu(-x), joined along `axis`, which becomes twice as long.
 
     axis: in [-ndim, ndim); RuntimeError beyond. The gradient at 0 is that of the second half.
     """
-    axis = check_axis("crelu", axis, x.ndim)
-    return op.concat([op.relu(x), op.clip(-x, min=0.0)], axis=axis)
+    return op.crelu(x, axis=check_axis("crelu", axis, x.ndim))
 
 
-@function("CELU", "x")
+@function("CELU", "x", primitive=True)
 def celu(x: Any, alpha: float = 1.0, axis: int = 1) -> Any:
     """elu(x) and elu(-x), joined along `axis`, which becomes twice as long.
 
     alpha: as in `elu`. axis: in [-ndim, ndim); RuntimeError beyond.
     """
-    axis = check_axis("celu", axis, x.ndim)
-    return op.concat([op.elu_right(x, alpha=float(alpha)), op.elu_right(-x, alpha=float(alpha))], axis=axis)
+    return op.celu(x, alpha=float(alpha), axis=check_axis("celu", axis, x.ndim))
 
 
 @function("PReLU", "x0, x1", primitive=True)

@@ -1,0 +1,66 @@
+// Activations that join f(x) and f(-x).
+#include <ATen/ops/cat.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/le.h>
+#include <ATen/ops/ones_like.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+// x as (outer, 1, rest) and what belongs to its two halves as (outer, 2, rest).
+Ints split(at::IntArrayRef sizes, int64_t axis, int64_t parts) {
+  int64_t outer = 1, rest = 1;
+  for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) (i < axis ? outer : rest) *= sizes[i];
+  return {outer, parts, rest};
+}
+
+struct CReLU {
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("axis", &CReLU::axis)); }
+  static constexpr unsigned saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return at::cat({at::clamp_min(x, 0), at::clamp_min(-x, 0)}, axis); }
+  // Which half the gradient is taken from, and with which sign.
+  static Tensor slopes(const Tensor& x) {
+    const Tensor up = (x > 0).to(x.scalar_type());
+    return at::cat({up, up - 1}, 1);
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&]() -> T {
+      const int64_t at_axis = wrap_axis(axis, static_cast<int64_t>(c.in_sizes(0).size()));
+      const T x = reshape(c.in(0), split(c.in_sizes(0), at_axis, 1));
+      const T g = reshape(c.gy(), split(c.in_sizes(0), at_axis, 2));
+      return reshape(sum(g * frozen(slopes, x), {1}), c.in_sizes(0));
+    });
+  }
+};
+CG_OP("crelu", CReLU, "max(x, 0) and max(-x, 0), joined along axis; the gradient at 0 is that of the second.")
+
+struct CELU {
+  double alpha = 1;
+  int64_t axis = 1;
+  static constexpr auto params() { return std::make_tuple(param("alpha", &CELU::alpha), param("axis", &CELU::axis)); }
+  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  Tensor forward(const Tensor& x) { return at::cat({at::elu(x, alpha), at::elu(-x, alpha)}, axis); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&]() -> T {
+      const int64_t at_axis = wrap_axis(axis, static_cast<int64_t>(c.in_sizes(0).size()));
+      const T x = reshape(c.in(0), split(c.in_sizes(0), at_axis, 1));
+      const T y = reshape(c.out(0), split(c.in_sizes(0), at_axis, 2));
+      const T g = reshape(c.gy(), split(c.in_sizes(0), at_axis, 2));
+      const T linear = frozen([](const Tensor& x) { return at::cat({x >= 0, x <= 0}, 1); }, x);
+      const T sign = frozen([](const Tensor& x) { return at::cat({at::ones_like(x), -at::ones_like(x)}, 1); }, x);
+      return reshape(sum(where(linear, g, g * (y + alpha)) * sign, {1}), c.in_sizes(0));
+    });
+  }
+};
+CG_OP("celu", CELU, "elu_right of x and of -x, joined along axis.")
+
+}  // namespace
+}  // namespace cg
