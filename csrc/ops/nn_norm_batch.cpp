@@ -110,14 +110,12 @@ struct NnBatchNormalization {
     c.grad(5, [&] { return gy; });
     const T gamma = value(scale).defined() ? scale : T(at::ones(shape, value(c.in(0)).options().dtype(k.dtype)));
     if (!batch_stat) {
+      // As in nnabla, running statistics are no variables of the derivative.
       auto g = fixed_batch_norm_grads<T>(k.gather(c.in(0)), k.parameter(gamma), k.gather(gy), k.parameter(c.in(3)),
-                                         k.parameter(c.in(4)), eps,
-                                         {c.needs(0), c.needs(2), c.needs(1), c.needs(3), c.needs(4)});
+                                         k.parameter(c.in(4)), eps, {c.needs(0), c.needs(2), c.needs(1), false, false});
       c.grad(0, [&] { return k.scatter(g[0]); });
       c.grad(1, [&] { return reshape(g[2], shape); });
       c.grad(2, [&] { return reshape(g[1], shape); });
-      c.grad(3, [&] { return reshape(g[3], shape); });
-      c.grad(4, [&] { return reshape(g[4], shape); });
       return;
     }
     T gx, ggamma, gbeta;

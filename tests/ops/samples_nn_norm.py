@@ -44,7 +44,7 @@ def normalizations():
         full = [x, A(*p), A(*p, low=.5, high=2), A(*p), A(*p, low=.5, high=2)]
         more = dict(axes=axes, eps=1e-2, tolerance=4)
         yield sample("nn_batch_normalization", batch_norm, *full, differentiable=(0, 1, 2), decay=0.8, **more)
-        yield sample("nn_batch_normalization", batch_norm, *full, batch_stat=False, **more)
+        yield sample("nn_batch_normalization", batch_norm, *full, batch_stat=False, differentiable=(0, 1, 2), **more)
         yield sample("nn_batch_normalization", batch_norm, x, stats=True, **more)
         yield sample("nn_batch_normalization", batch_norm, *full[:2], None, *full[3:], A(*shape), rectify=True,
                      stats=True, update=False, differentiable=(0, 1, 5), **more)

@@ -147,10 +147,10 @@ def batch_normalization(x, beta, gamma, mean, variance, axes=(1,), decay_rate=0.
 
     x: any shape; beta, gamma (None: left out), mean and variance (the running statistics): x's lengths along `axes`, 1
     elsewhere. batch_stat: by the statistics of x, and each forward moves the running ones, in place, to decay_rate *
-    running + (1 - decay_rate) * those of x (the variance unbiased); else by the running ones. output_stat: also gives
-    mean and variance of x. ValueError for other shapes, for running statistics that are None with batch_stat=False or
-    are computed with batch_stat=True. For several axes, too, it is one function and moves the running statistics,
-    where nnabla adds transpositions and leaves them.
+    running + (1 - decay_rate) * those of x (the variance unbiased); else by the running ones, which get no gradient.
+    output_stat: also gives mean and variance of x. ValueError for other shapes, for running statistics that are None
+    with batch_stat=False or are computed with batch_stat=True. For several axes, too, it is one function and moves the
+    running statistics, where nnabla adds transpositions and leaves them.
     """
     axes, beta, gamma, mean, variance = batch_arguments(x, axes, beta, gamma, mean, variance, batch_stat)
     if output_stat and not batch_stat:
