@@ -6,8 +6,8 @@ Expected numbers at kinks, of straight-through estimators and of quantisers are 
 import numpy as np
 import pytest
 
-nn = pytest.importorskip("compatgrad.nnabla")
-F = pytest.importorskip("compatgrad.nnabla.functions")
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
 
 POINTS = [-2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.5]
 
@@ -91,6 +91,31 @@ def test_slope_where_inputs_are_equal(name, first, second):
     _, g0, g1 = slopes(getattr(F, name), [0.0, 2.0, 4.0], [2.0, 2.0, 2.0])
     close(g0, first)
     close(g1, second)
+
+
+@pytest.mark.parametrize("f, value, slope", [
+    (F.abs, np.abs, lambda x: np.where(x < 0, -1, 1)),
+    (F.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1), lambda x: 0.2 * (np.abs(x) <= 2.5)),
+    (lambda x: F.maximum_scalar(x, 0.3), lambda x: np.maximum(x, 0.3), lambda x: x > 0.3),
+    (lambda x: F.huber_loss(x, x * 0, 0.7), lambda x: np.where(np.abs(x) < 0.7, x * x, 0.7 * (2 * np.abs(x) - 0.7)),
+     lambda x: 2 * np.clip(x, -0.7, 0.7)),
+    (lambda x: F.elu(x, 2.0), lambda x: np.where(x < 0, 2 * np.expm1(x), x),
+     lambda x: np.where(x < 0, 2 * np.exp(x), 1)),
+    (lambda x: F.fixed_point_quantize(x, n=3, delta=0.5), lambda x: np.clip(np.round(x / 0.5), -3, 3) * 0.5,
+     lambda x: np.abs(x) <= 1.5),
+])
+@pytest.mark.parametrize("size", [1, 15, 1073, 70001])
+def test_long_arrays(f, value, slope, size):
+    """Loops that take several elements at a time, and kernels that run without the interpreter lock."""
+    x = np.random.RandomState(size).uniform(-4, 4, size).astype("float32")
+    y, g = slopes(f, x)
+    close(y, value(x))
+    close(g, slope(x))
+
+
+def test_products_with_zeros():
+    _, *gs = slopes(F.mul_n, [0.0, 0.0, 2.0], [3.0, 0.0, 1.0], [2.0, 5.0, 4.0])
+    close(gs, [[6, 0, 4], [0, 0, 8], [0, 0, 2]])
 
 
 def test_broadcasting_needs_equal_ndim():
