@@ -69,7 +69,7 @@ struct INQWeights {
                  const Tensor& steps, const Tensor& random_state) {
     if (w.is_meta()) return at::empty_like(w);
     int64_t* step = steps.mutable_data_ptr<int64_t>();
-    if (step[0] == step[1]) return w.clone();
+    if (step[0] == step[1]) return old_w.to(w.options(), false, true);  // w may be a copy of the array
     step[1] = step[0];
     std::vector<float> v = numbers(w), fixed = numbers(indicators), before = numbers(old_w);
     const std::vector<float> kept = numbers(old_indicators);

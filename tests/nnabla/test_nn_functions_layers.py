@@ -229,6 +229,17 @@ def test_attention():
     np.testing.assert_allclose(y.d, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_recurrence_that_does_not_train_has_no_gradient():
+    x, h, w = variable(A(2, 3, 4)), variable(A(1, 1, 3, 2)), variable(A(1, 2, 6))
+    y, _ = F.rnn(x, h, w, training=False)
+    y.forward()
+    trained, _ = F.rnn(x, h, w)
+    trained.forward()
+    np.testing.assert_array_equal(y.d, trained.d)
+    with pytest.raises(RuntimeError, match="training"):
+        y.backward()
+
+
 @pytest.mark.parametrize("enforce_sorted", [True, False])
 def test_packing_and_back(enforce_sorted):
     from compatgrad.nnabla.utils import rnn
@@ -238,11 +249,12 @@ def test_packing_and_back(enforce_sorted):
     with nn.auto_forward():
         packed = rnn.pack_sequence([variable(a) for a in arrays], enforce_sorted=enforce_sorted)
         np.testing.assert_array_equal(packed.batch_sizes.d, [3, 2, 1, 1])
-        padded, found = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0, total_length=5)
+        padded, found = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0,
+                                                 total_length=5)
     np.testing.assert_array_equal(found.d, lengths)
     assert padded.shape == (3, 5, 3)
     for row, a in zip(padded.d, arrays, strict=True):
         np.testing.assert_array_equal(row[:len(a)], a)
-        assert (row[len(a):] == -1).all()
+        assert (row[len(a):] == 0).all()
     with pytest.raises(ValueError, match="total_length"):
         rnn.pad_packed_sequence(packed, total_length=3)

@@ -167,6 +167,7 @@ def layers():
     for params in [{}, dict(num_bits=3), dict(random=True)]:
         yield sample("inq_weights", powers_of_two, A(6), *memory, np.array([0, -1]), np.empty(0, "uint8"),
                      inq_iterations=[0], differentiable=(), **params)
+    yield sample("inference_only", lambda x: x, A(2, 3), differentiable=())
     yield sample("add_ramp", add_ramp, A(2, 3, 4), axis=1, step=2, start=-1)
     yield sample("add_ramp", add_ramp, A(2, 3), axis=-1)
     lengths, batch_sizes = np.array([4, 2, 1]), np.array([3, 2, 1, 1], "int32")

@@ -294,6 +294,8 @@ def _deformable_convolution(x, weight, offset, mask=None, bias=None, base_axis=1
     if x.ndim != 4 or base_axis not in (1, -3):
         raise RuntimeError(f"{name}: x must have 4 axes and base_axis must be 1, not {tuple(x.shape)} and "
                            f"{base_axis}")
+    if mask is not None and mask.ndim == 1 and bias is None:  # a list of inputs has no gaps
+        mask, bias = None, mask
     if channel_last:
         x, weight, offset = channels_first(x), channels_first(weight), channels_first(offset)
         mask = None if mask is None else channels_first(mask)

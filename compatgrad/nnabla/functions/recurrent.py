@@ -39,7 +39,13 @@ def _check(name: str, x: Any, states: dict[str, Any], weight_l0: Any, weight: An
             raise RuntimeError(f"{name}: {key} must have shape {shape}, not {tuple(v.shape)}")
 
 
-def _layers(x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, run: Callable) -> tuple:
+def _optional(weight: Any, bias: Any, num_layers: int) -> tuple:
+    """Of one layer's optional inputs, a lone one is the bias: a list of inputs has no gaps."""
+    return (None, weight) if num_layers == 1 and bias is None else (weight, bias)
+
+
+def _layers(x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, training: bool,
+            run: Callable) -> tuple:
     """Runs all layers: the outputs of the last, then what each state has become.
 
     `run(inputs, state, weight, bias)` gives the outputs of one layer in one direction, a list over time, and
@@ -57,8 +63,9 @@ def _layers(x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, run: C
             for of_state, value in zip(final, last, strict=True):
                 of_state.append(value)
         x = sides[0] if directions == 1 else op.concat(sides, axis=2)
-    return x, *(op.reshape(op.stack(of_state, axis=0), shape=s.shape)
-                for of_state, s in zip(final, states, strict=True))
+    ys = [x, *(op.reshape(op.stack(of_state, axis=0), shape=s.shape)
+               for of_state, s in zip(final, states, strict=True))]
+    return tuple(ys if training else map(op.inference_only, ys))
 
 
 def _from_inputs(x: Any, w: Any, b: Any) -> tuple:
@@ -77,8 +84,10 @@ def rnn(x, h, weight_l0, weight=None, bias=None, num_layers=1, nonlinearity="tan
     x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, units, inputs +
     units); weight, of the other layers: (layers - 1, directions, units, directions * units + units); bias:
     (layers, directions, units). Gives (time, batch, directions * units) and the last h. `nonlinearity`:
-    "tanh" or "relu". As on the original's CPU, `dropout` has no effect. RuntimeError where shapes do not fit.
+    "tanh" or "relu". As on the original's CPU, `dropout` has no effect; without `training` there is no
+    gradient. RuntimeError where shapes do not fit.
     """
+    weight, bias = _optional(weight, bias, num_layers)
     _check("rnn", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (), ())
     if nonlinearity not in ("tanh", "relu"):
         raise RuntimeError(f"rnn: nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
@@ -93,7 +102,7 @@ def rnn(x, h, weight_l0, weight=None, bias=None, num_layers=1, nonlinearity="tan
             ys.append(state)
         return ys, [state]
 
-    return _layers(x, [h], weight_l0, weight, bias, run)
+    return _layers(x, [h], weight_l0, weight, bias, training, run)
 
 
 @function("LSTM", "x, h, c, weight_l0, weight?, bias?")
@@ -104,9 +113,10 @@ def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, 
     x: (time, batch, inputs); h, c: (layers, directions, batch, units); weight_l0: (directions, 4, units,
     inputs + units), the gates being i, f, g, o; weight, of the other layers: (layers - 1, directions, 4,
     units, directions * units + units); bias: (layers, directions, 4, units). Gives (time, batch, directions *
-    units), the last h and the last c. As on the original's CPU, `dropout` has no effect. RuntimeError where
-    shapes do not fit.
+    units), the last h and the last c. As on the original's CPU, `dropout` has no effect; without `training`
+    there is no gradient. RuntimeError where shapes do not fit.
     """
+    weight, bias = _optional(weight, bias, num_layers)
     _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,),
            (4,))
 
@@ -126,7 +136,7 @@ def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, 
             ys.append(h)
         return ys, [h, c]
 
-    return _layers(x, [h, c], weight_l0, weight, bias, run)
+    return _layers(x, [h, c], weight_l0, weight, bias, training, run)
 
 
 @function("GRU", "x, h, weight_l0, weight?, bias?")
@@ -137,9 +147,10 @@ def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidi
     x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, 3, units, inputs
     + units), the gates being r, z, n; weight, of the other layers: (layers - 1, directions, 3, units,
     directions * units + units); bias: (layers, directions, 4, units), of r, z, n's inputs and n's state.
-    Gives (time, batch, directions * units) and the last h. As on the original's CPU, `dropout` has no effect.
-    RuntimeError where shapes do not fit.
+    Gives (time, batch, directions * units) and the last h. As on the original's CPU, `dropout` has no effect;
+    without `training` there is no gradient. RuntimeError where shapes do not fit.
     """
+    weight, bias = _optional(weight, bias, num_layers)
     _check("gru", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (3,), (4,))
 
     def run(inputs, state, w, b):
@@ -160,4 +171,4 @@ def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidi
             ys.append(state)
         return ys, [state]
 
-    return _layers(x, [h], weight_l0, weight, bias, run)
+    return _layers(x, [h], weight_l0, weight, bias, training, run)

@@ -24,7 +24,7 @@ def pack_padded_sequence(padded_sequence, lengths, batch_first=False):
           setup="data")
 def _pad_packed_sequence(packed_sequence, batch_sizes, batch_first=False, padding_value=0.0, total_length=-1):
     return op.pad_packed_sequence(packed_sequence, batch_sizes, batch_first=batch_first,
-                                  padding_value=padding_value, total_length=total_length)
+                                  total_length=total_length)
 
 
 def pad_packed_sequence(packed_sequence, batch_sizes, batch_first=False, padding_value=0.0, total_length=-1,
@@ -32,8 +32,9 @@ def pad_packed_sequence(packed_sequence, batch_sizes, batch_first=False, padding
     """The reverse of `pack_padded_sequence`.
 
     packed_sequence: (steps, ...); batch_sizes: (time,), how many sequences have each step. Gives (time,
-    batch, ...), batch first if `batch_first`, with `padding_value` where a sequence has ended and time at
-    least `total_length`, and the lengths, (batch,).
+    batch, ...), batch first if `batch_first`, with zeros where a sequence has ended and time at least
+    `total_length`, and the lengths, (batch,). `padding_value` has no effect: the original, too, pads with
+    zeros whatever it is, and programs of its own rely on it.
     """
-    return _pad_packed_sequence(packed_sequence, batch_sizes, batch_first, padding_value,
+    return _pad_packed_sequence(packed_sequence, batch_sizes, batch_first, padding_value or 0.0,
                                 -1 if total_length is None else total_length, **more)

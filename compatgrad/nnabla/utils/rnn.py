@@ -79,7 +79,8 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
                         total_length: int | None = None) -> tuple[Variable, Variable]:
     """The padded sequences, (time, batch, ...) or batch first, in their first order, and their lengths.
 
-    ValueError where `total_length`, the time to pad to, is less than the longest length.
+    Padded with zeros, as `functions.pad_packed_sequence`. ValueError where `total_length`, the time to pad to,
+    is less than the longest length.
     """
     longest = sequence.batch_sizes.shape[0]
     if total_length is not None and total_length < longest:

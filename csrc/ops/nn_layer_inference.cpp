@@ -1,0 +1,20 @@
+// The end of a network that is not to be trained.
+#include <ATen/ops/alias.h>
+
+#include "ops/functions.h"
+
+namespace cg {
+namespace {
+
+struct InferenceOnly {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::alias(x); }
+  template <class T>
+  void backward(Ctx<T>&) {
+    TORCH_CHECK(false, "backward of a function that was called with training=False");
+  }
+};
+CG_OP("inference_only", InferenceOnly, "x, whose gradient must not be asked for.")
+
+}  // namespace
+}  // namespace cg
