@@ -118,20 +118,27 @@ struct DropoutDrawn {
   Tensor drawn(const Tensor& x) const {
     const double scale = 1 / (1 - p);
     if (!x.is_cpu()) return at::bernoulli(at::empty_like(x), 1 - p, device_generator(rng, x.device())).mul_(scale);
+    const bool single = x.scalar_type() == at::kFloat;
+    const float kept = single ? static_cast<float>(scale) : 1;
     Tensor m = at::empty(x.sizes(), at::kFloat);
     float* to = m.data_ptr<float>();
     Mt& g = generator(rng);
+    const auto word = [&] { return static_cast<double>(static_cast<uint32_t>(g())); };
     // What std::bernoulli_distribution draws: two words make a number of [0, 1), here scaled by 2^64.
-    const double limit = (1 - p) * 0x1p64;
+    const double limit = p == 0 ? 0x1p65 : (1 - p) * 0x1p64;
     for (int64_t i = 0, n = x.numel(); i < n; ++i) {
-      const double low = static_cast<double>(g()), u = low + static_cast<double>(g()) * 0x1p32;
-      to[i] = u < limit || p == 0;
+      const double low = word(), u = low + word() * 0x1p32;
+      to[i] = u < limit ? kept : 0;
     }
-    return m.to(x.scalar_type()).mul_(scale);
+    return single ? m : m.to(x.scalar_type()).mul_(scale);
+  }
+  Tensor infer(const Tensor& x) {
+    mask = at::empty(x.sizes(), x.options().device(at::kMeta));
+    return x;
   }
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(p >= 0 && p < 1, "dropout: p must be in [0, 1), not ", p);
-    mask = x.is_meta() ? at::empty_like(x) : drawn(x);
+    mask = drawn(x);
     return x * mask;
   }
   template <class T>

@@ -139,8 +139,9 @@ def drawn():
     yield case("linspace", start=2, stop=3, num=7)
     for seed in (3, 1234):
         for name, args in (("rand", dict(low=-1, high=2)), ("randn", dict(mu=1, sigma=2)),
-                           ("randint", dict(low=-3, high=9)), ("rand_binomial", dict(n=7, p=0.3)), ("rand_beta", dict(alpha=0.5, beta=0.5)),
-                           ("rand_beta", dict(alpha=2, beta=0.5)), ("rand_gamma", dict(k=3, theta=2))):
+                           ("randint", dict(low=-3, high=9)), ("rand_binomial", dict(n=7, p=0.3)),
+                           ("rand_beta", dict(alpha=0.5, beta=0.5)), ("rand_beta", dict(alpha=2, beta=0.5)),
+                           ("rand_gamma", dict(k=3, theta=2))):
             yield case(name, **args, shape=(3, 4), seed=seed)
         yield case("dropout", A(4, 5), p=0.3, seed=seed)
         weights = np.abs(A(2, 5))
@@ -155,8 +156,9 @@ def drawn():
         for share in (True, False):
             yield case("random_erase", A(2, 2, 8, 7), prob=0.8, n=2, share=share, seed=seed)
         yield case("image_augmentation", A(2, 3, 6, 5), shape=(3, 4, 7), pad=(2, 1), min_scale=0.8, max_scale=1.2,
-                   angle=0.2, aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True, brightness=0.1, brightness_each=True,
-                   contrast=1.1, contrast_center=0.5, contrast_each=True, noise=0.1, seed=seed)
+                   angle=0.2, aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True,
+                   brightness=0.1, brightness_each=True, contrast=1.1, contrast_center=0.5, contrast_each=True, noise=0.1,
+                   seed=seed)
 
 
 CASES = [c for family in (reductions, shapes, indices, matrices, drawn) for c in family()]
