@@ -122,6 +122,7 @@ def test_reshape():
 
 
 # ---- need_grad and gradients ---------------------------------------------------------------------------------------
+@pytest.mark.semantics("N12")
 def test_need_grad():
     a, b, c = nn.Variable((2,)), nn.Variable((2,), need_grad=True), nn.Variable((2,), need_grad=False)
     assert [v.need_grad for v in (a, b, c)] == [False, True, False]
@@ -137,6 +138,7 @@ def test_need_grad():
     assert y.need_grad and a.g.tolist() == [2, 2]
 
 
+@pytest.mark.semantics("N12")
 def test_need_grad_false_cuts():
     x, w = leaf(1, 2), leaf(3, 4)
     h = x * 5
@@ -152,6 +154,7 @@ def test_need_grad_false_cuts():
     assert x.g.tolist() == [7 + 15, 7 + 20]
 
 
+@pytest.mark.semantics("N12")
 def test_leaves_accumulate_and_the_rest_is_replaced():
     x = leaf(1, 2)
     h = x * 3
@@ -175,6 +178,7 @@ def test_leaves_accumulate_and_the_rest_is_replaced():
     assert x.g.tolist() == [18, 36]
 
 
+@pytest.mark.semantics("N12")
 def test_one_leaf_twice():
     x = leaf(1, 2)
     for y in (x + x, F.mul2(x, x), x * 2 + x * 3):
@@ -187,6 +191,7 @@ def test_one_leaf_twice():
         np.testing.assert_allclose(x.g, expected)
 
 
+@pytest.mark.semantics("N12")
 def test_where_backward_starts_from():
     x = leaf(1, 2)
     y = x * 2
@@ -212,6 +217,7 @@ def test_where_backward_starts_from():
 
 
 # ---- static graphs -------------------------------------------------------------------------------------------------
+@pytest.mark.semantics("N13")
 def test_nothing_runs_before_forward():
     ran = []
 
@@ -254,6 +260,7 @@ def test_nothing_runs_before_forward():
         assert ran == ["setup", "forward"] and (y.d == 1).all()
 
 
+@pytest.mark.semantics("N13")
 def test_auto_forward():
     x = leaf(1, 2)
     with nn.auto_forward():
@@ -269,6 +276,7 @@ def test_auto_forward():
     assert x.g.tolist() == [36, 36]
 
 
+@pytest.mark.semantics("N13")
 def test_clear_buffer():
     x = leaf(1, 2)
     a = F.exp(x)
@@ -295,6 +303,7 @@ def test_clear_buffer():
     np.testing.assert_allclose(b.g, [1, 1])
 
 
+@pytest.mark.semantics("N13")
 def test_a_second_backward_over_a_shared_part():
     x = leaf(1, 2)
     w = leaf(3, 4)
@@ -309,6 +318,7 @@ def test_a_second_backward_over_a_shared_part():
     assert w.g.tolist() == [12, 32]
 
 
+@pytest.mark.semantics("N13")
 @pytest.mark.parametrize("options", [{}, {"clear_buffer": True}, {"clear_no_need_grad": True}])
 def test_forward_all_shares_work(options):
     ran = []
@@ -322,6 +332,7 @@ def test_forward_all_shares_work(options):
         np.testing.assert_allclose(v.d, expected, rtol=1e-6)
 
 
+@pytest.mark.semantics("N13")
 def test_results_survive_hooks_and_order():
     seen = []
     x = leaf(1, 2)
