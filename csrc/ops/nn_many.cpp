@@ -7,20 +7,22 @@
 namespace cg {
 namespace {
 
-// `active`: 0 for inputs that are left out; empty: none is.
-void check(const char* op, const Ints& active, size_t inputs) {
-  TORCH_CHECK_VALUE(active.empty() || active.size() == inputs, op, ": active has ", active.size(), " entries for ",
-                    inputs, " inputs");
+// int64, 0 for inputs that are left out. A tensor, so that its owner may change it between two runs; none: all are in.
+using Active = std::optional<Tensor>;
+void check(const char* op, const Active& active, size_t inputs) {
+  if (!active) return;
+  TORCH_CHECK_VALUE(active->scalar_type() == at::kLong && active->is_contiguous() && active->device().is_cpu() &&
+                        active->numel() == static_cast<int64_t>(inputs),
+                    op, ": active must be int64 numbers on the CPU, one for each of ", inputs, " inputs");
 }
-bool takes(const Ints& active, size_t i) { return active.empty() || active[i]; }
+bool takes(const Active& active, size_t i) { return !active || active->const_data_ptr<int64_t>()[i] != 0; }
 
 struct AddActive {
-  Ints active;
+  Active active;
   static constexpr auto params() { return std::make_tuple(param("active", &AddActive::active)); }
   static constexpr unsigned saves = 0;
   Tensor forward(TensorList xs) {
     check("add_active", active, xs.size());
-    if (active.empty()) return sum_gradients(xs, false);
     c10::SmallVector<Tensor, 8> taken;
     for (size_t i = 0; i < xs.size(); ++i)
       if (takes(active, i)) taken.push_back(xs[i]);
@@ -35,7 +37,7 @@ struct AddActive {
 CG_OP("add_active", AddActive, "Sum of tensors of one shape, without those for which active is 0.")
 
 struct MulActive {
-  Ints active;
+  Active active;
   static constexpr auto params() { return std::make_tuple(param("active", &MulActive::active)); }
   static constexpr unsigned saves = kAllInputs;
   Tensor forward(TensorList xs) {

@@ -163,11 +163,11 @@ HALVES = [
 
 MANY = [
     sample("add_active", lambda xs: sum(xs), [A(2, 3), A(2, 3), A(2, 3)]),
-    sample("add_active", lambda xs, active: xs[0] + xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=[1, 0, 1]),
+    sample("add_active", lambda xs, active: xs[0] + xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=torch.tensor([1, 0, 1])),
     sample("mul_active", lambda xs: np.prod(xs, 0), [A(2, 3), A(2, 3), A(2, 3), A(2, 3)]),
     sample("mul_active", lambda xs: xs[0], [A(2, 3)]),
-    sample("mul_active", lambda xs, active: xs[0] * xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=[1, 0, 1]),
-    sample("mul_active", lambda xs, active: np.ones((2, 3)), [A(2, 3)], active=[0]),
+    sample("mul_active", lambda xs, active: xs[0] * xs[2], [A(2, 3), A(2, 3), A(2, 3)], active=torch.tensor([1, 0, 1])),
+    sample("mul_active", lambda xs, active: np.ones((2, 3)), [A(2, 3)], active=torch.tensor([0])),
 ]
 
 LOSSES = [

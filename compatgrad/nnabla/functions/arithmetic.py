@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast, check_same_shape
 
@@ -140,7 +142,7 @@ def minimum2(x0: Any, x1: Any) -> Any:
 def add_n(*x: Any) -> Any:
     """Sum of one or more tensors of one shape; RuntimeError where there is none or shapes differ."""
     _check_many("add_n", x)
-    return op.add_active(list(x))
+    return op.add_active(list(x), active=_active(x))
 
 
 @function("MulN", "*x", primitive=True)
@@ -150,7 +152,12 @@ def mul_n(*x: Any) -> Any:
     The gradient is right where factors are 0; nnabla's divides the product by the factor.
     """
     _check_many("mul_n", x)
-    return op.mul_active(list(x))
+    return op.mul_active(list(x), active=_active(x))
+
+
+def _active(xs: Any) -> torch.Tensor:
+    """Which inputs take part: all, until `Function.set_active_input_mask` writes into this tensor."""
+    return torch.ones(len(xs), dtype=torch.int64)
 
 
 def _check_many(name: str, xs: Any) -> None:
