@@ -32,7 +32,7 @@ def test_module():
     assert _names(_stub.body) == there
 
 
-@pytest.mark.parametrize("name", ["Variable", "VariableNode", "FunctionNode", "Frontend"])
+@pytest.mark.parametrize("name", ["Variable", "VariableNode", "FunctionNode", "Frontend", "Array", "DeferredVariable"])
 def test_classes(name):
     (node,) = (n for n in _stub.body if isinstance(n, ast.ClassDef) and n.name == name)
     listed = {n for n in _names(node.body) if not n.startswith("__") or n in ("__len__", "__getitem__")}
