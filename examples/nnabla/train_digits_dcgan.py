@@ -53,8 +53,9 @@ def main():
     options.start(args)
     nn.set_auto_forward(True)
 
-    rng = np.random.RandomState(args.seed)
-    data = digits.data_iterator(args.batch_size, rng=rng)
+    # The iterator shuffles in a thread of its own, so it has its own random numbers.
+    data = digits.data_iterator(args.batch_size, rng=np.random.RandomState(args.seed))
+    rng = np.random.RandomState(args.seed + 1)
 
     def noise(n):
         return nn.Variable.from_numpy_array(rng.randn(n, args.latent).astype(np.float32))

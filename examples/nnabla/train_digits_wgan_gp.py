@@ -44,8 +44,9 @@ def main():
     p.add_argument('--lambda', dest='lmd', type=float, default=10, help='weight of the gradient penalty')
     args = p.parse_args()
     options.start(args)
-    rng = np.random.RandomState(args.seed)
-    data = digits.data_iterator(args.batch_size, rng=rng)
+    # The iterator shuffles in a thread of its own, so it has its own random numbers.
+    data = digits.data_iterator(args.batch_size, rng=np.random.RandomState(args.seed))
+    rng = np.random.RandomState(args.seed + 1)
     b = args.batch_size
 
     # generator
