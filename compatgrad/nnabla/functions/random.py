@@ -26,7 +26,7 @@ class _Draw:
     names = ("", "")
 
     def __init__(self, shape: Sequence[int] = (), seed: int = -1, **parameters: Any):
-        self.shape = [int(n) for n in shape]
+        self.shape = [] if shape is None else [int(n) for n in shape]
         self.parameters = [float(parameters[n]) for n in self.names]
         self.generator = generator_of(seed)
 
@@ -100,7 +100,7 @@ def random_choice(x: Any, w: Any, shape: Sequence[int] = (), replace: bool = Tru
     once at most. The gradient of a choice goes to the element and to its weight. RuntimeError for weights that are
     negative, or too few positive ones.
     """
-    shape = [int(n) for n in shape or ()]
+    shape = [] if shape is None else [int(n) for n in shape]
     if tuple(x.shape) != tuple(w.shape) or x.ndim < 1:
         raise RuntimeError("random_choice: dimensions of inputs must match. "
                            f"inputs[0]: {tuple(x.shape)} != inputs[1]: {tuple(w.shape)}.")
