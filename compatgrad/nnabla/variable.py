@@ -74,8 +74,13 @@ class Variable(_C.DeferredVariable):
     __getitem__ = _C.DeferredVariable.__getitem__
 
     def apply(self, **kwargs: Any) -> Variable:
-        """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``."""
+        """Sets attributes, then gives the Variable itself: ``nn.Variable((2, 3)).apply(need_grad=True)``.
+
+        AttributeError for a name that Variables do not have.
+        """
         for name, value in kwargs.items():
+            if not hasattr(type(self), name):
+                raise AttributeError(f"apply: a Variable has no attribute {name!r}")
             setattr(self, name, value)
         return self
 
@@ -103,18 +108,18 @@ class Variable(_C.DeferredVariable):
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
-        """Changes the shape in place; with another size data and gradient are new zeros.
+        """Changes the shape in place; with another size data and gradient are zeros, and no view of others any more.
 
-        RuntimeError where the size changes and `force` is not set.
+        RuntimeError where the size changes and `force` is not set, or the arrays have parts made by `narrow`.
         """
         shape = tuple(int(n) for n in shape)
-        data, grad = NdArray(shape), NdArray(shape)
-        resized = data.size != self.size
+        resized = int(np.prod(shape, dtype=np.int64)) != self.size
         if resized and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
-        self._set_shape(shape)
         if resized:
-            self.data, self.grad = data, grad
+            self.data._set_shape(shape)
+            self.grad._set_shape(shape)
+        self._set_shape(shape)
 
     def reshape(self, shape: Any, unlink: bool = False) -> Variable:
         """A Variable of another shape: a function of this one, or with `unlink` a view without a parent.
@@ -165,7 +170,7 @@ class Variable(_C.DeferredVariable):
         """The old name of `get_unlinked_variable`."""
         from compatgrad.nnabla.logger import logger
 
-        logger.warning("This function is `deprecated`, use get_unlinked_variable instead.")
+        logger.warning("Variable.unlinked is deprecated: use get_unlinked_variable.")
         return self.get_unlinked_variable(need_grad)
 
     def no_grad(self) -> Variable:

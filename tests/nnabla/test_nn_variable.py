@@ -48,6 +48,8 @@ def test_arrays():
     array.fill(5)
     assert (v.g == 5).all()
     assert v.apply(persistent=True, name="v") is v and v.persistent and v.name == "v"
+    with pytest.raises(AttributeError, match="presistent"):
+        v.apply(presistent=True)
 
 
 def test_equality_is_sharing_of_arrays():
@@ -79,8 +81,30 @@ def test_reset_shape():
     assert v.shape == (2, 2) and v.d.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(RuntimeError, match="force"):
         v.reset_shape((5,))
+    data, view = v.data, v.data.view((4,))
     v.reset_shape((5,), True)
     assert v.d.tolist() == [0] * 5 and v.g.shape == (5,)
+    assert v.data == data and data.shape == (5,) and view.data.tolist() == [1, 2, 3, 4]
+    part = v.data.narrow(0, 0, 2)
+    with pytest.raises(RuntimeError, match="shares"):
+        v.reset_shape((6,), True)
+    assert v.shape == (5,) and part.shape == (2,)
+
+
+@pytest.mark.semantics("N13")
+def test_graphs_follow_new_shapes():
+    x = nn.Variable((2, 3), need_grad=True)
+    h = x * 2
+    y = F.sum(F.exp(h))
+    for n in (2, 5, 1):
+        x.reset_shape((n, 3), True)
+        x.d = np.ones((n, 3))
+        x.grad.zero()
+        y.forward(clear_no_need_grad=True)
+        y.backward(clear_buffer=True)
+        assert h.shape == (n, 3)
+        np.testing.assert_allclose(y.d, n * 3 * np.exp(2), rtol=1e-5)
+        np.testing.assert_allclose(x.g, np.full((n, 3), 2 * np.exp(2)), rtol=1e-5)
 
 
 def test_reshape():
