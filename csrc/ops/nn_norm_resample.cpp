@@ -4,11 +4,30 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
 
+#include <vector>
+
 #include "kernels/raw.h"
+#include "kernels/simd.h"
 #include "ops/functions.h"
 
 namespace cg {
 namespace {
+
+template <class S>
+CG_INLINE void mix_run(int64_t n, S* to, const S* a, S wa, const S* b, S wb) {
+  CG_IVDEP
+  for (int64_t j = 0; j < n; ++j) to[j] = wa * a[j] + wb * b[j];
+}
+template <class S>
+CG_INLINE void add_run(int64_t n, S* to, const S* a, S wa) {
+  CG_IVDEP
+  for (int64_t j = 0; j < n; ++j) to[j] += wa * a[j];
+}
+#define CG_RUNS(S)                                                                                         \
+  CG_SIMD void mix(int64_t n, S* to, const S* a, S wa, const S* b, S wb) { mix_run(n, to, a, wa, b, wb); } \
+  CG_SIMD void accumulate(int64_t n, S* to, const S* a, S wa) { add_run(n, to, a, wa); }
+CG_RUNS(float)
+CG_RUNS(double)
 
 // `index`: (taps, results) positions; `weight`: the same shape, or none where all are 1.
 struct Taps {
@@ -23,24 +42,82 @@ struct Taps {
     r[axis] = n;
     return r;
   }
-  // f(position in x, position in y, weight, length of the run, first tap?) for all pairs; x has n elements along the
-  // axis.
-  template <class S, class F>
-  void for_pairs(at::IntArrayRef shape, int64_t n, F&& f) const {
-    int64_t outer = 1, inner = 1;
-    for (int64_t a = 0; a < axis; ++a) outer *= shape[a];
-    for (int64_t a = axis + 1; a < static_cast<int64_t>(shape.size()); ++a) inner *= shape[a];
-    const Tensor at_ = index.contiguous(), w_ = weight ? weight->to(at::kDouble).contiguous() : Tensor();
-    const int64_t *at = at_.const_data_ptr<int64_t>(), m = results(), taps = count();
-    const double* w = w_.defined() ? w_.const_data_ptr<double>() : nullptr;
-    at::parallel_for(0, outer, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, m * inner)),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t o = begin; o < end; ++o)
-                         for (int64_t k = 0; k < taps; ++k)
-                           for (int64_t i = 0; i < m; ++i)
-                             f((o * n + at[k * m + i]) * inner, (o * m + i) * inner,
-                               static_cast<S>(w ? w[k * m + i] : 1), inner, k == 0);
-                     });
+  // Lines of x, of `size` elements, and of y, of `results()`; an element is a run of `inner` numbers.
+  template <class S>
+  struct Lines {
+    int64_t outer = 1, size, results, inner = 1, taps;
+    std::vector<int64_t> at;
+    std::vector<S> weight;  // empty: one tap of weight 1
+
+    template <class F>
+    void each(F&& f) const {
+      at::parallel_for(0, outer, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, results * inner)),
+                       [&](int64_t begin, int64_t end) {
+                         for (int64_t o = begin; o < end; ++o) f(o * size * inner, o * results * inner);
+                       });
+    }
+    void read(const S* x, S* y) const {
+      const int64_t m = results, *p = at.data(), *q = p + m;
+      const S *w = weight.data(), *v = w + m;
+      each([&](int64_t in, int64_t out) {
+        const S* from = x + in;
+        S* to = y + out;
+        if (inner == 1) {
+          if (weight.empty())
+            for (int64_t i = 0; i < m; ++i) to[i] = from[p[i]];
+          else if (taps == 2)
+            for (int64_t i = 0; i < m; ++i) to[i] = w[i] * from[p[i]] + v[i] * from[q[i]];
+          else
+            for (int64_t i = 0; i < m; ++i) {
+              to[i] = w[i] * from[p[i]];
+              for (int64_t k = 1; k < taps; ++k) to[i] += w[k * m + i] * from[p[k * m + i]];
+            }
+          return;
+        }
+        for (int64_t i = 0; i < m; ++i, to += inner) {
+          if (weight.empty()) {
+            std::copy_n(from + p[i] * inner, inner, to);
+            continue;
+          }
+          const S* first = from + p[i] * inner;
+          if (taps > 1) {
+            mix(inner, to, first, w[i], from + q[i] * inner, v[i]);
+          } else {
+            std::fill_n(to, inner, S(0));
+            accumulate(inner, to, first, w[i]);
+          }
+          for (int64_t k = 2; k < taps; ++k) accumulate(inner, to, from + p[k * m + i] * inner, w[k * m + i]);
+        }
+      });
+    }
+    void add(const S* gy, S* gx) const {
+      each([&](int64_t out, int64_t in) {
+        for (int64_t k = 0; k < taps; ++k)
+          for (int64_t i = 0; i < results; ++i) {
+            const S *run = gy + in + i * inner, scale = weight.empty() ? S(1) : weight[k * results + i];
+            S* to = gx + out + at[k * results + i] * inner;
+            if (inner == 1)
+              *to += scale * *run;
+            else
+              accumulate(inner, to, run, scale);
+          }
+      });
+    }
+  };
+  template <class S>
+  Lines<S> lines(at::IntArrayRef shape, int64_t size) const {
+    Lines<S> r{1, size, results(), 1, count(), {}, {}};
+    for (int64_t a = 0; a < static_cast<int64_t>(shape.size()); ++a)
+      if (a != axis) (a < axis ? r.outer : r.inner) *= shape[a];
+    const Tensor positions = index.contiguous();
+    r.at.assign(positions.const_data_ptr<int64_t>(), positions.const_data_ptr<int64_t>() + positions.numel());
+    if (weight) {
+      const Tensor w = weight->to(c10::CppTypeToScalarType<S>::value).contiguous();
+      r.weight.assign(w.const_data_ptr<S>(), w.const_data_ptr<S>() + w.numel());
+    } else if (count() > 1) {
+      r.weight.assign(r.at.size(), S(1));
+    }
+    return r;
   }
   Tensor tap(int64_t k, const Tensor& like) const { return index.select(0, k).to(like.device()); }
   Tensor factor(int64_t k, const Tensor& like) const {
@@ -66,11 +143,7 @@ struct ResampleGrad : Taps {
       kernels::with_dtype(gy, [&](auto zero) {
         using S = decltype(zero);
         const Tensor from = gy.contiguous();
-        const S* g = from.const_data_ptr<S>();
-        S* out = gx.mutable_data_ptr<S>();
-        for_pairs<S>(shape, size, [=](int64_t x, int64_t y, S w, int64_t n, bool) {
-          for (int64_t j = 0; j < n; ++j) out[x + j] += w * g[y + j];
-        });
+        lines<S>(shape, size).add(from.const_data_ptr<S>(), gx.mutable_data_ptr<S>());
       });
       return gx;
     }
@@ -92,14 +165,7 @@ struct Resample : Taps {
       kernels::with_dtype(x, [&](auto zero) {
         using S = decltype(zero);
         const Tensor from = x.contiguous();
-        const S* in = from.const_data_ptr<S>();
-        S* out = y.mutable_data_ptr<S>();
-        for_pairs<S>(shape, x.size(axis), [=](int64_t a, int64_t b, S w, int64_t n, bool first) {
-          if (first)
-            for (int64_t j = 0; j < n; ++j) out[b + j] = w * in[a + j];
-          else
-            for (int64_t j = 0; j < n; ++j) out[b + j] += w * in[a + j];
-        });
+        lines<S>(shape, x.size(axis)).read(from.const_data_ptr<S>(), y.mutable_data_ptr<S>());
       });
       return y;
     }
