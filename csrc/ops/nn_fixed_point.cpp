@@ -107,8 +107,7 @@ struct Pow2Quantize {
   }
 };
 CG_OP("pow2_quantize", Pow2Quantize,
-      "x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (one of them for the sign, one "
-      "for "
+      "x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and "
       "with_zero).")
 
 }  // namespace
