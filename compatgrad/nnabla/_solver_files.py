@@ -52,7 +52,7 @@ def load(solver, path):
             message = _prototext.merge(file.read(), nnabla_pb2.Optimizer())
         solver.set_states_from_protobuf(message)
     elif extension == ".nnp":
-        raise NotImplementedError("Solver.load_states for nnp format not implemented.")
+        raise NotImplementedError(f"load_states: .nnp files are not read, got {path!r}")
     else:
         raise AssertionError(f"load_states: expected a .h5 or .protobuf file, got {path!r}")
     logger.info("State load (%s): %s", extension, path)

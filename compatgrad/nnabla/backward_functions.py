@@ -157,9 +157,8 @@ def show_registry() -> None:
     """Prints every entry, then a note."""
     for name, f in registry.items():
         print(name, f)
-    print("Functions registered are ones which originally support the backward method.\n"
-          "Functions e.g., F.constant which do not support the backward can be parts of "
-          "the computation graph targeted by nn.grad.")
+    print("These are the functions that have a gradient.\n"
+          "Others, such as F.constant, may stand in a graph that nn.grad takes: nothing flows back through them.")
 
 
 _fill()

@@ -40,8 +40,8 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
     if not isinstance(given, (np.ndarray, NdArray, Variable)):
         raise ValueError(f"Element of `grad_outputs` must be {_KINDS}: grad_outputs[{i}] is {type(given).__name__}.")
     if given.shape != output.shape:
-        raise ValueError("Shape of each of outputs and grad_outputs must be same: "
-                         f"output[{i}]({output.shape}) != grad_output[{i}]({given.shape})")
+        raise ValueError(f"Each of grad_outputs must have the shape of its output: grad_outputs[{i}] has "
+                         f"{given.shape}, outputs[{i}] has {output.shape}.")
     if isinstance(given, Variable):
         return given
     if isinstance(given, NdArray):
@@ -73,12 +73,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs
     else:
         starts = [grad_outputs]
     if len(starts) != len(ys):
-        raise ValueError(f"Length of `grad_outputs` and length of `outputs` must be the same: {len(starts)} "
-                         f"and {len(ys)}.")
+        raise ValueError(f"Each output needs one of grad_outputs: {len(starts)} for {len(ys)} outputs.")
     gys = [_start(y, g, i) for i, (y, g) in enumerate(zip(ys, starts, strict=True))]
     flags = list(persistent_outputs)
     if flags and len(flags) != len(ys):
-        raise ValueError(f"Length of outputs and persistent_outputs must be the same: {len(ys)} and {len(flags)}.")
+        raise ValueError(f"Each output needs one of persistent_outputs: {len(flags)} for {len(ys)} outputs.")
     for y, flag in zip(ys, flags or [True] * len(ys), strict=True):
         y.persistent = flag
 

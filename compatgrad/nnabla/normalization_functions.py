@@ -32,7 +32,7 @@ __all__ = [
 def _check_axis(ndim: int, axis: int) -> None:
     """ValueError where `axis` is not in 0 ... ndim - 1."""
     if not 0 <= axis < ndim:
-        raise ValueError(f"axis must be in the range of [0, ndim). axis : {axis}, ndim: {ndim}.")
+        raise ValueError(f"axis must be in 0 ... {ndim - 1}, not {axis}.")
 
 
 def _force_list(axis: Any) -> Any:

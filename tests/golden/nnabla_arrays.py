@@ -157,8 +157,8 @@ def drawn():
             yield case("random_erase", A(2, 2, 8, 7), prob=0.8, n=2, share=share, seed=seed)
         yield case("image_augmentation", A(2, 3, 6, 5), shape=(3, 4, 7), pad=(2, 1), min_scale=0.8, max_scale=1.2,
                    angle=0.2, aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True,
-                   brightness=0.1, brightness_each=True, contrast=1.1, contrast_center=0.5, contrast_each=True, noise=0.1,
-                   seed=seed)
+                   brightness=0.1, brightness_each=True, contrast=1.1, contrast_center=0.5, contrast_each=True,
+                   noise=0.1, seed=seed)
 
 
 CASES = [c for family in (reductions, shapes, indices, matrices, drawn) for c in family()]

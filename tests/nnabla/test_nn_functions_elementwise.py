@@ -137,8 +137,8 @@ def test_broadcasting_needs_equal_ndim():
     (lambda x: F.where(nn.Variable((3,)), x, x), "where: the first dimensions"),
     (lambda x: F.batch_matmul(x, x), "batch_matmul: input must be >=3"),
     (lambda x: F.prune(x, rate=1.5), "prune: rate"),
-    (lambda x: F.fixed_point_quantize(x, n=1), "fixed_point_quantize: bit width"),
-    (lambda x: F.pow2_quantize(x, n=2), "pow2_quantize: bit width"),
+    (lambda x: F.fixed_point_quantize(x, n=1), "fixed_point_quantize: n=1"),
+    (lambda x: F.pow2_quantize(x, n=2), "pow2_quantize: n=2"),
     (lambda x: F.quantize_linear(x, nn.Variable((1,)), nn.Variable((1, 1))), "quantize_linear: dimensions"),
     (lambda x: F.add_n(x, nn.Variable((3, 2))), "add_n: dimensions"),
 ])

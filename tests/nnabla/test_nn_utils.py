@@ -194,7 +194,8 @@ def test_tiles():
 
 def test_image_monitors(tmp_path):
     pytest.importorskip("PIL")
-    images = pytest.importorskip("compatgrad.nnabla.utils.image_utils")
+    import compatgrad.nnabla.utils.image_utils as images
+
     m = monitor.Monitor(str(tmp_path))
     batch = nn.Variable.from_numpy_array(np.arange(24.0).reshape(3, 2, 2, 2))
     one = monitor.MonitorImage("x", m, interval=2, num_images=2)
@@ -212,7 +213,8 @@ def test_image_monitors(tmp_path):
 
 def test_images(tmp_path):
     pytest.importorskip("PIL")
-    images = pytest.importorskip("compatgrad.nnabla.utils.image_utils")
+    import compatgrad.nnabla.utils.image_utils as images
+
     path = str(tmp_path / "a.png")
     img = np.random.RandomState(0).randint(0, 255, (4, 6, 3)).astype(np.uint8)
     images.imsave(path, img.transpose(2, 0, 1), channel_first=True)

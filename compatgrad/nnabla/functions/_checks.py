@@ -36,7 +36,7 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
     """The class axis of x counted from the front (None: the last); the target must have length 1 there."""
     axis = check_axis(name, x.ndim - 1 if axis is None else axis, x.ndim)
     if target.ndim != x.ndim:
-        raise RuntimeError(f"{name}: the length of each input dimension must match. "
+        raise RuntimeError(f"{name}: the inputs must have equally many axes. "
                            f"inputs[1] length: {target.ndim} != inputs[0] length: {x.ndim}.")
     for i, (n, t) in enumerate(zip(x.shape, target.shape, strict=True)):
         if i == axis and t != 1:

@@ -29,13 +29,13 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
     shape, size = [int(n) for n in shape], _product(x.shape)
     unknown = [i for i, n in enumerate(shape) if n < 0]
     if len(unknown) > 1:
-        raise RuntimeError("reshape: shape can take a negative size only in one axis. "
-                           f"Given in {unknown[0]} and {unknown[1]}.")
+        raise RuntimeError("reshape: only one size in shape may be negative. "
+                           f"Axes {unknown[0]} and {unknown[1]} are.")
     if unknown:
         rest = _product([n for n in shape if n >= 0])
         shape[unknown[0]] = size // rest if rest else 0
     if _product(shape) != size:
-        raise RuntimeError("reshape: product of dimensions of inputs and outputs must be same. "
+        raise RuntimeError("reshape: the sizes of input and output differ. "
                            f"Inputs: {size} {tuple(x.shape)} != outputs: {_product(shape)} {tuple(shape)}.")
     if unknown and size:
         shape[unknown[0]] = -1  # an input that gets another shape later finds its place
@@ -46,7 +46,7 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
 def transpose(x: Any, axes: Sequence[int]) -> Any:
     """x with its axes in the order `axes`. RuntimeError unless `axes` names each axis once."""
     if len(axes) != x.ndim:
-        raise RuntimeError("transpose: length of axes must be same as ndim of input. "
+        raise RuntimeError("transpose: axes must name every axis of x once. "
                            f"Given {len(axes)} ({tuple(axes)}) != {x.ndim}.")
     order = [check_axis("transpose", int(a), x.ndim) for a in axes]
     if len(set(order)) != len(order):
@@ -94,7 +94,7 @@ def stack(*x: Any, axis: int = 0) -> Any:
     axis = check_axis("stack", axis or 0, x[0].ndim + 1)
     for i, a in enumerate(x[1:], 1):
         if tuple(a.shape) != tuple(x[0].shape):
-            raise RuntimeError("stack: all inputs must be the same size. "
+            raise RuntimeError("stack: the inputs differ in shape. "
                                f"inputs[{i}] shape: {tuple(a.shape)} != inputs[0] shape: {tuple(x[0].shape)}.")
     return op.stack(list(x), axis=axis)
 
@@ -104,7 +104,7 @@ def broadcast(x: Any, shape: Sequence[int]) -> Any:
     """x repeated along axes of length 1, and new axes before its first, to `shape`. RuntimeError if it does not fit."""
     shape, lead = [int(n) for n in shape], len(shape) - x.ndim
     if lead < 0 or any(m not in (1, n) for m, n in zip(x.shape, shape[lead:], strict=True)):
-        raise RuntimeError("broadcast: trailing shapes must be same or dimension of trailing shape of input has 1. "
+        raise RuntimeError("broadcast: the last lengths of x must be 1 or those of shape. "
                            f"Input shape = {tuple(x.shape)}, target shape = {tuple(shape)}.")
     return op.broadcast_to(x, shape=shape)
 
@@ -167,7 +167,7 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
         raise RuntimeError(f"pad: pad_width has more values ({len(widths)}) than allowed by input dimensions "
                            f"(shape {tuple(x.shape)}).")
     if any(w < 0 for w in widths):
-        raise RuntimeError(f"pad: all pad_width values must be positive, not {tuple(widths)}.")
+        raise RuntimeError(f"pad: no pad_width may be negative, but they are {tuple(widths)}.")
     return [0] * (2 * x.ndim - len(widths)) + widths
 
 

@@ -118,11 +118,11 @@ def scatter_nd(data: Any, indices: Any, shape: Any = None, out: Any = None, add:
     from compatgrad.nnabla.variable import Variable
 
     if shape is None and out is None:
-        raise TypeError("One of `shape` or `out` argument must be supplied.")
+        raise TypeError("scatter_nd: one of shape and out is needed, got neither.")
     if shape is not None and out is not None:
-        raise TypeError("Only one of `shape` or `out` argument may be used.")
+        raise TypeError("scatter_nd: one of shape and out is needed, got both.")
     if out is not None and not isinstance(out, Variable | NdArray):
-        raise TypeError("`out` argument must be NdArray or Variable type.")
+        raise TypeError(f"scatter_nd: out must be a Variable or an NdArray, not {type(out).__name__}.")
     lengths = out.shape if out is not None else shape.tolist() if isinstance(shape, np.ndarray) else shape
     return _scatter_nd(data, _as_indices(indices), out, lengths, add)
 
@@ -155,14 +155,14 @@ def one_hot(x: Any, shape: Sequence[int]) -> Any:
     does not have as many elements as shape.
     """
     if x.ndim < 1 or x.shape[-1] != len(shape):
-        raise RuntimeError("one_hot: shape size does not match last dimension of inputs[0]. "
-                           f"shape size: {len(shape)}, x has shape {tuple(x.shape)}.")
+        raise RuntimeError("one_hot: shape must have one length per index in x's last axis. "
+                           f"shape has {len(shape)}, x has shape {tuple(x.shape)}.")
     return op.one_hot(x, shape=[int(n) for n in shape])
 
 
 def _check_mask(name: str, x: Any, mask: Any) -> None:
     if mask.ndim > x.ndim or tuple(x.shape[:mask.ndim]) != tuple(mask.shape):
-        raise RuntimeError(f"{name}: mask.shape must be equal to input.shape[:mask.ndim], but they are "
+        raise RuntimeError(f"{name}: the shape of mask must be the start of the input's, but they are "
                            f"{tuple(mask.shape)} and {tuple(x.shape)}.")
 
 
@@ -186,7 +186,7 @@ def bool_scatter(input: Any, mask: Any, output: Any = None) -> Any:
     """
     shape = (*mask.shape, *input.shape[1:])
     if output is not None and tuple(output.shape) != shape:
-        raise RuntimeError("bool_scatter: shape of the inplaced output must be same as a computed shape from inputs, "
+        raise RuntimeError("bool_scatter: output must have the shape that the inputs give, "
                            f"but they are {tuple(output.shape)} and {shape}.")
     return op.bool_scatter(input, mask, output)
 
@@ -241,7 +241,7 @@ def _check_k(name: str, x: Any, k: int, base_axis: int) -> int:
     for n in x.shape[base_axis:]:
         size *= n
     if not 0 < k <= size:
-        raise RuntimeError(f"{name}: k must be positive and must not exceed the sample size, but k {k}, "
+        raise RuntimeError(f"{name}: k must be in 1 ... sample size, but k is {k}, "
                            f"sample size {size}.")
     return base_axis
 
@@ -257,7 +257,7 @@ def top_k_data(x: Any, k: int, abs: bool = False, reduce: bool = True, base_axis
     base_axis = _check_k("top_k_data", x, k, 1 if base_axis is None else base_axis)
     reduce = reduce is None or bool(reduce)
     if with_index and not reduce:
-        raise RuntimeError("top_k_data: reduce must be true when with_index = true.")
+        raise RuntimeError("top_k_data: with_index needs reduce=True, which is False.")
     return op.top_k(x, k=k, abs=bool(abs), reduce=reduce, base_axis=base_axis,
                     largest=largest is None or bool(largest), with_index=bool(with_index))
 

@@ -49,7 +49,7 @@ def explicit_equation(equation: str, ndims: list[int]) -> str:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise RuntimeError("einsum: the number of the input terms in equation does not match the inputs size: "
+        raise RuntimeError("einsum: the equation needs one term for each input: "
                            f"'{equation}' for {len(ndims)} inputs.")
     used = set(left + right)
     free = [c for c in string.ascii_letters if c not in used]

@@ -67,7 +67,7 @@ def _check_batch(name: str, x: Any, parameters: dict[str, Any], axes: Any, batch
     for argument, parameter in parameters.items():
         expect_shape(name, argument, parameter, kept_shape(x, axes))
     if n_outputs not in (-1, None, 1, 3):
-        raise RuntimeError(f"{name}: the number of outputs must be 1 or 3, not {n_outputs}")
+        raise RuntimeError(f"{name}: n_outputs must be 1 or 3, not {n_outputs}")
     if not batch_stat:
         if n_outputs == 3:
             raise RuntimeError(f"{name}: mean and variance are no outputs where batch_stat is False")
@@ -127,7 +127,7 @@ def batch_arguments(x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, varianc
     shape = kept_shape(x, axes)
     for parameter in (beta, gamma):
         if parameter is not None and tuple(parameter.shape) != shape:
-            raise ValueError(f"The shapes of beta and gamma must be {shape}, not {tuple(parameter.shape)}. For other "
+            raise ValueError(f"beta and gamma must have the shape {shape}, not {tuple(parameter.shape)}. For other "
                              "shapes: `tensor_normalization(x, axes, beta=None, gamma=None) * gamma + beta`.")
     if batch_stat and any(getattr(v, "parent", None) is not None for v in (mean, variance)):
         raise ValueError("If batch_stat is True, mean and variance must not have a parent function.")
@@ -368,7 +368,7 @@ def _norm_normalization(x, p=2.0, axes=None, eps=1e-12):
     """`norm_normalization` as one function of the graph."""
     p = 2.0 if p is None else p
     if p < 1:
-        raise RuntimeError(f"norm_normalization: p must be greater than or equal to 1, not {p}")
+        raise RuntimeError(f"norm_normalization: p must be at least 1, not {p}")
     axes = refined("norm_normalization", "axes", axes or range(x.ndim), x.ndim)
     powers = op.square(x) if p == 2 else op.abs(x) if p == 1 else op.pow_scalar(op.abs(x), exponent=p)
     total = op.sum(powers, axis=axes, keepdims=True) + eps

@@ -42,12 +42,11 @@ def prune(x: Any, rate: float = 0.9) -> Any:
 def _fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 0.0625,
                           ste_fine_grained: bool = True) -> Any:
     if not (n > 0 and delta > 0):
-        raise RuntimeError("fixed_point_quantize: both bit width and delta should be positive, not "
+        raise RuntimeError("fixed_point_quantize: n and delta must be positive, not "
                            f"n={n} and delta={delta}.")
     bits = n - 1 if sign else n
     if bits <= 0:
-        raise RuntimeError(f"fixed_point_quantize: bit width n={n} should be positive when considering sign "
-                           "(1bit).")
+        raise RuntimeError(f"fixed_point_quantize: n={n} leaves no bits beside the sign.")
     return op.fixed_point_quantize(x, sign=bool(sign), n=int(n), delta=float(delta),
                                    ste_fine_grained=bool(ste_fine_grained))
 
@@ -72,8 +71,7 @@ def _pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8
     if n <= 0:
         raise RuntimeError(f"pow2_quantize: bit width n={n} should be positive.")
     if bits <= 0:
-        raise RuntimeError(f"pow2_quantize: bit width n={n} should be positive when considering zero (1bit) "
-                           "and sign (1bit).")
+        raise RuntimeError(f"pow2_quantize: n={n} leaves no bits beside those of zero and the sign.")
     return op.pow2_quantize(x, sign=bool(sign), with_zero=bool(with_zero), n=int(n), m=int(m),
                             ste_fine_grained=bool(ste_fine_grained))
 
@@ -99,8 +97,8 @@ def _min_max_quantize(x: Any, qr_min: Any, qr_max: Any, ql_min: Any, ql_max: Any
     ranges = {"qr_max": qr_max, "ql_min": ql_min, "ql_max": ql_max}
     for name, v in ranges.items():
         if tuple(v.shape) != tuple(qr_min.shape):
-            raise RuntimeError("min_max_quantize: all shapes among ql_min, ql_max, qr_min, and qr_max must "
-                               f"be same; qr_min has {tuple(qr_min.shape)}, {name} has {tuple(v.shape)}.")
+            raise RuntimeError("min_max_quantize: ql_min, ql_max, qr_min and qr_max must have one shape; "
+                               f"qr_min has {tuple(qr_min.shape)}, {name} has {tuple(v.shape)}.")
     if qr_min.ndim != x.ndim or any(m not in (1, n) for m, n in zip(qr_min.shape, x.shape, strict=True)):
         raise RuntimeError(f"min_max_quantize: the shape of x, {tuple(x.shape)}, and that of ql_min, "
                            f"{tuple(ql_min.shape)}, must be same except where ql_min has length 1.")

@@ -80,7 +80,7 @@ def min(x: Any, axis: Any = None, keepdims: bool = False, with_index: bool = Fal
 def _norm(x: Any, p: float = 2.0, axes: Any = None, keep_dims: bool = False) -> Any:
     p = 2.0 if p is None else p
     if p < 1:
-        raise RuntimeError(f"norm: p must be greater than or equal to 1, not {p}.")
+        raise RuntimeError(f"norm: p must be at least 1, not {p}.")
     axes = _axes("norm", axes, x)
     if p == 2:
         return op.sqrt(op.sum(op.square(x), axis=axes, keepdims=keep_dims))
