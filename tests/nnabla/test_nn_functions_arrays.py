@@ -70,6 +70,28 @@ def test_first_and_second_derivative(name, a, args, dynamic):
             assert float((g.d * direction).sum()) == pytest.approx(expected, abs=5e-3 * scale)
 
 
+RANDOM = [("dropout", dict(p=0.5)), ("random_flip", dict(base_axis=0)), ("random_crop", dict(shape=(4, 3))),
+          ("random_shift", dict(shifts=(0, 2), border_mode="constant")), ("random_erase", dict(replacements=(0, 0))),
+          ("random_choice", dict(shape=(3,))), ("image_augmentation", dict(angle=0.3))]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name, args", RANDOM, ids=lambda v: v if isinstance(v, str) else "")
+def test_derivatives_see_the_numbers_that_were_drawn(name, args, dynamic):
+    """A sum of cubes of a linear function has degree 3, its gradient's square degree 4: Euler's theorem, twice."""
+    x = variable(A(2, 2, 4, 5))
+    with nn.auto_forward(dynamic):
+        more = [F.constant(1, x.shape)] if name == "random_choice" else []
+        z = F.sum(getattr(F, name)(x, *more, **args) ** 3)
+        (g,) = nn.grad([z], [x])
+        w = F.sum(g ** 2)
+        (h,) = nn.grad([w], [x])
+        if not dynamic:
+            nn.forward_all([z, g, w, h])
+    assert float((g.d * x.d).sum()) == pytest.approx(3 * float(z.d), rel=1e-3)
+    assert float((h.d * x.d).sum()) == pytest.approx(4 * float(w.d), rel=1e-3)
+
+
 def test_sort_gives_each_element_its_own_gradient():
     """In the original it goes to the positions of the inverse permutation."""
     x = variable(np.array([3, 1, 2, 0], "float32"))
