@@ -1,11 +1,22 @@
-// Pooling whose windows may reach beyond the padding, and repetition, its transpose.
+// Sums and means over windows of the last axes, which may reach beyond the padding; and repetition along these axes.
+#include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
+#include "kernels/raw.h"
 #include "ops/named.h"
-#include "ops/pool.h"
+#include "ops/nn_layer_windows.h"
 
 namespace cg {
 namespace {
+
+// x as the ops on (samples, channels, *space) take it.
+template <class T>
+T as_planes(const T& x, size_t n) {
+  Ints sizes{1, 1};
+  for (int64_t k : x.sizes().slice(0, x.dim() - n)) sizes[0] *= k;
+  sizes.append(x.sizes().end() - n, x.sizes().end());
+  return shaped(x, sizes);
+}
 
 struct WindowPooling : Window {
   bool ignore_border = true;  // else there is one window for each start that is not behind the image's last element
@@ -16,7 +27,7 @@ struct WindowPooling : Window {
                            param("divisor", &WindowPooling::divisor));
   }
   static constexpr unsigned saves = 0;
-  Tensor counts;  // elements in each window
+  Tensor counts;  // elements in each window, where they differ
 
   Ints windows(at::IntArrayRef image) const {
     if (ignore_border) return pooled(image, false);
@@ -24,17 +35,17 @@ struct WindowPooling : Window {
     for (size_t k = 0; k < ndim(); ++k) r.push_back((image[k] + pad[k] - 1) / stride[k] + 1);
     return r;
   }
+  bool counting() const { return divisor == "image" || (divisor == "padded" && !ignore_border); }
+  double constant_divisor() const { return divisor == "padded" && ignore_border ? double(volume()) : 1.0; }
   Tensor counted(at::IntArrayRef image, at::IntArrayRef map, const Tensor& like) const {
-    const bool padded = divisor == "padded";
-    TORCH_CHECK_VALUE(padded || divisor == "image",
-                      "window_pooling: divisor must be 'none', 'padded' or 'image', not '", divisor, "'");
     std::vector<float> n{1};
     for (size_t k = 0; k < ndim(); ++k) {
       std::vector<float> longer;
       for (float lead : n)
         for (int64_t i = 0; i < map[k]; ++i) {
           const int64_t start = i * stride[k] - pad[k], end = std::min(start + ksize[k], image[k] + pad[k]);
-          const int64_t length = padded ? end - start : std::min(end, image[k]) - std::max<int64_t>(start, 0);
+          const int64_t length =
+              divisor == "padded" ? end - start : std::min(end, image[k]) - std::max<int64_t>(start, 0);
           longer.push_back(lead * float(std::max<int64_t>(length, 0)));
         }
       n = std::move(longer);
@@ -42,84 +53,100 @@ struct WindowPooling : Window {
     return at::tensor(n).view(map).to(like.options());
   }
   Tensor forward(const Tensor& x) {
-    complete(x.dim() - 2);
-    const at::IntArrayRef image = x.sizes().slice(2);
+    TORCH_CHECK_VALUE(divisor == "none" || divisor == "padded" || divisor == "image",
+                      "window_pooling: divisor must be 'none', 'padded' or 'image', not '", divisor, "'");
+    complete(ksize.size());
+    TORCH_CHECK_VALUE(x.dim() >= int64_t(ndim()), "window_pooling: x of ", x.dim(), " axes has no windows over ",
+                      ndim());
+    const at::IntArrayRef image = x.sizes().slice(x.dim() - ndim());
     const Ints map = windows(image);
-    Tensor y = Named(CG_NAMED("sum_pooling"))
-                   .with("ksize", ksize)
-                   .with("stride", stride)
-                   .with("pad", pad)
-                   .with("outsize", std::optional<Ints>(map))(x);
-    if (divisor == "none") return y;
-    counts = counted(image, map, x);
-    return y.div_(counts);
+    Ints sizes = ints(x.sizes().slice(0, x.dim() - ndim()));
+    sizes.append(map.begin(), map.end());
+    Tensor y;
+    if (kernels::raw(x)) {
+      const Tensor given = x.contiguous();
+      y = at::empty(sizes, x.options());
+      kernels::with_dtype(x, [&](auto v) {
+        using V = decltype(v);
+        Windows(*this, x.sizes(), sizes).sum(given.const_data_ptr<V>(), y.mutable_data_ptr<V>());
+      });
+    } else {
+      y = reshape(placed(CG_NAMED("sum_pooling"), map)(as_planes(x, ndim())), sizes);
+    }
+    if (counting()) {
+      counts = counted(image, map, x);
+      y.div_(counts);
+    } else if (constant_divisor() != 1) {
+      y.div_(constant_divisor());
+    }
+    return y;
+  }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] {
+      const Tensor gy = divided(c, c.gy()).contiguous();
+      if (!kernels::raw(gy)) return spread(gy, c.in_sizes(0));
+      Tensor gx = at::empty(c.in_sizes(0), gy.options());
+      kernels::with_dtype(gy, [&](auto v) {
+        using V = decltype(v);
+        Windows(*this, gx.sizes(), gy.sizes()).spread(gy.const_data_ptr<V>(), gx.mutable_data_ptr<V>());
+      });
+      return gx;
+    });
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return spread(divided(c, c.gy()), c.in_sizes(0)); });
   }
   template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      return Named(CG_NAMED("unpooling"))
-          .with("ksize", ksize)
-          .with("stride", stride)
-          .with("pad", pad)
-          .with("outsize",
-                std::optional<Ints>(spatial(c.in_sizes(0))))(divisor == "none" ? c.gy() : c.gy() / c.saved(counts));
-    });
+  T divided(Ctx<T>& c, const T& gy) const {
+    if (counting()) return gy / c.saved(counts);
+    return constant_divisor() != 1 ? gy * (1 / constant_divisor()) : gy;
+  }
+  template <class T>
+  T spread(const T& gy, at::IntArrayRef sizes) const {
+    const Ints image = ints(sizes.slice(sizes.size() - ndim()));
+    return shaped(placed(CG_NAMED("unpooling"), image)(as_planes(gy, ndim())), sizes);
+  }
+  Named placed(const OpInfo* info, const Ints& outsize) const {
+    Named r(info);
+    r.with("ksize", ksize).with("stride", stride).with("pad", pad).with("outsize", std::optional<Ints>(outsize));
+    return r;
   }
 };
 CG_OP("window_pooling", WindowPooling,
-      "Sum of each window over the axes after the first two; without ignore_border also of those that reach beyond the "
-      "padding if they begin in the image. divisor: 'padded' divides by the elements of the padded image in the "
-      "window, 'image' by those of "
-      "the image.")
+      "Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of those that "
+      "reach beyond the padding if they begin in the image. divisor: 'padded' divides by the elements of the padded "
+      "image in the window, 'image' by those of the image.")
 
 struct RepeatBlocks {
   Ints kernel;
-  bool channel_last = false;
-  static constexpr auto params() {
-    return std::make_tuple(required("kernel", &RepeatBlocks::kernel),
-                           param("channel_last", &RepeatBlocks::channel_last));
-  }
+  static constexpr auto params() { return std::make_tuple(required("kernel", &RepeatBlocks::kernel)); }
   static constexpr unsigned saves = 0;
 
-  // As the pooling ops take it: (samples, channels, *space).
-  template <class T>
-  T planes(const T& x) const {
-    const int64_t n = kernel.size(), lead = x.dim() - n - channel_last;
-    TORCH_CHECK(lead >= 0 && n >= 1 && n <= 3, "unpooling: kernel must have 1 to 3 entries and no more than the ",
-                x.dim() - channel_last, " axes of x, not ", kernel);
-    Ints sizes{1, 1}, axes{0, n + 1};
-    for (int64_t n : x.sizes().slice(0, lead)) sizes[0] *= n;
-    for (int64_t k = 0; k < n; ++k) axes.push_back(k + 1);
-    sizes.append(x.sizes().begin() + lead, x.sizes().end());
-    if (!channel_last) return reshape(x, sizes);
-    sizes.erase(sizes.begin() + 1);
-    return permute(reshape(x, sizes), axes);
-  }
-  template <class T>
-  T from_planes(const T& y, at::IntArrayRef sizes) const {
-    if (!channel_last) return reshape(y, sizes);
-    Ints axes{0};
-    for (int64_t k = 2; k < y.dim(); ++k) axes.push_back(k);
-    axes.push_back(1);
-    return reshape(permute(y, axes), sizes);
-  }
   Tensor forward(const Tensor& x) {
-    const Tensor y =
-        Named(CG_NAMED("unpooling")).with("ksize", kernel).with("cover_all", false)(planes(x).contiguous());
+    const size_t n = kernel.size();
+    TORCH_CHECK_VALUE(n >= 1 && n <= 3 && x.dim() >= int64_t(n),
+                      "repeat_blocks: kernel must have 1 to 3 entries and no more than the ", x.dim(),
+                      " axes of x, not ", kernel);
     Ints sizes = ints(x.sizes());
-    for (size_t k = 0, first = sizes.size() - kernel.size() - channel_last; k < kernel.size(); ++k)
-      sizes[first + k] *= kernel[k];
-    return from_planes(y, sizes);
+    for (size_t k = 0; k < n; ++k) sizes[sizes.size() - n + k] *= kernel[k];
+    if (!kernels::raw(x))
+      return reshape(Named(CG_NAMED("unpooling")).with("ksize", kernel).with("cover_all", false)(as_planes(x, n)),
+                     sizes);
+    const Tensor given = x.contiguous();
+    Tensor y = at::empty(sizes, x.options());
+    kernels::with_dtype(x, [&](auto v) {
+      using V = decltype(v);
+      Windows({kernel, kernel, Ints(n, 0)}, sizes, x.sizes())
+          .repeat(given.const_data_ptr<V>(), y.mutable_data_ptr<V>());
+    });
+    return y;
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      return from_planes(Named(CG_NAMED("sum_pooling")).with("ksize", kernel)(planes(c.gy())), c.in_sizes(0));
-    });
+    c.grad(0, [&] { return run(WindowPooling{{kernel}}, c.gy()); });
   }
 };
-CG_OP("repeat_blocks", RepeatBlocks,
-      "Each element repeated along the last axes, kernel saying how often; channel_last: along those before the last.")
+CG_OP("repeat_blocks", RepeatBlocks, "Each element repeated along the last axes, kernel saying how often.")
 
 }  // namespace
 }  // namespace cg

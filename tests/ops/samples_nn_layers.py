@@ -17,23 +17,24 @@ def affine(x, w, b=0.0, base_axis=1):
 
 
 def window_pooling(x, ksize, stride=None, pad=None, ignore_border=True, divisor="none"):
+    lead = x.shape[:x.ndim - len(ksize)]
+    x = x.reshape(-1, 1, *x.shape[len(lead):])
     stride, pad = stride or ksize, pad or [0] * len(ksize)
     out = [(n + p - (k - p if ignore_border else 1)) // s + 1
            for n, k, s, p in zip(x.shape[2:], ksize, stride, pad, strict=True)]
-    y = windows(x, ksize, stride, pad, out, 0).sum(-1)
+    y = windows(x, ksize, stride, pad, out, 0).sum(-1).reshape(*lead, *out)
     if divisor == "none":
         return y
     inside = np.ones((1, 1, *x.shape[2:]))
     if divisor == "padded":
         inside = np.pad(inside, [(0, 0), (0, 0), *((p, p) for p in pad)], constant_values=1)
         pad = [0] * len(pad)
-    return y / windows(inside, ksize, stride, pad, out, 0).sum(-1)
+    return y / windows(inside, ksize, stride, pad, out, 0).sum(-1)[0, 0]
 
 
-def repeat_blocks(x, kernel, channel_last=False):
-    first = x.ndim - len(kernel) - channel_last
+def repeat_blocks(x, kernel):
     for k, n in enumerate(kernel):
-        x = np.repeat(x, n, first + k)
+        x = np.repeat(x, n, x.ndim - len(kernel) + k)
     return x
 
 
@@ -131,17 +132,14 @@ def layers():
             yield sample("embed", embed, ids, A(*w))
     for x, params in [((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1])),
                       ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1])),
-                      ((1, 1, 3, 4, 5), dict(ksize=[2, 2, 2]))]:
+                      ((2, 3, 4, 5), dict(ksize=[2, 2, 2])), ((5, 4), dict(ksize=[4, 3], stride=[3, 1], pad=[3, 2]))]:
         for divisor in ("padded", "image"):
             for ignore_border in (True, False):
                 yield sample("window_pooling", window_pooling, A(*x), divisor=divisor,
                              ignore_border=ignore_border, **params)
         yield sample("window_pooling", window_pooling, A(*x), ignore_border=False, **params)
-    for x, params in [((2, 3, 4, 5), dict(kernel=[2, 3])), ((3, 4), dict(kernel=[2, 3])),
-                      ((2, 3, 1), dict(kernel=[3])),
-                      ((2, 3, 4, 2), dict(kernel=[2, 3], channel_last=True)),
-                      ((2, 3), dict(kernel=[2], channel_last=True)), ((2, 2, 1, 3), dict(kernel=[2, 1, 2]))]:
-        yield sample("repeat_blocks", repeat_blocks, A(*x), **params)
+    for x, kernel in [((2, 3, 4, 5), [2, 3]), ((3, 4), [2, 3]), ((2, 3, 1), [3]), ((2, 2, 1, 3), [2, 1, 2])]:
+        yield sample("repeat_blocks", repeat_blocks, A(*x), kernel=kernel)
     for x, w, params in [((2, 3, 7), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
                          ((2, 2, 5, 6), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1]))]:
         yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), A(w[0]), **params)

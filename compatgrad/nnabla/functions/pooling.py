@@ -139,23 +139,24 @@ def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=Non
     return _max_pooling_backward(dy, x, kernel, stride, ignore_border, pad, channel_last, **more)
 
 
+def _windows(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool,
+             pad: Sequence[int], last: bool, divisor: str) -> Any:
+    """The sum of each window, divided as `divisor` says."""
+    params = {"ksize": kernel, "stride": stride, "pad": pad, "ignore_border": ignore_border, "divisor": divisor}
+    if not last and len(kernel) == len(stride) == len(pad):
+        try:
+            return op.window_pooling(x, **params)
+        except (RuntimeError, ValueError):
+            pass  # what is wrong follows
+    _pooled(name, x, kernel, stride, ignore_border, pad, last)
+    return _on_planes(lambda v: op.window_pooling(v, **params), x, len(kernel), last)
+
+
 @function("AveragePooling", "x", primitive=True)
 def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
                      including_pad=True):
-    if including_pad and _usual(x, kernel, stride, ignore_border, pad, channel_last):
-        try:
-            return op.average_pooling(x, ksize=kernel, stride=stride, pad=pad)
-        except (RuntimeError, ValueError):
-            pass  # what is wrong follows
-    _pooled("average_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    if including_pad and ignore_border:
-        def f(v):
-            return op.average_pooling(v, ksize=kernel, stride=stride, pad=pad)
-    else:
-        def f(v):
-            return op.window_pooling(v, ksize=kernel, stride=stride, pad=pad, ignore_border=ignore_border,
-                                     divisor="padded" if including_pad else "image")
-    return _on_planes(f, x, len(kernel), channel_last)
+    return _windows("average_pooling", x, kernel, stride, ignore_border, pad, channel_last,
+                    "padded" if including_pad else "image")
 
 
 def average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
@@ -171,9 +172,7 @@ def average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channe
 
 @function("SumPooling", "x", primitive=True)
 def _sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
-    _pooled("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    return _on_planes(lambda v: op.window_pooling(v, ksize=kernel, stride=stride, pad=pad,
-                                                  ignore_border=ignore_border), x, len(kernel), channel_last)
+    return _windows("sum_pooling", x, kernel, stride, ignore_border, pad, channel_last, "none")
 
 
 def sum_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
@@ -206,11 +205,11 @@ def unpooling(x, kernel, channel_last=False):
     if first < 0:
         raise RuntimeError(f"unpooling: kernel must have at most {x.ndim} entries for x of shape "
                            f"{tuple(x.shape)}, not {tuple(kernel)}")
-    if 1 <= n <= 3:
-        return op.repeat_blocks(x, kernel=kernel, channel_last=channel_last)
+    if 1 <= n <= 3 and not channel_last:
+        return op.repeat_blocks(x, kernel=kernel)
     for k in range(n):
         x = op.repeat(x, repeats=(kernel[k],), axis=first + k)
-    return op.identity(x)
+    return x if n else op.identity(x)
 
 
 @function("RoiAlign", "input, boxes", primitive=True)
