@@ -162,7 +162,7 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
     if mode not in ("constant", "reflect", "repeat"):
         raise RuntimeError(f"pad: unsupported pad mode '{mode}'; there are 'constant', 'reflect' and 'repeat'.")
     if len(widths) % 2:
-        raise RuntimeError(f"pad: pad_width must hold an even number of elements, not {tuple(widths)}.")
+        raise RuntimeError(f"pad: pad_width must have an even number of lengths, not {tuple(widths)}.")
     if len(widths) > 2 * x.ndim:
         raise RuntimeError(f"pad: pad_width has more values ({len(widths)}) than allowed by input dimensions "
                            f"(shape {tuple(x.shape)}).")

@@ -137,8 +137,8 @@ def _check_scales(name: str, x: Any, scale: Any, zero_point: Any) -> None:
     for k, v in enumerate((scale, zero_point), 1):
         for i, (m, n) in enumerate(zip(v.shape, x.shape, strict=True)):
             if m not in (1, n):
-                raise RuntimeError(f"{name}: size at {i}-th dimension of inputs[{k}] ({m}) should be 1 or "
-                                   f"match the size at {i}-th dimension of inputs[0] ({n}).")
+                raise RuntimeError(f"{name}: size at {i}-th dimension of inputs[{k}] ({m}) must be 1 or "
+                                   f"that at {i}-th dimension of inputs[0] ({n}).")
 
 
 @function("QuantizeLinear", "x, scale, zero_point")

@@ -62,9 +62,10 @@ class CpuTimerCallback(FunctionHookCallbackBase):
 class TimeProfiler(FunctionHookCallbackBase):
     """Gives hooks that measure each function, under the scopes that a program names.
 
-        with tp.scope("forward"):
-            y.forward(function_pre_hook=tp.pre_hook, function_post_hook=tp.post_hook)
-        tp.calc_elapsed_time(["forward", "summary"])
+        profiler = TimeProfiler("cpu", "0")
+        with profiler.scope("training"):
+            loss.forward(function_pre_hook=profiler.pre_hook, function_post_hook=profiler.post_hook)
+        profiler.calc_elapsed_time(["training", "summary"])
 
     ext_name: "cpu", "cuda" or "cudnn"; NotImplementedError for another. device_id: str. The scope "summary"
     has the times of the scopes themselves.

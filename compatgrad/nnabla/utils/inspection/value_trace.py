@@ -31,7 +31,7 @@ class NanInfTracer(FunctionHookCallbackBase):
     @property
     def post_hook(self):
         """Raises NotImplementedError: there is one for each direction."""
-        raise NotImplementedError("NanInfTracer: use forward_post_hook and backward_post_hook")
+        raise NotImplementedError("NanInfTracer: take its forward_post_hook or its backward_post_hook")
 
     def _is_bad(self, array):
         # not read from the device yet
