@@ -123,7 +123,7 @@ class Composite:
         self.drawn: list[torch.Tensor] = []
         self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None
         self.first: list[torch.Tensor] | None = None  # what setup computed
-        self.me: Any = None  # weak: the function's node, once there is one
+        self.half = _context.is_half(_context.current_ctx)
 
     def _tensor(self, i: int, array: NdArray | None) -> torch.Tensor | None:
         if array is None:
@@ -168,7 +168,8 @@ class Composite:
     def forward_again(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", False):
             inputs = [None if t is None else _core.Variable(t, requires_grad=False) for t in tensors]
-            return [y.tensor for y in self._body(inputs)]
+            ys = [y.tensor for y in self._body(inputs)]
+        return [y.half() if y.dtype == torch.float32 else y for y in ys] if self.half else ys
 
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
         with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", True):
@@ -289,7 +290,8 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
         for i, x in enumerate(inputs):
             if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
                 x.data._set_dtype(torch.float32)  # what is written in place must reach the variable
-    info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))
+    shown = [list(a) if isinstance(a, (tuple, range)) else a for a in args]
+    info = Info(spec.type_name, dict(zip(spec.args, shown, strict=True)))
     if spec.primitive and not spec.draws and spec.setup is None:
         result = spec.run(inputs, (), args, n_outputs)
         ys = _as_tuple(result)

@@ -28,14 +28,35 @@ def _native(type_name: str) -> Callable[..., Any]:
     def backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
                  **args: Any) -> list[Variable | None]:
         spec = specs[type_name]
-        xs = [Variable(s) if x is None else x for x, s in zip(inputs, input_shapes, strict=True)]
+        xs = _stand_ins(inputs, input_shapes)
         ys = _again(spec, xs, args, len(output_shapes))
-        some = [x.need_grad or x.parent is not None for x in xs]
+        some = [x.need_grad for x in xs]
         return _C.function_gradient(ys[0].parent, list(grad_inputs), some)
 
     backward.__name__ = backward.__qualname__ = f"{_snake(type_name)}_backward"
     backward.__doc__ = f"The gradient of {type_name}."
     backward._native = True
+    return backward
+
+
+def _stand_ins(inputs: Sequence[Variable | None], shapes: Sequence[tuple[int, ...]]) -> list[Variable]:
+    """The inputs, with Variables of their shapes for those that the gradient does not read."""
+    return [Variable(s, need_grad=True) if x is None else x for x, s in zip(inputs, shapes, strict=True)]
+
+
+def _of_chain(type_name: str, chain: Callable[..., Any]) -> Callable[..., Any]:
+    """The backward of a type that `nnabla.functions` makes of several functions."""
+
+    def backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
+                 **args: Any) -> list[Variable | None]:
+        from compatgrad.nnabla.grad import grad
+
+        xs = _stand_ins(inputs, input_shapes)
+        return grad([chain(*xs, **args)], xs, list(grad_inputs))
+
+    backward.__name__ = backward.__qualname__ = f"{_snake(type_name)}_backward"
+    backward.__doc__ = f"The gradient of {type_name}."
+    backward._native = True  # type: ignore[attr-defined]
     return backward
 
 
@@ -141,6 +162,7 @@ def _fill() -> None:
     for name in sorted({*specs, *(t for t, _ in _TYPES.values())}):
         if name in specs and name not in registry:
             registry[name] = _native(name)
+    registry["FusedConvolution"] = _of_chain("FusedConvolution", functions.fused_convolution)
 
 
 def register(func_name: str, func: Callable[..., Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from compatgrad import _C
 from compatgrad.nnabla import context as _context
@@ -100,8 +101,9 @@ class Function(_C.FunctionNode):
     def backward(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
                  accum: Sequence[bool] | None = None) -> None:
         """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
+        flags = [] if accum is None else list(accum)
         _C.function_backward(self, inputs, outputs, [v.need_grad for v in inputs],
-                             [True] * len(inputs) if accum is None else accum)
+                             flags + [True] * (len(inputs) - len(flags)))
 
     def setup_recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         """Nothing has to be prepared before a function is run again."""
@@ -138,7 +140,10 @@ class Function(_C.FunctionNode):
         return 0
 
     def set_active_input_mask(self, mask: Sequence[bool]) -> None:
-        """Accepted: inputs that are not needed cost nothing here."""
+        """For AddN and MulN: computes over the inputs whose flag is set; other types ignore it."""
+        active = (self.op_params or {}).get("active")
+        if active is not None:
+            active.copy_(torch.as_tensor([int(m) for m in mask]))
 
     def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:
         """Applies the same function, with the same arguments, to other inputs."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from compatgrad import _C
+from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla.auto_forward import get_auto_forward
 from compatgrad.nnabla.variable import Variable
 
 __all__ = ["grad"]
@@ -26,29 +27,43 @@ def _variables(given: Any, name: str) -> list[Variable]:
     return values
 
 
-def _filled(shape: tuple[int, ...], value: Any) -> Variable:
-    v = Variable(shape, False)
-    v.d = value
-    return v
+class _End:
+    """Where a gradient starts: ones, computed after the output, so that the gradient's graph contains it."""
+
+    on_arrays, saves, integers = 0, 0, 0
+
+    def infer(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        return shapes
+
+    def forward(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        return [torch.ones_like(tensors[0])]
+
+    forward_again = forward
+
+    def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[None]:
+        return [None]
+
+    gradient = backward
 
 
 def _start(output: Variable, given: Any, i: int) -> Variable:
-    if given is None:
-        return _filled(output.shape, 1)
-    if isinstance(given, (int, float, np.number)):
-        return _filled(output.shape, given)
-    if not isinstance(given, (np.ndarray, NdArray, Variable)):
+    if not isinstance(given, (type(None), int, float, np.number, np.ndarray, NdArray, Variable)):
         raise ValueError(f"Element of `grad_outputs` must be {_KINDS}: grad_outputs[{i}] is {type(given).__name__}.")
-    if given.shape != output.shape:
-        raise ValueError(f"Each of grad_outputs must have the shape of its output: grad_outputs[{i}] has "
-                         f"{given.shape}, outputs[{i}] has {output.shape}.")
+    if isinstance(given, (np.ndarray, NdArray, Variable)) and given.shape != output.shape:
+        raise ValueError("Shape of each of outputs and grad_outputs must be same: "
+                         f"output[{i}]({output.shape}) != grad_output[{i}]({given.shape})")
+    (end,) = _C.apply_host(fe, _End(), [output], Info("GradEndFunction", {}))
+    end.need_grad = False
+    if given is None:
+        return end
     if isinstance(given, Variable):
-        return given
+        return end * given
+    v = Variable(output.shape, False)
     if isinstance(given, NdArray):
-        v = Variable(output.shape, False)
         v.data = given
-        return v
-    return Variable.from_numpy_array(given, need_grad=False)
+    else:
+        v.d = given
+    return end * v
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs: Sequence[bool] = (),
@@ -100,7 +115,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs
     results = []
     for x, found in zip(xs, places, strict=True):
         parts = [g for g in (by_place.get(id(p)) for p in found) if g is not None]
-        results.append(_connected(_sum(parts)) if parts else _zeros(x))
+        results.append(_sum(parts) if parts else _zeros(x))
         if bind_grad_output:
             x.grad = results[-1].data
             for p in found:
@@ -114,15 +129,6 @@ def _sum(parts: list[Variable]) -> Variable:
     from compatgrad.nnabla.functions import add_n
 
     return add_n(*parts)
-
-
-def _connected(g: Variable) -> Variable:
-    """A gradient that is what the pass started from becomes a result of a function like all others."""
-    if g.parent is not None or get_auto_forward():
-        return g
-    from compatgrad.nnabla.functions import identity
-
-    return identity(g)
 
 
 def _zeros(x: Variable) -> Variable:

@@ -15,6 +15,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from compatgrad import _C
+
 from .variable import Variable
 
 _Path = str | PathLike | IO[Any]
@@ -56,9 +58,11 @@ def no_grad(no_grad_: bool = True) -> Iterator[None]:
     """
     global current_no_grad
     outer, current_no_grad = current_no_grad, no_grad_
+    mode = _C.set_mode("enable_backprop", not no_grad_)  # static graphs do not look at it
     try:
         yield
     finally:
+        _C.set_mode("enable_backprop", mode)
         current_no_grad = outer
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = dict(
     re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
 )
-RUN = {"legacy": ["-m", "compatgrad", "run"], "native": [], "mixed": []}
+RUN = {"legacy": ["-m", "compatgrad", "run"], "nnabla": ["-m", "compatgrad", "run"], "native": [], "mixed": []}
 
 
 @pytest.mark.parametrize("name", RUN)
