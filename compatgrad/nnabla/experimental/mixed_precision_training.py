@@ -27,18 +27,11 @@ class DynamicLossScalingUpdater:
         comm=None,
         grads=(),
     ):
-        self.solver = solver
-        self.loss = loss
-        self.data_feeder = data_feeder
-        self.scale = scale
-        self.scaling_factor = scaling_factor
-        self.N = N
-        self.clear_buffer = clear_buffer
-        self.accum_grad = accum_grad
-        self.weight_decay = weight_decay
-        self.comm = comm
-        self.grads = grads
-        self._counter = 0
+        self.solver, self.loss, self.data_feeder = solver, loss, data_feeder
+        self.scale, self.scaling_factor, self.N = scale, scaling_factor, N
+        self.clear_buffer, self.accum_grad, self.weight_decay = clear_buffer, accum_grad, weight_decay
+        self.comm, self.grads = comm, grads
+        self._counter = 0  # steps since the scale changed
         self._tries = 101
 
     def _compute_gradients(self):

@@ -325,24 +325,23 @@ class SlicedDataSource(DataSource):
     """The examples of another source from `slice_start` to before `slice_end`."""
 
     def __init__(self, data_source, shuffle=False, rng=None, slice_start=None, slice_end=None):
+        super().__init__(shuffle, rng)
         logger.info("Using SlicedDataSource")
-        super().__init__(shuffle=shuffle, rng=rng)
-        self._data_source = data_source
-        self._variables = data_source._variables[:]
-        self._slice_start = slice_start
-        self._slice_end = slice_end
+        self._data_source, self._first = data_source, slice_start
         self._size = slice_end - slice_start
+        self._variables = data_source._variables[:]
         self._generation = 0
 
+    def reset(self):
+        self._position = 0
+        self._data_source.reset()
+        self._data_source._position = self._first
+
     def apply_order(self):
+        """Goes on to the order of the next epoch."""
         self._generation += 1
         self._data_source._generate_order(self._generation)
 
-    def reset(self):
-        self._data_source.reset()
-        self._data_source._position = self._slice_start
-        self._position = 0
-
     def _get_data(self, position):
         self._position = position
-        return self._data_source._get_data_of_generation(self._slice_start + position, self._generation)
+        return self._data_source._get_data_of_generation(self._first + position, self._generation)
