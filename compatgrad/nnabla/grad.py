@@ -50,8 +50,8 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
     if not isinstance(given, (type(None), int, float, np.number, np.ndarray, NdArray, Variable)):
         raise ValueError(f"Element of `grad_outputs` must be {_KINDS}: grad_outputs[{i}] is {type(given).__name__}.")
     if isinstance(given, (np.ndarray, NdArray, Variable)) and given.shape != output.shape:
-        raise ValueError("Shape of each of outputs and grad_outputs must be same: "
-                         f"output[{i}]({output.shape}) != grad_output[{i}]({given.shape})")
+        raise ValueError(f"Each of grad_outputs must have the shape of its output: grad_outputs[{i}] has "
+                         f"{given.shape}, outputs[{i}] has {output.shape}.")
     (end,) = _C.apply_host(fe, _End(), [output], Info("GradEndFunction", {}))
     end.need_grad = False
     if given is None:
