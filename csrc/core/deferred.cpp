@@ -1,6 +1,6 @@
 #include "core/deferred.h"
 
-#include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 
@@ -97,8 +97,18 @@ Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i)
   return {node, hollow(node->sizes, dtype, node->device)};
 }
 
+namespace {
+Tensors infer_pointwise(VarsRef in) {
+  at::DimVector sizes(in[0].sizes().begin(), in[0].sizes().end());
+  for (const Var& x : in.slice(1))
+    if (x.defined() && x.sizes() != at::IntArrayRef(sizes)) sizes = at::infer_size_dimvector(sizes, x.sizes());
+  return {hollow(sizes, in[0].data.scalar_type(), in[0].data.device())};
+}
+}  // namespace
+
 // ---- recording ------------------------------------------------------------------------------------------------------
 Tensors FunctionNode::infer(VarsRef in) {
+  if (const OpInfo* i = info(); i && i->pointwise) return infer_pointwise(in);
   at::Device device = at::kCPU;
   Vars metas;
   for (const Var& x : in) {

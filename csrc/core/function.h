@@ -30,8 +30,8 @@ class Ctx {
   size_t outputs() const { return gys_.size(); }
   size_t inputs() const { return wanted_.size(); }
   bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
-  inline T in(size_t i) const;   // needs `saves` to name input i
-  inline T out(size_t j) const;  // needs `saves` to name output j
+  inline T in(size_t i) const;                     // needs `saves` to name input i
+  inline T out(size_t j) const;                    // needs `saves` to name output j
   inline T saved(const at::Tensor& member) const;  // what forward stored in the op's struct
   // Gradient of input i; `f` runs only where it is wanted.
   template <class F>

@@ -6,7 +6,17 @@ namespace cg {
 
 // deferred: functions are recorded on variables whose values come later; auto_forward: and run at once.
 // plain: whatever the frontend, ops run at once on plain tensors (the inside of a composite function).
-enum class Mode : uint8_t { enable_backprop, debug, type_check, lazy_grad_sum, train, deferred, auto_forward, plain, count };
+enum class Mode : uint8_t {
+  enable_backprop,
+  debug,
+  type_check,
+  lazy_grad_sum,
+  train,
+  deferred,
+  auto_forward,
+  plain,
+  count
+};
 
 constexpr int8_t kUnset = -1;
 

@@ -133,6 +133,7 @@ struct OpInfo {
   int inputs;         // -1: a list
   unsigned optional;  // mask of inputs that may be left out
   bool any_dtype;
+  bool pointwise;     // the result has the shape to which the inputs broadcast, and the first one's dtype
   unsigned integers;  // mask of inputs that are indices or labels
   c10::SmallVector<ParamInfo, 4> params;
   FunctionNode* (*create)();
@@ -218,16 +219,11 @@ void* param_address(void* op) {
 }
 
 template <class Op>
-OpInfo describe_op(const char* name, const char* doc) {
+OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
   using Traits = ForwardTraits<decltype(&Op::forward)>;
-  OpInfo info{name,
-              doc,
-              Traits::list ? -1 : Traits::arity,
-              0,
-              false,
-              0,
-              {},
-              [] { return static_cast<FunctionNode*>(new OpNode<Op>); }};
+  OpInfo info{name, doc,   Traits::list ? -1 : Traits::arity,
+              0,    false, pointwise,
+              0,    {},    [] { return static_cast<FunctionNode*>(new OpNode<Op>); }};
   if constexpr (requires { Op::optional; }) info.optional = Op::optional;
   if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
   if constexpr (requires { Op::integers; }) info.integers = Op::integers;
@@ -244,10 +240,13 @@ OpInfo describe_op(const char* name, const char* doc) {
   return info;
 }
 
-#define CG_OP(NAME, OP, DOC)                                  \
-  static const OpInfo OP##_info = describe_op<OP>(NAME, DOC); \
-  template <>                                                 \
-  const OpInfo* OpNode<OP>::static_info = &OP##_info;         \
+#define CG_OP(NAME, OP, DOC) CG_OP_OF(NAME, OP, DOC, false)
+// An op on each element: see OpInfo::pointwise.
+#define CG_POINTWISE(NAME, OP, DOC) CG_OP_OF(NAME, OP, DOC, true)
+#define CG_OP_OF(NAME, OP, DOC, POINTWISE)                               \
+  static const OpInfo OP##_info = describe_op<OP>(NAME, DOC, POINTWISE); \
+  template <>                                                            \
+  const OpInfo* OpNode<OP>::static_info = &OP##_info;                    \
   [[maybe_unused]] static const bool OP##_added = (add_op(&OP##_info), true);
 
 // ---- calling an op from C++ -----------------------------------------------------------------------------------------

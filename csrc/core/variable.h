@@ -62,7 +62,7 @@ struct VariableNode {
   const void* marked_by = nullptr;  // the pass whose path contains this node
   void* handle = nullptr;           // weak: the Python view of this node
   std::unique_ptr<std::string> name, old_style_generator;
-  std::unique_ptr<Deferred> deferred;  // of variables whose values come later (core/deferred.h)
+  std::unique_ptr<Deferred> deferred;   // of variables whose values come later (core/deferred.h)
   std::shared_ptr<VariableNode*> cell;  // made when somebody wants a weak reference; null in it once the node is gone
 
   VariableNode();

@@ -36,7 +36,7 @@ struct TanhGrad {
     c.grad(1, [&] { return c.gy() * c.in(0) * c.in(1) * -2; });
   }
 };
-CG_OP("tanh_grad", TanhGrad, "gy * (1 - y * y)")
+CG_POINTWISE("tanh_grad", TanhGrad, "gy * (1 - y * y)")
 
 struct Tanh {
   static constexpr unsigned saves = out_bit(0);
@@ -46,7 +46,7 @@ struct Tanh {
     c.grad(0, [&] { return tanh_backward(c.gy(), c.out(0)); });
   }
 };
-CG_OP("tanh", Tanh, "Hyperbolic tangent.")
+CG_POINTWISE("tanh", Tanh, "Hyperbolic tangent.")
 
 struct SigmoidGrad {
   unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
@@ -57,7 +57,7 @@ struct SigmoidGrad {
     c.grad(1, [&] { return c.gy() * c.in(0) * (1 - c.in(1) * 2); });
   }
 };
-CG_OP("sigmoid_grad", SigmoidGrad, "gy * y * (1 - y)")
+CG_POINTWISE("sigmoid_grad", SigmoidGrad, "gy * y * (1 - y)")
 
 struct Sigmoid {
   static constexpr unsigned saves = out_bit(0);
@@ -67,7 +67,7 @@ struct Sigmoid {
     c.grad(0, [&] { return sigmoid_backward(c.gy(), c.out(0)); });
   }
 };
-CG_OP("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
+CG_POINTWISE("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
 
 struct LogSigmoid {
   static constexpr unsigned saves = in_bit(0);
@@ -87,7 +87,7 @@ struct ReLUGrad {
     c.grad(0, [&] { return threshold_backward(c.gy(), c.in(1), 0.0); });
   }
 };
-CG_OP("relu_grad", ReLUGrad, "gy where y > 0, else 0; constant in y.")
+CG_POINTWISE("relu_grad", ReLUGrad, "gy where y > 0, else 0; constant in y.")
 
 struct ReLU {
   static constexpr unsigned saves = out_bit(0);
@@ -101,7 +101,7 @@ struct ReLU {
     });
   }
 };
-CG_OP("relu", ReLU, "max(x, 0); the gradient at 0 is 0.")
+CG_POINTWISE("relu", ReLU, "max(x, 0); the gradient at 0 is 0.")
 
 struct LeakyReLUGrad {
   double slope = 0.2;
@@ -116,7 +116,7 @@ struct LeakyReLUGrad {
     c.grad(0, [&] { return leaky_relu_backward(c.gy(), c.in(1), slope, is_result); });
   }
 };
-CG_OP("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy; constant in x.")
+CG_POINTWISE("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy; constant in x.")
 
 struct LeakyReLU {
   double slope = 0.2;
@@ -135,7 +135,7 @@ struct LeakyReLU {
     });
   }
 };
-CG_OP("leaky_relu", LeakyReLU, "x where x > 0, else slope * x.")
+CG_POINTWISE("leaky_relu", LeakyReLU, "x where x > 0, else slope * x.")
 
 struct ELUGrad {
   double alpha = 1, scale = 1;
@@ -155,8 +155,8 @@ struct ELUGrad {
     });
   }
 };
-CG_OP("elu_grad", ELUGrad,
-      "gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.")
+CG_POINTWISE("elu_grad", ELUGrad,
+             "gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.")
 
 struct ELU {
   double alpha = 1, scale = 1;
@@ -174,7 +174,7 @@ struct ELU {
     });
   }
 };
-CG_OP("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1).")
+CG_POINTWISE("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 1).")
 
 // Above this beta * x, log(1 + exp(beta * x)) is beta * x to the last digit of float64.
 constexpr double kSoftplusLinear = 40;
@@ -202,7 +202,7 @@ struct Softplus {
     c.grad(0, [&] { return softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear); });
   }
 };
-CG_OP("softplus", Softplus, "log(1 + exp(beta * x)) / beta")
+CG_POINTWISE("softplus", Softplus, "log(1 + exp(beta * x)) / beta")
 
 const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; }
 
@@ -240,7 +240,7 @@ struct GELU {
     c.grad(0, [&] { return gelu_backward(c.gy(), c.in(0), gelu_kind(approximate)); });
   }
 };
-CG_OP("gelu", GELU, "x times the normal distribution function at x. approximate: by tanh.")
+CG_POINTWISE("gelu", GELU, "x times the normal distribution function at x. approximate: by tanh.")
 
 struct SiLUGrad {
   unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }

@@ -29,7 +29,7 @@ struct Add {
     c.grad(1, [&] { return c.gy(); });
   }
 };
-CG_OP("add", Add, "a + b")
+CG_POINTWISE("add", Add, "a + b")
 
 struct Sub {
   static constexpr unsigned saves = 0;
@@ -42,7 +42,7 @@ struct Sub {
     c.grad(1, [&] { return -c.gy(); });
   }
 };
-CG_OP("sub", Sub, "a - b")
+CG_POINTWISE("sub", Sub, "a - b")
 
 // Each input is read only by the gradient of the other.
 unsigned saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
@@ -58,7 +58,7 @@ struct Mul {
     c.grad(1, [&] { return c.gy() * c.in(0); });
   }
 };
-CG_OP("mul", Mul, "a * b")
+CG_POINTWISE("mul", Mul, "a * b")
 
 struct Div {
   unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
@@ -70,7 +70,7 @@ struct Div {
     c.grad(1, [&] { return -(ga * c.in(0) / c.in(1)); });
   }
 };
-CG_OP("div", Div, "a / b")
+CG_POINTWISE("div", Div, "a / b")
 
 struct Neg {
   static constexpr unsigned saves = 0;
@@ -80,7 +80,7 @@ struct Neg {
     c.grad(0, [&] { return -c.gy(); });
   }
 };
-CG_OP("neg", Neg, "-x")
+CG_POINTWISE("neg", Neg, "-x")
 
 struct AddScalar {
   c10::Scalar value = 0;
@@ -92,7 +92,7 @@ struct AddScalar {
     c.grad(0, [&] { return c.gy(); });
   }
 };
-CG_OP("add_scalar", AddScalar, "x + value")
+CG_POINTWISE("add_scalar", AddScalar, "x + value")
 
 struct MulScalar {
   c10::Scalar value = 1;
@@ -104,7 +104,7 @@ struct MulScalar {
     c.grad(0, [&] { return mul_scalar(c.gy(), value); });
   }
 };
-CG_OP("mul_scalar", MulScalar, "x * value")
+CG_POINTWISE("mul_scalar", MulScalar, "x * value")
 
 struct RSubScalar {
   c10::Scalar value = 0;
@@ -116,7 +116,7 @@ struct RSubScalar {
     c.grad(0, [&] { return -c.gy(); });
   }
 };
-CG_OP("rsub_scalar", RSubScalar, "value - x")
+CG_POINTWISE("rsub_scalar", RSubScalar, "value - x")
 
 struct RDivScalar {
   c10::Scalar value = 1;
@@ -128,7 +128,7 @@ struct RDivScalar {
     c.grad(0, [&] { return c.gy() * rdiv_scalar(square(c.in(0)), -value); });
   }
 };
-CG_OP("rdiv_scalar", RDivScalar, "value / x")
+CG_POINTWISE("rdiv_scalar", RDivScalar, "value / x")
 
 struct PowScalar {
   c10::Scalar exponent = 1;
@@ -146,7 +146,7 @@ struct PowScalar {
     });
   }
 };
-CG_OP("pow_scalar", PowScalar, "x ** exponent")
+CG_POINTWISE("pow_scalar", PowScalar, "x ** exponent")
 
 struct RPowScalar {
   c10::Scalar base = 1;
@@ -158,7 +158,7 @@ struct RPowScalar {
     c.grad(0, [&] { return c.gy() * c.out(0) * std::log(base.toDouble()); });
   }
 };
-CG_OP("rpow_scalar", RPowScalar, "base ** x")
+CG_POINTWISE("rpow_scalar", RPowScalar, "base ** x")
 
 struct AddN {
   static constexpr unsigned saves = 0;
@@ -184,7 +184,7 @@ struct Exp {
     c.grad(0, [&] { return c.gy() * c.out(0); });
   }
 };
-CG_OP("exp", Exp, "e ** x")
+CG_POINTWISE("exp", Exp, "e ** x")
 
 struct Log {
   static constexpr unsigned saves = in_bit(0);
@@ -194,7 +194,7 @@ struct Log {
     c.grad(0, [&] { return c.gy() / c.in(0); });
   }
 };
-CG_OP("log", Log, "Natural logarithm.")
+CG_POINTWISE("log", Log, "Natural logarithm.")
 
 struct Sqrt {
   static constexpr unsigned saves = out_bit(0);
@@ -204,7 +204,7 @@ struct Sqrt {
     c.grad(0, [&] { return c.gy() / (c.out(0) * 2.0); });
   }
 };
-CG_OP("sqrt", Sqrt, "Square root.")
+CG_POINTWISE("sqrt", Sqrt, "Square root.")
 
 struct Rsqrt {
   static constexpr unsigned saves = in_bit(0) | out_bit(0);
@@ -214,7 +214,7 @@ struct Rsqrt {
     c.grad(0, [&] { return c.gy() * (c.out(0) / c.in(0)) * -0.5; });
   }
 };
-CG_OP("rsqrt", Rsqrt, "1 / sqrt(x)")
+CG_POINTWISE("rsqrt", Rsqrt, "1 / sqrt(x)")
 
 struct Square {
   static constexpr unsigned saves = in_bit(0);
@@ -224,7 +224,7 @@ struct Square {
     c.grad(0, [&] { return c.gy() * (c.in(0) * 2.0); });
   }
 };
-CG_OP("square", Square, "x * x")
+CG_POINTWISE("square", Square, "x * x")
 
 struct Reciprocal {
   static constexpr unsigned saves = out_bit(0);
@@ -234,7 +234,7 @@ struct Reciprocal {
     c.grad(0, [&] { return -(c.gy() * square(c.out(0))); });
   }
 };
-CG_OP("reciprocal", Reciprocal, "1 / x")
+CG_POINTWISE("reciprocal", Reciprocal, "1 / x")
 
 struct Abs {
   static constexpr unsigned saves = in_bit(0);
@@ -244,7 +244,7 @@ struct Abs {
     c.grad(0, [&] { return c.gy() * sign(c.in(0)); });
   }
 };
-CG_OP("abs", Abs, "|x|; the gradient at 0 is 0.")
+CG_POINTWISE("abs", Abs, "|x|; the gradient at 0 is 0.")
 
 struct Sign {
   static constexpr unsigned saves = 0;
@@ -254,7 +254,7 @@ struct Sign {
     c.grad(0, [&] { return zeros_as(c.gy()); });
   }
 };
-CG_OP("sign", Sign, "-1, 0 or 1; its gradient is 0.")
+CG_POINTWISE("sign", Sign, "-1, 0 or 1; its gradient is 0.")
 
 }  // namespace
 

@@ -33,7 +33,7 @@ struct Maximum {
     share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a >= b; }, c.in(0), c.in(1)));
   }
 };
-CG_OP("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
+CG_POINTWISE("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
 
 struct Minimum {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -43,7 +43,7 @@ struct Minimum {
     share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a <= b; }, c.in(0), c.in(1)));
   }
 };
-CG_OP("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
+CG_POINTWISE("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
 
 struct Where {
   static constexpr unsigned saves = in_bit(0);
@@ -100,7 +100,7 @@ struct Clip {
     });
   }
 };
-CG_OP("clip", Clip, "x limited to [min, max]; the gradient on a limit is 1.")
+CG_POINTWISE("clip", Clip, "x limited to [min, max]; the gradient on a limit is 1.")
 
 struct ClippedReLU {
   double z = 20;
@@ -122,7 +122,7 @@ struct HardSigmoid {
     c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(0), -2.5, 2.5) * 0.2; });
   }
 };
-CG_OP("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1].")
+CG_POINTWISE("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1].")
 
 // Rounding is flat.
 template <Tensor (*F)(const Tensor&)>
@@ -135,13 +135,13 @@ struct Round {
   }
 };
 using Floor = Round<at::floor>;
-CG_OP("floor", Floor, "Largest integer <= x; its gradient is 0.")
+CG_POINTWISE("floor", Floor, "Largest integer <= x; its gradient is 0.")
 using Ceil = Round<at::ceil>;
-CG_OP("ceil", Ceil, "Smallest integer >= x; its gradient is 0.")
+CG_POINTWISE("ceil", Ceil, "Smallest integer >= x; its gradient is 0.")
 using Fix = Round<at::trunc>;
-CG_OP("fix", Fix, "x rounded towards 0; its gradient is 0.")
+CG_POINTWISE("fix", Fix, "x rounded towards 0; its gradient is 0.")
 using Rint = Round<at::round>;
-CG_OP("rint", Rint, "x rounded to the nearest integer, halves to the even one; its gradient is 0.")
+CG_POINTWISE("rint", Rint, "x rounded to the nearest integer, halves to the even one; its gradient is 0.")
 
 struct Fmod {
   unsigned saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
@@ -149,7 +149,10 @@ struct Fmod {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
-    c.grad(1, [&] { return c.gy() * frozen([](const Tensor& a, const Tensor& b) { return at::trunc(a / b).neg_(); }, c.in(0), c.in(1)); });
+    c.grad(1, [&] {
+      return c.gy() *
+             frozen([](const Tensor& a, const Tensor& b) { return at::trunc(a / b).neg_(); }, c.in(0), c.in(1));
+    });
   }
 };
 CG_OP("fmod", Fmod, "Remainder of a / b with the sign of a.")

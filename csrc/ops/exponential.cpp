@@ -21,7 +21,7 @@ struct Expm1 {
     c.grad(0, [&] { return c.gy() * (c.out(0) + 1); });
   }
 };
-CG_OP("expm1", Expm1, "exp(x) - 1, exact also near 0.")
+CG_POINTWISE("expm1", Expm1, "exp(x) - 1, exact also near 0.")
 
 struct Exp2 {
   static constexpr unsigned saves = out_bit(0);
@@ -31,7 +31,7 @@ struct Exp2 {
     c.grad(0, [&] { return c.gy() * (c.out(0) * std::numbers::ln2); });
   }
 };
-CG_OP("exp2", Exp2, "2 ** x")
+CG_POINTWISE("exp2", Exp2, "2 ** x")
 
 struct Log1p {
   static constexpr unsigned saves = in_bit(0);
@@ -41,7 +41,7 @@ struct Log1p {
     c.grad(0, [&] { return c.gy() / (c.in(0) + 1); });
   }
 };
-CG_OP("log1p", Log1p, "log(1 + x), exact also near 0.")
+CG_POINTWISE("log1p", Log1p, "log(1 + x), exact also near 0.")
 
 struct Log2 {
   static constexpr unsigned saves = in_bit(0);
@@ -51,7 +51,7 @@ struct Log2 {
     c.grad(0, [&] { return c.gy() / (c.in(0) * std::numbers::ln2); });
   }
 };
-CG_OP("log2", Log2, "Logarithm to the base 2.")
+CG_POINTWISE("log2", Log2, "Logarithm to the base 2.")
 
 struct Log10 {
   static constexpr unsigned saves = in_bit(0);
@@ -61,7 +61,7 @@ struct Log10 {
     c.grad(0, [&] { return c.gy() / (c.in(0) * std::numbers::ln10); });
   }
 };
-CG_OP("log10", Log10, "Logarithm to the base 10.")
+CG_POINTWISE("log10", Log10, "Logarithm to the base 10.")
 
 struct LogAddExp {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -84,7 +84,7 @@ struct Pow {
     c.grad(1, [&] { return c.gy() * c.out(0) * log(c.in(0)); });
   }
 };
-CG_OP("pow", Pow, "a ** b, elementwise.")
+CG_POINTWISE("pow", Pow, "a ** b, elementwise.")
 
 }  // namespace
 

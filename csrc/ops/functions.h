@@ -204,10 +204,13 @@ Tensor frozen(F&& f, const Tensor& x, const X&... xs) {
 template <class F, class... X>
 Var frozen(F f, const Var& x, const X&... xs) {
   const Var in[] = {x, xs...};
-  return frozen_var([f](c10::ArrayRef<Tensor> t) {
-    return [&]<size_t... I>(std::index_sequence<I...>) { return f(t[I]...); }(
-        std::make_index_sequence<sizeof...(X) + 1>());
-  }, in);
+  return frozen_var(
+      [f](c10::ArrayRef<Tensor> t) {
+        return [&]<size_t... I>(std::index_sequence<I...>) {
+          return f(t[I]...);
+        }(std::make_index_sequence<sizeof...(X) + 1>());
+      },
+      in);
 }
 template <class T>
 T zeros_as(const T& x) {

@@ -93,8 +93,8 @@ struct SoftmaxCrossEntropy {
           return at::zeros(x.sizes(), x.options()).scatter_(1, self.read(x, t, w).first, 1);
         },
         x, t, weight);
-    const T factor = frozen([self](const Tensor& x, const Tensor& t, const Tensor& w) { return self.read(x, t, w).second; },
-                            x, t, weight);
+    const T factor = frozen(
+        [self](const Tensor& x, const Tensor& t, const Tensor& w) { return self.read(x, t, w).second; }, x, t, weight);
     const T g = gy.dim() ? reshape(gy, factor.sizes()) : gy;
     return (softmax(x, 1) - one_hot) * (g * factor);
   }
@@ -178,7 +178,7 @@ struct SquaredError {
     c.grad(1, [&] { return -g; });
   }
 };
-CG_OP("squared_error", SquaredError, "(a - b) ** 2")
+CG_POINTWISE("squared_error", SquaredError, "(a - b) ** 2")
 
 struct AbsoluteError {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -190,7 +190,7 @@ struct AbsoluteError {
     c.grad(1, [&] { return -g; });
   }
 };
-CG_OP("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
+CG_POINTWISE("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
 
 struct MeanAbsoluteError {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);

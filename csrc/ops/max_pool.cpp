@@ -11,9 +11,9 @@
 
 #include <limits>
 
+#include "core/deferred.h"
 #include "kernels/pool.h"
 #include "kernels/raw.h"
-#include "core/deferred.h"
 #include "ops/pool.h"
 
 namespace cg {

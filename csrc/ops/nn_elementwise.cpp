@@ -64,9 +64,9 @@ struct Choose {
   }
 };
 using MaximumLast = Choose<true>;
-CG_OP("maximum_last", MaximumLast, "a where a > b, else b, which then gets the gradient.")
+CG_POINTWISE("maximum_last", MaximumLast, "a where a > b, else b, which then gets the gradient.")
 using MinimumLast = Choose<false>;
-CG_OP("minimum_last", MinimumLast, "a where a < b, else b, which then gets the gradient.")
+CG_POINTWISE("minimum_last", MinimumLast, "a where a < b, else b, which then gets the gradient.")
 
 template <bool max>
 struct Limit {
@@ -100,9 +100,9 @@ struct Limit {
   }
 };
 using MaximumScalar = Limit<true>;
-CG_OP("maximum_scalar", MaximumScalar, "x where x > value, else value; the gradient is 0 unless x > value.")
+CG_POINTWISE("maximum_scalar", MaximumScalar, "x where x > value, else value; the gradient is 0 unless x > value.")
 using MinimumScalar = Limit<false>;
-CG_OP("minimum_scalar", MinimumScalar, "x where x < value, else value; the gradient is 0 unless x < value.")
+CG_POINTWISE("minimum_scalar", MinimumScalar, "x where x < value, else value; the gradient is 0 unless x < value.")
 
 // Replaces some elements by a number; they get no gradient.
 template <Tensor (*Bad)(const Tensor&)>

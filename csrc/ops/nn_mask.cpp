@@ -40,17 +40,17 @@ struct MaskScalar : Flat {
 };
 
 using Equal = Mask2<at::eq>;
-CG_OP("equal", Equal, "1 where a == b, else 0; no gradient.")
+CG_POINTWISE("equal", Equal, "1 where a == b, else 0; no gradient.")
 using NotEqual = Mask2<at::ne>;
-CG_OP("not_equal", NotEqual, "1 where a != b, else 0; no gradient.")
+CG_POINTWISE("not_equal", NotEqual, "1 where a != b, else 0; no gradient.")
 using Greater = Mask2<at::gt>;
-CG_OP("greater", Greater, "1 where a > b, else 0; no gradient.")
+CG_POINTWISE("greater", Greater, "1 where a > b, else 0; no gradient.")
 using GreaterEqual = Mask2<at::ge>;
-CG_OP("greater_equal", GreaterEqual, "1 where a >= b, else 0; no gradient.")
+CG_POINTWISE("greater_equal", GreaterEqual, "1 where a >= b, else 0; no gradient.")
 using Less = Mask2<at::lt>;
-CG_OP("less", Less, "1 where a < b, else 0; no gradient.")
+CG_POINTWISE("less", Less, "1 where a < b, else 0; no gradient.")
 using LessEqual = Mask2<at::le>;
-CG_OP("less_equal", LessEqual, "1 where a <= b, else 0; no gradient.")
+CG_POINTWISE("less_equal", LessEqual, "1 where a <= b, else 0; no gradient.")
 
 using EqualScalar = MaskScalar<at::eq>;
 CG_OP("equal_scalar", EqualScalar, "1 where x == value, else 0; no gradient.")

@@ -29,7 +29,7 @@ struct StopGradient {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("stop_gradient", StopGradient, "x as a constant: no gradient passes.")
+CG_POINTWISE("stop_gradient", StopGradient, "x as a constant: no gradient passes.")
 
 // The gradient of the identity.
 template <Tensor (*F)(const Tensor&)>

@@ -57,7 +57,7 @@ struct Swish {
     c.grad(1, [&] { return unaligned(c.gy() * x * s * rest, c.in_sizes(1)); });
   }
 };
-CG_OP("swish", Swish, "x * sigmoid(beta * x)")
+CG_POINTWISE("swish", Swish, "x * sigmoid(beta * x)")
 
 }  // namespace
 }  // namespace cg

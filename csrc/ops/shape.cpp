@@ -116,7 +116,7 @@ struct Identity {
     c.grad(0, [&] { return c.gy(); });
   }
 };
-CG_OP("identity", Identity, "x itself, as the result of a function.")
+CG_POINTWISE("identity", Identity, "x itself, as the result of a function.")
 
 struct Copy {
   static constexpr unsigned saves = 0;

@@ -53,7 +53,7 @@ struct Erf {
     c.grad(0, [&] { return c.gy() * (exp(-square(c.in(0))) * (2 * inv_sqrtpi)); });
   }
 };
-CG_OP("erf", Erf, "Error function.")
+CG_POINTWISE("erf", Erf, "Error function.")
 
 struct Erfc {
   static constexpr unsigned saves = in_bit(0);

@@ -21,7 +21,7 @@ struct Sin {
     c.grad(0, [&] { return c.gy() * cos(c.in(0)); });
   }
 };
-CG_OP("sin", Sin, "Sine of x in radians.")
+CG_POINTWISE("sin", Sin, "Sine of x in radians.")
 
 struct Cos {
   static constexpr unsigned saves = in_bit(0);
@@ -31,7 +31,7 @@ struct Cos {
     c.grad(0, [&] { return -(c.gy() * sin(c.in(0))); });
   }
 };
-CG_OP("cos", Cos, "Cosine of x in radians.")
+CG_POINTWISE("cos", Cos, "Cosine of x in radians.")
 
 struct Tan {
   static constexpr unsigned saves = out_bit(0);
@@ -41,7 +41,7 @@ struct Tan {
     c.grad(0, [&] { return c.gy() * (square(c.out(0)) + 1); });
   }
 };
-CG_OP("tan", Tan, "Tangent of x in radians.")
+CG_POINTWISE("tan", Tan, "Tangent of x in radians.")
 
 struct ArcSin {
   static constexpr unsigned saves = in_bit(0);
@@ -51,7 +51,7 @@ struct ArcSin {
     c.grad(0, [&] { return c.gy() * rsqrt(1 - square(c.in(0))); });
   }
 };
-CG_OP("arcsin", ArcSin, "Inverse sine, in [-pi/2, pi/2].")
+CG_POINTWISE("arcsin", ArcSin, "Inverse sine, in [-pi/2, pi/2].")
 
 struct ArcCos {
   static constexpr unsigned saves = in_bit(0);
@@ -61,7 +61,7 @@ struct ArcCos {
     c.grad(0, [&] { return -(c.gy() * rsqrt(1 - square(c.in(0)))); });
   }
 };
-CG_OP("arccos", ArcCos, "Inverse cosine, in [0, pi].")
+CG_POINTWISE("arccos", ArcCos, "Inverse cosine, in [0, pi].")
 
 struct ArcTan {
   static constexpr unsigned saves = in_bit(0);
@@ -71,7 +71,7 @@ struct ArcTan {
     c.grad(0, [&] { return c.gy() / (square(c.in(0)) + 1); });
   }
 };
-CG_OP("arctan", ArcTan, "Inverse tangent, in [-pi/2, pi/2].")
+CG_POINTWISE("arctan", ArcTan, "Inverse tangent, in [-pi/2, pi/2].")
 
 struct ArcTan2 {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -84,7 +84,7 @@ struct ArcTan2 {
     c.grad(1, [&] { return -(g * a); });
   }
 };
-CG_OP("arctan2", ArcTan2, "Angle of the point (b, a), in [-pi, pi].")
+CG_POINTWISE("arctan2", ArcTan2, "Angle of the point (b, a), in [-pi, pi].")
 
 struct Sinh {
   static constexpr unsigned saves = in_bit(0);
@@ -94,7 +94,7 @@ struct Sinh {
     c.grad(0, [&] { return c.gy() * cosh(c.in(0)); });
   }
 };
-CG_OP("sinh", Sinh, "Hyperbolic sine.")
+CG_POINTWISE("sinh", Sinh, "Hyperbolic sine.")
 
 struct Cosh {
   static constexpr unsigned saves = in_bit(0);
@@ -104,7 +104,7 @@ struct Cosh {
     c.grad(0, [&] { return c.gy() * sinh(c.in(0)); });
   }
 };
-CG_OP("cosh", Cosh, "Hyperbolic cosine.")
+CG_POINTWISE("cosh", Cosh, "Hyperbolic cosine.")
 
 struct ArcSinh {
   static constexpr unsigned saves = in_bit(0);
@@ -114,7 +114,7 @@ struct ArcSinh {
     c.grad(0, [&] { return c.gy() * rsqrt(square(c.in(0)) + 1); });
   }
 };
-CG_OP("arcsinh", ArcSinh, "Inverse hyperbolic sine.")
+CG_POINTWISE("arcsinh", ArcSinh, "Inverse hyperbolic sine.")
 
 struct ArcCosh {
   static constexpr unsigned saves = in_bit(0);
@@ -124,7 +124,7 @@ struct ArcCosh {
     c.grad(0, [&] { return c.gy() * rsqrt(square(c.in(0)) - 1); });
   }
 };
-CG_OP("arccosh", ArcCosh, "Inverse hyperbolic cosine, for x >= 1.")
+CG_POINTWISE("arccosh", ArcCosh, "Inverse hyperbolic cosine, for x >= 1.")
 
 struct ArcTanh {
   static constexpr unsigned saves = in_bit(0);
@@ -134,7 +134,7 @@ struct ArcTanh {
     c.grad(0, [&] { return c.gy() / (1 - square(c.in(0))); });
   }
 };
-CG_OP("arctanh", ArcTanh, "Inverse hyperbolic tangent, for |x| < 1.")
+CG_POINTWISE("arctanh", ArcTanh, "Inverse hyperbolic tangent, for |x| < 1.")
 
 }  // namespace
 

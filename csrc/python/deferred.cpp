@@ -252,7 +252,8 @@ PyObject* forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 // backward(y, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
 PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    if (n != 7 || !is_variable(args[0])) fail(PyExc_TypeError, "deferred_backward: expected a Variable and 6 arguments");
+    if (n != 7 || !is_variable(args[0]))
+      fail(PyExc_TypeError, "deferred_backward: expected a Variable and 6 arguments");
     Frontend* frontend = as_variable(args[0])->frontend;
     FrontendScope scope(frontend);
     DeferredOptions options;
@@ -395,8 +396,7 @@ PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const unsigned mask = f.saves(needs);
     Obj in = Obj::steal(PyList_New(0)), out = Obj::steal(PyList_New(0));
     for (size_t i = 0; i < f.inputs.size(); ++i)
-      if (f.inputs[i])
-        PyList_Append(in.get(), (mask & kAllInputs) || (i < 15 && (mask >> i & 1)) ? Py_True : Py_False);
+      if (f.inputs[i]) PyList_Append(in.get(), (mask & kAllInputs) || (i < 15 && (mask >> i & 1)) ? Py_True : Py_False);
     for (size_t j = 0; j < f.outputs.size(); ++j)
       PyList_Append(out.get(), j < 16 && (mask >> (16 + j) & 1) ? Py_True : Py_False);
     return Py_BuildValue("(OO)", in.get(), out.get());

@@ -462,7 +462,8 @@ void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
   if (f->handle) return Py_NewRef(static_cast<PyObject*>(f->handle));
-  PyObject* cls = frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
+  PyObject* cls =
+      frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
   Obj chosen;  // a function instead of a class chooses by the parameters
   if (cls && !PyType_Check(cls)) {
     Obj params = params_of(*f);

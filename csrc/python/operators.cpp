@@ -51,7 +51,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
   if (!C::op && O.op) C::load();
   try {
     if (left && right && is_deferred(v) && is_deferred(as_variable(b)) &&
-        v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && C::op) {
+        v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && C::op && &O != &kMatMul) {
       const Var in[] = {var_of(v), var_of(as_variable(b))};
       return call_op(C::op->create(), in, f);
     }

@@ -99,7 +99,8 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
   read_gradients(list.get(), wanted, gxs, f.info()->name);
 }
 
-// A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or None.
+// A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or
+// None.
 PyObject* registered_backwards = nullptr;
 bool registered_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
@@ -219,7 +220,7 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 // ---- modes ----------------------------------------------------------------------------------------------------------
-constexpr std::string_view kModes[] = {"enable_backprop", "debug",        "type_check", "lazy_grad_sum",
+constexpr std::string_view kModes[] = {"enable_backprop", "debug",    "type_check",   "lazy_grad_sum",
                                        "train",           "deferred", "auto_forward", "plain"};
 int mode_index(PyObject* name) {
   const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;

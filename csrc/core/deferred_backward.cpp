@@ -1,0 +1,186 @@
+// Backward passes over deferred functions.
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/mode.h"
+#include "core/op.h"
+#include "core/plan.h"
+#include "ops/functions.h"
+
+namespace cg {
+
+void accumulate(Array& grad, at::Tensor g, bool overwrite) {
+  if (overwrite || grad.zeroing || !grad.touched || grad.cleared)
+    grad.put(std::move(g));
+  else if (grad.tensor.defined() && may_overwrite(grad.tensor))
+    grad.write().add_(g);
+  else
+    grad.put(at::add(grad.read(), g));
+}
+
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum) {
+  const auto in = input_stores(f);
+  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;
+  Tensors gys, gxs(wanted.size());
+  bool large = false;
+  for (auto& y : f.call->outputs) {
+    Array& g = *y->grad;
+    const bool none = f.call->outputs.size() > 1 && g.zeroing && !g.tensor.defined();
+    gys.push_back(none ? at::Tensor() : cast_input(*f.call, 32, g.read()));
+    large |= !none && gys.back().numel() >= kLarge;
+  }
+  try {
+    Unlocked unlocked(large && f.info());  // without info it may run Python
+    Ctx<at::Tensor> c(f, gys, gxs, wanted);
+    f.backward(c);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i] && gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+  } catch (const c10::Error& e) {
+    throw std::runtime_error(binding.label(f) + ", backward: " + e.what_without_backtrace());
+  }
+  gys.clear();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    Array& grad = *in[i]->grad;
+    if (!gxs[i].defined()) {
+      if (!accum[i]) grad.fill(0);
+      continue;
+    }
+    // What a leaf keeps is its own: a solver and its user write into it.
+    if (!f.inputs[i]->creator && !accum[i] && !(gxs[i].is_contiguous() && may_overwrite(gxs[i])))
+      gxs[i] = gxs[i].clone(at::MemoryFormat::Contiguous);
+    accumulate(grad, std::move(gxs[i]), !accum[i]);
+  }
+}
+
+namespace {
+// Runs again what is needed for data that a function's gradient reads and forward freed.
+class Recomputation {
+ public:
+  explicit Recomputation(const DeferredOptions& options) : options_(options) {}
+  void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
+    const unsigned mask = f.saves(wanted);
+    std::unordered_set<FunctionNode*> done;
+    for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
+      if ((mask >> (16 + j) & 1) && freed(f.outputs[j].node)) run(f, done);
+    for (size_t i = 0; i < f.inputs.size(); ++i)
+      if (reads_input(mask, i) && freed(f.inputs[i].get())) run(*f.inputs[i]->creator, done);
+  }
+
+ private:
+  static bool freed(const VariableNode* x) {
+    return x && x->deferred && x->creator && x->creator->call && x->deferred->store->data->cleared;
+  }
+  void run(FunctionNode& last, std::unordered_set<FunctionNode*>& done) {
+    std::vector<std::pair<FunctionNode*, size_t>> stack;
+    if (done.insert(&last).second) stack.push_back({&last, 0});
+    while (!stack.empty()) {
+      auto& [f, next] = stack.back();
+      if (next < f->inputs.size()) {
+        const auto& x = f->inputs[next++];
+        if (freed(x.get()) && done.insert(x->creator.get()).second) stack.push_back({x->creator.get(), 0});
+        continue;
+      }
+      FunctionNode& g = *f;
+      stack.pop_back();
+      run_again(g);
+    }
+  }
+  void run_again(FunctionNode& f) {
+    run_on_again(f);
+    clear_inputs(f, false, true, true, uses_);
+    if (options_.finished) options_.finished(f);
+  }
+  const DeferredOptions& options_;
+  std::unordered_map<const Deferred*, Uses> uses_;
+};
+
+struct Queued {
+  int32_t rank;
+  uint64_t order;
+  FunctionNode* f;
+  bool operator<(const Queued& o) const { return rank != o.rank ? rank < o.rank : order > o.order; }
+};
+}  // namespace
+
+void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options) {
+  require_parent(y);
+  at::AutoDispatchBelowADInplaceOrView guard;
+  ModeScope plain(Mode::deferred, false);
+  FunctionNode& start = *y.creator;
+  Ref<FunctionNode> alive(&start);
+  // The gradients of the function we start from are put aside: afterwards they are what they were.
+  struct Restore {
+    Call& call;
+    c10::SmallVector<Ref<Array>, 2> old;
+    ~Restore() {
+      for (size_t j = 0; j < old.size(); ++j) call.outputs[j]->grad = std::move(old[j]);
+    }
+  } restore{*start.call, {}};
+  for (auto& store : start.call->outputs) {
+    restore.old.push_back(store->grad);
+    if (store == y.deferred->store) {
+      if (grad) store->grad = grad;
+    } else {
+      store->grad = Ref<Array>(new Array(store->data->sizes));
+      store->grad->fill(0);
+    }
+  }
+  std::unordered_set<const VariableNode*> seen, kept;
+  std::unordered_set<const FunctionNode*> queued{&start};
+  Recomputation recomputation(options);
+  // Data that a function outside this pass still reads stays: its own backward may follow.
+  const auto read_elsewhere = [&](const VariableNode* o) {
+    if (!o) return false;
+    for (auto& [f, order] : o->deferred->users)
+      if (f->call->need_grad && !queued.count(f)) return true;
+    return false;
+  };
+  std::vector<Queued> heap{{start.rank, 0, &start}};
+  uint64_t next = 1;
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    FunctionNode& f = *heap.back().f;
+    heap.pop_back();
+    if (!f.call->need_grad) continue;
+    c10::SmallVector<bool, 4> wanted = wanted_of(f), accum(f.inputs.size(), false);
+    for (size_t i = 0; i < f.inputs.size(); ++i) {
+      if (!f.inputs[i]) continue;
+      const VariableNode& x = *f.inputs[i];
+      const bool first = seen.insert(&x).second;
+      if (f.call->keeps_inputs) kept.insert(&x);
+      if (!wanted[i]) continue;
+      const Array* g = x.deferred ? x.deferred->store->grad.get() : nullptr;
+      bool shared = false;
+      for (size_t k = 0; k < f.inputs.size() && g; ++k)
+        shared |= k != i && f.inputs[k] && f.inputs[k]->deferred && f.inputs[k]->deferred->store->grad.get() == g;
+      accum[i] = !(g && g->zeroing && !shared) && !(x.creator && first);
+    }
+    for (size_t j = 0; j < f.outputs.size(); ++j)
+      if (&f != &start && (!f.outputs[j].node || !seen.count(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
+    recomputation.prepare(f, wanted);
+    if (options.before) options.before(f);
+    backward_function(f, wanted, accum);
+    if (options.after) options.after(f);
+    if (options.clear_buffer) {
+      for (size_t j = 0; j < f.outputs.size(); ++j) {
+        VariableNode* o = f.outputs[j].node;
+        if (o && (o->deferred->persistent || kept.count(o))) continue;
+        if (&f != &start && !read_elsewhere(o)) f.call->outputs[j]->data->clear();
+        if (&f != &start || options.clear_initial_grad) f.call->outputs[j]->grad->clear();
+      }
+    }
+    if (options.finished) options.finished(f);
+    for (size_t i = 0; i < f.inputs.size(); ++i) {
+      if (!wanted[i]) continue;
+      FunctionNode* p = f.inputs[i]->creator.get();
+      if (!p || !p->call || !queued.insert(p).second) continue;
+      heap.push_back({p->rank, next++, p});
+      std::push_heap(heap.begin(), heap.end());
+    }
+  }
+}
+
+}  // namespace cg
