@@ -1,14 +1,16 @@
-// DeferredVariable: a Variable whose values come later; and what its frontend asks of functions.
-#include "python/common.h"
+// DeferredVariable: a Variable whose values come later.
+#include "python/deferred.h"
 
 namespace cg::py {
-namespace {
 
 VariableNode& node_of_object(PyObject* o) {
   auto& n = as_variable(o)->v.node;
   if (!n || !n->deferred) fail(PyExc_TypeError, "%s: this Variable was not initialised", Py_TYPE(o)->tp_name);
   return *n;
 }
+
+namespace {
+
 Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }
 PyObject* wrap_node(const Ref<VariableNode>& n, Frontend* f) { return variable_of_node(n, f); }
 
@@ -267,255 +269,6 @@ PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-// ---- functions ------------------------------------------------------------------------------------------------------
-PyObject* variables(c10::ArrayRef<Ref<VariableNode>> nodes, Frontend* f) {
-  Obj list = Obj::steal(PyList_New(0));
-  for (auto& x : nodes) {
-    Obj v = x ? Obj::steal(wrap_node(x, f)) : Obj::borrow(Py_None);
-    if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
-  }
-  return list.release();
-}
-PyObject* function_inputs(PyObject*, PyObject* o) {
-  return guarded([&] {
-    c10::SmallVector<Ref<VariableNode>, 4> given;
-    for (auto& x : deferred_function(o).inputs)
-      if (x) given.push_back(x);
-    return variables(given, as_function(o)->frontend);
-  });
-}
-PyObject* function_outputs(PyObject*, PyObject* o) {
-  return guarded([&] {
-    FunctionNode& f = deferred_function(o);
-    c10::SmallVector<Ref<VariableNode>, 4> nodes;
-    for (size_t j = 0; j < f.outputs.size(); ++j) nodes.push_back(output_node(f, j));
-    return variables(nodes, as_function(o)->frontend);
-  });
-}
-PyObject* function_info(PyObject*, PyObject* o) {
-  return guarded([&] {
-    auto* info = static_cast<PyObject*>(deferred_function(o).call->info);
-    return Py_NewRef(info ? info : Py_None);
-  });
-}
-// set_function_info(view of a function or Variable, info)
-PyObject* set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "set_function_info: expected 2 arguments");
-    void*& slot = deferred_function(args[0]).call->info;
-    auto* old = static_cast<PyObject*>(std::exchange(slot, Py_NewRef(args[1])));
-    Py_XDECREF(old);
-    Py_RETURN_NONE;
-  });
-}
-// claim(variables, inputs, info): whether all variables come from one function of exactly these inputs. If so, it gets
-// the info.
-PyObject* claim(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "claim: expected 3 arguments");
-    Obj ys = Obj::steal(PySequence_Fast(args[0], "variables")), xs = Obj::steal(PySequence_Fast(args[1], "inputs"));
-    FunctionNode* f = nullptr;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(ys.get()); ++j) {
-      PyObject* y = PySequence_Fast_GET_ITEM(ys.get(), j);
-      if (!is_variable(y) || !as_variable(y)->v.node) Py_RETURN_FALSE;
-      FunctionNode* g = as_variable(y)->v.node->creator.get();
-      if (!g && mode(Mode::auto_forward) && !mode(Mode::enable_backprop)) Py_RETURN_TRUE;
-      if (!g || !g->call || (f && f != g)) Py_RETURN_FALSE;
-      f = g;
-    }
-    if (!f || f->call->info) Py_RETURN_FALSE;
-    Py_ssize_t k = 0;
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(xs.get());
-    const auto skip = [&] {
-      while (k < count && PySequence_Fast_GET_ITEM(xs.get(), k) == Py_None) ++k;
-    };
-    for (auto& x : f->inputs) {
-      if (!x) continue;
-      skip();
-      if (k == count) Py_RETURN_FALSE;
-      PyObject* given = PySequence_Fast_GET_ITEM(xs.get(), k++);
-      if (!is_variable(given) || as_variable(given)->v.node != x) Py_RETURN_FALSE;
-    }
-    skip();
-    if (k != count) Py_RETURN_FALSE;
-    f->call->info = Py_NewRef(args[2]);
-    Py_RETURN_TRUE;
-  });
-}
-// find_inputs(outputs, inputs) -> for each input the Variables of the outputs' graph that share its arrays.
-PyObject* find_inputs(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "find_inputs: expected 2 arguments");
-    Obj ys = Obj::steal(PySequence_Fast(args[0], "outputs")), xs = Obj::steal(PySequence_Fast(args[1], "inputs"));
-    std::unordered_map<const Store*, std::vector<Ref<VariableNode>>> found;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(xs.get()); ++k)
-      found[deferred(PySequence_Fast_GET_ITEM(xs.get(), k)).store.get()];
-    const auto see = [&](VariableNode& x) {
-      if (!x.deferred) return;
-      auto it = found.find(x.deferred->store.get());
-      if (it == found.end()) return;
-      for (auto& other : it->second)
-        if (other.get() == &x) return;
-      it->second.emplace_back(&x);
-    };
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(ys.get()); ++k) {
-      VariableNode& y = node_of_object(PySequence_Fast_GET_ITEM(ys.get(), k));
-      see(y);
-      if (!y.creator || !y.creator->call) continue;
-      refresh_need_grad(y);
-      for (FunctionNode* f : forward_order(y))
-        for (auto& x : f->inputs)
-          if (x) see(*x);
-    }
-    Obj result = Obj::steal(PyList_New(0));
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(xs.get()); ++k) {
-      PyObject* x = PySequence_Fast_GET_ITEM(xs.get(), k);
-      Obj list = Obj::steal(variables(found[deferred(x).store.get()], as_variable(x)->frontend));
-      if (PyList_Append(result.get(), list.get()) < 0) throw PyError();
-    }
-    return result.release();
-  });
-}
-PyObject* function_need_grad(PyObject*, PyObject* o) {
-  return guarded([&] { return PyBool_FromLong(deferred_function(o).call->need_grad); });
-}
-PyObject* function_rank(PyObject*, PyObject* o) {
-  return guarded([&] { return PyLong_FromLong(deferred_function(o).rank); });
-}
-// Which inputs and outputs the gradients read: two lists of bool. function_saves(view, need_grad of the inputs or None)
-PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "function_saves: expected 2 arguments");
-    FunctionNode& f = deferred_function(args[0]);
-    c10::SmallVector<bool, 8> needs(f.inputs.size(), true);
-    if (args[1] != Py_None)
-      for (size_t i = 0; i < needs.size(); ++i) {
-        Obj item = Obj::steal(PySequence_GetItem(args[1], i));
-        needs[i] = PyObject_IsTrue(item.get()) == 1;
-      }
-    const unsigned mask = f.saves(needs);
-    Obj in = Obj::steal(PyList_New(0)), out = Obj::steal(PyList_New(0));
-    for (size_t i = 0; i < f.inputs.size(); ++i)
-      if (f.inputs[i]) PyList_Append(in.get(), (mask & kAllInputs) || (i < 15 && (mask >> i & 1)) ? Py_True : Py_False);
-    for (size_t j = 0; j < f.outputs.size(); ++j)
-      PyList_Append(out.get(), j < 16 && (mask >> (16 + j) & 1) ? Py_True : Py_False);
-    return Py_BuildValue("(OO)", in.get(), out.get());
-  });
-}
-
-c10::SmallVector<Ref<Store>, 4> read_stores(PyObject* o, const char* what) {
-  Obj seq = Obj::steal(PySequence_Fast(o, what));
-  c10::SmallVector<Ref<Store>, 4> stores;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-    if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", what, i, Py_TYPE(x)->tp_name);
-    stores.push_back(deferred(x).store);
-  }
-  return stores;
-}
-// Given variables take the places of a function's own for a while. Left-out inputs keep their null.
-class Borrowed {
- public:
-  Borrowed(FunctionNode& f, PyObject* in, PyObject* out) : f_(f) {
-    const auto xs = read_stores(in, "inputs"), ys = read_stores(out, "outputs");
-    size_t given = 0;
-    for (auto& x : f.inputs) given += x != nullptr;
-    if (xs.size() != given || ys.size() > f.call->outputs.size())
-      fail(PyExc_ValueError, "expected %zu inputs and %zu outputs, got %zu and %zu", given, f.call->outputs.size(),
-           xs.size(), ys.size());
-    size_t k = 0;
-    for (auto& x : f.inputs) {
-      old_.push_back(x && x->deferred ? x->deferred->store : Ref<Store>());
-      if (x && x->deferred) x->deferred->store = xs[k];
-      k += x != nullptr;
-    }
-    for (size_t j = 0; j < ys.size(); ++j) {
-      old_out_.push_back(f.call->outputs[j]);
-      f.call->outputs[j] = ys[j];
-    }
-  }
-  ~Borrowed() {
-    for (size_t i = f_.inputs.size(); i-- > 0;)
-      if (old_[i]) f_.inputs[i]->deferred->store = old_[i];
-    for (size_t j = 0; j < old_out_.size(); ++j) f_.call->outputs[j] = old_out_[j];
-  }
-
- private:
-  FunctionNode& f_;
-  c10::SmallVector<Ref<Store>, 4> old_, old_out_;
-};
-// function_forward(view, inputs, outputs, again)
-PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 4) fail(PyExc_TypeError, "function_forward: expected 4 arguments");
-    FunctionNode& f = deferred_function(args[0]);
-    Borrowed borrowed(f, args[1], args[2]);
-    ModeScope plain(Mode::deferred, false);
-    if (PyObject_IsTrue(args[3]) == 1) {
-      run_on_again(f);
-    } else {
-      remember_random_state(f);
-      run_on(f, input_stores(f), f.call->outputs);
-    }
-    Py_RETURN_NONE;
-  });
-}
-c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const char* what) {
-  c10::SmallVector<bool, 4> flags;
-  Py_ssize_t k = 0;
-  for (auto& x : f.inputs) {
-    if (!x) {
-      flags.push_back(false);
-      continue;
-    }
-    Obj item = Obj::steal(PySequence_GetItem(o, k++));
-    flags.push_back(PyObject_IsTrue(item.get()) == 1);
-  }
-  if (PySequence_Size(o) != k) fail(PyExc_ValueError, "%s: expected %zd flags, got %zd", what, k, PySequence_Size(o));
-  return flags;
-}
-// function_backward(view, inputs, outputs, wanted, accumulate)
-PyObject* function_backward_on(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 5) fail(PyExc_TypeError, "function_backward: expected 5 arguments");
-    FunctionNode& f = deferred_function(args[0]);
-    Borrowed borrowed(f, args[1], args[2]);
-    ModeScope plain(Mode::deferred, false);
-    backward_function(f, read_flags(args[3], f, "wanted"), read_flags(args[4], f, "accum"));
-    Py_RETURN_NONE;
-  });
-}
-// The gradient of one function as new functions: function_gradient(view, gradients of the outputs, wanted)
-PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "function_gradient: expected 3 arguments");
-    FunctionNode& f = deferred_function(args[0]);
-    Frontend* frontend = as_function(args[0])->frontend;
-    FrontendScope scope(frontend);
-    ModeScope style(Mode::deferred, true);
-    Vars gys;
-    for (Py_ssize_t j = 0; j < PySequence_Size(args[1]); ++j) {
-      Obj g = Obj::steal(PySequence_GetItem(args[1], j));
-      if (g.get() == Py_None)
-        gys.emplace_back();
-      else if (is_variable(g.get()))
-        gys.push_back(var_of(as_variable(g.get())));
-      else
-        fail(PyExc_TypeError, "grad_inputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g.get())->tp_name);
-    }
-    if (gys.size() != f.outputs.size())
-      fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", f.outputs.size(), gys.size());
-    Vars gxs = cg::function_backward(f, gys, read_flags(args[2], f, "wanted"));
-    Obj list = Obj::steal(PyList_New(0));
-    for (size_t i = 0; i < gxs.size(); ++i) {
-      if (!f.inputs[i]) continue;
-      Obj v = Obj::steal(variable_of(gxs[i], frontend));
-      if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
-    }
-    return list.release();
-  });
-}
-
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
   return guarded([&]() -> PyObject* {
     const int b = PyObject_IsTrue(value);
@@ -562,33 +315,10 @@ PyMethodDef methods[] = {{"_setup", FAST(setup), nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef functions[] = {{"deferred_forward", FAST(forward), nullptr},
                            {"deferred_backward", FAST(backward), nullptr},
-                           {"function_inputs", function_inputs, METH_O, nullptr},
-                           {"function_outputs", function_outputs, METH_O, nullptr},
-                           {"function_info", function_info, METH_O, nullptr},
-                           {"set_function_info", FAST(set_function_info), nullptr},
-                           {"claim", FAST(claim), nullptr},
-                           {"find_inputs", FAST(find_inputs), nullptr},
-                           {"function_need_grad", function_need_grad, METH_O, nullptr},
-                           {"function_rank", function_rank, METH_O, nullptr},
-                           {"function_saves", FAST(function_saves), nullptr},
-                           {"function_forward", FAST(function_forward), nullptr},
-                           {"function_backward", FAST(function_backward_on), nullptr},
-                           {"function_gradient", FAST(function_gradient), nullptr},
                            {"set_global_recompute", set_global_recompute, METH_O, nullptr},
-                           {"apply_host", FAST(apply_host), nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
-
-FunctionNode& deferred_function(PyObject* o) {
-  FunctionNode* f = nullptr;
-  if (is_function(o))
-    f = as_function(o)->node;
-  else if (is_variable(o) && as_variable(o)->v.node)
-    f = as_variable(o)->v.node->creator.get();
-  if (!f || !f->call) fail(PyExc_TypeError, "expected a function of a deferred graph, got %s", Py_TYPE(o)->tp_name);
-  return *f;
-}
 
 PyTypeObject DeferredVariableType = [] {
   PyTypeObject t = empty_type();
@@ -613,6 +343,7 @@ void init_deferred(PyObject* module) {
       PyModule_AddObjectRef(module, "DeferredVariable", reinterpret_cast<PyObject*>(&DeferredVariableType)) < 0 ||
       PyModule_AddFunctions(module, functions) < 0)
     throw PyError();
+  add_deferred_functions(module);
 }
 
 }  // namespace cg::py
