@@ -7,7 +7,7 @@ import compatgrad
 _HELP = """\
 usage: python -m compatgrad COMMAND ...
 
-Runs programs written for Chainer on PyTorch.
+Runs programs written for Chainer or nnabla on PyTorch.
 
 commands:
   run SCRIPT [ARGUMENT ...]      run a script; its `import chainer` gets compatgrad's
