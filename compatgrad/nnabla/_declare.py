@@ -84,6 +84,8 @@ class Spec:
 
 
 specs: dict[str, Spec] = {}  # by type name
+#: How many composites' gradients are being recorded: what their bodies are made of are no functions of the program.
+in_gradients = 0
 
 
 def device() -> torch.device:
@@ -194,8 +196,13 @@ class Composite:
     def _gradient(frontend: Any, xs: Any, ys: Any, gradients: Any, wanted: list[bool], again: bool) -> list[Any]:
         some = [(y, g) for y, g in zip(ys, gradients, strict=False) if g is not None and y.requires_grad]
         asked = [i for i, w in enumerate(wanted) if w]
-        found = _C.grad(frontend, [y for y, _ in some], [xs[i] for i in asked], [g for _, g in some],
-                        enable_double_backprop=again) if some else [None] * len(asked)
+        global in_gradients
+        in_gradients += 1
+        try:
+            found = _C.grad(frontend, [y for y, _ in some], [xs[i] for i in asked], [g for _, g in some],
+                            enable_double_backprop=again) if some else [None] * len(asked)
+        finally:
+            in_gradients -= 1
         result: list[Any] = [None] * len(wanted)
         for i, g in zip(asked, found, strict=True):
             result[i] = g

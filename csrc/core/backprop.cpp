@@ -38,6 +38,8 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
 template <class T>
 Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
   Pass<T> pass(options, true);
+  // nnabla asks every function on a path between inputs and outputs, also where the path is cut before the input.
+  const bool deferred = mode(Mode::deferred);
   // Every function that an output depends on, then, in forward order, those that depend on an input.
   std::vector<FunctionNode*> reach;
   {
@@ -70,7 +72,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
       for (auto& x : f->inputs) {
         if (!x) continue;
         check_old_style(*x);
-        if (x->requires_grad) visit(x->creator.get());
+        if (x->requires_grad || deferred) visit(x->creator.get());
       }
     }
   }
@@ -78,7 +80,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   for (const Var& x : inputs) pass.mark(*x.node);
   for (FunctionNode* f : reach) {
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
-                                   [&](auto& x) { return x && x->requires_grad && pass.is_marked(*x); });
+                                   [&](auto& x) { return x && (x->requires_grad || deferred) && pass.is_marked(*x); });
     if (!leads) continue;
     for (auto& y : f->outputs)
       if (y.node) pass.mark(*y.node);

@@ -191,7 +191,7 @@ class Pass {
       binding.overridden_backward(f, gys, gxs, wanted);
       for (size_t i = 0; i < gxs.size(); ++i)
         if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
-    } else if (!(f.call && f.call->info && binding.registered_backward(f, gys, gxs, wanted))) {
+    } else if (!(f.call && binding.registered_backward(f, gys, gxs, wanted))) {
       run_native(f, gys, gxs, wanted, observed);
     }
     if (observed) binding.after_backward(f, gys);

@@ -111,13 +111,13 @@ def test_channel_last(name, args):
 def test_hot_functions_are_single_nodes():
     """Their arguments are those that nnabla would show."""
     x = nn.Variable((2, 4, 6, 6))
-    y = F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=(1, 1))
+    y = F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=[1, 1])
     assert y.parent.info.type_name == "Convolution"
-    assert dict(y.parent.info.args) == {"base_axis": 1, "pad": (1, 1), "stride": (1, 1), "dilation": (1, 1),
+    assert dict(y.parent.info.args) == {"base_axis": 1, "pad": [1, 1], "stride": [1, 1], "dilation": [1, 1],
                                         "group": 1, "channel_last": False}
-    y = F.max_pooling(x, (2, 2))
-    assert dict(y.parent.info.args) == {"kernel": (2, 2), "stride": (2, 2), "ignore_border": True,
-                                        "pad": (0, 0), "channel_last": False}
+    y = F.max_pooling(x, [2, 2])
+    assert dict(y.parent.info.args) == {"kernel": [2, 2], "stride": [2, 2], "ignore_border": True,
+                                        "pad": [0, 0], "channel_last": False}
     y = F.affine(x, nn.Variable((144, 5)))
     assert (y.shape, dict(y.parent.info.args)) == ((2, 5), {"base_axis": 1})
 
