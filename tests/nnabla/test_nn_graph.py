@@ -1,0 +1,234 @@
+"""Passes over graphs: what runs, in which order, what is freed; PythonFunction and callbacks."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from test_nn_grad import Cube, leaf
+
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
+from compatgrad.nnabla.function import PythonFunction
+from compatgrad.nnabla.variable import CommunicatorBackwardCallback
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    nn.clear_parameters()
+    yield
+    nn.clear_parameters()
+
+
+@pytest.mark.semantics("N13")
+def test_nothing_runs_before_forward():
+    ran = []
+    x = leaf(2, 3)
+    y = F.sum(F.exp(x), axis=1)
+    assert y.shape == (2,) and not y.d.any()
+    y.forward(function_pre_hook=lambda f: ran.append(f.name), function_post_hook=lambda f: ran.append(f.name + "."))
+    assert ran == ["Exp", "Exp.", "Sum", "Sum."]
+    np.testing.assert_allclose(y.d, np.exp(x.d).sum(1), rtol=1e-6)
+    x.d = np.zeros((2, 3))
+    y.forward()
+    np.testing.assert_array_equal(y.d, [3, 3])
+    with nn.auto_forward():
+        np.testing.assert_array_equal(F.exp(x).d, np.ones((2, 3)))
+    with pytest.raises(RuntimeError, match="The variable has no parent"):
+        x.forward()
+    with pytest.raises(RuntimeError, match="The variable has no parent"):
+        x.backward()
+
+
+@pytest.mark.semantics("N13")
+def test_what_is_freed_and_kept():
+    x = leaf(3)
+    a = F.exp(x)  # its gradient reads its output
+    b = a + 1  # nothing reads it
+    c = F.sin(b)
+    y = F.sum(c)
+    y.forward(clear_no_need_grad=True)
+    assert [v.data.clear_called for v in (x, a, b, c, y)] == [False, False, False, True, False]
+    b.persistent = c.persistent = True
+    y.forward(clear_buffer=True)
+    assert [v.data.clear_called for v in (x, a, b, c, y)] == [False, True, False, False, False]
+    x.grad.zero()
+    y.backward(clear_buffer=True)  # computes a again
+    np.testing.assert_allclose(x.g, np.cos(np.exp(x.d) + 1) * np.exp(x.d), rtol=1e-5)
+
+
+@pytest.mark.semantics("N13")
+def test_forward_all_shares_work():
+    ran = []
+    x = leaf(3)
+    h = F.exp(x)
+    y, z = F.sum(h), F.mean(h)
+    nn.forward_all([y, z], clear_buffer=True, function_pre_hook=lambda f: ran.append(f.name))
+    assert ran == ["Exp", "Sum", "Mean"]
+    assert not (y.persistent or z.persistent)
+    np.testing.assert_allclose(y.d, 3 * z.d, rtol=1e-6)
+
+
+@pytest.mark.semantics("N11")
+@pytest.mark.semantics("N12")
+def test_backward_order_and_accumulation():
+    x = leaf(3)
+    a, b = F.sin(x), F.cos(x)
+    y = F.sum(F.exp(a) * b)
+    order = []
+    x.grad.zero()
+    y.forward()
+    y.backward(function_pre_hook=lambda f: order.append(f.name))
+    assert order == ["Sum", "Mul2", "Exp", "Cos", "Sin"]
+    once = x.g.copy()
+    y.backward()
+    np.testing.assert_allclose(x.g, 2 * once, rtol=1e-6)  # leaves accumulate
+    np.testing.assert_allclose(a.g, b.d * np.exp(a.d), rtol=1e-6)  # intermediates are replaced
+    x.g = 0
+    y.backward(grad=2)
+    np.testing.assert_allclose(x.g, 2 * once, rtol=1e-6)
+    with pytest.raises(RuntimeError, match=r"grad of shape \(2,\) does not fit"):
+        y.backward(grad=np.ones(2))
+
+
+def test_an_exception_leaves_the_graph_usable():
+    x = leaf(3)
+    y = F.sum(F.exp(x))
+    with pytest.raises(ZeroDivisionError):
+        y.forward(function_pre_hook=lambda f: 1 // 0)
+    y.forward()
+    x.grad.zero()
+    with pytest.raises(ZeroDivisionError):
+        y.backward(function_post_hook=lambda f: 1 // 0)
+    x.grad.zero()
+    y.backward()
+    np.testing.assert_allclose(x.g, np.exp(x.d), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="affine: x of shape"):
+        F.affine(leaf(2, 3), leaf(4, 5))
+    with pytest.raises(TypeError, match="relu: x: expected a Variable or an NdArray, got list"):
+        F.relu([1, 2])
+
+
+@pytest.mark.semantics("N15")
+def test_communicator_callbacks():
+    class Callback(CommunicatorBackwardCallback):
+        def __init__(self):
+            self.seen = []
+
+        def on_finish_function_backward(self, f):
+            self.seen.append((f.name, bool(x.g.any())))
+
+        def on_finish_backward(self):
+            self.seen.append("end")
+
+    x = leaf(3)
+    y = F.sum(F.sin(x))
+    one, two = Callback(), Callback()
+    x.grad.zero()
+    y.forward()
+    y.backward(communicator_callbacks=one)
+    assert one.seen == [("Sum", False), ("Sin", True), "end"]
+    y.backward(communicator_callbacks=[one, two])
+    assert two.seen == [("Sum", True), ("Sin", True), "end"]
+
+
+@pytest.mark.semantics("N14")
+@pytest.mark.parametrize("auto", [False, True])
+def test_python_function(auto):
+    x = leaf(2, 2)
+    with nn.auto_forward(auto):
+        h = F.sin(x)
+        y = F.sum(Cube()(h) + Cube()(h))
+    if not auto:
+        y.forward()
+    x.grad.zero()
+    y.backward()
+    np.testing.assert_allclose(x.g, 6 * np.sin(x.d) ** 2 * np.cos(x.d), rtol=1e-5)
+    f = Cube()(x).parent
+    assert (f.name, f.info.type_name, f.info.args) == ("Callback", "Cube", {"power": 3})
+    at_once = Cube()(nn.NdArray.from_numpy_array(np.full(2, 2, "f")))
+    assert isinstance(at_once, nn.NdArray)
+    np.testing.assert_array_equal(at_once.data, [8, 8])
+
+
+@pytest.mark.semantics("N14")
+def test_accumulation_flags_of_a_python_function():
+    flags = []
+
+    class Twice(Cube):
+        def forward_impl(self, inputs, outputs):
+            outputs[0].d = inputs[0].d + inputs[1].d
+
+        def backward_impl(self, inputs, outputs, propagate_down, accum):
+            flags.append((list(propagate_down), list(accum)))
+            for i in range(2):
+                if propagate_down[i]:
+                    inputs[i].g = inputs[i].g + outputs[0].g if accum[i] else outputs[0].g
+
+    x, c = leaf(2), leaf(2, need_grad=False)
+    y = Twice()(x, c)
+    y.forward()
+    y.backward()  # a fresh leaf is added to
+    x.grad.zero()
+    y.backward()
+    y.backward()
+    assert flags == [([True, False], [True, False]), ([True, False], [False, False]), ([True, False], [True, False])]
+    np.testing.assert_array_equal(x.g, [2, 2])
+    flags.clear()
+    h = x * 1
+    z = Twice()(h, h)
+    z.forward()
+    z.backward()
+    assert flags == [([True, True], [False, True])]
+    np.testing.assert_array_equal(h.g, [2, 2])
+
+
+@pytest.mark.semantics("N14")
+def test_errors_of_python_functions():
+    class Broken(Cube):
+        def forward_impl(self, inputs, outputs):
+            raise KeyError("inside")
+
+    y = Broken()(leaf(2))
+    with pytest.raises(SystemError, match="Broken.forward_impl failed") as caught:
+        y.forward()
+    assert isinstance(caught.value.__cause__, KeyError)
+
+    class Incomplete(PythonFunction):
+        name = "Incomplete"
+
+        def min_outputs(self):
+            return 1
+
+    with pytest.raises(SystemError, match="grad_depends"):
+        Incomplete()(leaf(2))
+
+
+def test_recomputation_gives_the_same_gradients():
+    x = leaf(4, 4)
+    with nn.recompute():
+        h = F.dropout(F.relu(x * 2), 0.5)
+        h = F.sin(h)
+    y = F.sum(h * h)
+    y.forward(clear_no_need_grad=True)
+    kept = y.d.copy()
+    x.grad.zero()
+    y.backward(clear_buffer=True)
+    zeros = x.g == 0
+    assert zeros.any() and not zeros.all()
+    np.testing.assert_allclose(kept, (np.sin(np.where(zeros, 0, 4 * x.d)) ** 2).sum(), rtol=1e-5)
+
+
+def test_graphs_are_freed():
+    x = leaf(3)
+    y = F.sum(F.reshape(F.exp(x), (1, 3)) * PF.affine(F.reshape(x, (1, 3)), 3))
+    ref = weakref.ref(y)
+    y.forward()
+    (g,) = nn.grad([y], [x])
+    g.forward()
+    assert len(x.function_references) > 2
+    del y, g
+    gc.collect()
+    assert ref() is None
+    assert x.function_references == []
