@@ -1,6 +1,6 @@
-"""The two programs in nnabla's documentation of `nn.grad`, and what they compute from given random numbers.
+"""What the two programs of nnabla's documentation of `nn.grad` compute, from given random numbers.
 
-They stand in nnabla_documented/ as printed there (Copyright Sony Group Corporation, Apache License 2.0).
+nnabla_documented/ has the same computations in words of our own.
 
     PYTHON -m tests.golden.documented
 
