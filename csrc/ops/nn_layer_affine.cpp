@@ -2,6 +2,7 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 
+#include "core/deferred.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -30,6 +31,13 @@ struct Affine {
                 " on, but weight has shape ", w);
     TORCH_CHECK(!b.defined() || b.sizes() == w.slice(1), "affine: bias must have shape ", w.slice(1), ", not ",
                 b.defined() ? b.sizes() : at::IntArrayRef());
+  }
+  Tensor infer(const Tensor& x, const Tensor& w, const Tensor& b) const {
+    const int64_t axis = wrap_axis(base_axis, x.dim());
+    check(x.sizes(), w.sizes(), b, axis);
+    Ints sizes = ints(x.sizes().slice(0, axis));
+    sizes.append(w.sizes().begin() + 1, w.sizes().end());
+    return hollow(sizes, x.scalar_type(), x.device());
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     const int64_t axis = wrap_axis(base_axis, x.dim());

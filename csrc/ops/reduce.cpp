@@ -1,10 +1,12 @@
 // Reductions.
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/var.h>
 
+#include "core/deferred.h"
 #include "ops/axes.h"
 
 namespace cg {
@@ -24,6 +26,12 @@ CG_OP("sum", Sum, "Sum over axis (None: all).")
 struct Mean {
   CG_REDUCTION_PARAMS(Mean)
   static constexpr unsigned saves = 0;
+  // The sum has a shape function in C++, the mean has none.
+  Tensor infer(const Tensor& x) const {
+    if (none(axis)) return x;
+    const Tensor y = at::sum(at::empty(x.sizes(), x.options().device(at::kMeta)), or_all(axis), keepdims);
+    return hollow(y.sizes(), x.scalar_type(), x.device());
+  }
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::mean(x, or_all(axis), keepdims); }
   template <class T>
   void backward(Ctx<T>& c) {
