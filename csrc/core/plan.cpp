@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include <ATen/ops/clone.h>
-#include "core/backprop.h"
 #include "core/mode.h"
+#include "core/op.h"
 #include "core/plan.h"
 
 #include "ops/functions.h"
@@ -69,13 +69,11 @@ void require_parent(const VariableNode& y) {
   if (!y.creator || !y.creator->call) throw std::runtime_error("The variable has no parent.");
 }
 
-bool needs_grad(const VariableNode& x) { return x.requires_grad; }
-
 bool reads_input(unsigned mask, size_t i) { return (mask & kAllInputs) || (i < 15 && (mask >> i & 1)); }
 
 c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   c10::SmallVector<bool, 4> wanted;
-  for (auto& x : f.inputs) wanted.push_back(x && needs_grad(*x));
+  for (auto& x : f.inputs) wanted.push_back(x && x->requires_grad);
   return wanted;
 }
 
