@@ -61,6 +61,8 @@ class Spec:
         self.drawn: tuple[str, ...] = tuple(options.pop("drawn", ()))
         self.keep_input_grads: bool = options.pop("keep_input_grads", False)
         self.dtypes: str | None = options.pop("dtypes", None)
+        #: Whether the body's own op may be the function.
+        self.claims = self.primitive and not self.draws and self.setup is None
         integers = set(options.pop("integers", ()))
         if options:
             raise TypeError(f"function {type_name}: unknown options {sorted(options)}")
@@ -237,10 +239,6 @@ def _late(owner: Composite, output: Any, index: int, sample: torch.Tensor) -> An
     return value
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
     """Lets the results live in the arrays that the caller gave."""
     for y, array in zip(ys, outputs or (), strict=False):
@@ -283,23 +281,29 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
     if spec.variadic and not inputs:
         raise AssertionError(f"{spec.name} must take more than 1 inputs")
     for i, x in enumerate(inputs):
+        if isinstance(x, _C.DeferredVariable):
+            continue
         if isinstance(x, NdArray):
             return _run_at_once(spec, inputs, args, n_outputs, outputs)
-        if not isinstance(x, _C.DeferredVariable) and not (x is None and _is_optional(spec, i)):
+        if not (x is None and _is_optional(spec, i)):
             name = spec.inputs[0 if spec.variadic else i]
             raise TypeError(f"{spec.name}: {name}: expected a Variable or an NdArray, got {type(x).__name__}")
-    args = [_plain(a) for a in args]
-    for name, default in spec.defaults.items():
-        i = spec.args.index(name)
-        if args[i] is None:
-            args[i] = default(*inputs)
+    args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
+    if spec.defaults:
+        for name, default in spec.defaults.items():
+            i = spec.args.index(name)
+            if args[i] is None:
+                args[i] = default(*inputs)
     if spec.effects:
         for i, x in enumerate(inputs):
             if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
                 x.data._set_dtype(torch.float32)  # what is written in place must reach the variable
-    shown = [list(a) if isinstance(a, (tuple, range)) else a for a in args]
+    for a in args:
+        if isinstance(a, (tuple, range)):
+            shown = [list(a) if isinstance(a, (tuple, range)) else a for a in args]
+            break
     info = Info(spec.type_name, dict(zip(spec.args, shown, strict=True)))
-    if spec.primitive and not spec.draws and spec.setup is None:
+    if spec.claims:
         result = spec.run(inputs, (), args, n_outputs)
         ys = _as_tuple(result)
         if _C.claim(ys, inputs, info):

@@ -7,6 +7,7 @@ made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,7 +171,7 @@ def calc_normal_std_he_forward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1
 
     He et al. 2015, https://arxiv.org/abs/1502.01852. `kernel` is the spatial shape, (1, 1) for a dense layer.
     """
-    return np.sqrt(2.0 / (np.prod(kernel) * inmaps))
+    return np.sqrt(2.0 / (math.prod(kernel) * inmaps))
 
 
 def calc_normal_std_he_backward(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
@@ -178,7 +179,7 @@ def calc_normal_std_he_backward(inmaps: int, outmaps: int, kernel: _Shape = (1, 
 
     He et al. 2015, https://arxiv.org/abs/1502.01852. `kernel` is the spatial shape, (1, 1) for a dense layer.
     """
-    return np.sqrt(2.0 / (np.prod(kernel) * outmaps))
+    return np.sqrt(2.0 / (math.prod(kernel) * outmaps))
 
 
 def calc_normal_std_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> float:
@@ -186,7 +187,7 @@ def calc_normal_std_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -
 
     `kernel` is the spatial shape, (1, 1) for a dense layer.
     """
-    return np.sqrt(2.0 / (np.prod(kernel) * (inmaps + outmaps)))
+    return np.sqrt(2.0 / (math.prod(kernel) * (inmaps + outmaps)))
 
 
 def calc_uniform_lim_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) -> tuple[float, float]:
@@ -194,5 +195,5 @@ def calc_uniform_lim_glorot(inmaps: int, outmaps: int, kernel: _Shape = (1, 1)) 
 
     `kernel` is the spatial shape, (1, 1) for a dense layer.
     """
-    limit = np.sqrt(6.0 / (np.prod(kernel) * (inmaps + outmaps)))
+    limit = np.sqrt(6.0 / (math.prod(kernel) * (inmaps + outmaps)))
     return -limit, limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
@@ -61,7 +62,7 @@ def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tup
     outs = sizes(function, "n_outmaps", n_outmaps)
     if base_axis != len(getattr(inp, "shape", ())):  # where nothing is behind base_axis there is one input
         axis_size(function, inp, "base_axis", base_axis)
-    return list(outs), int(np.prod(inp.shape[base_axis:])), int(np.prod(outs))
+    return list(outs), math.prod(inp.shape[base_axis:]), math.prod(outs)
 
 
 def filter_shapes(
