@@ -43,6 +43,7 @@ from compatgrad.nnabla.solver import (
     unset_solver_pre_hook,
 )
 from compatgrad.nnabla.random import seed
+from compatgrad.nnabla import function_bases
 from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.core.graph_def import ProtoVariable
 from compatgrad.nnabla.core.module import Module

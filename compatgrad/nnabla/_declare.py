@@ -88,6 +88,8 @@ class Spec:
 specs: dict[str, Spec] = {}  # by type name
 #: How many composites' gradients are being recorded: what their bodies are made of are no functions of the program.
 in_gradients = 0
+#: Whether the body that runs now may move running statistics: only in a forward pass, and once.
+updating = False
 
 
 def device() -> torch.device:
@@ -167,7 +169,12 @@ class Composite:
     def forward(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
-        return self.forward_again(tensors)
+        global updating
+        updating = True
+        try:
+            return self.forward_again(tensors)
+        finally:
+            updating = False
 
     def forward_again(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", False):

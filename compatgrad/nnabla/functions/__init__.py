@@ -10,6 +10,7 @@ from compatgrad.nnabla.functions.convolution import *
 from compatgrad.nnabla.functions.create import *
 from compatgrad.nnabla.functions.detection import *
 from compatgrad.nnabla.functions.elementwise import *
+from compatgrad.nnabla.functions.fused import *
 from compatgrad.nnabla.functions.geometry import *
 from compatgrad.nnabla.functions.indexing import *
 from compatgrad.nnabla.functions.layers import *

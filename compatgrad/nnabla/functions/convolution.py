@@ -15,8 +15,7 @@ __all__ = [
     "deformable_convolution",
     "depthwise_convolution",
     "depthwise_deconvolution",
-    "fused_convolution",
-]
+    ]
 
 
 # ---- geometry ----
@@ -210,52 +209,6 @@ def depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=
     """
     return _depthwise_deconvolution(x, weight, bias, base_axis,
                                     *placement(x, base_axis, pad, stride, dilation), divisor, **more)
-
-
-def fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, variance=None, z=None,
-                      base_axis=1,
-                      pad=None, stride=None, dilation=None, group=1, channel_last=False, decay_rate=0.9,
-                      eps=1e-05,
-                      batch_stat=True, nonlinearity="relu", nonlinearity_args=None, pad_mode="constant",
-                      constant_value=0, n_outputs=-1, outputs=None):
-    """Padding, convolution, batch normalization, addition of `z` and an activation, each where asked for.
-
-    Chains the functions of these names: the graph has a node for each. beta, gamma, mean, variance: all four
-    or none; z: of the result's shape. pad: an entry for each spatial axis, or two (before, after).
-    nonlinearity: "identity", "relu", "sigmoid", "tanh", "leaky_relu" or "elu" (with alpha in
-    nonlinearity_args), "relu6". RuntimeError for others.
-    """
-    from compatgrad.nnabla import functions as F
-
-    n = spatial_axes(x, base_axis)
-    pad = (0,) * n if pad is None else tuple(pad)
-    args = list(nonlinearity_args or ())
-    if len(pad) not in (n, 2 * n):
-        raise RuntimeError(f"fused_convolution: pad must have {n} or {2 * n} entries, not {pad}")
-    if sum(v is None for v in (beta, gamma, mean, variance)) not in (0, 4):
-        raise RuntimeError("fused_convolution: beta, gamma, mean and variance must be given together")
-    activations: dict[str, Callable] = {
-        "identity": lambda h: h, "": lambda h: h, "relu": F.relu, "sigmoid": F.sigmoid, "tanh": F.tanh,
-        "relu6": F.relu6, "leaky_relu": lambda h: F.leaky_relu(h, *args), "elu": lambda h: F.elu(h, *args)}
-    if nonlinearity not in activations:
-        raise RuntimeError(f"fused_convolution: nonlinearity must be one of {sorted(activations)}, not "
-                           f"{nonlinearity!r}")
-    if nonlinearity in ("leaky_relu", "elu") and len(args) != 1:
-        raise RuntimeError(f"fused_convolution: {nonlinearity} takes one number in nonlinearity_args, not "
-                           f"{args}")
-    h = x
-    if len(pad) != n or pad_mode != "constant" or constant_value != 0:
-        widths = pad if len(pad) == 2 * n else tuple(p for p in pad for _ in (0, 1))
-        h, pad = F.pad(h, widths, pad_mode, constant_value), (0,) * n
-    h = convolution(h, weight, bias, base_axis, pad, stride, dilation, group, channel_last)
-    if beta is not None:
-        axis = len(x.shape) - 1 if channel_last else base_axis
-        h = F.batch_normalization(h, beta, gamma, mean, variance, axes=[axis], decay_rate=decay_rate, eps=eps,
-                                  batch_stat=batch_stat)
-    if z is not None:
-        h = F.add2(h, z)
-    y = activations[nonlinearity](h)
-    return y if outputs is None else F.identity(y, outputs=outputs)
 
 
 # ---- kernels and positions that are data ----

@@ -1,0 +1,77 @@
+"""Several layers as one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compatgrad.nnabla import _declare
+from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions import activation
+from compatgrad.nnabla.functions.arrays import pad as pad_edges
+from compatgrad.nnabla.functions.convolution import _convolution, placement, spatial_axes
+
+__all__ = ["fused_convolution"]
+
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "": lambda h: h,
+    "identity": lambda h: h,
+    "relu": activation.relu.body,
+    "sigmoid": activation.sigmoid.body,
+    "tanh": activation.tanh.body,
+    "relu6": activation.relu6.body,
+    "leaky_relu": activation.leaky_relu.body,
+    "elu": activation.elu.body,
+}
+_WITH_NUMBER = ("leaky_relu", "elu")
+
+
+@function("FusedConvolution", "x, weight, bias?, beta?, gamma?, mean?, variance?, z?", effects=True)
+def _fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, variance=None, z=None, base_axis=1,
+                       pad=None, stride=None, dilation=None, group=1, channel_last=False, decay_rate=0.9, eps=1e-05,
+                       batch_stat=True, nonlinearity="relu", nonlinearity_args=(), pad_mode="constant",
+                       constant_value=0):
+    """`fused_convolution` as one function of the graph."""
+    n = spatial_axes(x, base_axis)
+    h = x
+    if len(pad) != n or pad_mode != "constant" or constant_value != 0:
+        widths = pad if len(pad) == 2 * n else tuple(p for p in pad for _ in (0, 1))
+        h, pad = pad_edges.body(h, widths, pad_mode, constant_value), (0,) * n
+    h = _convolution.body(h, weight, bias, base_axis, *placement(h, base_axis, pad, stride, dilation), group,
+                          channel_last)
+    if beta is not None:
+        axis = h.ndim - 1 if channel_last else base_axis % h.ndim
+        h = op.nn_batch_normalization(h, beta, gamma, mean, variance, axes=[axis], decay=decay_rate, eps=eps,
+                                      batch_stat=batch_stat, update=_declare.updating)
+    if z is not None:
+        h = h + z
+    return _ACTIVATIONS[nonlinearity](h, *nonlinearity_args)
+
+
+def fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, variance=None, z=None, base_axis=1,
+                      pad=None, stride=None, dilation=None, group=1, channel_last=False, decay_rate=0.9, eps=1e-05,
+                      batch_stat=True, nonlinearity="relu", nonlinearity_args=None, pad_mode="constant",
+                      constant_value=0, n_outputs=-1, outputs=None):
+    """Padding, convolution, batch normalization, addition of `z` and an activation, each where asked for.
+
+    beta, gamma, mean, variance: all four or none; z: of the result's shape. pad: an entry for each spatial axis, or
+    two (before, after). nonlinearity: "identity", "relu", "sigmoid", "tanh", "relu6", "leaky_relu" or "elu" (with one
+    number in nonlinearity_args). RuntimeError for anything else.
+    """
+    n = spatial_axes(x, base_axis)
+    pad = (0,) * n if pad is None else tuple(pad)
+    args = tuple(nonlinearity_args or ())
+    if len(pad) not in (n, 2 * n):
+        raise RuntimeError(f"fused_convolution: pad must have {n} or {2 * n} entries, not {pad}")
+    if sum(v is None for v in (beta, gamma, mean, variance)) not in (0, 4):
+        raise RuntimeError("fused_convolution: beta, gamma, mean and variance must be given together")
+    if nonlinearity not in _ACTIVATIONS:
+        raise RuntimeError(f"fused_convolution: nonlinearity must be one of {sorted(_ACTIVATIONS)}, not "
+                           f"{nonlinearity!r}")
+    if len(args) != (nonlinearity in _WITH_NUMBER):
+        raise RuntimeError(f"fused_convolution: {nonlinearity} takes "
+                           f"{'one number' if nonlinearity in _WITH_NUMBER else 'nothing'} in nonlinearity_args, not "
+                           f"{list(args)}")
+    return _fused_convolution(x, weight, bias, beta, gamma, mean, variance, z, base_axis, pad, stride, dilation, group,
+                              channel_last, decay_rate, eps, batch_stat, nonlinearity, args, pad_mode, constant_value,
+                              n_outputs=n_outputs, outputs=outputs)
