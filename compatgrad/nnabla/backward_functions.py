@@ -17,6 +17,7 @@ from typing import Any
 from compatgrad import _C
 from compatgrad.nnabla import _declare
 from compatgrad.nnabla._declare import specs
+from compatgrad.nnabla._dropout_workaround import dropout_backward
 from compatgrad.nnabla._op_names import _TYPES
 from compatgrad.nnabla.variable import Variable
 
@@ -50,22 +51,6 @@ def _native(type_name: str) -> Callable[..., Any]:
 def _stand_ins(inputs: Sequence[Variable | None], shapes: Sequence[tuple[int, ...]]) -> list[Variable]:
     """The inputs, with Variables of their shapes for those that the gradient does not read."""
     return [Variable(s, need_grad=True) if x is None else x for x, s in zip(inputs, shapes, strict=True)]
-
-
-def _of_chain(type_name: str, chain: Callable[..., Any]) -> Callable[..., Any]:
-    """The backward of a type that `nnabla.functions` makes of several functions."""
-
-    def backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
-                 **args: Any) -> list[Variable | None]:
-        from compatgrad.nnabla.grad import grad
-
-        xs = _stand_ins(inputs, input_shapes)
-        return grad([chain(*xs, **args)], xs, list(grad_inputs))
-
-    backward.__name__ = backward.__qualname__ = f"{_snake(type_name)}_backward"
-    backward.__doc__ = f"The gradient of {type_name}."
-    backward._native = True  # type: ignore[attr-defined]
-    return backward
 
 
 #: Arguments that say which of the optional inputs were left out; elsewhere it is the last ones.
@@ -175,12 +160,13 @@ registry: OrderedDict[str, Callable[..., Any]] = _Registry()
 
 
 def _fill() -> None:
-    from compatgrad.nnabla import functions as functions  # declares them
+    from compatgrad.nnabla import backward_function as backward_function  # these two declare them
+    from compatgrad.nnabla import functions as functions
 
     for name in sorted({*specs, *(t for t, _ in _TYPES.values())}):
         if name in specs and name not in registry:
             registry[name] = _native(name)
-    registry["FusedConvolution"] = _of_chain("FusedConvolution", functions.fused_convolution)
+    registry["Dropout"] = dropout_backward
 
 
 def register(func_name: str, func: Callable[..., Any]) -> None:

@@ -1,3 +1,19 @@
 """Gradients as functions of their own, under the names of nnabla's classes: made of the arguments of the forward
 function, they are called with what its gradient is computed from. `nn.grad` does not need them.
 """
+
+from compatgrad.nnabla.backward_function import affine as affine
+from compatgrad.nnabla.backward_function import average_pooling as average_pooling
+from compatgrad.nnabla.backward_function import batch_normalization as batch_normalization
+from compatgrad.nnabla.backward_function import concatenate as concatenate
+from compatgrad.nnabla.backward_function import convolution as convolution
+from compatgrad.nnabla.backward_function import deconvolution as deconvolution
+from compatgrad.nnabla.backward_function import embed as embed
+from compatgrad.nnabla.backward_function import fused_batch_normalization as fused_batch_normalization
+from compatgrad.nnabla.backward_function import global_average_pooling as global_average_pooling
+from compatgrad.nnabla.backward_function import interpolate as interpolate
+from compatgrad.nnabla.backward_function import pad as pad
+from compatgrad.nnabla.backward_function import slice as slice
+from compatgrad.nnabla.backward_function import sum_pooling as sum_pooling
+from compatgrad.nnabla.backward_function import transpose as transpose
+from compatgrad.nnabla.backward_function import unpooling as unpooling

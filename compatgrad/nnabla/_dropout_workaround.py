@@ -1,0 +1,79 @@
+"""What a dropout drew, found from its input: nnabla's backward of Dropout works this way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.nnabla._declare import Info, _Mode
+from compatgrad.nnabla._frontend import fe
+
+__all__: list[str] = []
+
+
+def _dropout_of(x: Any) -> Any:
+    """The Dropout that takes x. RuntimeError if there is none."""
+    for f in x.function_references:
+        if f.info.type_name == "Dropout":
+            return f
+    raise RuntimeError("dropout_backward: the input must be that of a F.dropout in the same graph; "
+                       f"the given variable of shape {tuple(x.shape)} is in none.")
+
+
+class _Scale:
+    """Gives, when it runs, what a Dropout last multiplied its input with. It does not run the Dropout."""
+
+    on_arrays, saves, integers = 0, 0, 0
+
+    def __init__(self, dropout: Any) -> None:
+        self.dropout, self.shape = dropout, tuple(dropout.inputs[0].shape)
+
+    def infer(self, shapes: Any) -> list[tuple[int, ...]]:
+        return [self.shape]
+
+    def forward(self, tensors: Any) -> list[torch.Tensor]:
+        from compatgrad.nnabla.functions import constant
+
+        with _Mode("auto_forward", True):
+            (g,) = _C.function_gradient(self.dropout, [constant(1, self.shape)], [True])
+        return [g.data.read()]
+
+    forward_again = forward
+
+    def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[None]:
+        return []
+
+    gradient = backward
+
+
+def _scale_of(dropout: Any) -> Any:
+    (value,) = _C.apply_host(fe, _Scale(dropout), [], Info("DropoutScale", {}))
+    value.need_grad = False
+    return value
+
+
+def _get_dropout_mask(dropout_input: Any) -> Any:
+    """A Variable with 1 where the last forward of the Dropout on this Variable kept an element, else 0.
+
+    RuntimeError if no Dropout takes it.
+    """
+    from compatgrad.nnabla.functions import not_equal_scalar
+
+    with _Mode("auto_forward", True):
+        mask = not_equal_scalar(_scale_of(_dropout_of(dropout_input)), 0)
+    return mask.get_unlinked_variable(need_grad=False)
+
+
+def dropout_backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
+                     p: float = 0.5, seed: int = -1) -> Any:
+    """The gradient of the Dropout that takes inputs[0], with what its last forward drew. RuntimeError without one."""
+    from compatgrad.nnabla.backward_functions import _asked
+
+    if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which: an input may have several
+        return _C.function_gradient(_asked[-1], list(grad_inputs), [True])[0]
+    return grad_inputs[0] * _scale_of(_dropout_of(inputs[0]))
+
+
+dropout_backward._native = True  # type: ignore[attr-defined]
