@@ -131,19 +131,23 @@ class Composite:
         self.first: list[torch.Tensor] | None = None  # what setup computed
         self.half = _context.is_half(_context.current_ctx)
 
-    def _tensor(self, i: int, array: NdArray | None) -> torch.Tensor | None:
+    def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
+        """Input i as the body gets it, read before anything runs."""
         if array is None:
             return None
         t = array.read()
-        return t.long() if self.integers >> i & 1 and not t.is_floating_point() else t
+        if self.spec.dtypes == "any":
+            return t if t.is_floating_point() else t.long()
+        if self.integers >> i & 1:
+            return t.long()
+        return t if t.dtype == torch.float16 else t.float()
 
     # ---- what the engine calls ---------------------------------------------------------------------------------
     def infer(self, shapes: list[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
         from compatgrad.nnabla.variable import Variable
 
         if self.sources is not None:
-            tensors = [self._tensor(i, a) for i, a in enumerate(self.sources)]
-            self.first = self.forward([self._cast(i, t) for i, t in enumerate(tensors)])
+            self.first = self.forward([self._source(i, a) for i, a in enumerate(self.sources)])
             return [tuple(t.shape) for t in self.first]
         with _Mode("auto_forward", False), _Mode("deferred", True), _Mode("plain", False):
             inputs = [None if s is None else Variable(s) for s in shapes]
@@ -154,13 +158,6 @@ class Composite:
                 drawn = [Variable(t.shape) for t in self.drawn]
             result = self.spec.run(inputs, drawn, self.args, self.n_outputs)
         return [tuple(y.shape) for y in _as_tuple(result)]
-
-    def _cast(self, i: int, t: torch.Tensor | None) -> torch.Tensor | None:
-        if t is None or self.spec.dtypes == "any":
-            return t
-        if self.integers >> i & 1:
-            return t if not t.is_floating_point() else t.long()
-        return t.float() if t.dtype != torch.float16 else t
 
     def _body(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         drawn = [constant(t) for t in self.drawn]
@@ -197,7 +194,7 @@ class Composite:
         drawn = []
         if self.drawn:
             y = next(y for y in outputs if y is not None)
-            drawn = [_late(self, y, i, t) for i, t in enumerate(self.drawn)]
+            drawn = [_late(self, y, i) for i in range(len(self.drawn))]
         ys = _as_tuple(self.spec.run(xs, drawn, self.args, self.n_outputs))
         return self._gradient(fe, xs, ys, gradients, wanted, True)
 
@@ -240,7 +237,7 @@ class _Reader:
     gradient = backward
 
 
-def _late(owner: Composite, output: Any, index: int, sample: torch.Tensor) -> Any:
+def _late(owner: Composite, output: Any, index: int) -> Any:
     (value,) = _C.apply_host(fe, _Reader(owner, index), [output], Info("Drawn", {}))
     value.need_grad = False
     return value
@@ -264,15 +261,9 @@ def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
 
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     """On NdArrays: no graph, and NdArrays come back."""
-    from compatgrad.nnabla.variable import Variable
+    from compatgrad.nnabla.variable import around
 
-    variables = []
-    for x in inputs:
-        if isinstance(x, NdArray):
-            v = Variable(x.shape)
-            v.data = x
-            x = v
-        variables.append(x)
+    variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
     with _Mode("auto_forward", True), _Mode("enable_backprop", False):
         ys = _as_tuple(call(spec, variables, args, n_outputs, None))
     _place(ys, outputs)

@@ -9,7 +9,7 @@ import torch
 
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla.variable import Variable
+from compatgrad.nnabla.variable import Variable, around
 
 _SEQUENCES = (tuple, list, np.ndarray, NdArray, Variable)
 _BASIC = (slice, int, np.integer, type(Ellipsis), type(None))
@@ -159,9 +159,7 @@ def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
 
 def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
     if isinstance(value, NdArray):
-        given = Variable(value.shape)
-        given.data = value
-        value = given
+        value = around(value)
     elif not isinstance(value, Variable):
         value = Variable.from_numpy_array(value)
     before = x.get_unlinked_variable()

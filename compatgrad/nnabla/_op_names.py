@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from compatgrad import _C
 from compatgrad.nnabla._declare import Info
 
 # op -> (type, arguments: nnabla's name -> the op's, or a constant)
@@ -41,6 +40,3 @@ def info_of_op(function: Any) -> Info:
     if name == "neg":
         return Info("MulScalar", {"val": -1.0, "inplace": False})
     return Info("".join(part.capitalize() for part in name.split("_")), dict(params))
-
-
-assert _C  # the engine must be there first

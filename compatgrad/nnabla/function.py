@@ -14,7 +14,7 @@ from compatgrad.nnabla._declare import Info, specs
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla._op_names import info_of_op
-from compatgrad.nnabla.variable import Variable
+from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["Function", "PythonFunction"]
 
@@ -117,14 +117,11 @@ class Function(_C.FunctionNode):
 
     def grad_depends_input_data(self, i: int, j: int) -> bool:
         """Whether the gradient of input i reads the data of input j."""
-        return self._saves(i)[0][j]
+        return _C.function_saves(self, None)[0][j]
 
     def grad_depends_output_data(self, i: int, o: int) -> bool:
         """Whether the gradient of input i reads the data of output o."""
-        return self._saves(i)[1][o]
-
-    def _saves(self, i: int) -> tuple[list[bool], list[bool]]:
-        return _C.function_saves(self, None)
+        return _C.function_saves(self, None)[1][o]
 
     def auto_grad_depends_input_data(self, i: int, j: int) -> bool:
         return self.grad_depends_input_data(i, j)
@@ -320,7 +317,7 @@ class PythonFunction:
         except NotImplementedError as e:
             raise SystemError(f"{type(self).__name__}: {e}") from e
         at_once = any(isinstance(x, NdArray) for x in inputs)
-        variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
+        variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
         info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
         from compatgrad.nnabla._declare import _Mode, _place
 
@@ -337,9 +334,3 @@ class PythonFunction:
 
 class _PythonInfo(Info):
     shown_as = "Callback"
-
-
-def _around(array: NdArray) -> Variable:
-    v = Variable(array.shape)
-    v.data = array
-    return v

@@ -12,7 +12,7 @@ from compatgrad import _C
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
-from compatgrad.nnabla.variable import Variable
+from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["grad"]
 
@@ -58,11 +58,10 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
         return end
     if isinstance(given, Variable):
         return end * given
-    v = Variable(output.shape, False)
     if isinstance(given, NdArray):
-        v.data = given
-    else:
-        v.d = given
+        return end * around(given, need_grad=False)
+    v = Variable(output.shape, False)
+    v.d = given
     return end * v
 
 

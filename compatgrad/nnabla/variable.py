@@ -235,6 +235,13 @@ class Variable(_C.DeferredVariable):
             c.on_finish_backward()
 
 
+def around(array: NdArray, need_grad: bool | None = None) -> Variable:
+    """A leaf whose data is `array` itself."""
+    v = Variable(array.shape, need_grad)
+    v.data = array
+    return v
+
+
 def _start(v: Variable, grad: Any) -> tuple[NdArray | None, bool]:
     """The gradient a pass starts from, and whether it is the pass's own."""
     if isinstance(grad, NdArray):

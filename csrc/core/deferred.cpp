@@ -6,6 +6,7 @@
 
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/plan.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -69,22 +70,24 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   return t.to(call.real);
 }
 
+namespace {
+const at::Tensor& read_kept(Array& a, const FunctionNode& f, const char* what, size_t index) {
+  if (a.cleared)
+    throw std::runtime_error("the data of " + std::string(what) + " " + std::to_string(index) + " of " +
+                             binding.label(f) +
+                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
+  return a.read();
+}
+}  // namespace
+
 at::Tensor FunctionNode::deferred_input(size_t i) const {
   if (!inputs[i]) return {};
   Deferred* d = inputs[i]->deferred.get();
   if (!d) return inputs[i]->data;
-  Array& a = *d->store->data;
-  if (a.cleared)
-    throw std::runtime_error("the data of input " + std::to_string(i) + " of " + binding.label(*this) +
-                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
-  return cast_input(*call, i, a.read());
+  return cast_input(*call, i, read_kept(*d->store->data, *this, "input", i));
 }
 at::Tensor FunctionNode::deferred_output(size_t j) const {
-  Array& a = *call->outputs[j]->data;
-  if (a.cleared)
-    throw std::runtime_error("the data of output " + std::to_string(j) + " of " + binding.label(*this) +
-                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
-  return a.read();
+  return read_kept(*call->outputs[j]->data, *this, "output", j);
 }
 
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {
@@ -190,15 +193,6 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
   return out;
 }
 
-namespace {
-bool reads(const FunctionNode& f, unsigned bit) {
-  if (!f.call->need_grad) return false;
-  c10::SmallVector<bool, 8> needs;
-  for (auto& x : f.inputs) needs.push_back(x && x->requires_grad);
-  return f.saves(needs) & bit;
-}
-}  // namespace
-
 void release_unread(VariableNode& x) {
   Deferred& d = *x.deferred;
   if (!x.creator || !x.creator->call || d.persistent || !mode(Mode::auto_forward)) return;
@@ -207,9 +201,12 @@ void release_unread(VariableNode& x) {
   // As the original: whether the creator needs a gradient makes no difference here.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all) & out_bit(x.output_index)) return;
-  for (auto& [f, order] : d.users)
+  for (auto& [f, order] : d.users) {
+    if (!f->call->need_grad) continue;
+    const unsigned mask = f->saves(wanted_of(*f));
     for (size_t i = 0; i < f->inputs.size(); ++i)
-      if (f->inputs[i].get() == &x && reads(*f, i < 15 ? in_bit(i) | kAllInputs : kAllInputs)) return;
+      if (f->inputs[i].get() == &x && reads_input(mask, i)) return;
+  }
   d.store->data->clear();
 }
 

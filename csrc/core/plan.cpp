@@ -1,14 +1,14 @@
 // Plans, and forward passes over deferred functions.
+#include "core/plan.h"
+
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/clone.h>
 
 #include <algorithm>
 #include <unordered_set>
 
-#include <ATen/ops/clone.h>
 #include "core/mode.h"
 #include "core/op.h"
-#include "core/plan.h"
-
 #include "ops/functions.h"
 
 namespace cg {
