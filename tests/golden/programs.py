@@ -12,9 +12,11 @@ from collections.abc import Sequence
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "chainer"
 NNABLA_EXAMPLES = ROOT / "examples" / "nnabla"
+MXNET_EXAMPLES = ROOT / "examples" / "mxnet"
 GOLDEN = pathlib.Path(__file__).resolve().parent
 STEPS = 100
 NNABLA_STEPS = 50
+MXNET_STEPS = 50
 
 # name -> (arguments that give at least 100 steps, the curves to compare). Accuracies are left out: they are
 # counts, and one image on the border between two classes would make a step of a whole count.
@@ -33,6 +35,14 @@ NNABLA_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "train_digits_wgan_gp": ([], ["critic", "penalty"]),
     "train_digits_siren": ([], ["loss"]),
 }
+# The same for the MXNet programs; no dropout here either. The gradient penalty is missing: MXNet cannot
+# differentiate it.
+MXNET_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
+    "train_digits_mlp": (["--dropout", "0"], ["loss"]),
+    "train_digits_cnn": (["--lr", "0.003", "--decay-at", "20", "40", "--devices", "2"], ["loss"]),
+    "train_text_lstm": (["--dropout", "0", "--tied"], ["loss", "norm"]),
+    "train_digits_function": ([], ["digit", "domain"]),
+}
 
 
 def run(name: str, interpreter: list[str], timeout: float = 600) -> tuple[dict[str, list[float]], str]:
@@ -50,17 +60,40 @@ def run_nnabla(
     return _run(NNABLA_EXAMPLES / f"{name}.py", arguments, curves, NNABLA_STEPS, interpreter, timeout)
 
 
-def _run(path, arguments, curves, steps, interpreter, timeout):
+def run_mxnet(
+    name: str, interpreter: list[str], timeout: float = 600, extra: Sequence[str] = ()
+) -> tuple[dict[str, list[float]], str]:
+    """The same for an MXNet program, from parameters that are the same for all interpreters."""
+    arguments, curves = MXNET_PROGRAMS[name]
+    path, arguments = MXNET_EXAMPLES / f"{name}.py", [*arguments, "--seed", "0"]
+    with tempfile.TemporaryDirectory() as folder:
+        init = os.path.join(folder, "init.params")
+        write_initial_parameters(path, arguments, init, interpreter)
+        arguments = [*arguments, "--init", init, "--steps", str(MXNET_STEPS), *extra]
+        return _run(path, arguments, curves, MXNET_STEPS, interpreter, timeout, option="--curve")
+
+
+def write_initial_parameters(path: pathlib.Path, arguments: list[str], init: str, interpreter: list[str]) -> None:
+    """Write parameters for the MXNet program `path` that tests/golden/mxnet_initial.py makes up."""
+    _execute([*interpreter, str(path), *arguments, "--steps", "0", "--save", init])
+    _execute([*interpreter, "-m", "tests.golden.mxnet_initial", init])
+
+
+def _execute(command, timeout=600):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, timeout=timeout, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def _run(path, arguments, curves, steps, interpreter, timeout, option="--out"):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "losses.json")
-        command = [*interpreter, str(path), *arguments, "--out", out]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, env=environment, timeout=timeout, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+        printed = _execute([*interpreter, str(path), *arguments, option, out], timeout)
         records = json.loads(pathlib.Path(out).read_text())
     found = {curve: [record[curve] for record in records if curve in record][:steps] for curve in curves}
     for curve, values in found.items():
         if len(values) < steps:
             raise RuntimeError(f"{path.name} wrote {len(values)} values of {curve}, {steps} are needed")
-    return found, done.stdout + done.stderr
+    return found, printed
