@@ -8,6 +8,10 @@ namespace cg {
 namespace {
 
 void store(VariableNode& node, Var g, const PassOptions& options) {
+  if (node.buffer) {
+    if (g.defined()) node.buffer->write(std::move(g.data));
+    return;
+  }
   if (!node.variable) return;
   node.variable->grad = std::move(g);
   node.variable->loss_scale = options.loss_scale;
@@ -18,6 +22,7 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   Pass<T> pass(options, false);
   for (size_t k = 0; k < outputs.size(); ++k) {
     VariableNode& y = *outputs[k].node;
+    check_released(y);
     if (!y.creator && !pass.has(y)) pass.open_leaf(y);
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(y.creator.get());
@@ -25,10 +30,13 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   // Nothing is stored before the whole pass succeeded.
   std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
   pass.run([&](VariableNode& y, const Var& g) {
-    if (options.retain_grad && y.variable) intermediates.emplace_back(&y, g);
+    if (y.buffer || (options.retain_grad && y.variable)) intermediates.emplace_back(&y, g);
   });
   for (auto& [y, g] : intermediates)
-    if (y->variable) y->variable->grad = std::move(g);
+    if (y->buffer)
+      store(*y, std::move(g), options);
+    else if (y->variable)
+      y->variable->grad = std::move(g);
   for (auto& x : pass.leaves()) {
     Var g = pass.take(*x);
     store(*x, std::move(g), options);
@@ -64,6 +72,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     };
     for (const Var& y : outputs) {
       check_old_style(*y.node);
+      check_released(*y.node);
       visit(y.node->creator.get());
     }
     while (!todo.empty()) {
@@ -124,9 +133,27 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 }  // namespace
 
+void GradientBuffer::write(Tensor g) {
+  fresh = true;
+  if (add) {
+    data.add_(g);
+    return;
+  }
+  // Where nobody can tell, the gradient's memory becomes the buffer's and nothing is copied: no view of either, and no
+  // object of another library that remembers an address.
+  at::TensorImpl* impl = data.unsafeGetTensorImpl();
+  if (may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
+      data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&
+      g.device() == data.device() && g.sizes() == data.sizes() && !impl->pyobj_slot()->load_pyobj()) {
+    impl->set_storage_keep_dtype(g.storage());
+    return;
+  }
+  data.copy_(g);
+}
+
 void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   at::AutoDispatchBelowADInplaceOrView guard;
-  ModeScope recording(Mode::enable_backprop, options.create_graph);
+  ModeScope enabled(Mode::enable_backprop, options.create_graph), recording(Mode::recording, options.create_graph);
   if (options.create_graph || options.show_functions)
     backward_in<Var>(outputs, gys, options);
   else
@@ -135,7 +162,7 @@ void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
 
 Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
   at::AutoDispatchBelowADInplaceOrView guard;
-  ModeScope recording(Mode::enable_backprop, options.create_graph);
+  ModeScope enabled(Mode::enable_backprop, options.create_graph), recording(Mode::recording, options.create_graph);
   if (options.create_graph || options.show_functions) return grad_in<Var>(outputs, inputs, gys, initial, options);
   return grad_in<Tensor>(outputs, inputs, gys, initial, options);
 }

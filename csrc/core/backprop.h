@@ -12,6 +12,8 @@ struct PassOptions {
   bool retain_grad = false;  // store the gradients of intermediates on their Variables
   std::optional<double> loss_scale;
   bool create_graph = false;    // record the pass itself
+  bool release = false;         // free the graph as the pass goes through it
+  bool zeros = false;           // where a function gives an input no gradient, the input gets zeros
   bool show_functions = false;  // let hooks see also the functions that a backward is made of
 };
 

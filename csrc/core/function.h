@@ -60,7 +60,8 @@ struct FunctionNode {
   uint32_t refs = 0;
   int32_t rank = 0;
   bool recorded = false;
-  bool python = false;  // defined in Python: `handle` owns this node and counts its references
+  bool released = false;  // a pass that was to keep no graph went through it
+  bool python = false;    // defined in Python: `handle` owns this node and counts its references
   bool lazy_grad_sum = false;
   bool saved_constants = false;     // inputs that require no gradient were saved as if they did
   bool owns_handle = false;         // a native node keeps the view that a program made: it has attributes of its own
@@ -116,6 +117,7 @@ struct FunctionNode {
     inputs.clear();
     recorded = false;
   }
+  void release_graph();  // drops inputs and saved data; the outputs are constants from now on
   Var input(size_t i) const;
   at::Tensor input_data(size_t i) const {
     return call ? deferred_input(i) : inputs[i] ? inputs[i]->data : at::Tensor();
@@ -204,6 +206,11 @@ extern Binding binding;
 
 // A native function was reached although none of its outputs has a gradient.
 struct MissingGradient : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A graph was differentiated again that an earlier pass has released.
+struct ReleasedGraph : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

@@ -10,7 +10,7 @@ namespace cg {
 
 Binding binding;
 thread_local ModeTable thread_modes;
-int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0};
+int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 0};
 
 namespace {
 // Guarded by the interpreter lock. If another thread gets it while a deletion runs here, that thread's nodes are queued
@@ -116,7 +116,9 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
   for (const Var& x : in) {
     rank = std::max(rank, static_cast<int32_t>(x.rank()));
     // A constant gets a node of its own: hooks and graph views show every input.
-    inputs.push_back(x.node || !x.defined() ? x.node : make_node(x.data, false));
+    // So does what an earlier pass released: from now on it is one.
+    const bool constant = !x.node || (!x.node->requires_grad && x.node->creator && x.node->creator->released);
+    inputs.push_back(constant && x.defined() ? make_node(x.data, false) : x.node);
   }
   outputs.resize(ys.size());
   Ref<FunctionNode> self(this);
@@ -135,6 +137,17 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
 Var FunctionNode::input(size_t i) const {
   if (call) return deferred_var(inputs[i], this, i);
   return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()};
+}
+
+void FunctionNode::release_graph() {
+  unchain();
+  released = true;
+  for (OutputSlot& y : outputs) {
+    y.saved.reset();
+    if (!y.node) continue;
+    y.node->requires_grad = y.node->retained = false;
+    y.node->data.reset();
+  }
 }
 
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {

@@ -6,6 +6,7 @@ namespace cg {
 
 // deferred: functions are recorded on variables whose values come later; auto_forward: and run at once.
 // plain: whatever the frontend, ops run at once on plain tensors (the inside of a composite function).
+// recording, training: of frontends that record on request (MXNet's autograd.record); both off unless asked for.
 enum class Mode : uint8_t {
   enable_backprop,
   debug,
@@ -15,13 +16,16 @@ enum class Mode : uint8_t {
   deferred,
   auto_forward,
   plain,
+  recording,
+  training,
   count
 };
 
 constexpr int8_t kUnset = -1;
 
 struct ModeTable {
-  int8_t value[static_cast<int>(Mode::count)] = {kUnset, kUnset, kUnset, kUnset, kUnset, kUnset, kUnset, kUnset};
+  int8_t value[static_cast<int>(Mode::count)] = {kUnset, kUnset, kUnset, kUnset, kUnset,
+                                                 kUnset, kUnset, kUnset, kUnset, kUnset};
 };
 
 extern thread_local ModeTable thread_modes __attribute__((tls_model("initial-exec")));

@@ -1,5 +1,7 @@
 // One pass of backpropagation: the heap, the slots and the visit of a function. backprop.cpp starts and ends passes.
 #pragma once
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +19,11 @@ namespace cg {
 inline void check_old_style(const VariableNode& x) {
   if (x.old_style_generator)
     throw std::runtime_error("cannot twice-differentiate an old style Function \"" + *x.old_style_generator + "\"");
+}
+
+inline void check_released(const VariableNode& x) {
+  if (x.creator && x.creator->released)
+    throw ReleasedGraph("an earlier backward pass has freed this graph; it keeps it when asked to retain it");
 }
 
 // A buffer nobody else can see: no other handle, no view of it.
@@ -176,6 +183,7 @@ class Pass {
     for (auto& x : f.inputs) {
       wanted.push_back(target(f, x));
       any |= wanted.back();
+      if (x && !wanted.back()) check_released(*x);
     }
     if (!any) return;
     if (!some_gradient && !f.python)
@@ -199,6 +207,7 @@ class Pass {
 
     const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
+      if (wanted[i] && !gxs[i].defined() && options_.zeros) gxs[i] = zeros_of(*f.inputs[i]);
       if (!wanted[i] || !gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, i, gxs[i].data);
       if (debug && has_nan(gxs[i].data))
@@ -213,8 +222,17 @@ class Pass {
       }
       if (x.creator && find(x)) push(x.creator.get());
     }
+    if (options_.release) {
+      // A node that only this function holds has its gradient waiting in it.
+      for (auto& x : f.inputs)
+        if (x && x->creator && x->refs == 1) touch(*x);
+      f.release_graph();
+    }
   }
 
+  static Var zeros_of(const VariableNode& x) {
+    return Var(at::zeros(x.sizes, at::TensorOptions().dtype(x.dtype).device(x.device)));
+  }
   // `keep`: hooks still want to see `gys`. Otherwise a gradient is handed over, so that its memory can be used again.
   void run_native(FunctionNode& f, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
     if constexpr (std::is_same_v<T, Var>) {

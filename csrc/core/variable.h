@@ -45,6 +45,14 @@ struct GradientSlot {
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
 };
 
+// Memory of a program into which the gradient of a marked node is written.
+struct GradientBuffer {
+  at::Tensor data;
+  bool add = false;    // to what is there, instead of replacing it
+  bool fresh = false;  // written since the program last cleared the flag
+  void write(at::Tensor g);
+};
+
 struct VariableNode {
   uint32_t refs = 0;
   int32_t rank = 0;
@@ -62,7 +70,8 @@ struct VariableNode {
   const void* marked_by = nullptr;  // the pass whose path contains this node
   void* handle = nullptr;           // weak: the Python view of this node
   std::unique_ptr<std::string> name, old_style_generator;
-  std::unique_ptr<Deferred> deferred;   // of variables whose values come later (core/deferred.h)
+  std::unique_ptr<GradientBuffer> buffer;  // null: the gradient goes to `variable`, if it lives
+  std::unique_ptr<Deferred> deferred;      // of variables whose values come later (core/deferred.h)
   std::shared_ptr<VariableNode*> cell;  // made when somebody wants a weak reference; null in it once the node is gone
 
   VariableNode();

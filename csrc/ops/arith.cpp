@@ -106,6 +106,18 @@ struct MulScalar {
 };
 CG_POINTWISE("mul_scalar", MulScalar, "x * value")
 
+struct DivScalar {
+  c10::Scalar value = 1;
+  static constexpr auto params() { return std::make_tuple(required("value", &DivScalar::value)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return at::div(x, value); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(DivScalar{value}, c.gy()); });
+  }
+};
+CG_POINTWISE("div_scalar", DivScalar, "x / value, divided and not multiplied by the inverse.")
+
 struct RSubScalar {
   c10::Scalar value = 0;
   static constexpr auto params() { return std::make_tuple(required("value", &RSubScalar::value)); }

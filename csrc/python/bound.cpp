@@ -23,12 +23,16 @@ struct Refusal {
   std::string text;
 };
 
-bool to_var(PyObject* o, Var* out) {
+// `f` becomes the input's frontend where that one builds on `f`.
+bool to_var(PyObject* o, Var* out, Frontend*& f) {
   if (is_variable(o)) {
+    Frontend* own = as_variable(o)->frontend;
+    if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
     *out = var_of(as_variable(o));
     return out->defined();
   }
   bool aliases;
+  if (f->on_request) return false;  // MXNet takes its own arrays alone
   if (is_ndarray(o))
     *out = Var(tensor_of_array(o, &aliases));
   else if (is_tensor(o))
@@ -52,7 +56,7 @@ std::string describe(VarsRef in) {
 
 // Reads the arguments of one call. Returns false, with the reason, when the fast path does not apply.
 bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnames, FunctionNode& node, Vars& in,
-               Refusal& no) {
+               Frontend*& f, Refusal& no) {
   const OpInfo& info = *b->info;
   const auto refuse = [&](PyObject* type, std::string text) {
     no = {type, std::string(info.name) + ": " + std::move(text)};
@@ -66,7 +70,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(args[0]); ++i) {
       in.emplace_back();
       PyObject* x = PySequence_Fast_GET_ITEM(args[0], i);
-      if (!to_var(x, &in.back()))
+      if (!to_var(x, &in.back(), f))
         return refuse(PyExc_TypeError,
                       c10::str("input ", i, ": expected a Variable, tensor or array, got ", Py_TYPE(x)->tp_name));
     }
@@ -84,7 +88,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
         continue;
       }
       in.emplace_back();
-      if (!to_var(args[used], &in.back()))
+      if (!to_var(args[used], &in.back(), f))
         return refuse(PyExc_TypeError, c10::str("input ", used, ": expected a Variable, tensor or array, got ",
                                                 Py_TYPE(args[used])->tp_name));
     }
@@ -138,8 +142,9 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   try {
     Ref<FunctionNode> node(b->info->create());
     Refusal no;
+    Frontend* f = b->frontend;
     try {
-      if (!read_call(b, args, n, kwnames, *node, in, no)) {
+      if (!read_call(b, args, n, kwnames, *node, in, f, no)) {
         if (b->fallback) return fall_back();
         PyErr_SetString(no.type, no.text.c_str());
         return nullptr;
@@ -150,9 +155,9 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
       PyErr_Clear();
       return fall_back();
     }
-    if (!view) return call_op(node.get(), in, b->frontend);
+    if (!view) return call_op(node.get(), in, f);
     adopt(view, node.get());
-    PyObject* ys = call_op(node.get(), in, b->frontend);
+    PyObject* ys = call_op(node.get(), in, f);
     if (ys && node->recorded) keep_view(node.get());
     return ys;
   } catch (const c10::Error& e) {
@@ -236,6 +241,7 @@ PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
   at::AutoDispatchBelowADInplaceOrView guard;
   if (f->deferred && mode(Mode::plain)) f = native_frontend;
   ModeScope style(Mode::deferred, f->deferred);
+  ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
   FrontendScope scope(f);
   return wrap_outputs(node->apply(in, f->record_constants), f);
 }

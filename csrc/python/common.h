@@ -75,6 +75,8 @@ struct Frontend {
   char numpy;             // arrays are NumPy views (else torch tensors)
   char record_constants;  // functions are recorded also where no input needs a gradient
   char deferred;          // functions are recorded on variables whose values come later
+  char on_request;        // functions are recorded only in the mode `recording`
+  PyObject* base;         // the frontend whose ops give results of this one where an input is of this one; or null
 };
 
 struct PyVariable {
@@ -195,6 +197,8 @@ void init_optim(PyObject* module);
 // arrays.cpp, deferred.cpp, host.cpp: variables and functions whose values come later
 extern PyTypeObject ArrayType, DeferredVariableType;
 PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set
+// marks.cpp: gradients that go to a program's own memory
+void init_marks(PyObject* module);
 Ref<Array> unwrap_array(PyObject* o, const char* what);
 FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);

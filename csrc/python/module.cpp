@@ -61,6 +61,8 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
                                   {"fallbacks", T_OBJECT, offsetof(Frontend, fallbacks), 0, nullptr},
                                   {"on_grad_error", T_OBJECT, offsetof(Frontend, on_grad_error), 0, nullptr},
                                   {"deferred", T_BOOL, offsetof(Frontend, deferred), 0, nullptr},
+                                  {"on_request", T_BOOL, offsetof(Frontend, on_request), 0, nullptr},
+                                  {"base", T_OBJECT, offsetof(Frontend, base), 0, nullptr},
                                   {"record_constants", T_BOOL, offsetof(Frontend, record_constants), 0, nullptr},
                                   {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef frontend_methods[] = {
@@ -124,6 +126,7 @@ PyMODINIT_FUNC PyInit__C() {
       if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
     init_optim(m.get());
     init_arrays(m.get());
+    init_marks(m.get());
     init_deferred(m.get());
     return m.release();
   });

@@ -73,7 +73,13 @@ PyObject* binary(PyObject* a, PyObject* b) {
         const Var x = var_of(v);
         if (x.defined() && (is_deferred(v) || floating(x.data)) && !(O.invert && left && s.toDouble() == 0)) {
           if (left && O.negate) s = -s;
-          if (left && O.invert) s = 1.0 / s.toDouble();
+          if (left && O.invert) {
+            static const OpInfo* divide = find_op("div_scalar");
+            if (f->on_request)
+              op = divide;
+            else
+              s = 1.0 / s.toDouble();
+          }
           FunctionNode* node = op->create();
           *static_cast<c10::Scalar*>(op->params[0].address(node->params())) = s;
           return call_op(node, VarsRef(x), f);

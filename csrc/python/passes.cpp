@@ -1,4 +1,6 @@
 // Passes, hooks, modes and the registry: what the loop asks of Python, and the module's functions.
+#include <ATen/ops/ones_like.h>
+
 #include <string_view>
 
 #include "core/mode.h"
@@ -161,8 +163,17 @@ Vars read_variables(PyObject* o, const char* name, bool allow_none) {
   return r;
 }
 
-PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph) {
+// Where a program may leave a gradient out, it means ones.
+void fill_with_ones(Frontend* f, VarsRef ys, Vars& gys) {
+  if (!f->on_request) return;
+  for (size_t k = 0; k < gys.size(); ++k)
+    if (!gys[k].defined()) gys[k] = Var(at::ones_like(ys[k].data));
+}
+
+PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph, int release, Frontend* f) {
   PassOptions o;
+  o.release = release;
+  o.zeros = f->on_request;
   o.retain_grad = retain_grad;
   o.create_graph = create_graph;
   o.show_functions = hooks_active();
@@ -175,17 +186,19 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
 
 PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {
-      "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", nullptr};
+      "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", "release", nullptr};
   PyObject *frontend, *outputs, *grads, *loss_scale = Py_None;
-  int retain = 0, create_graph = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|pOp:backward", const_cast<char**>(names), &FrontendType,
-                                   &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph))
+  int retain = 0, create_graph = 0, release = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|pOpp:backward", const_cast<char**>(names), &FrontendType,
+                                   &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph, &release))
     return nullptr;
   return guarded([&]() -> PyObject* {
     FrontendScope scope(reinterpret_cast<Frontend*>(frontend));
-    const Vars ys = read_variables(outputs, "outputs", false), gys = read_variables(grads, "grad_outputs", true);
+    const Vars ys = read_variables(outputs, "outputs", false);
+    Vars gys = read_variables(grads, "grad_outputs", true);
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-    backward(ys, gys, read_options(retain, loss_scale, create_graph));
+    fill_with_ones(reinterpret_cast<Frontend*>(frontend), ys, gys);
+    backward(ys, gys, read_options(retain, loss_scale, create_graph, release, reinterpret_cast<Frontend*>(frontend)));
     Py_RETURN_NONE;
   });
 }
@@ -193,23 +206,25 @@ PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
 PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"frontend",    "outputs",     "inputs",     "grad_outputs",
                                 "grad_inputs", "retain_grad", "loss_scale", "enable_double_backprop",
-                                nullptr};
+                                "release",     nullptr};
   PyObject *frontend, *outputs, *inputs, *grads, *initial = Py_None, *loss_scale = Py_None;
-  int retain = 0, create_graph = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|OpOp:grad", const_cast<char**>(names), &FrontendType, &frontend,
-                                   &outputs, &inputs, &grads, &initial, &retain, &loss_scale, &create_graph))
+  int retain = 0, create_graph = 0, release = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|OpOpp:grad", const_cast<char**>(names), &FrontendType,
+                                   &frontend, &outputs, &inputs, &grads, &initial, &retain, &loss_scale, &create_graph,
+                                   &release))
     return nullptr;
   return guarded([&]() -> PyObject* {
     auto* fe = reinterpret_cast<Frontend*>(frontend);
     FrontendScope scope(fe);
     ModeScope style(Mode::deferred, fe->deferred);
     const Vars ys = read_variables(outputs, "outputs", false), xs = read_variables(inputs, "inputs", false);
-    const Vars gys = read_variables(grads, "grad_outputs", true);
+    Vars gys = read_variables(grads, "grad_outputs", true);
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+    fill_with_ones(fe, ys, gys);
     const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
     if (!gxs.empty() && gxs.size() != xs.size())
       fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
-    Vars result = grad(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph));
+    Vars result = grad(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe));
     Obj list = Obj::steal(PyList_New(result.size()));
     for (size_t i = 0; i < result.size(); ++i) {
       if (result[i].defined() && !result[i].node) result[i].node = make_node(result[i].data, true);
@@ -220,15 +235,15 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 // ---- modes ----------------------------------------------------------------------------------------------------------
-constexpr std::string_view kModes[] = {"enable_backprop", "debug",    "type_check",   "lazy_grad_sum",
-                                       "train",           "deferred", "auto_forward", "plain"};
+constexpr std::string_view kModes[] = {"enable_backprop", "debug",        "type_check", "lazy_grad_sum", "train",
+                                       "deferred",        "auto_forward", "plain",      "recording",     "training"};
 int mode_index(PyObject* name) {
   const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
     if (kModes[i] == s) return i;
   fail(PyExc_ValueError,
        "mode: expected one of enable_backprop, debug, type_check, lazy_grad_sum, train, deferred, auto_forward, plain, "
-       "got %R",
+       "recording, training, got %R",
        name);
 }
 PyObject* mode_value(int8_t v) {

@@ -1,0 +1,317 @@
+"""Recording and differentiation: what runs inside `record()` can be differentiated, at any order."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.core.function import FunctionNodeBase
+
+from ._frontend import fe
+from .base import MXNetError
+from .ndarray.ndarray import NDArray, check_same_shape
+from .ndarray.ndarray import is_recording as is_recording
+from .ndarray.ndarray import is_training as is_training
+
+__all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause",
+           "predict_mode", "record", "set_recording", "set_training", "train_mode"]  # fmt: skip
+
+_set_mode = _C.set_mode
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Whether operators are recorded from now on, in this thread. Returns what was set before."""
+    return bool(_set_mode("recording", bool(is_recording)))
+
+
+def set_training(train_mode: bool) -> bool:
+    """Whether layers such as dropout train from now on, in this thread. Returns what was set before."""
+    return bool(_set_mode("training", bool(train_mode)))
+
+
+class _Scope:
+    """Sets the two flags inside a `with` block; None leaves one alone."""
+
+    __slots__ = ("_old", "_recording", "_training")
+
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self._recording, self._training = recording, training
+        self._old: list[tuple[bool | None, bool | None]] = []
+
+    def __enter__(self) -> None:
+        old = recording, training = self._recording, self._training
+        if recording is not None:
+            old = _set_mode("recording", recording), training
+        if training is not None:
+            old = old[0], _set_mode("training", training)
+        self._old.append(old)
+
+    def __exit__(self, *exc: Any) -> None:
+        recording, training = self._old.pop()
+        if self._recording is not None:
+            _set_mode("recording", recording)
+        if self._training is not None:
+            _set_mode("training", training)
+
+
+def record(train_mode: bool = True) -> _Scope:
+    """`with record():` records what runs inside, in training mode unless `train_mode` is false."""
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> _Scope:
+    """`with pause():` records nothing inside."""
+    return _Scope(False, train_mode)
+
+
+def train_mode() -> _Scope:
+    """`with train_mode():` layers train inside; whether operators are recorded stays as it is."""
+    return _Scope(None, True)
+
+
+def predict_mode() -> _Scope:
+    """`with predict_mode():` layers predict inside; whether operators are recorded stays as it is."""
+    return _Scope(None, False)
+
+
+def mark_variables(
+    variables: NDArray | Sequence[NDArray],
+    gradients: NDArray | Sequence[NDArray],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
+    """Makes `variables` leaves whose gradients `backward` writes into `gradients`, one each and of the same shape.
+
+    `grad_reqs`: "write", "add" or "null", for all or for each. AssertionError where the numbers differ, KeyError for
+    another request, MXNetError where the shapes differ.
+    """
+    if isinstance(variables, NDArray):
+        variables, gradients = [variables], [gradients]
+    reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(variables) == len(gradients) == len(reqs):
+        raise AssertionError(
+            f"mark_variables: {len(variables)} variables, {len(gradients)} gradients, {len(reqs)} grad_reqs"
+        )
+    for i, (x, gradient) in enumerate(zip(variables, gradients, strict=True)):
+        check_same_shape("mark_variables", f"gradients[{i}]", gradient, x)
+    for x, gradient, req in zip(variables, gradients, reqs, strict=True):
+        x._mark(gradient, req)
+
+
+def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDArray | None]]:
+    if isinstance(heads, NDArray):
+        if head_grads is not None and not isinstance(head_grads, NDArray):
+            if len(head_grads) != 1:
+                raise AssertionError(f"head_grads: expected one for the one head, got {len(head_grads)}")
+            (head_grads,) = head_grads
+        heads, head_grads = (heads,), (head_grads,)
+    else:
+        if head_grads is None:
+            head_grads = (None,) * len(heads)
+        elif isinstance(head_grads, NDArray) or len(head_grads) != len(heads):
+            raise AssertionError("heads and head_grads must be lists of the same length, "
+                                 f"got {len(heads)} heads")  # fmt: skip
+        if not heads:
+            raise MXNetError("heads is empty: there is nothing to differentiate")
+    for i, (y, g) in enumerate(zip(heads, head_grads, strict=True)):
+        if not _C.in_graph(y):
+            raise MXNetError(
+                f"heads[{i}] is not in a computational graph: nothing that needs a gradient was recorded for it with "
+                "autograd.record(), or an earlier backward freed the graph (pass retain_graph=True to keep it)"
+            )
+        if g is not None:
+            check_same_shape("backward", f"head_grads[{i}]", g, y)
+    return heads, head_grads
+
+
+def _run(function: Any, *args: Any, train_mode: bool, **options: Any) -> Any:
+    old = _set_mode("training", train_mode)
+    try:
+        return function(args[0][0]._frontend, *args, **options)
+    except RuntimeError as e:
+        # raised by the engine itself, and not by a Function's backward, which has a traceback of its own
+        if type(e) is RuntimeError and e.__traceback__.tb_next is None:
+            raise MXNetError(str(e)) from None
+        raise
+    finally:
+        _set_mode("training", old)
+
+
+def backward(
+    heads: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Writes the gradients of `heads` into the gradient arrays of all marked variables that they depend on.
+
+    `head_grads`: what the heads' own gradients are, of their shapes; None means ones. The graph is freed unless
+    `retain_graph`. MXNetError where a head was not recorded or its graph was freed.
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    _run(_C.backward, heads, head_grads, release=not retain_graph, train_mode=train_mode)
+
+
+def grad(
+    heads: NDArray | Sequence[NDArray],
+    variables: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> list[NDArray]:
+    """Gradients of `heads` with respect to marked `variables`, as new arrays, always in a list.
+
+    `create_graph`: the gradients are recorded themselves, so that they can be differentiated again, also with respect
+    to `head_grads`. `retain_graph` defaults to `create_graph`. The variables' own gradient arrays stay as they are.
+    AssertionError for no variables; MXNetError for one that is not marked or that the heads do not depend on.
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    variables = [variables] if isinstance(variables, NDArray) else variables
+    if not variables:
+        raise AssertionError("variables cannot be an empty list.")
+    for i, x in enumerate(variables):
+        if not x._is_marked:
+            raise MXNetError(
+                f"Cannot differentiate with respect to variables[{i}] because it does not require gradient: "
+                "call attach_grad or mark_variables before recording"
+            )
+    if retain_graph is None:
+        retain_graph = create_graph
+    found = _run(_C.grad, heads, variables, head_grads, train_mode=train_mode,
+                 enable_double_backprop=create_graph, release=not (retain_graph or create_graph))  # fmt: skip
+    for i, g in enumerate(found):
+        if g is None:
+            raise MXNetError(f"variables[{i}] is not reachable from the heads: they do not depend on it")
+    return found
+
+
+def get_symbol(x: NDArray) -> Any:
+    """The recorded history of `x` as a Symbol."""
+    from .symbol import symbol_of
+
+    if not isinstance(x, NDArray):
+        raise AssertionError(f"get_symbol: x: expected an NDArray, got {type(x).__name__}")
+    return symbol_of(x)
+
+
+class _FunctionNode(FunctionNodeBase):
+    """The place of a user's Function in the graph."""
+
+    _raw = staticmethod(lambda x: x.tensor)
+    _variable_type = NDArray
+    _frontend = fe
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self.function = function
+
+    @property
+    def label(self) -> str:
+        return type(self.function).__name__
+
+    def _get_error_message(self, message: str) -> str:
+        return f"{self.label}: {message}"
+
+    def backward(self, indexes: Sequence[int], grad_outputs: Sequence[NDArray | None]) -> list[NDArray]:
+        function = self.function
+        gys = [_like(self, torch.zeros_like(y)) if g is None else g
+               for g, y in zip(grad_outputs, function._like, strict=True)]  # fmt: skip
+        saved = function.saved_tensors
+        try:
+            if is_recording():
+                self._connect(saved)
+            gxs = function.backward(*gys)
+        finally:
+            function.saved_tensors = saved
+        if isinstance(gxs, NDArray):
+            gxs = (gxs,)
+        n = len(self.inputs)
+        if not isinstance(gxs, (list, tuple)) or len(gxs) != n:
+            got = len(gxs) if isinstance(gxs, (list, tuple)) else type(gxs).__name__
+            raise MXNetError(f"{self.label}.backward: expected one NDArray per input, {n}, got {got}")
+        for i, g in enumerate(gxs):
+            if not isinstance(g, NDArray):
+                raise MXNetError(f"{self.label}.backward: gradient {i}: expected an NDArray, got {type(g).__name__}")
+            if g.shape != self.inputs[i].shape:
+                raise MXNetError(f"{self.label}.backward: gradient {i} has shape {g.shape}, "
+                                 f"its input {self.inputs[i].shape}")  # fmt: skip
+        return [gxs[i] for i in indexes]
+
+    def _connect(self, saved: Sequence[Any]) -> None:
+        """Lets what forward saved be differentiated too: outputs are in the graph, other results are computed again."""
+        function = self.function
+        if function._recomputes:
+            function.forward(*self.get_retained_inputs())
+        elif function._saved_outputs:
+            places = dict(zip(dict.fromkeys(function._saved_outputs.values()), self.get_retained_outputs(), strict=True))
+            function.saved_tensors = tuple(
+                places[function._saved_outputs[k]] if k in function._saved_outputs else x for k, x in enumerate(saved)
+            )
+
+
+def _like(node: _FunctionNode, t: torch.Tensor) -> NDArray:
+    return node._frontend.variable_class(t)
+
+
+@functools.cache
+def _node_class(frontend: Any) -> type[_FunctionNode]:
+    return type("_FunctionNode", (_FunctionNode,), {"_frontend": frontend, "_variable_type": frontend.variable_class})
+
+
+class Function:
+    """A function with a gradient of the user's own.
+
+    A subclass defines `forward(*inputs)`, NDArrays in and out, which is not recorded, and `backward(*grad_outputs)`,
+    which gives one NDArray per input. `save_for_backward(*arrays)` keeps arrays for it in `saved_tensors`. In
+    `grad(create_graph=True)` what `backward` computes is recorded, from saved inputs and outputs too; where something
+    else was saved, `forward` runs once more, recorded. Each instance is called once.
+    """
+
+    def __init__(self) -> None:
+        self._used = False
+        self.saved_tensors: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Keeps arrays for `backward`, which finds them in `saved_tensors`."""
+        self.saved_tensors = args
+
+    def __call__(self, *inputs: NDArray) -> Any:
+        if getattr(self, "_used", False):
+            raise AssertionError("Each Function instance can only be called once. Please create another instance.")
+        self._used = True
+        with pause(is_training()):
+            result = self.forward(*inputs)
+        several = isinstance(result, (list, tuple))
+        ys = tuple(result) if several else (result,)
+        for i, y in enumerate(ys):
+            if not isinstance(y, NDArray):
+                raise TypeError(f"{type(self).__name__}.forward: output {i}: expected an NDArray, got {type(y).__name__}")
+        if not is_recording() or not any(isinstance(x, NDArray) and _C.in_graph(x) for x in inputs):
+            return result
+        for i, x in enumerate(inputs):
+            if not isinstance(x, NDArray):
+                raise TypeError(f"{type(self).__name__}: input {i}: expected an NDArray, got {type(x).__name__}")
+        self._like = tuple(y.tensor for y in ys)
+        saved = [x for x in self.saved_tensors if isinstance(x, NDArray)]
+        self._recomputes = any(all(x is not known for known in (*inputs, *ys)) for x in saved)
+        self._saved_outputs = {k: j for k, x in enumerate(self.saved_tensors) for j, y in enumerate(ys) if x is y}
+        keep = range(len(inputs)) if self._recomputes else (), tuple(dict.fromkeys(self._saved_outputs.values()))
+        node = _node_class(inputs[0]._frontend)(self)
+        old = _set_mode("enable_backprop", True)
+        try:
+            ys = node._record(inputs, self._like, *keep)
+        finally:
+            _set_mode("enable_backprop", old)
+        return ys if several else ys[0]
+
+    def forward(self, *inputs: NDArray) -> Any:
+        """To be defined: the outputs, from the inputs."""
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, *grad_outputs: NDArray) -> Any:
+        """To be defined: the gradients of the inputs, from those of the outputs."""
+        raise NotImplementedError(f"{type(self).__name__}.backward")

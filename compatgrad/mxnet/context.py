@@ -1,0 +1,124 @@
+"""Devices: `cpu(i)`, `gpu(i)` and the default one."""
+
+from __future__ import annotations
+
+import threading
+
+import torch
+
+from .base import MXNetError
+
+__all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
+
+
+class Context:
+    """A device on which arrays live: `Context("gpu", 1)`. Inside a `with` block it is the default one.
+
+    `cpu(0)` and `cpu(1)` are the same memory, yet different contexts to a program, as in the original.
+    """
+
+    _local = threading.local()
+    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type = {name: number for number, name in devtype2str.items()}
+    default_ctx: Context
+
+    __slots__ = ("_entered", "device_id", "device_typeid")
+
+    def __init__(self, device_type, device_id: int = 0) -> None:
+        if isinstance(device_type, Context):
+            self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
+        else:
+            self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
+        self._entered: list[Context] = []
+
+    @property
+    def device_type(self) -> str:
+        return self.devtype2str[self.device_typeid]
+
+    @property
+    def torch_device(self) -> torch.device:
+        """Where torch keeps the arrays; MXNetError where the machine has no such GPU."""
+        if self.device_typeid != 2:
+            return _CPU
+        if self.device_id >= num_gpus():
+            raise MXNetError(
+                f"gpu({self.device_id}): this machine has {num_gpus()} GPUs that torch {torch.__version__} can use"
+            )
+        return torch.device("cuda", self.device_id)
+
+    def empty_cache(self) -> None:
+        """Gives cached memory of a GPU back to the driver."""
+        if self.device_typeid == 2:
+            torch.cuda.empty_cache()
+
+    def __hash__(self) -> int:
+        return hash((self.device_typeid, self.device_id))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Context)
+            and self.device_typeid == other.device_typeid
+            and self.device_id == other.device_id
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    __str__ = __repr__
+
+    def __enter__(self) -> Context:
+        self._entered.append(current_context())
+        Context._local.value = self
+        return self
+
+    def __exit__(self, *exc) -> None:
+        Context._local.value = self._entered.pop()
+
+    def __reduce__(self):
+        return Context, (self.device_type, self.device_id)
+
+
+_CPU = torch.device("cpu")
+Context.default_ctx = Context("cpu", 0)
+
+
+def cpu(device_id: int = 0) -> Context:
+    """The CPU. `device_id` tells contexts apart for programs; the memory is the same."""
+    return Context("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Context:
+    """The CPU; arrays are not pinned, as a transfer to a GPU pins what it needs."""
+    return Context("cpu_pinned", device_id)
+
+
+def cpu_shared(device_id: int = 0) -> Context:
+    """The CPU; its arrays go to other processes through files in shared memory when they are pickled there."""
+    return Context("cpu_shared", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """A GPU, which has to be there only when an array is made on it."""
+    return Context("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """How many GPUs torch can use."""
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total memory of a GPU, in bytes. MXNetError where there is no such GPU."""
+    if device_id >= num_gpus():
+        raise MXNetError(f"gpu_memory_info: device_id: there is no GPU {device_id}; there are {num_gpus()}")
+    return torch.cuda.mem_get_info(device_id)
+
+
+def current_context() -> Context:
+    """The context of the innermost `with` block of this thread, else `cpu(0)`."""
+    return getattr(Context._local, "value", None) or Context.default_ctx
+
+
+def context_of(device: torch.device) -> Context:
+    """The context of a torch device."""
+    return Context.default_ctx if device.type == "cpu" else Context("gpu", device.index or 0)

@@ -1,0 +1,27 @@
+"""Arrays and the operators on them: `mxnet.nd`."""
+
+from . import _elementwise
+from ._creation import *
+from ._elementwise import *
+from ._operator import operators as operators
+from ._random_operators import *
+from ._sparse_arrays import cast_storage as cast_storage
+from ._sparse_arrays import retain as sparse_retain
+from .ndarray import NDArray as NDArray
+from .ndarray import waitall as waitall
+from . import random as random
+from . import sparse as sparse
+from .sparse import CSRNDArray as CSRNDArray
+from .sparse import RowSparseNDArray as RowSparseNDArray
+from .utils import array as array
+from .utils import load as load
+from .utils import load_frombuffer as load_frombuffer
+from .utils import save as save
+from . import linalg as linalg
+from .arrays import *
+from .indexing import *
+from .linalg import *
+from .order import *
+from .reduce import *
+from .sequence import *
+from .shape import *

@@ -1,0 +1,325 @@
+"""Operators on each element: functions of one array, arithmetic and comparisons of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compatgrad import _C
+
+from .._frontend import fe
+from ..base import MXNetError
+from . import _operator
+from ._operator import op, operator, operators, register
+from .ndarray import NDArray
+
+__all__: list[str] = []
+
+
+def _add(function: Callable[..., Any], aliases: tuple[str, ...] = (), method: bool = False) -> None:
+    register(function, aliases, method)
+    for name in (function.__name__, *aliases):
+        if not name.startswith("_"):
+            globals()[name] = function
+            __all__.append(name)
+
+
+# ---- one array -------------------------------------------------------------------------------------------------
+def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool = True) -> Callable[..., Any]:
+    """The slow way: other types than floating ones are computed in float32 and cut back, as in the original."""
+
+    def call(data, out=None, name=None, **attrs):
+        if not isinstance(data, NDArray):
+            raise _operator.not_an_array(public, "data", data)
+        if attrs:
+            raise MXNetError(f"{public}: unknown arguments {', '.join(attrs)}")
+        t = data.tensor
+        y = body(data) if t.is_floating_point() else op.cast(body(op.cast(data, dtype="float32")), dtype=t.dtype)
+        return y if out is None else _operator.write(out, y)
+
+    public = name
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+_PLAIN = {  # MXNet's name -> the engine's
+    "abs": "abs", "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh",
+    "arctan": "arctan", "arctanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma",
+    "erf": "erf", "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
+    "gammaln": "lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal", "relu": "relu",
+    "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sign": "sign", "sin": "sin", "sinh": "sinh", "softsign": "softsign",
+    "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "fix",
+}  # fmt: skip
+_METHODS = frozenset(
+    "abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 fix floor log log10 log1p "
+    "log2 radians rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc".split()
+)
+for _name, _engine in _PLAIN.items():
+    _doc = _C.op_info(_engine)["doc"]
+    _fallback = _unary(_name, getattr(op, _engine), _doc)
+    _add(fe.bind(_engine, _fallback, "float", _name, _doc, __name__), method=_name in _METHODS)
+
+
+def _cbrt(x: NDArray) -> NDArray:
+    return op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3)
+
+
+def _rint(x: NDArray) -> NDArray:
+    return op.ceil(x - 0.5)  # the original takes n.5 down
+
+
+_COMPOSED: dict[str, tuple[Callable[[NDArray], NDArray], str]] = {
+    "cbrt": (_cbrt, "The cube root."),
+    "rcbrt": (lambda x: op.reciprocal(_cbrt(x)), "One over the cube root."),
+    "degrees": (lambda x: x * (180 / math.pi), "Radians as degrees."),
+    "radians": (lambda x: x * (math.pi / 180), "Degrees as radians."),
+    "gamma": (lambda x: _gamma(x), "The gamma function."),
+    "rint": (_rint, "The nearest integer; of two the lower one."),
+    "round": (lambda x: op.sign(x) * op.floor(op.abs(x) + 0.5), "The nearest integer; of two the one away from zero."),
+}
+
+
+def _gamma(x: NDArray) -> NDArray:
+    # by reflection where x < 0.5: the logarithm knows no sign
+    low = op.less_scalar(x, value=0.5)
+    upper = op.exp(op.lgamma(op.where(low, 1 - x, x)))
+    sine = op.where(low, op.sin(x * math.pi), op.add_scalar(x * 0, value=1))
+    return op.where(low, math.pi / (sine * upper), upper)
+
+
+for _name, (_body, _doc) in _COMPOSED.items():
+    _add(_unary(_name, _body, _doc), method=_name in _METHODS)
+
+
+@operator("data", aliases=("_np_logical_not",))
+def logical_not(data):
+    """1 where an element is zero, else 0."""
+    return op.equal_scalar(data, value=0)
+
+
+@operator("data")
+def hard_sigmoid(data, alpha=0.2, beta=0.5):
+    """alpha * x + beta, between 0 and 1."""
+    return op.clip(data * alpha + beta, min=0.0, max=1.0)
+
+
+@operator("data", aliases=("_copy",))
+def identity(data):
+    """A copy."""
+    return op.copy(data)
+
+
+# ---- two arrays ------------------------------------------------------------------------------------------------
+def _shape_of_broadcast(name: str, a: NDArray, b: NDArray) -> None:
+    for m, n in zip(reversed(a.shape), reversed(b.shape), strict=False):
+        if m != n and m != 1 and n != 1:
+            raise MXNetError(
+                f"{name}: operands lhs and rhs could not be broadcast together with shapes {a.shape} and {b.shape}"
+            )
+
+
+def _check_pair(name: str, a: Any, b: Any, strict: bool) -> None:
+    for argument, value in (("lhs", a), ("rhs", b)):
+        if not isinstance(value, NDArray):
+            raise _operator.not_an_array(name, argument, value)
+    if a.tensor.dtype != b.tensor.dtype:
+        raise MXNetError(
+            f"{name}: rhs: incompatible types of the inputs: expected {a.dtype.__name__}, got {b.dtype.__name__}"
+        )
+    if strict and a.shape != b.shape:
+        raise MXNetError(f"{name}: rhs: incompatible shapes of the inputs: expected {a.shape}, got {b.shape}")
+    _shape_of_broadcast(name, a, b)
+    if a.tensor.device != b.tensor.device:
+        raise MXNetError(f"{name}: the inputs are on different devices, {a.context} and {b.context}")
+
+
+def _exact(body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
+    """Of integers: computed in float64, which holds their results, and cut back to their type."""
+    x = a if isinstance(a, NDArray) else b
+    t = x.tensor
+    if t.is_floating_point():
+        return body(a, b)
+    a, b = (op.cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))
+    return op.cast(body(a, b), dtype=t.dtype)
+
+
+def _remainder(a: Any, b: Any) -> NDArray:
+    """a - b floor(a / b), of the sign of b; 0 where b is 0, as in the original."""
+    if isinstance(b, NDArray):
+        zero = op.equal_scalar(b, value=0)
+        b = b + zero
+        if not isinstance(a, NDArray):
+            a = b * 0 + a
+        return op.mod(a, b) * (1 - zero)
+    return op.mod(a, a * 0 + b) if b else a * 0
+
+
+def _as_float(body: Callable[..., NDArray]) -> Callable[..., NDArray]:
+    return lambda a, b: op.cast(body(a, b), dtype=(a if isinstance(a, NDArray) else b).tensor.dtype)
+
+
+def _hypot(a: NDArray, b: NDArray) -> NDArray:
+    return op.sqrt(op.square(a) + op.square(b))
+
+
+_BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {
+    "add": (op.add, "lhs + rhs"), "sub": (op.sub, "lhs - rhs"), "mul": (op.mul, "lhs * rhs"),
+    "div": (op.div, "lhs / rhs"), "mod": (_remainder, "The remainder of lhs / rhs, of the sign of rhs."),
+    "power": (op.pow, "lhs ** rhs"), "maximum": (op.maximum, "The larger of both."),
+    "minimum": (op.minimum, "The smaller of both."), "hypot": (_hypot, "sqrt(lhs ** 2 + rhs ** 2)"),
+    "equal": (_as_float(op.equal), "1 where lhs == rhs, else 0."),
+    "not_equal": (_as_float(op.not_equal), "1 where lhs != rhs, else 0."),
+    "greater": (_as_float(op.greater), "1 where lhs > rhs, else 0."),
+    "greater_equal": (_as_float(op.greater_equal), "1 where lhs >= rhs, else 0."),
+    "lesser": (_as_float(op.less), "1 where lhs < rhs, else 0."),
+    "lesser_equal": (_as_float(op.less_equal), "1 where lhs <= rhs, else 0."),
+    "logical_and": (_as_float(op.logical_and), "1 where both are not zero, else 0."),
+    "logical_or": (_as_float(op.logical_or), "1 where one is not zero, else 0."),
+    "logical_xor": (_as_float(op.logical_xor), "1 where just one is not zero, else 0."),
+}  # fmt: skip
+_NATIVE = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "power": "pow", "maximum": "maximum",
+           "minimum": "minimum"}  # fmt: skip
+_ALIASES = {
+    "broadcast_add": ("broadcast_plus",), "broadcast_sub": ("broadcast_minus",), "elemwise_add": ("_plus", "_add"),
+    "elemwise_sub": ("_minus", "_sub"), "elemwise_mul": ("_mul",), "elemwise_div": ("_div",),
+}  # fmt: skip
+
+
+def _binary(name: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
+    def call(lhs, rhs, out=None, name=None):
+        _check_pair(public, lhs, rhs, strict)
+        y = _exact(body, lhs, rhs)
+        return y if out is None else _operator.write(out, y)
+
+    public = name
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+for _name, (_body, _doc) in _BINARY.items():
+    for _public, _strict in ((f"broadcast_{_name}", False), (f"elemwise_{_name}", True)):
+        if _strict and _name not in ("add", "sub", "mul", "div"):
+            continue
+        _call: Callable[..., Any] = _binary(_public, _body, _doc, _strict)
+        if _name in _NATIVE and not _strict:
+            _call = fe.bind(_NATIVE[_name], _call, "float", _public, _doc, __name__)
+        _add(_call, _ALIASES.get(_public, ()))
+
+
+# ---- an array and a number, and Python's operators ---------------------------------------------------------------
+_SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray, float], NDArray]]] = {
+    # x with a number, a number with x
+    "add": (lambda x, v: op.add_scalar(x, value=v), lambda x, v: op.add_scalar(x, value=v)),
+    "sub": (lambda x, v: op.add_scalar(x, value=-v), lambda x, v: op.rsub_scalar(x, value=v)),
+    "mul": (lambda x, v: op.mul_scalar(x, value=v), lambda x, v: op.mul_scalar(x, value=v)),
+    "div": (lambda x, v: op.div_scalar(x, value=v), lambda x, v: op.rdiv_scalar(x, value=v)),
+    "mod": (_remainder, lambda x, v: _remainder(v, x)),
+    "power": (lambda x, v: op.pow_scalar(x, exponent=v), lambda x, v: op.rpow_scalar(x, base=v)),
+    "maximum": (lambda x, v: op.maximum_scalar(x, value=v), lambda x, v: op.maximum_scalar(x, value=v)),
+    "minimum": (lambda x, v: op.minimum_scalar(x, value=v), lambda x, v: op.minimum_scalar(x, value=v)),
+    "hypot": (lambda x, v: op.sqrt(op.square(x) + v * v), lambda x, v: op.sqrt(op.square(x) + v * v)),
+    "equal": (lambda x, v: op.equal_scalar(x, value=v), lambda x, v: op.equal_scalar(x, value=v)),
+    "not_equal": (lambda x, v: op.not_equal_scalar(x, value=v), lambda x, v: op.not_equal_scalar(x, value=v)),
+    "greater": (lambda x, v: op.greater_scalar(x, value=v), lambda x, v: op.less_scalar(x, value=v)),
+    "greater_equal": (
+        lambda x, v: op.greater_equal_scalar(x, value=v),
+        lambda x, v: op.less_equal_scalar(x, value=v),
+    ),
+    "lesser": (lambda x, v: op.less_scalar(x, value=v), lambda x, v: op.greater_scalar(x, value=v)),
+    "lesser_equal": (
+        lambda x, v: op.less_equal_scalar(x, value=v),
+        lambda x, v: op.greater_equal_scalar(x, value=v),
+    ),
+    "logical_and": (lambda x, v: op.logical_and_scalar(x, value=v), lambda x, v: op.logical_and_scalar(x, value=v)),
+    "logical_or": (lambda x, v: op.logical_or_scalar(x, value=v), lambda x, v: op.logical_or_scalar(x, value=v)),
+    "logical_xor": (lambda x, v: op.logical_xor_scalar(x, value=v), lambda x, v: op.logical_xor_scalar(x, value=v)),
+}
+_NUMBERS = (bool, int, float, np.generic)
+
+
+def _number(v: Any, x: NDArray) -> Any:
+    """A number as the operators take it: for arrays of integers, without its fraction."""
+    v = float(v)
+    return v if x.tensor.is_floating_point() or not math.isfinite(v) else float(int(v))
+
+
+def _pair(name: str, lhs: Any, rhs: Any) -> NDArray:
+    """One of Python's operators, or a function such as `nd.maximum`: arrays broadcast, one side may be a number."""
+    if isinstance(lhs, NDArray):
+        if isinstance(rhs, NDArray):
+            return operators[f"broadcast_{name}"](lhs, rhs)
+        if isinstance(rhs, _NUMBERS):
+            return _exact(lambda x, v: _SCALAR[name][0](x, v), lhs, _number(rhs, lhs))
+        raise TypeError(f"{name}: type {type(rhs)} not supported: expected an NDArray or a number")
+    if isinstance(rhs, NDArray):
+        if isinstance(lhs, _NUMBERS):
+            return _exact(lambda v, x: _SCALAR[name][1](x, v), _number(lhs, rhs), rhs)
+        raise TypeError(f"{name}: type {type(lhs)} not supported: expected an NDArray or a number")
+    raise TypeError(f"{name}: types {type(lhs)} and {type(rhs)} not supported: expected an NDArray")
+
+
+_PYTHON = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "power"}
+for _slot, _name in _PYTHON.items():
+    fe.fallbacks[_slot] = lambda a, b, name=_name: _pair(name, a, b)
+    fe.fallbacks["r" + _slot] = lambda a, b, name=_name: _pair(name, b, a)
+fe.fallbacks["neg"] = lambda x: _exact(lambda v, _: op.neg(v), x, 0)
+fe.fallbacks["abs"] = lambda x: operators["abs"](x)
+fe.fallbacks["getitem"] = NDArray.__getitem__
+
+
+def _method(name: str, reverse: bool = False) -> Callable[[NDArray, Any], NDArray]:
+    def method(self, other):
+        return _pair(name, other, self) if reverse else _pair(name, self, other)
+
+    return method
+
+
+def _in_place(name: str) -> Callable[[NDArray, Any], NDArray]:
+    def method(self, other):
+        self._check_writable(other)
+        old = _C.set_mode("recording", False)
+        try:
+            return self._write(_pair(name, self, other))
+        finally:
+            _C.set_mode("recording", old)
+
+    return method
+
+
+for _slot, _name in (("eq", "equal"), ("ne", "not_equal"), ("gt", "greater"), ("ge", "greater_equal"),
+                     ("lt", "lesser"), ("le", "lesser_equal"), ("mod", "mod")):  # fmt: skip
+    setattr(NDArray, f"__{_slot}__", _method(_name))
+NDArray.__rmod__ = _method("mod", True)  # type: ignore[attr-defined]
+for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("mod", "mod"),
+                     ("pow", "power")):  # fmt: skip
+    setattr(NDArray, f"__i{_slot}__", _in_place(_name))
+
+
+def _function(public: str, name: str, doc: str) -> Callable[..., Any]:
+    def call(lhs, rhs):
+        if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray) and name in _PLAIN_NUMBERS:
+            return _PLAIN_NUMBERS[name](lhs, rhs)
+        return _pair(name, lhs, rhs)
+
+    call.__name__ = call.__qualname__ = public
+    call.__doc__ = f"{doc} Of two arrays, which broadcast, or of an array and a number."
+    return call
+
+
+_PLAIN_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": max, "minimum": min, "power": pow, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "mod": lambda a, b: a % b,
+}  # fmt: skip
+for _public, _name in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"),
+                       ("true_divide", "div"), ("modulo", "mod"), ("power", "power"), ("maximum", "maximum"),
+                       ("minimum", "minimum"), ("hypot", "hypot"), ("equal", "equal"), ("not_equal", "not_equal"),
+                       ("greater", "greater"), ("greater_equal", "greater_equal"), ("lesser", "lesser"),
+                       ("lesser_equal", "lesser_equal"), ("logical_and", "logical_and"),
+                       ("logical_or", "logical_or"), ("logical_xor", "logical_xor")):  # fmt: skip
+    _add(_function(_public, _name, _BINARY[_name][1]))

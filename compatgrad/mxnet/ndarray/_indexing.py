@@ -1,0 +1,159 @@
+"""What `x[key]` and `x[key] = value` mean for NDArrays: parsing of keys, and the operators behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+
+from .._frontend import op
+from ..base import MXNetError
+
+_NAMES = "integers, slices, Ellipsis, None, and NDArrays, NumPy arrays or lists of integers"
+
+
+def _is_integer(k: Any) -> bool:
+    return isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+
+
+def _entry(k: Any, device: torch.device) -> Any:
+    """One entry of a key as torch takes it; arrays become int64 tensors."""
+    if k is None or k is Ellipsis:
+        return k
+    if _is_integer(k):
+        return int(k)
+    if isinstance(k, slice):
+        return slice(*(None if v is None else int(v) for v in (k.start, k.stop, k.step)))
+    if isinstance(k, _C.Variable):
+        return k.tensor.to(torch.int64)
+    if isinstance(k, (list, tuple, range, np.ndarray)):
+        a = np.asarray(k)
+        if a.dtype.kind in "iufb":
+            return torch.as_tensor(np.ascontiguousarray(a.astype(np.int64)), device=device)
+    raise ValueError(f"NDArray does not support slicing with key {k} of type {type(k)}. Supported are {_NAMES}.")
+
+
+def _expanded(key: Any, x: Any) -> tuple[list[Any], bool]:
+    """The key with one entry per axis of x, and whether it holds arrays; IndexError or ValueError where it is wrong."""
+    entries = [_entry(k, x.tensor.device) for k in (key if isinstance(key, tuple) else (key,))]
+    taken = sum(k is not None and k is not Ellipsis for k in entries)
+    ndim = len(x.shape)
+    if taken > ndim:
+        raise IndexError(f"too many indices ({taken}) for array with {ndim} dimensions")
+    if sum(k is Ellipsis for k in entries) > 1:
+        raise IndexError("an index can only have a single Ellipsis ('...')")
+    if not any(k is Ellipsis for k in entries):
+        entries.append(Ellipsis)
+    at = next(i for i, k in enumerate(entries) if k is Ellipsis)
+    entries[at : at + 1] = [slice(None)] * (ndim - taken)
+    axis, arrays = 0, False
+    for k in entries:
+        if k is None:
+            continue
+        size = x.shape[axis]
+        if isinstance(k, int) and not -size <= k < size:
+            raise IndexError(f"index {k} is out of bounds for axis {axis} with size {size}")
+        if isinstance(k, slice) and k.step == 0:
+            raise ValueError("slice step cannot be zero")
+        if isinstance(k, torch.Tensor):
+            arrays = True
+            if k.numel() and not -size <= int(k.min()) <= int(k.max()) < size:
+                raise IndexError(
+                    f"index array with values from {int(k.min())} to {int(k.max())} is out of bounds for axis {axis} "
+                    f"with size {size}"
+                )
+        axis += 1
+    return entries, arrays
+
+
+def _without_negative_steps(entries: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], list[int]]:
+    """Slices that run backwards as slices that run forwards, and the axes of the result to flip: torch knows no
+    negative step.
+    """
+    result, flips, axis, out = [], [], 0, 0
+    for k in entries:
+        if k is None:
+            out += 1
+        elif isinstance(k, slice):
+            if k.step is not None and k.step < 0:
+                r = range(shape[axis])[k]
+                k = slice(r[-1], r[0] + 1, -k.step) if len(r) else slice(0, 0)
+                flips.append(out)
+            out, axis = out + 1, axis + 1
+        else:
+            axis += 1
+        result.append(k)
+    return result, flips
+
+
+def get_item(x: Any, key: Any) -> Any:
+    """`x[key]`. A contiguous slice shares memory with x; no result is 0-d."""
+    if type(key) is int:
+        size = x.shape[0] if x.shape else 0
+        if -size <= key < size:
+            y = op.get_item(x, index=key)
+            return y if y.shape else op.reshape(y, shape=(1,))
+    entries, arrays = _expanded(key, x)
+    entries, flips = _without_negative_steps(entries, x.shape)
+    if flips and arrays:
+        raise MXNetError("NDArray: a slice with negative step and an array of indices cannot be combined in one key")
+    y = op.get_item(x, index=tuple(entries))
+    if flips:
+        y = op.flip(y, axis=tuple(flips))
+    elif not arrays and not y.tensor.is_contiguous():
+        y = op.copy(y)  # only a contiguous slice is a view
+    if not y.shape and not x._zero_dim:
+        y = op.reshape(y, shape=(1,))
+    return y
+
+
+def _value(value: Any, like: torch.Tensor) -> Any:
+    if isinstance(value, _C.Variable):
+        return value.tensor
+    if isinstance(value, (bool, int, float, np.generic)):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (list, tuple)) and any(isinstance(v, _C.Variable) for v in value):
+        value = [v.asnumpy() if isinstance(v, _C.Variable) else v for v in value]
+    try:
+        return torch.as_tensor(np.asarray(value, dtype=np.float64 if like.is_floating_point() else None))
+    except (TypeError, ValueError):
+        raise TypeError(f"NDArray does not support assignment with {value!r} of type {type(value)}") from None
+
+
+def set_item(x: Any, key: Any, value: Any) -> None:
+    """`x[key] = value` in x's memory, broadcasting and casting the value."""
+    x._check_writable(value)
+    t = x.tensor
+    v = _value(value, t)
+    if isinstance(key, slice) and key == slice(None):
+        target, flips, where = t, [], None
+    else:
+        entries, arrays = _expanded(key, x)
+        entries, flips = _without_negative_steps(entries, x.shape)
+        where = tuple(entries)
+        if arrays:
+            flips = []
+        target = t[where]
+    if isinstance(v, torch.Tensor):
+        v = v.to(device=t.device, dtype=t.dtype)
+        while v.dim() > target.dim() and v.shape[0] == 1:
+            v = v[0]
+        if flips:
+            v = v.expand(target.shape).flip(flips) if v.dim() else v
+        try:
+            v = v.expand(target.shape)
+        except RuntimeError:
+            raise ValueError(
+                f"NDArray: a value of shape {tuple(v.shape)} cannot be broadcast to shape {tuple(target.shape)}, "
+                "the shape of what is assigned to"
+            ) from None
+    if where is None or not any(isinstance(k, torch.Tensor) for k in where):
+        if isinstance(v, torch.Tensor):
+            target.copy_(v)
+        else:
+            target.fill_(v)
+    else:
+        t[where] = v

@@ -1,0 +1,178 @@
+"""How the operators of `mxnet.nd` are declared.
+
+A declaration is a body over the engine's ops together with MXNet's names::
+
+    @operator("data, length?", method=True)
+    def softmax(data, length=None, axis=-1, temperature=None, use_length=False, dtype=None):
+        return op.softmax(data, axis=axis)
+
+The decorator makes the public function around it: it checks what is no NDArray, knows `out=` and `name=`, and finds
+MXNet's error for what an op refuses. What the body computes is recorded op by op, so every operator can be
+differentiated at any order.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compatgrad import _C
+
+from .._frontend import op as op
+from ..base import MXNetError
+from .ndarray import NDArray
+
+__all__ = ["op", "operator", "operators"]
+
+operators: dict[str, Callable[..., Any]] = {}  # by name, aliases included
+
+
+def not_an_array(who: str, name: str, value: Any) -> AssertionError:
+    """The error for an input that is no NDArray."""
+    return AssertionError(f"{who}: argument {name} must have NDArray type, but got {value!r} ({type(value).__name__})")
+
+
+def explain(who: str, e: Exception, inputs: Sequence[Any]) -> Exception:
+    """MXNet's error for what an op refused; errors of a program's own code stay what they are."""
+    last = e.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    if isinstance(e, MXNetError) or last.tb_frame.f_code.co_filename not in _OUR_FILES:
+        return e
+    arrays = [x for x in inputs if x is not None]
+    arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
+    shown = ", ".join(f"{x.dtype.__name__}{list(x.shape)}" for x in arrays if isinstance(x, NDArray))
+    return MXNetError(f"Error in operator {who}: {str(e).strip()} (inputs: {shown or 'none'})")
+
+
+_OUR_FILES: set[str] = {__file__}
+
+
+def parse(value: Any) -> Any:
+    """An attribute that a program wrote as a string, as its value: "(2, 2)", "True", "0.5"."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+
+
+def write(out: Any, y: Any) -> Any:
+    """`out=`: one array for one result, a list for several."""
+    if isinstance(out, NDArray):
+        if isinstance(y, (list, tuple)):
+            if len(y) != 1:
+                raise MXNetError(f"out: the operator has {len(y)} results; expected as many NDArrays in a list")
+            (y,) = y
+        return out._take(y)
+    if isinstance(out, (list, tuple)):
+        ys = y if isinstance(y, (list, tuple)) else (y,)
+        if len(out) != len(ys):
+            raise MXNetError(f"out: the operator has {len(ys)} results, got {len(out)} NDArrays")
+        for o, v in zip(out, ys, strict=True):
+            o._take(v)
+        return out
+    raise TypeError(f"out: expected an NDArray or a list of them, got {type(out).__name__}")
+
+
+_TEMPLATE = """
+def {name}({signature}):
+    try:
+        {checks}
+        y = _body({arguments})
+    except (RuntimeError, ValueError, TypeError, IndexError) as e:
+        error = _explain("{name}", e, ({inputs}))
+        if error is e:
+            raise
+        raise error from None
+    {own}
+    return y if out is None else _write(out, y)
+"""
+
+
+def operator(
+    inputs: str = "",
+    aliases: Sequence[str] = (),
+    method: bool = False,
+    name: str | None = None,
+    view: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares an operator; see the module's text.
+
+    `inputs`: names of the tensor inputs in order, "?" after an optional one, "*data" for any number of them.
+    `view`: the result may share memory with an input; otherwise it gets its own where an op gives a view.
+    `method`: also a method of NDArray. `name`: MXNet's name, where it is not the body's.
+    """
+
+    def declare(body: Callable[..., Any]) -> Callable[..., Any]:
+        public = name or body.__name__
+        names = [n.strip() for n in inputs.split(",") if n.strip()]
+        variadic = bool(names) and names[0].startswith("*")
+        optional = {n.strip("*?") for n in names if n.endswith("?")}
+        names = [n.strip("*?") for n in names]
+        parameters = list(inspect.signature(body).parameters.values())
+        signature, arguments, checks, scope = [], [], [], {}
+        for i, p in enumerate(parameters):
+            if i == 0 and variadic:
+                signature.append(f"*{p.name}")
+                checks.append(f"if len({p.name}) == 1 and isinstance({p.name}[0], (list, tuple)): "
+                              f"{p.name} = {p.name}[0]")  # fmt: skip
+                checks.append(f"for x in {p.name}:\n            if not isinstance(x, _NDArray): "
+                              f"raise _not_an_array('{public}', '{p.name}', x)")  # fmt: skip
+                arguments.append(f"list({p.name})")
+                continue
+            if p.default is p.empty:
+                signature.append(p.name)
+            else:
+                scope[f"_default_{p.name}"] = p.default
+                signature.append(f"{p.name}=_default_{p.name}")
+            arguments.append(f"{p.name}={p.name}" if variadic else p.name)
+            if p.name in names:
+                none = f" and {p.name} is not None" if p.name in optional else ""
+                checks.append(f"if not isinstance({p.name}, _NDArray){none}: "
+                              f"raise _not_an_array('{public}', '{p.name}', {p.name})")  # fmt: skip
+            elif p.default is p.empty or p.default is None or isinstance(p.default, (bool, int, float, tuple)):
+                checks.append(f"if type({p.name}) is str: {p.name} = _parse({p.name})")
+        signature += ["out=None", "name=None"]
+        file = f"<operator {public}>"
+        source = _TEMPLATE.format(
+            name=public,
+            signature=", ".join(signature),
+            arguments=", ".join(arguments),
+            checks="\n        ".join(checks) or "pass",
+            inputs="".join(f"{n}, " for n in names),
+            own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
+        )
+        scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
+                  "_own": _C.own, "_not_an_array": not_an_array}  # fmt: skip
+        _OUR_FILES.update((file, body.__code__.co_filename))
+        exec(compile(source, file, "exec"), scope)  # noqa: S102 - a signature of its own: one frame per call
+        made = scope[public]
+        made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, public
+        made.body = body
+        return register(made, aliases, method)
+
+    return declare
+
+
+def register(function: Callable[..., Any], aliases: Sequence[str] = (), method: bool = False) -> Callable[..., Any]:
+    """Enters a finished function under its names."""
+    for alias in (function.__name__, *aliases):
+        operators[alias] = function
+    if method:
+        setattr(NDArray, function.__name__, _method(function))
+    return function
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    if isinstance(function, _C.Op):  # a builtin does not bind to its instance
+
+        def fluent(self, *args, **kwargs):
+            return function(self, *args, **kwargs)
+
+        fluent.__name__, fluent.__doc__ = function.__name__, function.__doc__
+        return fluent
+    return function

@@ -1,0 +1,348 @@
+"""NDArray: a torch tensor with MXNet's manners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import _C
+
+from .._frontend import fe, op
+from ..base import MXNetError
+from ..context import Context, context_of, cpu
+from . import _indexing
+
+__all__ = ["NDArray", "waitall"]
+
+_get_mode = _C.get_mode
+_in_graph, _mark, _gradient_of, _fresh = _C.in_graph, _C.mark, _C.gradient_of, _C.fresh
+_data_dtype = _C.Variable.dtype.__get__
+
+_TORCH_DTYPES: dict[Any, torch.dtype] = {
+    np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
+    np.uint8: torch.uint8, np.int32: torch.int32, np.int64: torch.int64, np.bool_: torch.bool, np.int16: torch.int16,
+}  # fmt: skip
+
+
+def is_recording() -> bool:
+    """Whether operators are recorded in this thread."""
+    return _get_mode("recording")
+
+
+def is_training() -> bool:
+    """Whether layers train in this thread."""
+    return _get_mode("training")
+
+
+def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
+    """The torch dtype of whatever names one in MXNet; None means float32. TypeError where there is none."""
+    if dtype is None:
+        return torch.float32
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    try:
+        return _TORCH_DTYPES[dtype if isinstance(dtype, type) and dtype in _TORCH_DTYPES else np.dtype(dtype).type]
+    except (KeyError, TypeError):
+        raise TypeError(f"{who}: {dtype!r} is no type of an NDArray") from None
+
+
+def check_same_shape(who: str, name: str, value: Any, like: NDArray) -> None:
+    """TypeError or MXNetError where `value` is no NDArray of like's shape."""
+    if not isinstance(value, NDArray):
+        raise TypeError(f"{who}: {name}: expected an NDArray, got {type(value).__name__}")
+    if value.shape != like.shape:
+        raise MXNetError(f"{who}: {name}: expected shape {like.shape}, got {value.shape}")
+
+
+def waitall() -> None:
+    """Waits for everything that still runs on a GPU."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+class NDArray(_C.Variable):
+    """An array on a device. `NDArray(tensor)` shares the tensor's memory.
+
+    Operators run at once; inside `autograd.record()` those on marked arrays are recorded. Assignments and in-place
+    operators write into the memory, which slices `x[a:b]` share; on arrays of a recorded graph they raise inside
+    `record()`.
+    """
+
+    _frontend = fe
+    _zero_dim = False  # whether results may have no dimension
+    _ctx: Context | None = None  # where it is not what the device says
+    stype = "default"
+
+    def __init__(self, handle: torch.Tensor | NDArray, writable: bool = True) -> None:
+        super().__init__(handle.tensor if isinstance(handle, NDArray) else handle, False)
+        if not writable:
+            self._writable = False
+
+    # ---- what it is --------------------------------------------------------------------------------------------
+    _writable = True
+
+    @property
+    def dtype(self) -> type:
+        """NumPy's type of the elements, such as `numpy.float32`."""
+        return _data_dtype(self).type
+
+    @property
+    def context(self) -> Context:
+        """The device of the array."""
+        return self._ctx or context_of(self.tensor.device)
+
+    ctx = device = context
+
+    @property
+    def handle(self) -> int:
+        """A number that tells memory apart."""
+        return self.tensor.data_ptr()
+
+    @property
+    def T(self) -> NDArray:
+        """The array with its axes in reverse order."""
+        return op.transpose(self) if self.ndim > 1 else self
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(n) for n in self.shape)
+        return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self.tensor.item())
+        if self.size == 0:
+            return False
+        raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if self.size != 1 or self.tensor.is_floating_point():
+            raise TypeError("only integer scalar NDArrays can be converted to an index")
+        return int(self.tensor.item())
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).tensor.any())
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.asnumpy(), self.context)
+
+    def __deepcopy__(self, memo: Any) -> NDArray:
+        return self.copy()
+
+    def __copy__(self) -> NDArray:
+        return self.copy()
+
+    # ---- values ------------------------------------------------------------------------------------------------
+    asnumpy = _C.Variable._copied_array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        a = self.asnumpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def asscalar(self) -> Any:
+        """The only element, as a NumPy scalar. ValueError where there are more or none."""
+        if self.size != 1:
+            raise ValueError(f"The current array is not a scalar: its shape is {self.shape}")
+        return self.asnumpy().reshape(-1)[0]
+
+    item = asscalar
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """The array with elements of another type; itself where the type is the same and `copy` is false."""
+        t = torch_dtype(dtype, "astype: dtype")
+        if not copy and self.tensor.dtype == t:
+            return self
+        return op.cast(self, dtype=t) if self.tensor.dtype != t else op.copy(self)
+
+    def copy(self) -> NDArray:
+        """A new array of the same values."""
+        return self._with_context(op.copy(self))
+
+    def copyto(self, other: NDArray | Context) -> NDArray:
+        """Copies the values into another array, which is given back, or into a new one on another device."""
+        if isinstance(other, Context):
+            return _on(op.copy(self) if other.torch_device == self.tensor.device else _moved(self, other), other)
+        if not isinstance(other, NDArray):
+            raise TypeError(f"copyto does not support type {type(other)}: expected an NDArray or a Context")
+        if other is self:
+            return other
+        check_same_shape("copyto", "other", other, self)
+        return other._write(self)
+
+    def as_in_context(self, context: Context) -> NDArray:
+        """The array on a device: itself where it is there already."""
+        return self if self.context == context else self.copyto(context)
+
+    as_in_ctx = to_device = as_in_context
+
+    def wait_to_read(self) -> None:
+        """Waits until the values are there."""
+        if self.tensor.is_cuda:
+            waitall()
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The array as a legacy array: itself."""
+        return self
+
+    def as_np_ndarray(self) -> Any:
+        """The array as one of `mxnet.np`, on the same memory and with the same history."""
+        from ..numpy import ndarray
+
+        return ndarray._around(self)
+
+    def tostype(self, stype: str) -> NDArray:
+        """The array in another storage type: "default", "row_sparse" or "csr"."""
+        if stype == self.stype:
+            return self
+        from .sparse import cast_storage
+
+        return cast_storage(self, stype)
+
+    def _with_context(self, y: NDArray) -> NDArray:
+        return y if self._ctx is None else _on(y, self._ctx)
+
+    # ---- writing -----------------------------------------------------------------------------------------------
+    def _check_writable(self, value: Any = None) -> None:
+        if not self._writable:
+            raise ValueError("trying to write to a readonly NDArray")
+        if is_recording() and (_in_graph(self) or (isinstance(value, NDArray) and _in_graph(value))):
+            raise MXNetError(
+                "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd: the array is "
+                "in a computational graph, whose gradients would be wrong. Write outside of record(), or call backward "
+                "first"
+            )
+
+    def _write(self, value: NDArray) -> NDArray:
+        """Overwrites the memory with values of the same shape."""
+        self._check_writable(value)
+        self.tensor.copy_(value.tensor)
+        return self
+
+    def _take(self, value: NDArray) -> NDArray:
+        """`out=` of an operator: overwrites the memory, and takes the place of the result in the graph."""
+        if value.shape != self.shape:
+            raise MXNetError(f"out: expected an NDArray of shape {value.shape}, got one of shape {self.shape}")
+        if not self._writable:
+            raise ValueError("out: trying to write to a readonly NDArray")
+        if is_recording() and _in_graph(self):
+            self._check_writable()
+        self.tensor.copy_(value.tensor)
+        if _in_graph(value):
+            _C.take_place(self, value)
+        return self
+
+    def __getitem__(self, key: Any) -> NDArray:
+        return _indexing.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _indexing.set_item(self, key, value)
+
+    # ---- gradients ---------------------------------------------------------------------------------------------
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Marks the array: `backward` writes ("write"), adds ("add") or leaves out ("null") its gradient.
+
+        Inside `record()` the array becomes a leaf, cut from how it was computed. Outside, an array whose history is
+        recorded keeps it and also gets its gradient. `stype`: the gradient's storage type, the array's own unless
+        given.
+        """
+        stype = stype or self.stype
+        cls = self._frontend.variable_class
+        gradient = self._with_context(cls(torch.zeros_like(self.tensor)))
+        self._mark(gradient if stype == "default" else gradient.tostype(stype), grad_req)
+
+    def _mark(self, gradient: NDArray, grad_req: str) -> None:
+        if grad_req not in ("write", "add", "null"):
+            raise KeyError(f"grad_req: expected 'write', 'add' or 'null', got {grad_req!r}")
+        wanted = grad_req != "null"
+        _mark(self, gradient if wanted else None, grad_req == "add", not is_recording())
+        self._grad_array = gradient if not wanted or gradient.stype != "default" else None
+
+    _grad_array: NDArray | None = None  # where the gradient is more than a dense array, or is not computed
+
+    @property
+    def _is_marked(self) -> bool:
+        return _fresh(self) is not None
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The gradient's array, None where the array was not marked."""
+        g = self._grad_array
+        return self._grad_like(_gradient_of(self)) if g is None else g
+
+    def _grad_like(self, g: NDArray | None) -> NDArray | None:
+        if g is not None and self._ctx is not None:
+            g._ctx = self._ctx
+        return g
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether `backward` wrote the gradient since this was set to False."""
+        return bool(_fresh(self))
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, value: bool) -> None:
+        _fresh(self, value)
+
+    def drop_grad(self) -> None:
+        """Undoes `attach_grad`: no gradient is kept for this array. A recorded array keeps its history."""
+        _C.drop_mark(self)
+        self._grad_array = None
+
+    def detach(self) -> NDArray:
+        """The same memory, without history."""
+        return self._with_context(_C.constant(self))
+
+    def backward(
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
+        """`autograd.backward` from this array; `out_grad` is its own gradient, ones unless given."""
+        _backward(self, out_grad, retain_graph, train_mode)
+
+
+def _backward(*args: Any) -> None:
+    from .. import autograd
+
+    global _backward
+    _backward = autograd.backward
+    autograd.backward(*args)
+
+
+def _rebuild(cls: type, array: np.ndarray, context: Context) -> NDArray:
+    x = cls.__new__(cls)
+    t = torch.from_numpy(array)
+    _C.Variable.__init__(x, t if context.device_type != "gpu" else t.to(context.torch_device), False)
+    return _on(x, context)
+
+
+def _on(x: NDArray, context: Context) -> NDArray:
+    """Remembers a context that the tensor's device does not tell."""
+    if context.device_type != "gpu" and (context.device_id or context.device_type != "cpu"):
+        x._ctx = context
+    elif x._ctx is not None:
+        x._ctx = None
+    return x
+
+
+def _moved(x: NDArray, context: Context) -> NDArray:
+    """A copy on another device, recorded where x is."""
+    if is_recording() and _in_graph(x):
+        return op.to_device(x, device=str(context.torch_device))
+    return NDArray(x.tensor.to(context.torch_device))
+
+
+fe.variable_class = NDArray
+_default = cpu()

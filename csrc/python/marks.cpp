@@ -1,0 +1,215 @@
+// Marks: leaves and intermediates whose gradients are written into memory that the program holds.
+#include <ATen/ops/clone.h>
+
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+PyVariable* expect_variable(PyObject* o, const char* what) {
+  if (!is_variable(o)) fail(PyExc_TypeError, "%s: expected a Variable, got %s", what, Py_TYPE(o)->tp_name);
+  return as_variable(o);
+}
+
+bool recorded(const PyVariable* v) { return v->v.node && v->v.node->creator && !v->v.node->creator->released; }
+
+void renew_node(PyVariable* v, bool requires_grad) {
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  v->v.node = make_node(v->v.data, requires_grad);
+  v->v.node->variable = &v->v;
+}
+
+// mark(variable, gradient, add, keep_history=False): `gradient` is a Variable on whose memory the gradient is written,
+// or None: the variable is a constant. It becomes a new leaf, unless it is recorded and shall keep its history.
+PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 3 && n != 4) return PyErr_Format(PyExc_TypeError, "mark expected 3 or 4 arguments, got %zd", n);
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(args[0], "variable");
+    const bool keep = n == 4 && PyObject_IsTrue(args[3]) && recorded(v);
+    const bool wanted = args[1] != Py_None;
+    if (!keep) renew_node(v, wanted);
+    if (!wanted) {
+      node_of(v)->buffer.reset();
+      Py_RETURN_NONE;
+    }
+    const at::Tensor& data = tensor_of(expect_variable(args[1], "gradient"));
+    auto buffer = std::make_unique<GradientBuffer>();
+    buffer->data = data;
+    buffer->add = PyObject_IsTrue(args[2]);
+    node_of(v)->buffer = std::move(buffer);
+    Py_RETURN_NONE;
+  });
+}
+
+// drop_mark(variable): no gradient is kept for it; a leaf becomes a constant.
+PyObject* drop_mark(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(o, "variable");
+    if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
+    v->v.node->buffer.reset();
+    if (!v->v.node->creator) v->v.node->requires_grad = false;
+    Py_RETURN_NONE;
+  });
+}
+
+// gradient_of(variable): a Variable on the buffer's memory, or None.
+PyObject* gradient_of(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(o, "variable");
+    if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
+    return wrap_var(Var(v->v.node->buffer->data), v->frontend);
+  });
+}
+
+// fresh(variable[, value]): whether a pass wrote the gradient since the flag was last cleared; None where unmarked.
+PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 1 && n != 2) return PyErr_Format(PyExc_TypeError, "fresh expected 1 or 2 arguments, got %zd", n);
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(args[0], "variable");
+    GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
+    if (!b) Py_RETURN_NONE;
+    if (n == 2) b->fresh = PyObject_IsTrue(args[1]);
+    return PyBool_FromLong(b->fresh);
+  });
+}
+
+// in_graph(variable): 0 where it is a constant, 1 a marked leaf, 2 a recorded result.
+PyObject* in_graph(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(o, "variable");
+    if (recorded(v)) return PyLong_FromLong(2);
+    return PyLong_FromLong(v->v.node && v->v.node->buffer && v->v.node->requires_grad);
+  });
+}
+
+// take_place(variable, result): `variable`, whose memory holds the values of `result` by now, takes its place in the
+// graph.
+PyObject* take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "take_place expected 2 arguments, got %zd", n);
+  return guarded([&]() -> PyObject* {
+    PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
+    if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+    v->v.node = y->v.node;
+    if (v->v.node) v->v.node->variable = &v->v;
+    y->v.node.reset();
+    Py_RETURN_NONE;
+  });
+}
+
+// share_place(variable, other): `variable`, on the same memory, gets the place of `other` in the graph too.
+PyObject* share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "share_place expected 2 arguments, got %zd", n);
+  return guarded([&]() -> PyObject* {
+    PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
+    if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+    v->v.node = node_of(other);
+    Py_RETURN_NONE;
+  });
+}
+
+// `y`, in memory of its own: where it shares that of an input, a copy.
+Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
+  if (!is_variable(y)) return Obj::borrow(y);
+  PyVariable* v = as_variable(y);
+  if (!v->v.data.has_storage()) return Obj::borrow(y);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (PyList_Check(inputs[i]) || PyTuple_Check(inputs[i])) {
+      PyObject** items = PySequence_Fast_ITEMS(inputs[i]);
+      Obj own = unaliased(y, items, PySequence_Fast_GET_SIZE(inputs[i]));
+      if (own.get() != y || !v->v.data.has_storage()) return own;
+      continue;
+    }
+    if (!is_variable(inputs[i])) continue;
+    const at::Tensor& x = as_variable(inputs[i])->v.data;
+    if (!x.has_storage() || !x.storage().is_alias_of(v->v.data.storage()) || v->v.data.numel() == 0) continue;
+    if (inputs[i] == y) {  // the input itself
+      static const OpInfo* copy = find_op("copy");
+      const Var in[] = {var_of(v)};
+      return Obj::steal(call_op(copy->create(), in, v->frontend));
+    }
+    v->v.data = v->v.data.clone(at::MemoryFormat::Contiguous);
+    break;
+  }
+  return Obj::borrow(y);
+}
+
+// own(y, *inputs): a result, or a list of them, in memory of its own, as MXNet's operators give it.
+PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 1) return PyErr_Format(PyExc_TypeError, "own expected a result");
+  return guarded([&]() -> PyObject* {
+    if (PyList_Check(args[0])) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); ++i)
+        PyList_SetItem(args[0], i, unaliased(PyList_GET_ITEM(args[0], i), args + 1, n - 1).release());
+      return Py_NewRef(args[0]);
+    }
+    if (PyTuple_Check(args[0])) {
+      Obj list = Obj::steal(PyTuple_New(PyTuple_GET_SIZE(args[0])));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i)
+        PyTuple_SET_ITEM(list.get(), i, unaliased(PyTuple_GET_ITEM(args[0], i), args + 1, n - 1).release());
+      return list.release();
+    }
+    return unaliased(args[0], args + 1, n - 1).release();
+  });
+}
+
+// take_fresh(variables): clears the flags of all, unless some are not set: a list of those that are not, else None.
+PyObject* take_fresh(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    Obj seq = Obj::steal(PySequence_Fast(o, "variables: expected a sequence"));
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(seq.get());
+    Obj stale;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyVariable* v = expect_variable(PySequence_Fast_GET_ITEM(seq.get(), i), "variables");
+      if (v->v.node && v->v.node->buffer && v->v.node->buffer->fresh) continue;
+      if (!stale) stale = Obj::steal(PyList_New(0));
+      Obj index = Obj::steal(PyLong_FromSsize_t(i));
+      if (PyList_Append(stale.get(), index.get()) < 0) throw PyError();
+    }
+    if (stale) return stale.release();
+    for (Py_ssize_t i = 0; i < n; ++i)
+      as_variable(PySequence_Fast_GET_ITEM(seq.get(), i))->v.node->buffer->fresh = false;
+    Py_RETURN_NONE;
+  });
+}
+
+// constant(variable): its data, shared, without its history.
+PyObject* constant(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(o, "variable");
+    return wrap_var(Var(tensor_of(v)), v->frontend);
+  });
+}
+
+PyObject* copied_array(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const at::Tensor& t = tensor_of(as_variable(o));
+    if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
+    return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
+  });
+}
+
+PyMethodDef functions[] = {
+    {"mark", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(mark)), METH_FASTCALL, nullptr},
+    {"drop_mark", drop_mark, METH_O, nullptr},
+    {"gradient_of", gradient_of, METH_O, nullptr},
+    {"fresh", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fresh)), METH_FASTCALL, nullptr},
+    {"in_graph", in_graph, METH_O, nullptr},
+    {"take_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take_place)), METH_FASTCALL, nullptr},
+    {"share_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(share_place)), METH_FASTCALL, nullptr},
+    {"own", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(own)), METH_FASTCALL, nullptr},
+    {"take_fresh", take_fresh, METH_O, nullptr},
+    {"constant", constant, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef method = {"_copied_array", copied_array, METH_NOARGS, "The values as a new array."};
+
+}  // namespace
+
+void init_marks(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) throw PyError();
+  Obj descriptor = Obj::steal(PyDescr_NewMethod(&VariableType, &method));
+  if (PyDict_SetItemString(VariableType.tp_dict, method.ml_name, descriptor.get()) < 0) throw PyError();
+  PyType_Modified(&VariableType);
+}
+
+}  // namespace cg::py
