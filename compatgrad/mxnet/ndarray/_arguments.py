@@ -1,0 +1,101 @@
+"""What array operators share: axes and indices as their arguments say, and results that are no scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._operator import op, operators
+
+
+def public_names(scope: dict[str, Any], *functions: str) -> list[str]:
+    """`__all__` of a module of operators: they and `functions`. Enters the operators' aliases into the module."""
+    mine = {name: f for name, f in operators.items() if f.__module__ == scope["__name__"]}
+    scope.update(mine)
+    return sorted(name for name in mine if not name.startswith("_")) + list(functions)
+
+
+def as_ints(name: str, argument: str, value: Any) -> list[int]:
+    """A tuple of integers, or one of them, as a list."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        values = list(value)
+    else:
+        values = [value]
+    try:
+        return [v.__index__() for v in values]
+    except AttributeError:
+        raise MXNetError(f"{name}: {argument} must be an int or a tuple of ints, got {value!r}") from None
+
+
+def axis_in(name: str, axis: int, ndim: int, argument: str = "axis") -> int:
+    """An axis counted from the front."""
+    if not -ndim <= axis < ndim:
+        raise MXNetError(f"{name}: {argument} {axis} exceeds the input dimension of {ndim}")
+    return axis + ndim if axis < 0 else axis
+
+
+def axes_in(name: str, axes: Any, ndim: int, argument: str = "axis") -> list[int]:
+    """Distinct axes counted from the front, in their order."""
+    result = [axis_in(name, a, ndim, argument) for a in as_ints(name, argument, axes)]
+    if len(set(result)) < len(result):
+        raise MXNetError(f"{name}: {argument} has duplicates: {tuple(result)}")
+    return result
+
+
+def vector(y: Any) -> Any:
+    """The result, with shape (1,) where it is a single number: there are no arrays without axes."""
+    return y if y.tensor.dim() else op.reshape(y, (1,))
+
+
+def require_shape(name: str, argument: str, shape: tuple, expected: tuple) -> None:
+    if tuple(shape) != tuple(expected):
+        raise MXNetError(f"{name}: {argument} must have the shape {tuple(expected)}, got {tuple(shape)}")
+
+
+def require_ndim(name: str, argument: str, array: Any, *allowed: int) -> None:
+    if array.tensor.dim() not in allowed:
+        wanted = " or ".join(f"{n}-D" for n in allowed)
+        raise MXNetError(f"{name}: {argument} must be {wanted}, got the shape {array.shape}")
+
+
+def one_of(name: str, argument: str, value: Any, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise MXNetError(f"{name}: invalid input {value!r} for {argument}, valid values are {allowed}")
+    return value
+
+
+def as_index(array: Any) -> torch.Tensor:
+    """Whole numbers of an array of indices, which are mostly floats; not a number is 0."""
+    t = array.tensor
+    if t.is_floating_point():
+        t = torch.nan_to_num(t.detach(), nan=0.0)
+    return t.to(torch.int64)
+
+
+def clipped(index: torch.Tensor, size: int) -> torch.Tensor:
+    """Indices below the axis mean its first element, those beyond it its last one."""
+    return index.clamp(0, max(size - 1, 0))
+
+
+def bounded(name: str, index: torch.Tensor, size: int, mode: str) -> torch.Tensor:
+    """Indices within an axis, as `mode` says: clip, wrap, or raise where one is outside."""
+    if mode == "wrap":
+        return index.remainder(size)
+    if mode == "raise" and index.numel() and not (0 <= int(index.min()) and int(index.max()) < size):
+        raise MXNetError(f"{name}: indices out of bound: they reach from {int(index.min())} to {int(index.max())}, "
+                         f"the axis has the size {size}")
+    return clipped(index, size)
+
+
+def within(name: str, index: torch.Tensor, shape: tuple) -> torch.Tensor:
+    """Indices (axes, ...) into an array of a shape, which may count from the end. IndexError for one that is not."""
+    for axis, (rows, n) in enumerate(zip(index, shape, strict=False)):
+        if rows.numel():
+            low, high = int(rows.min()), int(rows.max())
+            if low < -n or high >= n:
+                wrong = high if high >= n else low
+                raise IndexError(f"{name}: index {wrong} is out of bounds for axis {axis} with size {n}")
+    return index

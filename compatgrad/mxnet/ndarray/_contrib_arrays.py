@@ -1,0 +1,75 @@
+"""What `mxnet.nd.contrib` has for arrays; the module `contrib` hands it out."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_index, axes_in, axis_in, require_shape, within
+from ._operator import op, operator
+from .indexing import write_at
+from .ndarray import NDArray
+
+
+@operator("data", name="_contrib_arange_like")
+def arange_like(data, start=0.0, step=1.0, repeat=1, ctx="", axis=None):
+    """start, start + step, ... in the shape of `data`, or in the length of one of its axes; each `repeat` times.
+
+    It has data's dtype and device, and no gradient.
+    """
+    t = data.tensor
+    shape = tuple(t.shape) if axis is None else (t.shape[axis_in("arange_like", axis, t.dim())],)
+    numbers = torch.arange(math.prod(shape), device=t.device).div(repeat, rounding_mode="floor").double()
+    return NDArray((start + step * numbers).reshape(shape).to(t.dtype))
+
+
+@operator("data", name="_contrib_index_array")
+def index_array(data, axes=None):
+    """The position of each element, in all axes or in `axes`: (*shape, axes) of int64."""
+    t = data.tensor
+    chosen = range(t.dim()) if axes is None else axes_in("index_array", axes, t.dim(), "axes")
+    grids = torch.meshgrid(*[torch.arange(n, device=t.device) for n in t.shape], indexing="ij")
+    return NDArray(torch.stack([grids[a] for a in chosen], -1))
+
+
+@operator("old_tensor, index_vector, new_tensor", name="_contrib_index_copy")
+def index_copy(old_tensor, index_vector, new_tensor):
+    """A copy of `old_tensor` whose rows `index_vector` are those of `new_tensor`."""
+    rows = as_index(index_vector)
+    require_shape("index_copy", "index_vector", index_vector.shape, new_tensor.shape[:1])
+    require_shape("index_copy", "new_tensor", new_tensor.shape, (rows.numel(), *old_tensor.shape[1:]))
+    return write_at(old_tensor, within("index_copy", rows[None], old_tensor.shape), new_tensor)
+
+
+@operator("data, index", name="_contrib_boolean_mask")
+def boolean_mask(data, index, axis=0):
+    """The rows of `data` at which `index` is not 0. The length of the result depends on values."""
+    if axis != 0:
+        raise MXNetError(f"boolean_mask: axis must be 0, got {axis}")
+    require_shape("boolean_mask", "index", index.shape, data.shape[:1])
+    return op.select_along(data, NDArray(index.tensor.nonzero().reshape(-1)), axis=0)
+
+
+@operator("a, b", name="_contrib_allclose")
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=True):
+    """1 if |a - b| <= atol + rtol * |b| for all elements, else 0; uint8 of shape (1,)."""
+    require_shape("allclose", "b", b.shape, a.shape)
+    same = torch.allclose(a.tensor, b.tensor, rtol, atol, equal_nan)
+    return NDArray(torch.tensor([same], dtype=torch.uint8, device=a.tensor.device))
+
+
+@operator("data", name="_contrib_quadratic")
+def quadratic(data, a=0.0, b=0.0, c=0.0):
+    """a * data ** 2 + b * data + c"""
+    return op.add_scalar(op.add(op.mul_scalar(op.square(data), value=a), op.mul_scalar(data, value=b)), value=c)
+
+
+@operator("data", name="_contrib_gradientmultiplier")
+def gradientmultiplier(data, scalar=1.0, is_int=True):
+    """The values of `data`; their gradient is multiplied by `scalar`."""
+    return op.straight_through(op.stop_gradient(data), op.mul_scalar(data, value=scalar))
+
+
+__all__ = ["allclose", "arange_like", "boolean_mask", "gradientmultiplier", "index_array", "index_copy", "quadratic"]

@@ -1,0 +1,306 @@
+"""Operators that join, split, choose, convert or pass on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_ints, axis_in, one_of, public_names
+from ._operator import op, operator
+from .ndarray import NDArray, torch_dtype
+
+
+def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
+    """MXNetError where arrays differ in dtype."""
+    first = arrays[0].tensor.dtype
+    for i, a in enumerate(arrays):
+        if a.tensor.dtype != first:
+            raise MXNetError(f"{name}: all inputs must have one dtype, got {arrays[0].dtype.__name__} for input 0 "
+                             f"and {a.dtype.__name__} for input {i}")
+
+
+def _some(name: str, arrays: Sequence[NDArray]) -> None:
+    if not arrays:
+        raise MXNetError(f"{name}: expected at least one array, got none")
+    one_dtype(name, arrays)
+
+
+@operator("*data", aliases=("Concat",))
+def concat(data, dim=1):
+    """Arrays joined along the axis `dim`. MXNetError where their other axes or dtypes differ."""
+    _some("concat", data)
+    first = data[0].shape
+    axis = axis_in("concat", dim, len(first), "dim")
+    for i, a in enumerate(data):
+        if len(a.shape) != len(first) or a.shape[:axis] + a.shape[axis + 1:] != first[:axis] + first[axis + 1:]:
+            raise MXNetError(f"concat: input {i} has the shape {a.shape}, which differs from that of input 0, {first}, "
+                             f"in more than axis {axis}")
+    return op.concat(data, axis=axis) if len(data) > 1 else op.identity(data[0])
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Arrays joined along `axis`; with always_copy=False a single one is handed back as it is.
+
+    AssertionError where there is none, or where dtypes or other axes differ.
+    """
+    assert isinstance(arrays, (list, tuple)) and arrays, "concatenate: expected a list of at least one array"
+    first = arrays[0]
+    assert isinstance(first, NDArray), f"concatenate: expected NDArrays, got {type(first).__name__}"
+    if not always_copy and len(arrays) == 1:
+        return first
+    for a in arrays[1:]:
+        assert a.dtype == first.dtype, f"concatenate: arrays of dtype {a.dtype.__name__} and {first.dtype.__name__}"
+        assert a.ndim == first.ndim and all(m == n or i == axis % first.ndim
+                                            for i, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))), \
+            f"concatenate: shapes {a.shape} and {first.shape} differ in more than axis {axis}"
+    return concat(*arrays, dim=axis)
+
+
+@operator("*data")
+def stack(data, axis=0):
+    """Arrays of one shape joined along a new axis. MXNetError where shapes or dtypes differ."""
+    _some("stack", data)
+    first = data[0].shape
+    for i, a in enumerate(data):
+        if a.shape != first:
+            raise MXNetError(f"stack: input {i} has the shape {a.shape}, input 0 has {first}")
+    return op.stack(data, axis=axis_in("stack", axis, len(first) + 1))
+
+
+@operator("data", aliases=("SliceChannel",), method=True)
+def split(data, num_outputs, axis=1, squeeze_axis=False):
+    """`num_outputs` equal parts along `axis`, without that axis if `squeeze_axis`: a list, or the only part itself.
+
+    MXNetError where the axis cannot be divided so.
+    """
+    axis = axis_in("split", axis, data.tensor.dim())
+    n = data.shape[axis]
+    if num_outputs < 1 or n % num_outputs:
+        raise MXNetError(f"split: axis {axis} of shape {data.shape} cannot be split into num_outputs={num_outputs} "
+                         "equal parts")
+    if squeeze_axis and n != num_outputs:
+        raise MXNetError(f"split: with squeeze_axis, num_outputs must be the size of axis {axis}, {n}, got "
+                         f"{num_outputs}")
+    size = n // num_outputs
+    return _parts(data, list(range(size, n, size)) if size else [], axis, squeeze_axis)
+
+
+def _parts(data: NDArray, indices: list[int], axis: int, squeeze_axis: bool) -> list[NDArray] | NDArray:
+    parts = list(op.split(data, indices=indices, axis=axis))
+    if squeeze_axis:
+        parts = [op.squeeze(p, axis=[axis]) for p in parts]
+    return parts if len(parts) > 1 else parts[0]
+
+
+@operator("data")
+def _split_v2(data, indices=(), axis=1, squeeze_axis=False, sections=0):
+    """Parts of an axis: `sections` equal ones, or those that begin at 0 and at `indices`."""
+    axis = axis_in("split_v2", axis, data.tensor.dim())
+    n = data.shape[axis]
+    cuts = [c + n if c < 0 else c for c in as_ints("split_v2", "indices", indices)]
+    if sections:
+        if n % sections:
+            raise MXNetError(f"split_v2: axis {axis} of shape {data.shape} has no {sections} equal parts")
+        cuts = [n // sections * i for i in range(1, sections)]
+    elif cuts and cuts[0] == 0:  # where the first part begins
+        cuts = cuts[1:]
+    if cuts != sorted(cuts):
+        raise MXNetError(f"split_v2: indices must not decrease, got {indices}")
+    return _parts(data, cuts, axis, squeeze_axis)
+
+
+def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+    """Parts along `axis`: so many equal ones, or those between the given indices. A list, or the only part itself.
+
+    ValueError for an uneven division, MXNetError for indices that decrease.
+    """
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+        return _split_v2(ary, (), axis, squeeze_axis, indices_or_sections)
+    if isinstance(indices_or_sections, (tuple, list, set)):
+        return _split_v2(ary, (0, *indices_or_sections), axis, squeeze_axis)
+    raise ValueError("indices_or_sections must either int or tuple of ints")
+
+
+NDArray.split_v2 = split_v2
+
+
+@operator("*args", aliases=("ElementWiseSum", "elemwise_sum"))
+def add_n(args):
+    """The sum of arrays of one shape. MXNetError where shapes or dtypes differ."""
+    _some("add_n", args)
+    for i, a in enumerate(args):
+        if a.shape != args[0].shape:
+            raise MXNetError(f"add_n: input {i} has the shape {a.shape}, input 0 has {args[0].shape}")
+    return op.add_n(args) if len(args) > 1 else op.identity(args[0])
+
+
+@operator("condition, x, y")
+def where(condition, x, y):
+    """`x` where `condition` is not 0, else `y`. `condition` has their shape, or chooses among slices of axis 0.
+
+    MXNetError where shapes or the dtypes of x and y differ.
+    """
+    one_dtype("where", (x, y))
+    if x.shape != y.shape:
+        raise MXNetError(f"where: x and y must have one shape, got {x.shape} and {y.shape}")
+    if condition.shape != x.shape:
+        if condition.shape != x.shape[:1]:
+            raise MXNetError(f"where: condition must have the shape {x.shape} or {x.shape[:1]}, got {condition.shape}")
+        condition = NDArray(condition.tensor.reshape(-1, *[1] * (x.tensor.dim() - 1)))
+    return op.where(condition, x, y)
+
+
+@operator("data", method=True)
+def zeros_like(data):
+    """Zeros of data's shape, dtype and device; constant."""
+    return NDArray(torch.zeros_like(data.tensor, memory_format=torch.contiguous_format))
+
+
+@operator("data", method=True)
+def ones_like(data):
+    """Ones of data's shape, dtype and device; constant."""
+    return NDArray(torch.ones_like(data.tensor, memory_format=torch.contiguous_format))
+
+
+@operator("data", method=True)
+def shape_array(data):
+    """The shape, as int64."""
+    return NDArray(torch.tensor(data.shape, dtype=torch.int64, device=data.tensor.device))
+
+
+@operator("data", method=True)
+def size_array(data):
+    """The number of elements, as int64 of shape (1,)."""
+    return NDArray(torch.tensor([data.size], dtype=torch.int64, device=data.tensor.device))
+
+
+@operator("data", aliases=("Cast",))
+def cast(data, dtype):
+    """The array with another dtype; fractions are cut off. TypeError for what is no dtype."""
+    t = torch_dtype(dtype, "cast: dtype")
+    return op.identity(data) if t == data.tensor.dtype else op.cast(data, dtype=t)
+
+
+@operator("data")
+def amp_cast(data, dtype):
+    """Floats as another floating dtype; other arrays as they are."""
+    t = torch_dtype(dtype, "amp_cast: dtype")
+    if t == data.tensor.dtype or not data.tensor.is_floating_point() or not t.is_floating_point:
+        return op.identity(data)
+    return op.cast(data, dtype=t)
+
+
+@operator("*data")
+def amp_multicast(data, num_outputs=None, cast_narrow=False):
+    """Floats as the widest (cast_narrow: narrowest) of their dtypes; other arrays as they are. A list."""
+    _count("amp_multicast", "num_outputs", num_outputs, data)
+    floats = [a.tensor.dtype for a in data if a.tensor.is_floating_point()]
+    if not floats:
+        return [op.identity(a) for a in data]
+    chosen = (min if cast_narrow else max)(floats, key=lambda d: d.itemsize)
+    return [op.cast(a, dtype=chosen) if a.tensor.is_floating_point() and a.tensor.dtype != chosen
+            else op.identity(a) for a in data]
+
+
+def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray]) -> None:
+    if given is not None and given != len(data):
+        raise MXNetError(f"{name}: {argument} is {given}, but {len(data)} arrays are given")
+
+
+@operator("data", method=True)
+def clip(data, a_min, a_max):
+    """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0."""
+    if data.tensor.is_floating_point():
+        return op.clip(data, min=a_min, max=a_max)
+    return NDArray(data.tensor.clamp(int(a_min), int(a_max)))
+
+
+@operator("a")
+def cumsum(a, axis=None, dtype=None):
+    """Sums up to each element along `axis`, or in the flattened array; in `dtype` if given."""
+    t = a.tensor.dtype if dtype is None else torch_dtype(dtype, "cumsum: dtype")
+    x = a if a.tensor.dtype == t else op.cast(a, dtype=t)
+    y = op.cumsum(x, axis=None if axis is None else axis_in("cumsum", axis, a.tensor.dim()))
+    return y if y.tensor.dtype == t else op.cast(y, dtype=t)
+
+
+@operator("data", aliases=("stop_gradient",))
+def BlockGrad(data):  # noqa: N802
+    """The values as a constant: no gradient passes."""
+    return op.stop_gradient(data)
+
+
+@operator("data", aliases=("_copy",))
+def identity(data):
+    """A copy."""
+    return op.identity(data)
+
+
+def _loss(data: NDArray, scale: float) -> NDArray:
+    slope = data if scale == 1 else op.mul_scalar(data, value=scale)
+    return op.add(op.stop_gradient(data), op.sink([slope]))
+
+
+@operator("data")
+def make_loss(data):
+    """The values as a loss: their gradient is 1, whatever follows."""
+    return _loss(data, 1.0)
+
+
+@operator("data")
+def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):  # noqa: N802
+    """The values as a loss: their gradient is `grad_scale`, whatever follows.
+
+    normalization: "batch" divides it by the length of axis 0, "valid" by the number of elements above `valid_thresh`.
+    """
+    one_of("MakeLoss", "normalization", normalization, ("null", "batch", "valid"))
+    if normalization == "batch":
+        grad_scale /= max(data.shape[0], 1)
+    elif normalization == "valid":
+        grad_scale /= max(int((data.tensor > valid_thresh).sum()), 1)
+    return _loss(data, grad_scale)
+
+
+@operator("*data")
+def multi_sum_sq(data, num_arrays=None):
+    """The sums of squares of several arrays, as float32 of shape (arrays,)."""
+    _count("multi_sum_sq", "num_arrays", num_arrays, data)
+    _some("multi_sum_sq", data)
+    sums = [op.sum(op.square(op.reshape(a, shape=(-1,))), axis=[0], keepdims=True) for a in data]
+    total = op.concat(sums, axis=0)
+    return total if total.tensor.dtype in (torch.float32, torch.float64) else op.cast(total, dtype=torch.float32)
+
+
+@operator("data")
+def all_finite(data, init_output=True):
+    """1 if all elements are finite, else 0; float32 of shape (1,)."""
+    return _all_finite([data])
+
+
+@operator("*data")
+def multi_all_finite(data, num_arrays=None, init_output=True):
+    """1 if all elements of all arrays are finite, else 0; float32 of shape (1,)."""
+    _count("multi_all_finite", "num_arrays", num_arrays, data)
+    return _all_finite(data)
+
+
+def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
+    finite = all(bool(torch.isfinite(a.tensor).all()) for a in arrays)
+    return NDArray(torch.tensor([float(finite)], device=arrays[0].tensor.device))
+
+
+@operator("*data")
+def reset_arrays(data, num_arrays=None):
+    """Overwrites all arrays with zeros."""
+    _count("reset_arrays", "num_arrays", num_arrays, data)
+    for a in data:
+        a._write(NDArray(torch.zeros_like(a.tensor)))
+    return []
+
+
+__all__ = public_names(globals(), "concatenate", "split_v2")

@@ -1,0 +1,218 @@
+"""Operators that pick slices and elements of arrays, or put them there."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import (
+    as_index,
+    as_ints,
+    axes_in,
+    axis_in,
+    bounded,
+    clipped,
+    one_of,
+    public_names,
+    require_shape,
+    vector,
+    within,
+)
+from ._operator import op, operator
+from .arrays import one_dtype
+from .ndarray import NDArray, torch_dtype
+
+_slice = builtins.slice
+
+
+def _bounds(argument: str, value: Any) -> list[int | None]:
+    """Of a tuple whose entries may be None."""
+    values = list(value) if isinstance(value, (tuple, list)) else [value]
+    return [None if v is None else as_ints("slice", argument, v)[0] for v in values]
+
+
+@operator("data", aliases=("crop",), method=True)
+def slice(data, begin, end, step=()):
+    """data[begin[0]:end[0]:step[0], ...]; entries may be None, and axes that are not named are kept whole.
+
+    MXNetError for more entries than axes, for `begin` and `end` of different lengths, and for a step of 0.
+    """
+    first, last = _bounds("begin", begin), _bounds("end", end)
+    stride = _bounds("step", step) or [None] * len(first)
+    if len(first) != len(last) or len(stride) != len(first):
+        raise MXNetError(f"slice: begin, end and step must have one length, got {begin}, {end} and {step}")
+    if len(first) > data.tensor.dim():
+        raise MXNetError(f"slice: {len(first)} axes are to be sliced, but data has the shape {data.shape}")
+    if 0 in stride:
+        raise MXNetError(f"slice: step must not be 0, got {step}")
+    return op.get_item(data, index=tuple(map(_slice, first, last, stride)))
+
+
+@operator("data", method=True)
+def slice_axis(data, axis, begin, end):
+    """The part of an axis from `begin` up to `end`, which count from the end if negative; None is the end.
+
+    MXNetError where that part is empty or reaches beyond the axis.
+    """
+    axis = axis_in("slice_axis", axis, data.tensor.dim())
+    n = data.shape[axis]
+    first = begin + n if begin < 0 else begin
+    last = n if end is None or end == "None" else end + n if end < 0 else end
+    if not 0 <= first < last <= n:
+        raise MXNetError(f"slice_axis: begin={begin} and end={end} are no part of axis {axis} of shape {data.shape}")
+    return op.get_item(data, index=(*[_slice(None)] * axis, _slice(first, last)))
+
+
+@operator("data, shape_like", method=True)
+def slice_like(data, shape_like, axes=()):
+    """The leading part of `data` that has the sizes of `shape_like`, in all axes or in `axes`.
+
+    MXNetError where `data` is smaller.
+    """
+    ndim, sizes = data.tensor.dim(), shape_like.shape
+    wanted = axes_in("slice_like", axes, ndim, "axes") if axes is not None else []
+    if not wanted:
+        if len(sizes) != ndim:
+            raise MXNetError(f"slice_like: without axes, data and shape_like must have the same number of axes, got "
+                             f"{data.shape} and {sizes}")
+        wanted, by = list(range(ndim)), list(range(ndim))
+    else:
+        by = axes_in("slice_like", axes, len(sizes), "axes")
+    index = [_slice(None)] * ndim
+    for a, b in zip(wanted, by, strict=True):
+        if data.shape[a] < sizes[b]:
+            raise MXNetError(f"slice_like: axis {a} of data, of shape {data.shape}, is shorter than in shape_like, "
+                             f"of shape {sizes}")
+        index[a] = _slice(0, sizes[b])
+    return op.get_item(data, index=tuple(index))
+
+
+@operator("a, indices", method=True)
+def take(a, indices, axis=0, mode="clip"):
+    """Slices of `a` along an axis: shape a.shape[:axis] + indices.shape + a.shape[axis + 1:].
+
+    Indices outside the axis are limited to it ("clip"), wrapped ("wrap"), or an MXNetError ("raise"). They have no
+    gradient.
+    """
+    one_of("take", "mode", mode, ("clip", "wrap", "raise"))
+    axis = axis_in("take", axis, a.tensor.dim())
+    return op.gather(a, NDArray(bounded("take", as_index(indices), a.shape[axis], mode)), axis=axis)
+
+
+@operator("a, indices")
+def batch_take(a, indices):
+    """One element of each row: a[i, indices[i]]."""
+    require_shape("batch_take", "indices", indices.shape, a.shape[:1])
+    return _along(a, as_index(indices).reshape(-1, 1), 1, False)
+
+
+def _along(data: NDArray, index: torch.Tensor, axis: int, keepdims: bool) -> NDArray:
+    """One element of each line along an axis."""
+    y = op.gather_along(data, NDArray(clipped(index, data.shape[axis])), axis=axis)
+    return y if keepdims else vector(op.squeeze(y, axis=[axis]))
+
+
+@operator("data, index", aliases=("choose_element_0index",), method=True)
+def pick(data, index, axis=-1, keepdims=False, mode="clip"):
+    """One element of each line along `axis`, at the positions `index`, whose shape is data's without that axis.
+
+    Positions outside the axis are limited to it ("clip") or wrapped ("wrap").
+    """
+    one_of("pick", "mode", mode, ("clip", "wrap"))
+    if axis is None:
+        raise MXNetError("pick: axis=None is not supported; name an axis")
+    axis = axis_in("pick", axis, data.tensor.dim())
+    shape = data.shape[:axis] + (1,) + data.shape[axis + 1:]
+    without = data.shape[:axis] + data.shape[axis + 1:] or (1,)
+    if index.shape not in (shape, without):
+        raise MXNetError(f"pick: index must have the shape {without} or {shape}, got {index.shape}")
+    positions = as_index(index).reshape(shape)
+    return _along(data, bounded("pick", positions, data.shape[axis], mode), axis, keepdims)
+
+
+@operator("lhs, mhs, rhs")
+def fill_element_0index(lhs, mhs, rhs):
+    """`lhs` with element rhs[i] of row i replaced by mhs[i]."""
+    require_shape("fill_element_0index", "mhs", mhs.shape, lhs.shape[:1])
+    require_shape("fill_element_0index", "rhs", rhs.shape, lhs.shape[:1])
+    column = clipped(as_index(rhs), lhs.shape[1])
+    return write_at(lhs, torch.stack([torch.arange(len(column), device=column.device), column]), mhs)
+
+
+def write_at(old: NDArray, indices: torch.Tensor, new: NDArray) -> NDArray:
+    """A copy of `old` with `new` at indices (axes, n)."""
+    one_dtype("writing elements", (old, new))
+    return op.scatter_nd(new, NDArray(indices), op.copy(old), shape=old.shape)
+
+
+@operator("data, indices")
+def gather_nd(data, indices):
+    """data[indices[0], indices[1], ...]: shape indices.shape[1:] + data.shape[len(indices):].
+
+    Indices may count from the end. IndexError for one outside its axis, MXNetError for more of them than axes.
+    """
+    if indices.tensor.dim() < 2:
+        raise MXNetError(f"gather_nd: indices must have at least 2 dimensions, got the shape {indices.shape}")
+    if indices.shape[0] > data.tensor.dim():
+        raise MXNetError(f"gather_nd: {indices.shape[0]} indices exceed the axes of data, of shape {data.shape}")
+    return vector(op.gather_nd(data, NDArray(within("gather_nd", as_index(indices), data.shape))))
+
+
+@operator("data, indices")
+def scatter_nd(data, indices, shape):
+    """Zeros of `shape` with data[i, ...] at [indices[0, i], indices[1, i], ...]; of equal indices the last one counts.
+
+    MXNetError where shapes do not fit, IndexError for an index outside its axis.
+    """
+    shape = as_ints("scatter_nd", "shape", shape)
+    if indices.tensor.dim() < 2 or indices.shape[0] > len(shape):
+        raise MXNetError(f"scatter_nd: indices of shape {indices.shape} do not fit the shape {tuple(shape)}")
+    require_shape("scatter_nd", "data", data.shape, (*indices.shape[1:], *shape[indices.shape[0]:]))
+    return op.scatter_nd(data, NDArray(within("scatter_nd", as_index(indices), tuple(shape))), shape=shape)
+
+
+@operator("indices", method=True)
+def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
+    """`on_value` at the position that each index names on a new last axis of length `depth`, else `off_value`.
+
+    Rows of indices outside [0, depth) hold `off_value` only. It has no gradient.
+    """
+    index = as_index(indices)
+    t = torch_dtype(dtype, "one_hot: dtype")
+    y = torch.full((*index.shape, depth), off_value, dtype=t, device=index.device)
+    hit = index.unsqueeze(-1) == torch.arange(depth, device=index.device)
+    return NDArray(y.masked_fill_(hit, on_value))
+
+
+@operator("data")
+def ravel_multi_index(data, shape=None):
+    """Positions (axes, n) in an array of `shape` as positions (n,) in it flattened. No gradient."""
+    shape = as_ints("ravel_multi_index", "shape", () if shape is None else shape)
+    if not shape:
+        raise MXNetError("ravel_multi_index: shape must not be empty")
+    if data.tensor.dim() != 2 or data.shape[0] != len(shape):
+        raise MXNetError(f"ravel_multi_index: data must have the shape ({len(shape)}, n), got {data.shape}")
+    index = as_index(data)
+    y = index[0]
+    for n, i in zip(shape[1:], index[1:], strict=True):
+        y = y * n + i
+    return NDArray(y.to(data.tensor.dtype))
+
+
+@operator("data")
+def unravel_index(data, shape=None):
+    """Positions in a flattened array of `shape` as positions (axes, ...) in it. No gradient."""
+    shape = as_ints("unravel_index", "shape", () if shape is None else shape)
+    if not shape:
+        raise MXNetError("unravel_index: shape must not be empty")
+    rest, rows = as_index(data), []
+    for n in shape[:0:-1]:
+        rows.append(rest.remainder(n))
+        rest = rest.div(n, rounding_mode="floor")
+    return NDArray(torch.stack([rest, *rows[::-1]]).to(data.tensor.dtype))
+
+
+__all__ = public_names(globals())

@@ -1,0 +1,136 @@
+"""Operators that reduce axes: sums, products, extremes, norms, and positions of extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_ints, axes_in, axis_in, public_names, vector
+from ._operator import op, operator
+from .ndarray import NDArray, torch_dtype
+
+
+def _axes(name: str, data: NDArray, axis: Any, exclude: bool = False) -> list[int] | None:
+    """The axes to reduce, None for all. `exclude`: those that `axis` does not name."""
+    if axis is None or (type(axis) is not int and not len(axis)):
+        return None
+    ndim = data.tensor.dim()
+    axes = axes_in(name, axis, ndim)
+    return [i for i in range(ndim) if i not in axes] if exclude else axes
+
+
+def _reduce(kernel: Any, name: str, data: NDArray, axis: Any, keepdims: bool, exclude: bool) -> NDArray:
+    axes = _axes(name, data, axis, exclude)
+    if axes is not None and not axes:  # everything is excluded from being reduced
+        return op.identity(data)
+    y = vector(kernel(data, axis=axes, keepdims=keepdims))
+    dtype = data.tensor.dtype
+    return y if y.tensor.dtype == dtype else op.cast(y, dtype)  # sums of integers stay in their dtype
+
+
+@operator("data", aliases=("sum_axis",), method=True)
+def sum(data, axis=None, keepdims=False, exclude=False):
+    """The sum over `axis` (an int, a tuple, None or () for all), or over all other axes with `exclude`.
+
+    The dtype is the input's. Over all axes the shape is (1,). MXNetError for an axis that is not there.
+    """
+    return _reduce(op.sum, "sum", data, axis, keepdims, exclude)
+
+
+@operator("data", method=True)
+def mean(data, axis=None, keepdims=False, exclude=False):
+    """The arithmetic mean; axes as in `sum`. Of integers it is cut off to an integer."""
+    if data.tensor.is_floating_point():
+        return _reduce(op.mean, "mean", data, axis, keepdims, exclude)
+    y = _reduce(op.mean, "mean", op.cast(data, torch.float64), axis, keepdims, exclude)
+    return op.cast(y, data.tensor.dtype)
+
+
+@operator("data", method=True)
+def prod(data, axis=None, keepdims=False, exclude=False):
+    """The product; axes as in `sum`."""
+    return _reduce(op.prod, "prod", data, axis, keepdims, exclude)
+
+
+@operator("data", method=True)
+def nansum(data, axis=None, keepdims=False, exclude=False):
+    """The sum of what is a number; axes as in `sum`. What is not gets the gradient 0."""
+    return _reduce(op.sum, "nansum", _without_nan(data, 0.0), axis, keepdims, exclude)
+
+
+@operator("data", method=True)
+def nanprod(data, axis=None, keepdims=False, exclude=False):
+    """The product of what is a number; axes as in `sum`. What is not gets the gradient 0."""
+    return _reduce(op.prod, "nanprod", _without_nan(data, 1.0), axis, keepdims, exclude)
+
+
+def _without_nan(data: NDArray, value: float) -> NDArray:
+    return op.reset_nan(data, value=value) if data.tensor.is_floating_point() else data
+
+
+@operator("data", aliases=("max_axis",), method=True)
+def max(data, axis=None, keepdims=False, exclude=False):
+    """The largest element; axes as in `sum`. All elements that are equal to it get the gradient."""
+    return _reduce(op.max, "max", data, axis, keepdims, exclude)
+
+
+@operator("data", aliases=("min_axis",), method=True)
+def min(data, axis=None, keepdims=False, exclude=False):
+    """The smallest element; axes as in `sum`. All elements that are equal to it get the gradient."""
+    return _reduce(op.min, "min", data, axis, keepdims, exclude)
+
+
+@operator("data", method=True)
+def norm(data, ord=2, axis=None, out_dtype=None, keepdims=False):
+    """The L1 or L2 norm (`ord` 1 or 2) over `axis`, in `out_dtype` if given. MXNetError for another `ord`."""
+    if ord not in (1, 2):
+        raise MXNetError(f"norm: ord must be 1 or 2, got {ord!r}")
+    x = data if data.tensor.is_floating_point() else op.cast(data, torch.float64)
+    total = _reduce(op.sum, "norm", op.abs(x) if ord == 1 else op.square(x), axis, keepdims, False)
+    y = total if ord == 1 else op.sqrt(total)
+    dtype = data.tensor.dtype if out_dtype is None else torch_dtype(out_dtype, "norm: out_dtype")
+    return y if y.tensor.dtype == dtype else op.cast(y, dtype)
+
+
+@operator("data")
+def moments(data, axes=None, keepdims=False):
+    """Mean and variance over `axes`, a list of two arrays. MXNetError where `axes` is not given."""
+    if axes is None or not len(as_ints("moments", "axes", axes)):
+        raise MXNetError("moments: axes must name at least one axis")
+    axes = axes_in("moments", axes, data.tensor.dim(), "axes")
+    return [vector(op.mean(data, axis=axes, keepdims=keepdims)), vector(op.var(data, axis=axes, keepdims=keepdims))]
+
+
+def _position(name: str, kernel: Any, data: NDArray, axis: int | None, keepdims: bool) -> NDArray:
+    t = data.tensor
+    if axis is None:
+        y = kernel(t).reshape((1,) * t.dim() if keepdims else (1,))
+    else:
+        y = kernel(t, axis_in(name, axis, t.dim()), keepdims)
+    return NDArray((y if y.dim() else y.reshape(1)).to(t.dtype))
+
+
+@operator("data", method=True)
+def argmax(data, axis=None, keepdims=False):
+    """The position of the largest element along `axis` (None: in the flattened array), the first of equal ones.
+
+    The dtype is that of the input. It has no gradient.
+    """
+    return _position("argmax", torch.argmax, data, axis, keepdims)
+
+
+@operator("data", method=True)
+def argmin(data, axis=None, keepdims=False):
+    """The position of the smallest element; see `argmax`."""
+    return _position("argmin", torch.argmin, data, axis, keepdims)
+
+
+@operator("data", method=True)
+def argmax_channel(data):
+    """The position of the largest element along axis 1."""
+    return _position("argmax_channel", torch.argmax, data, 1, False)
+
+
+__all__ = public_names(globals())
