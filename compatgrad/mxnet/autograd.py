@@ -247,7 +247,8 @@ class _FunctionNode(FunctionNodeBase):
         if function._recomputes:
             function.forward(*self.get_retained_inputs())
         elif function._saved_outputs:
-            places = dict(zip(dict.fromkeys(function._saved_outputs.values()), self.get_retained_outputs(), strict=True))
+            kept = dict.fromkeys(function._saved_outputs.values())
+            places = dict(zip(kept, self.get_retained_outputs(), strict=True))
             function.saved_tensors = tuple(
                 places[function._saved_outputs[k]] if k in function._saved_outputs else x for k, x in enumerate(saved)
             )
@@ -289,7 +290,9 @@ class Function:
         ys = tuple(result) if several else (result,)
         for i, y in enumerate(ys):
             if not isinstance(y, NDArray):
-                raise TypeError(f"{type(self).__name__}.forward: output {i}: expected an NDArray, got {type(y).__name__}")
+                raise TypeError(
+                    f"{type(self).__name__}.forward: output {i}: expected an NDArray, got {type(y).__name__}"
+                )
         if not is_recording() or not any(isinstance(x, NDArray) and _C.in_graph(x) for x in inputs):
             return result
         for i, x in enumerate(inputs):

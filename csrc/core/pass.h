@@ -225,7 +225,7 @@ class Pass {
     if (options_.release) {
       // A node that only this function holds has its gradient waiting in it.
       for (auto& x : f.inputs)
-        if (x && x->creator && x->refs == 1) touch(*x);
+        if (x && x->creator) touch(*x);
       f.release_graph();
     }
   }

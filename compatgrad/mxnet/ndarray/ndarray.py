@@ -102,8 +102,8 @@ class NDArray(_C.Variable):
 
     @property
     def T(self) -> NDArray:
-        """The array with its axes in reverse order."""
-        return op.transpose(self) if self.ndim > 1 else self
+        """A copy with the axes in reverse order; the array itself where it has one axis."""
+        return _C.own(op.transpose(self), self) if self.ndim > 1 else self
 
     def __repr__(self) -> str:
         shape = "x".join(str(n) for n in self.shape)

@@ -1,0 +1,636 @@
+"""What mxnet.autograd promises: recording, marks, passes, Function. Rows M01 to M08."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, nd
+from compatgrad.mxnet.base import MXNetError
+
+
+def marked(*values, req="write"):
+    x = nd.array(values)
+    x.attach_grad(req)
+    return x
+
+
+def numbers(x):
+    return x.asnumpy().tolist()
+
+
+@pytest.fixture(autouse=True)
+def flags():
+    yield
+    assert not autograd.is_recording() and not autograd.is_training()
+
+
+# ---- M01: flags --------------------------------------------------------------------------------------------------
+@pytest.mark.semantics("M01")
+def test_scopes_nest_and_restore_both_flags():
+    seen = []
+
+    def look():
+        seen.append((autograd.is_recording(), autograd.is_training()))
+
+    with autograd.record():
+        look()
+        with autograd.pause():
+            look()
+            with autograd.train_mode():
+                look()
+            look()
+        with autograd.predict_mode():
+            look()
+        look()
+        with autograd.record(train_mode=False):
+            look()
+        with autograd.pause(train_mode=True):
+            look()
+    assert seen == [(True, True), (False, False), (False, True), (False, False), (True, False), (True, True),
+                    (True, False), (False, True)]  # fmt: skip
+
+
+@pytest.mark.semantics("M01")
+def test_an_exception_restores_the_flags():
+    with pytest.raises(KeyError):
+        with autograd.record():
+            with autograd.pause(train_mode=True):
+                raise KeyError
+
+
+@pytest.mark.semantics("M01")
+def test_setters_return_what_was_set():
+    assert autograd.set_recording(True) is False
+    assert autograd.set_recording(False) is True
+    assert autograd.set_training(True) is False
+    assert autograd.set_training(False) is True
+
+
+@pytest.mark.semantics("M01")
+def test_flags_belong_to_the_thread():
+    seen = []
+    with autograd.record():
+        t = threading.Thread(target=lambda: seen.append((autograd.is_recording(), autograd.is_training())))
+        t.start()
+        t.join()
+    assert seen == [(False, False)]
+
+
+# ---- M02: marks --------------------------------------------------------------------------------------------------
+@pytest.mark.semantics("M02")
+@pytest.mark.parametrize("req, expected", [("write", [2, 4]), ("add", [4, 8])])
+def test_requests(req, expected):
+    x = marked(1, 2, req=req)
+    for _ in range(2):
+        with autograd.record():
+            y = x * x
+        y.backward()
+    assert numbers(x.grad) == expected
+
+
+@pytest.mark.semantics("M02")
+def test_null_leaves_the_gradient_out():
+    x, w = marked(1, 2, req="null"), marked(3, 4)
+    with autograd.record():
+        y = x * w
+    y.backward()
+    assert numbers(w.grad) == [1, 2] and numbers(x.grad) == [0, 0]
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(MXNetError, match="not in a computational graph"):
+        y.backward()
+
+
+@pytest.mark.semantics("M02")
+def test_mark_variables_writes_into_the_arrays_it_was_given():
+    x, w = nd.array([1, 2]), nd.array([3, 4])
+    gx, gw = nd.zeros(2), nd.ones(2)
+    seen = gx.tensor  # another holder of the memory
+    autograd.mark_variables([x, w], [gx, gw], ["write", "add"])
+    with autograd.record():
+        y = x * w
+    y.backward()
+    assert numbers(gx) == [3, 4] and numbers(gw) == [2, 3] and seen.tolist() == [3, 4]
+    assert numbers(x.grad) == [3, 4]
+
+
+@pytest.mark.semantics("M02")
+def test_the_gradient_array_stays_the_same_memory():
+    x = marked(1, 2)
+    whole, part = x.grad, x.grad[0:1]
+    for factor in (2, 3):
+        with autograd.record():
+            y = x * factor
+        y.backward()
+        assert numbers(whole) == [factor] * 2 and numbers(part) == [factor]
+    whole[:] = 7
+    assert numbers(x.grad) == [7, 7]
+
+
+def test_one_gradient_for_two_marks_is_two_arrays():
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y = x + w
+    y.backward()
+    x.grad[:] = 9
+    assert numbers(w.grad) == [1, 1]
+
+
+def test_a_head_gradient_is_not_handed_out():
+    x, g = marked(1, 2), nd.array([3, 4])
+    with autograd.record():
+        y = x + 0
+    y.backward(g)
+    x.grad[:] = 9
+    assert numbers(g) == [3, 4]
+
+
+@pytest.mark.semantics("M02")
+def test_bad_marks():
+    x = nd.zeros((2, 3))
+    with pytest.raises(KeyError, match="grad_req: expected 'write', 'add' or 'null', got 'often'"):
+        x.attach_grad("often")
+    with pytest.raises(MXNetError, match=r"gradients\[0\]: expected shape \(2, 3\), got \(2,\)"):
+        autograd.mark_variables([x], [nd.zeros(2)])
+    with pytest.raises(AssertionError, match="1 variables, 2 gradients"):
+        autograd.mark_variables([x], [x, x])
+    assert x.grad is None
+
+
+def test_a_mark_cuts_history_inside_record_and_keeps_it_outside():
+    x = marked(1, 2)
+    with autograd.record():
+        y = x * 2
+        y.attach_grad()
+        z = y * y
+    z.backward()
+    assert numbers(y.grad) == [4, 8] and numbers(x.grad) == [0, 0]
+    with autograd.record():
+        y = x * 2
+        z = y * y
+    y.attach_grad()
+    z.attach_grad()
+    z.backward()
+    assert numbers(y.grad) == [4, 8] and numbers(x.grad) == [8, 16] and numbers(z.grad) == [1, 1]
+
+
+# ---- M03: backward -----------------------------------------------------------------------------------------------
+@pytest.mark.semantics("M03")
+def test_heads_and_their_gradients():
+    x = marked(1, 2, 3)
+    g = nd.array([1, 10, 100])
+
+    def heads():
+        with autograd.record():
+            return x * 2, x * 3
+
+    autograd.backward(list(heads()), [None, g])
+    assert numbers(x.grad) == [5, 32, 302]
+    y, _ = heads()
+    autograd.backward(y, g)
+    assert numbers(x.grad) == [2, 20, 200]
+    y, _ = heads()
+    y.backward(g)
+    assert numbers(x.grad) == [2, 20, 200]
+    y, z = heads()
+    autograd.backward([y, z, y])
+    assert numbers(x.grad) == [7, 7, 7]
+
+
+@pytest.mark.semantics("M03")
+def test_bad_heads():
+    x = marked(1, 2)
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(AssertionError, match="same length"):
+        autograd.backward([y], [nd.ones(2), nd.ones(2)])
+    with pytest.raises(MXNetError, match=r"head_grads\[0\]: expected shape \(2,\), got \(3,\)"):
+        y.backward(nd.ones(3))
+    with pytest.raises(MXNetError, match="heads is empty"):
+        autograd.backward([])
+    with pytest.raises(MXNetError, match=r"heads\[1\] is not in a computational graph"):
+        autograd.backward([y, nd.ones(2)])
+    y.backward()  # nothing is lost
+    assert numbers(x.grad) == [2, 2]
+
+
+@pytest.mark.semantics("M03")
+def test_a_second_pass_needs_retain_graph():
+    x = marked(1, 2, req="add")
+    with autograd.record():
+        y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert numbers(x.grad) == [4, 8]
+    with pytest.raises(MXNetError, match="retain_graph=True"):
+        y.backward()
+    assert numbers(x.grad) == [4, 8]
+
+
+@pytest.mark.semantics("M03")
+def test_a_part_that_was_freed():
+    x = marked(1, 2)
+    with autograd.record():
+        shared = x * x
+        y, z = shared * 2, shared * 3
+    y.backward()
+    with pytest.raises(MXNetError, match="freed this graph"):
+        z.backward()
+    with autograd.record():  # what is recorded from now on takes it for a constant
+        z = shared * x
+    z.backward()
+    assert numbers(x.grad) == [1, 4]
+
+
+def test_a_pass_frees_what_it_has_gone_through():
+    x = marked(*range(1000))
+    with autograd.record():
+        u = nd.sin(x)
+        y = nd.sin(u)
+    held = weakref.ref(u)
+    del u
+    gc.collect()
+    assert held() is None  # the node lives on, with the data that the second sine reads
+    y.backward()
+    assert y.node.creator_node.inputs in (None, ())
+
+
+def test_a_pass_that_frees_keeps_waiting_gradients():
+    x = marked(0.5)
+    with autograd.record():
+        y = nd.sin(x)
+        y = y * y  # the only holder of the sine, twice
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), np.sin(1.0), rtol=1e-6)
+
+
+def test_a_long_graph_is_freed():
+    x = marked(1.0)
+    with autograd.record():
+        y = x
+        for _ in range(100_000):
+            y = y + 1
+    y.backward()
+    assert numbers(x.grad) == [1]
+
+
+def test_operators_without_a_gradient_give_zeros():
+    x = marked(1, 2, 3)
+    x.grad[:] = 5
+    with autograd.record():
+        y = (x > 1) * 2
+    y.backward()
+    assert numbers(x.grad) == [0, 0, 0] and x._fresh_grad
+
+
+def test_nothing_is_recorded_outside_and_in_pause():
+    x = marked(1, 2)
+    with autograd.record():
+        a = x * 2
+        with autograd.pause():
+            b = a * 3
+        c = a + b
+    d = c * 2
+    c.backward()
+    assert numbers(x.grad) == [2, 2]
+    with pytest.raises(MXNetError):
+        d.backward()
+
+
+# ---- M04, M05: grad ----------------------------------------------------------------------------------------------
+@pytest.mark.semantics("M04")
+def test_grad_gives_a_list_and_leaves_the_gradients_alone():
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y = x * w
+    got = autograd.grad(y, x, retain_graph=True)
+    assert isinstance(got, list) and numbers(got[0]) == [3, 4]
+    gw, gx = autograd.grad(y, [w, x], head_grads=nd.array([10, 1]))
+    assert numbers(gw) == [10, 2] and numbers(gx) == [30, 4]
+    assert numbers(x.grad) == [0, 0] and not x._fresh_grad
+    with pytest.raises(MXNetError):
+        autograd.grad(y, x)
+
+
+@pytest.mark.semantics("M04")
+def test_bad_variables():
+    x, w, free = marked(1, 2), marked(3, 4), nd.ones(2)
+    with autograd.record():
+        y = x * 2
+        z = y * 3
+    with pytest.raises(AssertionError, match="empty"):
+        autograd.grad(z, [])
+    for bad in (free, y):
+        with pytest.raises(MXNetError, match=r"variables\[1\] because it does not require gradient"):
+            autograd.grad(z, [x, bad])
+    with pytest.raises(MXNetError, match=r"variables\[1\] is not reachable"):
+        autograd.grad(z, [x, w], retain_graph=True)
+    assert numbers(autograd.grad(z, x)[0]) == [6, 6]
+
+
+@pytest.mark.semantics("M05")
+def test_any_order():
+    x = marked(0.3, 0.7)
+    with autograd.record():
+        y = nd.sin(x)
+        for _ in range(5):
+            (y,) = autograd.grad(y, x, create_graph=True)
+    np.testing.assert_allclose(y.asnumpy(), np.cos([0.3, 0.7]), rtol=1e-6)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), -np.sin([0.3, 0.7]), rtol=1e-6)
+
+
+@pytest.mark.semantics("M08")
+def test_head_gradients_are_part_of_the_graph():
+    x, g = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y = x * x
+        (gx,) = autograd.grad(y, x, head_grads=g, create_graph=True)
+    gx.backward()
+    assert numbers(g.grad) == [2, 4] and numbers(x.grad) == [6, 8]
+
+
+# ---- M06: Function -----------------------------------------------------------------------------------------------
+class Cube(autograd.Function):
+    """Saves what is neither an input nor an output."""
+
+    def forward(self, x):
+        square = x * x
+        self.save_for_backward(square)
+        return square * x
+
+    def backward(self, gy):
+        (square,) = self.saved_tensors
+        return 3 * square * gy
+
+
+class Logistic(autograd.Function):
+    """Saves its output."""
+
+    def forward(self, x):
+        y = 1 / (1 + nd.exp(-x))
+        self.save_for_backward(y)
+        return y
+
+    def backward(self, gy):
+        (y,) = self.saved_tensors
+        return gy * y * (1 - y)
+
+
+class Product(autograd.Function):
+    def forward(self, x, w):
+        assert not autograd.is_recording()
+        self.save_for_backward(x, w)
+        return x * w, x + w
+
+    def backward(self, g, h):
+        x, w = self.saved_tensors
+        return g * w + h, g * x + h
+
+
+@pytest.mark.semantics("M06")
+def test_function():
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y, z = Product()(x, w)
+        total = y * 2 + z
+    total.backward()
+    assert numbers(x.grad) == [7, 9] and numbers(w.grad) == [3, 5]
+    with autograd.record():
+        y, z = Product()(x, w)
+    y.backward()  # no gradient comes to the other output
+    assert numbers(x.grad) == [3, 4]
+
+
+@pytest.mark.semantics("M06")
+def test_function_with_add_and_with_constants():
+    x, w = marked(1, 2, req="add"), nd.array([3, 4])
+    for _ in range(2):
+        with autograd.record():
+            y, _ = Product()(x, w)
+        y.backward()
+    assert numbers(x.grad) == [6, 8]
+    with autograd.record():
+        y, _ = Product()(w, w)
+    with pytest.raises(MXNetError):
+        y.backward()
+
+
+@pytest.mark.semantics("M05")
+@pytest.mark.parametrize("function, reference", [(Cube, lambda x: x * x * x), (Logistic, lambda x: nd.sigmoid(x))])
+def test_function_is_differentiated_twice(function, reference):
+    found = []
+    for f in (lambda x: function()(x), reference):
+        x = marked(0.3, -0.7)
+        with autograd.record():
+            (g,) = autograd.grad(f(x), x, create_graph=True)
+            loss = g * g
+        loss.backward()
+        found.append((g.asnumpy(), x.grad.asnumpy()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+
+
+@pytest.mark.semantics("M06")
+def test_function_instances_are_called_once():
+    f = Cube()
+    f(nd.ones(2))
+    with pytest.raises(AssertionError, match="only be called once"):
+        f(nd.ones(2))
+
+
+@pytest.mark.semantics("M06")
+@pytest.mark.parametrize(
+    "result, message",
+    [
+        (lambda g: (g, g), "Wrong.backward: expected one NDArray per input, 1, got 2"),
+        (lambda g: 3, "Wrong.backward: expected one NDArray per input, 1, got int"),
+        (lambda g: [None], "Wrong.backward: gradient 0: expected an NDArray, got NoneType"),
+        (lambda g: nd.ones(3), r"Wrong.backward: gradient 0 has shape \(3,\), its input \(2,\)"),
+    ],
+)
+def test_wrong_gradients_of_a_function(result, message):
+    class Wrong(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            return result(g)
+
+    x = marked(1, 2)
+    with autograd.record():
+        y = Wrong()(x)
+    with pytest.raises(MXNetError, match=message):
+        y.backward()
+    assert numbers(x.grad) == [0, 0]
+
+
+@pytest.mark.semantics("M06")
+def test_an_exception_in_backward_reaches_the_caller():
+    class Broken(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            raise ZeroDivisionError("mine")
+
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y = Broken()(x) + w
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        y.backward()
+    assert numbers(w.grad) == [0, 0]  # nothing is written before a pass succeeded
+    with autograd.record():
+        y = x * w
+    y.backward()
+    assert numbers(x.grad) == [3, 4]
+
+
+def test_functions_do_not_leak():
+    x = marked(1, 2)
+    with autograd.record():
+        f = Logistic()
+        y = f(x)
+    dead = weakref.ref(f)
+    y.backward()
+    del f, y
+    gc.collect()
+    assert dead() is None
+
+
+# ---- M08: writes, detach, drop_grad --------------------------------------------------------------------------------
+@pytest.mark.semantics("M08")
+@pytest.mark.parametrize("write", [
+    lambda y, x: y.__setitem__(slice(None), 1), lambda y, x: x.__setitem__(0, 1), lambda y, x: y.__iadd__(1),
+    lambda y, x: y.__imul__(x), lambda y, x: nd.sin(x, out=x), lambda y, x: y.__setitem__(0, x[0]),
+])  # fmt: skip
+def test_writes_to_recorded_arrays_raise_inside_record(write):
+    x = marked(1, 2)
+    with autograd.record():
+        y = x * x
+        with pytest.raises(MXNetError, match="Inplace operations"):
+            write(y, x)
+    y.backward()
+    assert numbers(x.grad) == [2, 4]
+
+
+@pytest.mark.semantics("M08")
+def test_writes_outside_record():
+    x = marked(1, 2)
+    with autograd.record():
+        y = x * 2
+    y += 5
+    assert numbers(y) == [7, 9]
+    y.backward()
+    assert numbers(x.grad) == [2, 2]
+
+
+def test_out_takes_the_place_of_the_result():
+    x, y = marked(0.5, 1.5), nd.zeros(2)
+    with autograd.record():
+        assert nd.sin(x, out=y) is y
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), np.cos([0.5, 1.5]), rtol=1e-6)
+
+
+@pytest.mark.semantics("M08")
+def test_detach_shares_memory_and_no_history():
+    x = marked(1, 2)
+    with autograd.record():
+        y = (x * 2).detach() * x
+    y.backward()
+    assert numbers(x.grad) == [2, 4]
+    d = x.detach()
+    d[:] = 5
+    assert numbers(x) == [5, 5] and d.grad is None
+
+
+@pytest.mark.semantics("M08")
+def test_drop_grad():
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        u = x * w
+        y = u * x
+    u.attach_grad()
+    y.backward(retain_graph=True)
+    assert numbers(u.grad) == [1, 2] and numbers(w.grad) == [1, 4]
+    u.drop_grad()
+    w.drop_grad()
+    x.grad[:] = 0
+    y.backward()
+    assert u.grad is None and w.grad is None and numbers(x.grad) == [6, 16]
+
+
+def test_slices_share_memory_and_are_recorded():
+    x = marked(1, 2, 3)
+    with autograd.record():
+        y = x[0:2] * 3
+        z = x[2] * 5
+    autograd.backward([y, z])
+    assert numbers(x.grad) == [3, 3, 5]
+    x[0:2][:] = 9
+    x[2][:] = 8
+    assert numbers(x) == [9, 9, 8]
+    m = nd.array([[1, 2], [3, 4]])
+    m[:, 0:1][:] = 7  # not contiguous: a copy
+    m.T[:] = 7
+    nd.reshape(m, (4,))[0:1] *= 1
+    assert numbers(m) == [[1, 2], [3, 4]]
+
+
+def test_results_own_their_memory():
+    x = nd.array([[1, 2], [3, 4]])
+    same = nd.broadcast_to(x, (2, 2)), x.astype("float32")
+    results = nd.transpose(x), nd.expand_dims(x, 0), nd.identity(x), x.T, *same
+    for y in results:
+        y[:] = 0
+    assert numbers(x) == [[1, 2], [3, 4]]
+
+
+def test_threads_record_on_their_own():
+    x = marked(*range(1, 9))
+    errors = []
+
+    def work(k):
+        try:
+            for _ in range(50):
+                w = marked(*range(8))
+                with autograd.record():
+                    y = nd.sin(w * k) * x
+                (g,) = autograd.grad(y, w)
+                np.testing.assert_allclose(
+                    g.asnumpy(), k * np.cos(np.arange(8) * k) * np.arange(1, 9), rtol=1e-4, atol=1e-5
+                )
+        except Exception as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in (1, 2, 3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+
+
+def test_the_engine_reads_no_dead_memory_after_a_swap():
+    x = marked(1, 2)
+    seen = x.grad.tensor.numpy()  # remembers an address
+    with autograd.record():
+        y = x * 3
+    y.backward()
+    assert seen.tolist() == [3, 3]
+
+
+def test_contexts():
+    assert mx.cpu() == mx.cpu(0) != mx.cpu(1) and repr(mx.gpu(2)) == "gpu(2)"
+    with mx.cpu(3) as c:
+        assert mx.current_context() == c and nd.zeros(1).context == mx.cpu(3)
+    assert mx.current_context() == mx.cpu()
+    if not torch.cuda.is_available():
+        with pytest.raises(MXNetError, match=r"gpu\(0\): this machine has 0 GPUs"):
+            nd.zeros(2, ctx=mx.gpu())
