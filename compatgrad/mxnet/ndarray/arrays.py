@@ -129,7 +129,7 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
 NDArray.split_v2 = split_v2
 
 
-@operator("*args", aliases=("ElementWiseSum", "elemwise_sum"))
+@operator("*args", aliases=("ElementWiseSum",))
 def add_n(args):
     """The sum of arrays of one shape. MXNetError where shapes or dtypes differ."""
     _some("add_n", args)

@@ -51,6 +51,16 @@ def slice(data, begin, end, step=()):
     return op.get_item(data, index=tuple(map(_slice, first, last, stride)))
 
 
+def _slice_assign(self: NDArray, rhs: Any, begin: Any, end: Any, step: Any = ()) -> NDArray:
+    """Writes an array, or a number, into the slice that `slice` gives; the array itself is handed back."""
+    first, last = _bounds("begin", begin), _bounds("end", end)
+    self[tuple(map(_slice, first, last, _bounds("step", step or [None] * len(first))))] = rhs
+    return self
+
+
+NDArray.slice_assign = NDArray.slice_assign_scalar = _slice_assign
+
+
 @operator("data", method=True)
 def slice_axis(data, axis, begin, end):
     """The part of an axis from `begin` up to `end`, which count from the end if negative; None is the end.

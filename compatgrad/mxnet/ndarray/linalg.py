@@ -239,7 +239,7 @@ def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
     return op.reshape(flat, shape=(*A.shape[:-1], n, n))
 
 
-@operator("A", aliases=("inverse",))
+@operator("A")
 def linalg_inverse(A):  # noqa: N803
     """The inverses of square matrices. MXNetError where there is none."""
     _square("linalg_inverse", A)
@@ -249,14 +249,14 @@ def linalg_inverse(A):  # noqa: N803
     return y
 
 
-@operator("A", aliases=("det",))
+@operator("A")
 def linalg_det(A):  # noqa: N803
     """The determinants of square matrices; shape (1,) for a single one."""
     _square("linalg_det", A)
     return vector(op.det(A))
 
 
-@operator("A", aliases=("slogdet",))
+@operator("A")
 def linalg_slogdet(A):  # noqa: N803
     """Signs and logarithms of the absolute values of determinants, a list. Signs are constant."""
     _square("linalg_slogdet", A)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -17,7 +18,7 @@ def reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False)
 
     0 keeps a size; -1, once, is what remains; -2 keeps all sizes that are left; -3 merges two sizes; -4 splits a size
     into the two codes that follow, one of which may be -1. `reverse`: sizes are matched from the last one on.
-    MXNetError where codes and sizes do not fit.
+    MXNetError where a code finds no size. Whether the number of elements is right is not checked.
     """
     codes = as_ints(name, "shape", codes)
     sizes = list(sizes)
@@ -67,11 +68,8 @@ def reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False)
         else:
             result.append(code)
             at += 1
-    total = prod(source)
     if unknown >= 0:
-        result[unknown] = total // prod(result) if prod(result) else 0
-    if prod(result) != total:
-        raise refuse(f"that are {total} elements")
+        result[unknown] = prod(source) // prod(result) if prod(result) else 0
     return result[::-1] if reverse else result
 
 
@@ -94,7 +92,38 @@ def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
         if not target:
             raise MXNetError("reshape: shape must not be empty")
         shape = _old_target(data, target, keep_highest)
-    return op.reshape(data, shape=reshaped("reshape", data.shape, shape, reverse))
+    result = reshaped("reshape", data.shape, shape, reverse)
+    if prod(result) != data.size:
+        raise MXNetError(f"reshape: cannot reshape an array of shape {data.shape} to {shape}, which is {tuple(result)}")
+    return op.reshape(data, shape=result)
+
+
+def _reshape_method(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
+    """A view of the array in another shape, given as one tuple or several ints; codes as in `mx.nd.reshape`.
+
+    reverse=True matches sizes from the end. ValueError, or MXNetError for a larger shape, where sizes differ.
+    """
+    if len(shape) == 1 and isinstance(shape[0], (list, tuple)):
+        shape = shape[0]
+    elif not shape:
+        shape = kwargs.get("shape")
+        assert shape, "Shape must be provided."
+    for k in kwargs:
+        if k not in ("shape", "reverse"):
+            raise TypeError(f"reshape: unknown keyword {k!r}; there are 'shape' and 'reverse'")
+    size = self.size
+    codes = as_ints("reshape", "shape", shape)
+    result = codes
+    if min(codes, default=0) <= 0 or prod(codes) != size:
+        result = reshaped("reshape", self.shape, codes, kwargs.get("reverse", False))
+        if prod(result) != size:
+            error = MXNetError if prod(result) > size else ValueError
+            raise error(f"Cannot reshape array of size {size} into shape {tuple(codes)}")
+    return self._with_context(op.reshape(self, shape=result))
+
+
+_reshape_method.__name__ = _reshape_method.__qualname__ = "reshape"
+NDArray.reshape = _reshape_method
 
 
 @operator("lhs, rhs", method=True)
@@ -322,4 +351,16 @@ def broadcast_axis(data, axis=(), size=()):
     return _broadcast("broadcast_axis", data, shape)
 
 
+def _or_view(function: Any) -> Any:
+    """The method of an operator that has the argument `inplace`: a view of the array instead of a copy."""
+    @wraps(function)
+    def method(self: NDArray, *args: Any, inplace: bool = False, **kwargs: Any) -> NDArray:
+        y = function(self, *args, **kwargs)
+        return self.reshape(y.shape) if inplace else y
+
+    return method
+
+
+NDArray.expand_dims, NDArray.flatten, NDArray.squeeze = map(_or_view, (expand_dims, flatten, squeeze))
+NDArray.broadcast_axes = broadcast_axis
 __all__ = public_names(globals(), "moveaxis")
