@@ -5,7 +5,7 @@
 
 namespace cg::optim {
 
-inline constexpr int max_states = 3, max_hypers = 9;
+inline constexpr int max_states = 3, max_hypers = 12;
 
 template <class T>
 using Loop = void (*)(int64_t n, T* x, const T* y, T* const* states, const double* hypers);

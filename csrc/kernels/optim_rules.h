@@ -8,6 +8,7 @@
 // where it folds them: the results agree bit for bit. nnabla shares the rules that are mathematically its own.
 #pragma once
 #include "kernels/optim_math.h"
+#include "kernels/optim_rules_mxnet.h"
 #include "kernels/optim_rules_nnabla.h"
 
 namespace cg::optim {
@@ -220,6 +221,7 @@ void for_each_rule(F&& f) {
   f.template operator()<Lasso>("lasso");
   f.template operator()<HardClip>("hard_clip");
   f.template operator()<Scale>("scale");
+  mx::for_each_rule(f);
 }
 
 }  // namespace cg::optim

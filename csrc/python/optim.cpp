@@ -184,6 +184,7 @@ PyMethodDef methods[] = {
 void init_optim(PyObject* module) {
   if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
   add_solver(module);
+  add_mx_optim(module);
 }
 
 }  // namespace cg::py

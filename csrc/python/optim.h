@@ -35,7 +35,8 @@ void run_kernels(int64_t elements, F&& f) {
   f();
 }
 
-// solver.cpp
+// solver.cpp, mx_optim.cpp
 void add_solver(PyObject* module);
+void add_mx_optim(PyObject* module);
 
 }  // namespace cg::py

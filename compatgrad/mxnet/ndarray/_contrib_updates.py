@@ -1,0 +1,238 @@
+"""Operators of `nd.contrib` that update weights: AdamW, LAMB on several weights, AdaGrad by rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ..base import MXNetError, _Null
+from ._multi_updates import rates
+from ._operator import register
+from ._update_rules import on_rows
+from .ndarray import NDArray
+from .optimizer_op import (
+    check,
+    common,
+    direction,
+    lamb_constants,
+    number,
+    step_by_norms,
+    target,
+    update,
+    update_mixed,
+)
+
+__all__ = [
+    "adamw_update",
+    "adagrad_update",
+    "group_adagrad_update",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+]
+
+
+def _scale(who: str, rescale_grad: Any) -> float | None:
+    # the factor on gradients, None where the step is to be left out because an overflow made it 0 or not finite
+    if isinstance(rescale_grad, NDArray):
+        if rescale_grad.size != 1:
+            raise MXNetError(f"{who}: argument rescale_grad: expected one element, got shape {rescale_grad.shape}")
+        rescale_grad = rescale_grad.asscalar()
+    scale = number(who, "rescale_grad", rescale_grad)
+    return scale if math.isfinite(scale) and scale else None
+
+
+def _adamw(who, weight, grad, mean, var, weight32, rescale_grad, constants, out):
+    lr, eta, beta1, beta2, epsilon, wd, clip_gradient = constants
+    scale = _scale(who, rescale_grad)
+    if scale is None:
+        return target(who, weight, out)
+    c = common(who, lr, wd, scale, clip_gradient)
+    c = *c, float(beta1), float(beta2), float(epsilon), number(who, "eta", eta)
+    states = {"mean": mean, "var": var}
+    if weight32 is None:
+        return update(who, "mx_adamw", weight, grad, states, c, out)
+    return update_mixed(who, "mx_adamw", weight, grad, states, weight32, c, out)
+
+
+@register
+def adamw_update(
+    weight,
+    grad,
+    mean,
+    var,
+    rescale_grad,
+    lr,
+    eta,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0,
+    clip_gradient=-1,
+    out=None,
+    name=None,
+    **kwargs,
+):
+    """weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight), after the step of both moments.
+
+    rescale_grad: a number or an array of one; nothing changes where it is 0 or not finite.
+    """
+    constants = lr, eta, beta1, beta2, epsilon, wd, clip_gradient
+    return _adamw("adamw_update", weight, grad, mean, var, None, rescale_grad, constants, out)
+
+
+@register
+def mp_adamw_update(
+    weight,
+    grad,
+    mean,
+    var,
+    weight32,
+    rescale_grad,
+    lr,
+    eta,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0,
+    clip_gradient=-1,
+    out=None,
+    name=None,
+    **kwargs,
+):
+    """`adamw_update` of the copy `weight32` (float32) of a weight in lower precision."""
+    constants = lr, eta, beta1, beta2, epsilon, wd, clip_gradient
+    return _adamw("mp_adamw_update", weight, grad, mean, var, weight32, rescale_grad, constants, out)
+
+
+def _each(who, weights, out, *lists):
+    # one tuple for each weight, with its place in `out`
+    for values in lists:
+        if len(values) != len(weights):
+            raise MXNetError(f"{who}: expected {len(weights)} arrays, one for each weight, got {len(values)}")
+    outs = [None] * len(weights) if out is None else [out] if isinstance(out, NDArray) else out
+    if len(outs) != len(weights):
+        raise MXNetError(f"{who}: out: expected {len(weights)} NDArrays, got {len(outs)}")
+    return zip(weights, outs, *lists, strict=True)
+
+
+def _multi_adamw(
+    who, weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out, beta1=0.9, beta2=0.999, epsilon=1e-8,
+    clip_gradient=-1.0, **_
+):  # fmt: skip
+    count = len(weights)
+    lrs, wds, etas = rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), rates(who, "etas", etas, count)
+    masters = weights32 or [None] * count
+    return [
+        _adamw(who, w, g, m, v, w32, rescale_grad, (lr, eta, beta1, beta2, epsilon, wd, clip_gradient), o)
+        for w, o, g, m, v, w32, lr, wd, eta in _each(who, weights, out, grads, mean, var, masters, lrs, wds, etas)
+    ]
+
+
+@register
+def multi_adamw_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs):
+    """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments."""
+    return _multi_adamw(
+        "multi_adamw_update", weights, grads, mean, var, None, rescale_grad, lrs, wds, etas, out, **kwargs
+    )
+
+
+@register
+def multi_mp_adamw_update(
+    weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs
+):
+    """`mp_adamw_update` of several weights: lists of arrays and of numbers."""
+    return _multi_adamw(
+        "multi_mp_adamw_update", weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out, **kwargs
+    )
+
+
+def _multi_lamb(
+    who, weights, grads, mean, var, weights32, step_count, lrs, wds, out, beta1=0.9, beta2=0.999, epsilon=1e-6,
+    rescale_grad=1.0, lower_bound=-1.0, upper_bound=-1.0, clip_gradient=-1.0, bias_correction=True, **_
+):  # fmt: skip
+    count = len(weights)
+    lrs, wds, steps = (
+        rates(who, "lrs", lrs, count),
+        rates(who, "wds", wds, count),
+        rates(who, "step_count", step_count, count),
+    )
+    masters, results = weights32 or [None] * count, []
+    for w, o, g, m, v, w32, lr, wd, t in _each(who, weights, out, grads, mean, var, masters, lrs, wds, steps):
+        y = target(who, w, o)
+        updated = y if w32 is None else w32
+        gradient = g if w32 is None else NDArray(g.tensor.float())
+        check(who, weight=updated, grad=gradient, mean=m, var=v)
+        c = lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient)
+        step = direction(who, updated, gradient, m, v, c, None)
+        norms = [NDArray(torch.linalg.vector_norm(x.tensor, dtype=torch.float32)) for x in (updated, step)]
+        step_by_norms(who, updated, step, *norms, lr, lower_bound, upper_bound)
+        if w32 is not None:
+            y.tensor.copy_(w32.tensor)
+        results.append(y)
+    return results
+
+
+@register
+def multi_lamb_update(weights, grads, mean, var, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
+    """Both phases of LAMB on several weights: lists of arrays and of numbers.
+
+    beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient, bias_correction: as in
+    `lamb_update_phase1` and `lamb_update_phase2`.
+    """
+    return _multi_lamb("multi_lamb_update", weights, grads, mean, var, None, step_count, lrs, wds, out, **kwargs)
+
+
+@register
+def multi_mp_lamb_update(weights, grads, mean, var, weights32, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
+    """`multi_lamb_update` of the copies `weights32` (float32) of weights in lower precision."""
+    return _multi_lamb(
+        "multi_mp_lamb_update", weights, grads, mean, var, weights32, step_count, lrs, wds, out, **kwargs
+    )
+
+
+@register
+def adagrad_update(
+    weight,
+    grad,
+    history,
+    lr=_Null,
+    epsilon=1e-7,
+    wd=0.0,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+    out=None,
+    name=None,
+):
+    """weight - lr * (grad / sqrt(history + epsilon) + wd * weight), after history += grad ** 2."""
+    c = *common("adagrad_update", lr, wd, rescale_grad, clip_gradient), float(epsilon)
+    return update("adagrad_update", "mx_adagrad", weight, grad, {"history": history}, c, out)
+
+
+@register
+def group_adagrad_update(
+    weight, grad, history, lr=_Null, rescale_grad=1.0, clip_gradient=-1.0, epsilon=1e-5, out=None, name=None
+):
+    """AdaGrad with one history for each row: `history` has shape (rows, 1), the weight (rows, columns)."""
+    who = "group_adagrad_update"
+    check(who, weight=weight, grad=grad)
+    lr, _, scale, bound = common(who, lr, 0.0, rescale_grad, clip_gradient)
+    if weight.ndim != 2 or history.shape != (weight.shape[0], 1):
+        raise MXNetError(f"{who}: expected a weight (rows, columns) and a history (rows, 1), "
+                         f"got {weight.shape} and {history.shape}")  # fmt: skip
+    y = target(who, weight, out)
+
+    def step(g, x, h):
+        scaled = (g.tensor * scale).clamp(-bound, bound)
+        h.tensor.add_(scaled.square().mean(1, keepdim=True))
+        x.tensor.sub_(scaled * lr / (h.tensor + float(epsilon)).sqrt())
+
+    if grad.stype == "row_sparse":
+        on_rows(grad, [y, history], step)
+    else:
+        step(grad, y, history)
+    return y

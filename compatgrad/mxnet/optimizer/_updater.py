@@ -1,0 +1,86 @@
+"""`Updater`: an optimizer together with the states of the weights it has seen."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from ..ndarray import NDArray
+
+__all__ = ["Updater", "get_updater"]
+
+
+def _on(state: Any, context: Any) -> Any:
+    # a state, which may be nested, on another device
+    if isinstance(state, NDArray):
+        return state.as_in_context(context)
+    if isinstance(state, (tuple, list)):
+        return type(state)(_on(s, context) for s in state)
+    return state
+
+
+class Updater:
+    """A callable `updater(index, grad, weight)` that updates weights in place; lists of all three go in one call.
+
+    `states`: dict of index to state. A state is made when its index is first seen.
+    """
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.states_synced: dict[Any, bool] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 0
+        self._last: tuple[Any, ...] = ()  # the sequences of the last call, and their states
+
+    def __call__(self, index, grad, weight):
+        last = self._last
+        if last and index is last[0] and weight is last[1] and self.states is last[3]:
+            states = last[2]
+        else:
+            if not isinstance(index, (list, tuple)):
+                index, grad, weight = [index], [grad], [weight]
+            index = [i.decode() if isinstance(i, bytes) else i for i in index] if _has_bytes(index) else index
+            states = [self._state(i, w) for i, w in zip(index, weight, strict=True)]
+            # tuples do not change: their states are found again by identity
+            self._last = (index, weight, states, self.states) if type(index) is type(weight) is tuple else ()
+        if weight:
+            self.optimizer._set_current_context(weight[0].context.device_id)
+            self.optimizer.update_all(index, weight, grad, states)
+
+    def _state(self, index, weight):
+        if index not in self.states:
+            self.states[index] = self.optimizer.create_state_multi_precision(index, weight.as_nd_ndarray())
+        elif not self.states_synced[index]:
+            self.states[index] = _on(self.states[index], weight.context)
+        self.states_synced[index] = True
+        return self.states[index]
+
+    def sync_state_context(self, state, context):
+        """The state (None, an NDArray, or a nest of tuples and lists of them) on the device `context`."""
+        return _on(state, context)
+
+    def set_states(self, states):
+        """Takes what `get_states` gave (bytes): the states, and the optimizer where it is in there."""
+        loaded = pickle.loads(states)
+        if isinstance(loaded, tuple) and len(loaded) == 2:
+            self.states, self.optimizer = loaded
+        else:
+            self.states = loaded
+        self.states_synced = dict.fromkeys(self.states, False)
+        self._last = ()
+
+    def get_states(self, dump_optimizer=False):
+        """The states as bytes; `dump_optimizer` adds the optimizer, with its counts of updates."""
+        return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_last": ()}
+
+
+def _has_bytes(index):
+    return any(isinstance(i, bytes) for i in index)
+
+
+def get_updater(optimizer):
+    """An Updater for `optimizer`."""
+    return Updater(optimizer)
