@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from compatgrad import _C
 
@@ -114,6 +115,9 @@ def identity(data):
     return op.copy(data)
 
 
+__all__ += ["hard_sigmoid", "identity", "logical_not"]
+
+
 # ---- two arrays ------------------------------------------------------------------------------------------------
 def _shape_of_broadcast(name: str, a: NDArray, b: NDArray) -> None:
     for m, n in zip(reversed(a.shape), reversed(b.shape), strict=False):
@@ -150,13 +154,12 @@ def _exact(body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
 
 def _remainder(a: Any, b: Any) -> NDArray:
     """a - b floor(a / b), of the sign of b; 0 where b is 0, as in the original."""
-    if isinstance(b, NDArray):
-        zero = op.equal_scalar(b, value=0)
-        b = b + zero
-        if not isinstance(a, NDArray):
-            a = b * 0 + a
-        return op.mod(a, b) * (1 - zero)
-    return op.mod(a, a * 0 + b) if b else a * 0
+    x = a if isinstance(a, NDArray) else b
+    a, b = (v if isinstance(v, NDArray) else NDArray(torch.full_like(x.tensor, v)) for v in (a, b))
+    zero = op.equal_scalar(b, value=0)
+    b = b + zero
+    r = op.fmod(a, b)
+    return (r + b * op.less_scalar(r * b, value=0)) * (1 - zero)
 
 
 def _as_float(body: Callable[..., NDArray]) -> Callable[..., NDArray]:

@@ -1,0 +1,158 @@
+"""Operators on each element: values against NumPy and SciPy's definitions, both derivatives by finite differences."""
+
+import math
+
+import numpy as np
+import pytest
+
+from compatgrad.mxnet import autograd, nd
+from compatgrad.mxnet.base import MXNetError
+from tests.mxnet.operator_checks import A, check_gradients
+
+_lgamma, _gamma = np.vectorize(math.lgamma), np.vectorize(math.gamma)
+
+
+def _digamma(x, step=1e-5):
+    return (_lgamma(x + step) - _lgamma(x - step)) / (2 * step)
+
+
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+UNIT = A(2, 3, low=-0.9, high=0.9)
+ABOVE = A(2, 3, low=1.1, high=3)
+POSITIVE = A(2, 3, low=0.2, high=2)
+UNARY = {
+    "abs": (np.abs, UNIT), "arccos": (np.arccos, UNIT), "arccosh": (np.arccosh, ABOVE), "arcsin": (np.arcsin, UNIT),
+    "arcsinh": (np.arcsinh, UNIT), "arctan": (np.arctan, UNIT), "arctanh": (np.arctanh, UNIT),
+    "cbrt": (np.cbrt, UNIT), "ceil": (np.ceil, UNIT), "cos": (np.cos, UNIT), "cosh": (np.cosh, UNIT),
+    "degrees": (np.degrees, UNIT), "digamma": (_digamma, POSITIVE), "erf": (np.vectorize(math.erf), UNIT),
+    "exp": (np.exp, UNIT), "expm1": (np.expm1, UNIT), "fix": (np.fix, UNIT * 3), "floor": (np.floor, UNIT * 3),
+    "gamma": (_gamma, A(2, 3, low=-2.9, high=3)), "gammaln": (_lgamma, POSITIVE), "log": (np.log, POSITIVE),
+    "log10": (np.log10, POSITIVE), "log1p": (np.log1p, POSITIVE), "log2": (np.log2, POSITIVE),
+    "log_sigmoid": (lambda x: np.log(_sigmoid(x)), UNIT), "mish": (lambda x: x * np.tanh(np.log1p(np.exp(x))), UNIT),
+    "negative": (np.negative, UNIT), "radians": (np.radians, UNIT), "rcbrt": (lambda x: 1 / np.cbrt(x), POSITIVE),
+    "reciprocal": (np.reciprocal, POSITIVE), "relu": (lambda x: np.maximum(x, 0), UNIT),
+    "rint": (lambda x: np.ceil(x - 0.5), UNIT * 3), "round": (lambda x: np.sign(x) * np.floor(abs(x) + 0.5), UNIT * 3),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), POSITIVE), "sigmoid": (_sigmoid, UNIT), "sign": (np.sign, UNIT),
+    "sin": (np.sin, UNIT), "sinh": (np.sinh, UNIT), "softsign": (lambda x: x / (1 + abs(x)), UNIT),
+    "sqrt": (np.sqrt, POSITIVE), "square": (np.square, UNIT), "tan": (np.tan, UNIT), "tanh": (np.tanh, UNIT),
+    "trunc": (np.trunc, UNIT * 3), "identity": (lambda x: x, UNIT),
+    "hard_sigmoid": (lambda x: np.clip(0.2 * x + 0.5, 0, 1), UNIT * 4),
+    "logical_not": (lambda x: (x == 0) * 1.0, UNIT),
+}  # fmt: skip
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.mod, "power": np.power,
+    "maximum": np.maximum, "minimum": np.minimum, "hypot": np.hypot, "equal": np.equal, "not_equal": np.not_equal,
+    "greater": np.greater, "greater_equal": np.greater_equal, "lesser": np.less, "lesser_equal": np.less_equal,
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
+}  # fmt: skip
+SHAPES = [((2, 3), (2, 3)), ((2, 1), (1, 3)), ((1, 3), (2, 3)), ((3,), (2, 3))]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name):
+    f, x = UNARY[name]
+    operator = getattr(nd, name)
+    np.testing.assert_allclose(operator(nd.array(x, dtype="float64")).asnumpy(), f(x), rtol=1e-6, atol=1e-9)
+    check_gradients(operator, x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
+@pytest.mark.parametrize("name", ["sin", "sqrt", "square", "abs", "round", "cbrt"])
+def test_unary_types(name, dtype):
+    x = np.array([[1, 4, 9]], dtype)
+    y = getattr(nd, name)(nd.array(x, dtype=dtype))
+    assert y.dtype == x.dtype
+    expected = UNARY[name][0](x.astype("float64"))
+    np.testing.assert_allclose(y.asnumpy(), expected.astype(dtype), rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name, shapes):
+    a, b = A(*shapes[0], low=0.3, high=2), A(*shapes[1], low=0.4, high=2.1, seed=1)
+    operator = getattr(nd, f"broadcast_{name}")
+    got = operator(nd.array(a, dtype="float64"), nd.array(b, dtype="float64"))
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got.asnumpy(), BINARY[name](a, b), rtol=1e-7)
+    check_gradients(operator, a, b)
+
+
+@pytest.mark.parametrize("name", [n for n in BINARY if n not in ("logical_and", "logical_or", "logical_xor")])
+@pytest.mark.parametrize("value", [0.7, 2])
+def test_with_a_number(name, value):
+    x = A(2, 3, low=0.3, high=2)
+    public = {"sub": "subtract", "mul": "multiply", "div": "divide", "mod": "modulo"}.get(name, name)
+    operator = getattr(nd, public)
+    for call, expected in (
+        (lambda v: operator(v, value), BINARY[name](x, value)),
+        (lambda v: operator(value, v), BINARY[name](value, x)),
+    ):
+        np.testing.assert_allclose(call(nd.array(x, dtype="float64")).asnumpy(), expected, rtol=1e-7)
+        check_gradients(call, x)
+
+
+def test_python_operators():
+    a, b = np.array([[5.0, -7.0, 2.0]]), np.array([[3.0, 3.0, -4.0]])
+    x, w = nd.array(a), nd.array(b)
+    for got, expected in [
+        (x + w, a + b), (x - w, a - b), (x * w, a * b), (x / w, a / b), (x % w, a % b), (x + 2, a + 2), (2 - x, 2 - a),
+        (x / 4, a / 4), (3 / x, 3 / a), (x**2, a**2), (2**x, 2**a), (x % 3, a % 3), (7 % x, 7 % a), (-x, -a),
+        (abs(x), abs(a)), (x > w, a > b), (x >= 2, a >= 2), (x < w, a < b), (x <= 2, a <= 2), (x == 2, a == 2),
+        (x != w, a != b), (x + True, a + 1), (np.float64(2) * x, 2 * a), (x % 0, a * 0),
+    ]:  # fmt: skip
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6)
+
+
+def test_integers_stay_integers():
+    x = nd.array([7, 2, -7], dtype="int32")
+    for got, expected in [(x * 1.5, [7, 2, -7]), (x / 2, [3, 1, -3]), (x + 2, [9, 4, -5]), (x * x, [49, 4, 49]),
+                          (x % 3, [1, 2, 2]), (x > 2, [1, 0, 0]), (x / x, [1, 1, 1]), (-x, [-7, -2, 7])]:  # fmt: skip
+        assert got.dtype == np.int32 and got.asnumpy().tolist() == expected
+
+
+def test_in_place():
+    x = nd.array([1, 2, 3])
+    part = x[1:3]
+    part += 1
+    part *= nd.array([2, 3])
+    part -= 1
+    part /= 2
+    x **= 2
+    assert x.asnumpy().tolist() == [1, 6.25, 30.25]
+    x %= 6
+    assert x.asnumpy().tolist() == [1, 0.25, 0.25]
+
+
+def test_empty_and_non_contiguous():
+    x = nd.array(np.arange(12.0).reshape(3, 4)).T
+    np.testing.assert_allclose(nd.sin(x).asnumpy(), np.sin(np.arange(12.0).reshape(3, 4).T), rtol=1e-5)
+    empty = nd.zeros((0, 3))
+    empty.attach_grad()
+    with autograd.record():
+        y = nd.exp(empty) * 2 + empty
+    y.backward()
+    assert y.shape == empty.grad.shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: nd.ones((2, 3)) + nd.ones(4), MXNetError, r"broadcast_add: .* shapes \(2, 3\) and \(4,\)"),
+        (lambda: nd.elemwise_add(nd.ones((2, 3)), nd.ones((1, 3))), MXNetError,
+         r"elemwise_add: rhs: .* expected \(2, 3\), got \(1, 3\)"),
+        (lambda: nd.ones(2) * nd.ones(2, dtype="float64"), MXNetError,
+         "broadcast_mul: rhs: .* expected float32, got float64"),
+        (lambda: nd.ones(2) + np.ones(2), TypeError, "ndarray'> not supported"),
+        (lambda: np.ones(2) * nd.ones(2), TypeError, "ndarray'> not supported"),
+        (lambda: nd.sin([1.0]), AssertionError, r"sin: argument data must have NDArray type, but got \[1.0\]"),
+        (lambda: nd.sin(nd.ones(1), fast=True), MXNetError, "sin: unknown arguments fast"),
+        (lambda: nd.sin(nd.ones(2), out=nd.ones(3)), MXNetError, r"out: expected an NDArray of shape \(2,\)"),
+    ],
+)  # fmt: skip
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
