@@ -1,0 +1,324 @@
+"""HybridBlock: a block whose `hybrid_forward` runs on arrays and on symbols."""
+
+import threading
+import warnings
+
+import numpy as np
+
+from .. import autograd, context
+from .. import ndarray as nd
+from . import _shape_probe
+from .block import Block
+from .parameter import DeferredInitializationError
+
+
+class _State(threading.local):
+    """What blocks know of the call they are in."""
+
+    probing = False  # inside infer_shape: shapes only, parameters keep waiting
+    ctx = None  # the context of the innermost call that is not on cpu(0): results of operators do not tell
+
+
+_state = _State()
+_NDArray = nd.NDArray
+
+
+class HybridBlock(Block):
+    """Base class of layers: a subclass defines `hybrid_forward(F, x, *args, **params)` with the parameters by name.
+
+    F is `mxnet.nd`, or `mxnet.sym` when the inputs are symbols. Parameters of unknown shape are inferred in the first
+    call. `hybridize` is accepted and changes no results: operators always run at once. All children must be
+    HybridBlocks (ValueError).
+    """
+
+    _active = False
+    _backend = None
+    _in_format = None  # the nested structure of the first hybridized call's inputs, for `export`
+
+    def __init__(self, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._flags = []
+        self._backend_opts = {}
+
+    def register_child(self, block, name=None):
+        """Adds a HybridBlock; ValueError for another block."""
+        if not isinstance(block, HybridBlock):
+            raise ValueError(
+                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. "
+                "If you are using Sequential, please try HybridSequential instead."
+            )
+        super().register_child(block, name)
+
+    def hybridize(
+        self,
+        active=True,
+        backend=None,
+        clear=True,
+        static_alloc=False,
+        static_shape=False,
+        inline_limit=2,
+        forward_bulk_size=None,
+        backward_bulk_size=None,
+        **kwargs,
+    ):
+        """Accepts what tells the original how to compile; `export` needs it called before a forward pass."""
+        self._active = bool(active)
+        self._backend, self._backend_opts = backend, kwargs
+        self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
+        if clear:
+            self._clear_cached_op()
+        super().hybridize(
+            active,
+            static_alloc=static_alloc,
+            static_shape=static_shape,
+            inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size,
+        )
+
+    def _clear_cached_op(self):
+        self._in_format = None
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters inside."""
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    # ---- running ----
+
+    def __call__(self, *args):
+        if self._active and self._in_format is None:
+            self._in_format = _structure(args)
+        if self._forward_pre_hooks or self._forward_hooks:
+            return self._call_after_inference(super().__call__, args)
+        try:
+            return self.forward(*args)
+        except DeferredInitializationError:
+            if type(self).forward is HybridBlock.forward:
+                raise
+        return self._call_after_inference(self.forward, args)
+
+    def _call_after_inference(self, call, args):
+        """`call(*args)`, where a block that defines `forward` itself may only then know its parameters' shapes."""
+        try:
+            return call(*args)
+        except DeferredInitializationError:
+            if type(self).infer_shape is HybridBlock.infer_shape or type(self).forward is HybridBlock.forward:
+                raise
+        self._deferred_infer_shape(*args)
+        self._finish_own_init()
+        return call(*args)
+
+    def forward(self, x, *args):
+        """Calls `hybrid_forward` with the parameters that are on the inputs' context.
+
+        ValueError where there is no array or symbol among the inputs, or both; RuntimeError where parameters are
+        not initialised on the context.
+        """
+        if isinstance(x, _NDArray) and x._ctx is None and not x.tensor.is_cuda:
+            params = {}
+            for name, param in self._reg_params.items():
+                params[name] = value = param._one
+                if value is None or value._ctx is not None:
+                    break
+            else:
+                return self.hybrid_forward(nd, x, *args, **params)
+        return self._forward_anywhere(x, args)
+
+    def _forward_anywhere(self, x, args):
+        has_symbol, has_array, first = _kinds((x, args))
+        if has_symbol == has_array:
+            mixed = "we do not support mixed NDArrays and Symbols types for the input"
+            none = "there must be one NDArray or one Symbol in the input"
+            raise ValueError(f"In HybridBlock, {mixed if has_symbol else none}. Please check the type of the args.\n")
+        if has_symbol:
+            from .. import symbol
+
+            params = {name: param.var() for name, param in self._reg_params.items()}
+            with self.name_scope():
+                return self.hybrid_forward(symbol, x, *args, **params)
+        ctx = first.context
+        if _state.ctx is not None and ctx == context.Context.default_ctx:
+            ctx = _state.ctx
+        params = self._probe_values(ctx, x, args) if _state.probing else self._values(ctx, x, args)
+        F = nd
+        if any(isinstance(value, _shape_probe.Unknown) for value in params.values()):
+            F = _shape_probe.Operators(nd)
+        if ctx == context.current_context():
+            return self.hybrid_forward(F, x, *args, **params)
+        outer, _state.ctx = _state.ctx, ctx
+        try:
+            with ctx:
+                out = self.hybrid_forward(F, x, *args, **params)
+        finally:
+            _state.ctx = outer
+        if ctx.device_type != "gpu" and isinstance(out, _NDArray) and out._ctx is None:
+            out._ctx = ctx
+        return out
+
+    def _values(self, ctx, x, args):
+        try:
+            return {name: param.data(ctx) for name, param in self._reg_params.items()}
+        except DeferredInitializationError:
+            self._deferred_infer_shape(x, *args)
+            self._finish_own_init()
+            return {name: param.data(ctx) for name, param in self._reg_params.items()}
+
+    def _finish_own_init(self):
+        for param in (*self._params.values(), *self._reg_params.values()):
+            param._finish_deferred_init()
+
+    def hybrid_forward(self, F, x, *args, **kwargs):
+        """To be defined by subclasses: the outputs, from functions of F on `x`, `args` and the parameters."""
+        raise NotImplementedError(f"{type(self).__name__}.hybrid_forward is not defined")
+
+    # ---- shapes ----
+
+    def _deferred_infer_shape(self, *args):
+        try:
+            self.infer_shape(*args)
+        except Exception as error:
+            raise ValueError(f"Deferred initialization failed because shape cannot be inferred. {error}") from error
+
+    def infer_shape(self, *args):
+        """Sets the unknown dimensions of all parameters inside from these inputs; layers override it.
+
+        ValueError where the operators that read a parameter do not tell.
+        """
+        outer, _state.probing = _state.probing, True
+        try:
+            with autograd.pause():
+                self.forward(*args)
+        finally:
+            _state.probing = outer
+        _shape_probe.check_all_known(self._reg_params.values())
+
+    def _probe_values(self, ctx, x, args):
+        """Stand-ins: zeros where a shape is known without the parameter's array, `Unknown` where it is not."""
+        params = {}
+        inferred = False
+        for name, param in self._reg_params.items():
+            if param._data is not None:
+                params[name] = param.data(ctx)
+                continue
+            if (
+                not _shape_probe.is_known(param)
+                and not inferred
+                and type(self).infer_shape is not HybridBlock.infer_shape
+            ):
+                inferred = True
+                self.infer_shape(x, *args)
+            params[name] = _shape_probe.stand_in(param)
+        return params
+
+    def infer_type(self, *args):
+        """Casts parameters of floating dtype to the first input's dtype."""
+        _, _, first = _kinds(args)
+        for param in self.collect_params().values():
+            if np.dtype(param.dtype).kind == "f":
+                param.cast(first.dtype)
+
+    # ---- symbols ----
+
+    def _get_graph(self, *args):
+        """(input symbols, the outputs as one symbol) of the block on inputs like `args`."""
+        from .. import symbol
+
+        flat, structure = _flatten(args)
+        real = [i for i, arg in enumerate(flat) if arg is not None]
+        if not real:
+            raise ValueError(f"All args are None and we do not support such a case. Received args={args}")
+        names = {i: f"data{number}" if len(real) > 1 else "data" for number, i in enumerate(real)}
+        inputs = [symbol.var(names[i]) if i in names else None for i in range(len(flat))]
+        grouped, _ = _regroup(inputs, structure)
+        out = self(*grouped)
+        flat_out, _ = _flatten(out)
+        return [x for x in inputs if x is not None], flat_out[0] if len(flat_out) == 1 else symbol.Group(flat_out)
+
+    def export(self, path, epoch=0, remove_amp_cast=True):
+        """Writes the block as a symbol, `path`-symbol.json, and its parameters, `path`-0000.params (the epoch).
+
+        RuntimeError unless the block was hybridized and called.
+        """
+        if self._in_format is None:
+            raise RuntimeError(
+                "Please first call block.hybridize() and then run forward with this block at least once before "
+                "calling export."
+            )
+        inputs, _ = _regroup(None, self._in_format)
+        active, self._active = self._active, False
+        try:
+            _, out = self._get_graph(*inputs)
+        finally:
+            self._active = active
+        out.save(f"{path}-symbol.json")
+        arguments, auxiliary = set(out.list_arguments()), set(out.list_auxiliary_states())
+        values = {}
+        for name, param in self.collect_params().items():
+            if name in arguments:
+                values[f"arg:{name}"] = param._reduce()
+            elif name in auxiliary:
+                values[f"aux:{name}"] = param._reduce()
+            else:
+                warnings.warn(f'Parameter "{name}" is not found in the graph. ', stacklevel=2)
+        nd.save(f"{path}-{epoch:04d}.params", values)
+
+    def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
+        """ValueError without a backend; MXNetError with one: there are none to choose from."""
+        if not backend:
+            raise ValueError('Must specify "backend" to optimize_for')
+        from ..base import MXNetError
+
+        raise MXNetError(f"optimize_for: there is no backend {backend!r}; operators run at once and need none")
+
+
+# ---- nested inputs ----
+
+
+def _flatten(values):
+    """(list of leaves, structure): 0 for a leaf, -1 for None, a list for a list or tuple."""
+    if values is None:
+        return [None], -1
+    if not isinstance(values, (list, tuple)):
+        return [values], 0
+    flat, structure = [], []
+    for value in values:
+        leaves, inner = _flatten(value)
+        flat += leaves
+        structure.append(inner)
+    return flat, structure
+
+
+def _structure(values):
+    return _flatten(values)[1]
+
+
+def _regroup(leaves, structure):
+    """(values nested as `structure`, the leaves that are left); without leaves, True stands for each."""
+    if isinstance(structure, int):
+        if leaves is None:
+            return (None if structure == -1 else True), None
+        return leaves[0], leaves[1:]
+    values = []
+    for inner in structure:
+        value, leaves = _regroup(leaves, inner)
+        values.append(value)
+    return values, leaves
+
+
+def _kinds(values):
+    """(has symbols, has arrays, the first array) of nested inputs."""
+    has_symbol = False
+    first = None
+    for value in _flatten(values)[0]:
+        if isinstance(value, _NDArray):
+            first = value if first is None else first
+        elif not has_symbol and value is not None and _is_symbol(value):
+            has_symbol = True
+    return has_symbol, first is not None, first
+
+
+def _is_symbol(value):
+    from ..symbol import Symbol
+
+    return isinstance(value, Symbol)

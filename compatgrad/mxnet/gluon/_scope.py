@@ -1,0 +1,54 @@
+"""Prefixes of blocks: who is made inside `with block.name_scope()` is counted there."""
+
+import threading
+
+from .. import name as _name
+from .parameter import ParameterDict
+
+
+class _BlockScope:
+    """The scope of one block: counts its children by hint, and puts its prefix before names."""
+
+    _current = threading.local()  # `value`: the innermost scope of a thread
+
+    def __init__(self, block):
+        self._block = block
+        self._counter: dict[str, int] = {}
+        self._entered: list = []  # (outer scope, name manager) for each `with` that is open
+
+    @staticmethod
+    def create(prefix, params, hint):
+        """(prefix, ParameterDict) of a new block: the given ones, completed by the scope it is made in.
+
+        params: the dict of another block, whose parameters the new one shares.
+        """
+        outer = getattr(_BlockScope._current, "value", None)
+        if prefix is None:
+            if outer is None:
+                prefix = _name.NameManager._current.value.get(None, hint) + "_"
+            else:
+                number = outer._counter.get(hint, 0)
+                outer._counter[hint] = number + 1
+                prefix = f"{hint}{number}_"
+        if params is not None:
+            params = ParameterDict(params.prefix, params)
+        elif outer is None:
+            params = ParameterDict(prefix)
+        else:
+            around = outer._block.params
+            params = ParameterDict(around.prefix + prefix, around._shared)
+        return prefix if outer is None else outer._block.prefix + prefix, params
+
+    def __enter__(self):
+        if not self._block._empty_prefix:
+            manager = _name.Prefix(self._block.prefix)
+            self._entered.append((getattr(_BlockScope._current, "value", None), manager))
+            _BlockScope._current.value = self
+            manager.__enter__()
+        return self
+
+    def __exit__(self, ptype, value, trace):
+        if not self._block._empty_prefix:
+            outer, manager = self._entered.pop()
+            manager.__exit__(ptype, value, trace)
+            _BlockScope._current.value = outer

@@ -1,0 +1,108 @@
+"""SymbolBlock: a block made from a symbol and its parameters."""
+
+from .. import ndarray as nd
+from ..base import MXNetError, mx_real_t
+from ._hybrid import HybridBlock, _flatten, _kinds
+from .parameter import ParameterDict
+
+
+class SymbolBlock(HybridBlock):
+    """A block that runs the symbol `outputs` (or a list of them) on the variables `inputs`.
+
+    All other variables are parameters; auxiliary states have no gradient. params: a ParameterDict with values for
+    them. AssertionError where an input is no variable.
+    """
+
+    @staticmethod
+    def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
+        """The block of a file of HybridBlock.export (or Symbol.save), with the parameters of `param_file`."""
+        from .. import symbol
+
+        out = symbol.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else input_names
+        block = SymbolBlock(out, [symbol.var(name) for name in names])
+        if param_file is not None:
+            block.collect_params().load(
+                param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved"
+            )
+        return block
+
+    def __init__(self, outputs, inputs, params=None):
+        from .. import symbol
+
+        super().__init__(prefix=None, params=None)
+        self._prefix = ""
+        self._params = ParameterDict("", params)
+        if isinstance(inputs, symbol.Symbol) and len(inputs.list_outputs()) == 1:
+            inputs = [inputs]
+        if isinstance(outputs, (list, tuple)):
+            outputs = outputs[0] if len(outputs) == 1 else symbol.Group(list(outputs))
+        inputs, _ = _flatten(list(inputs))
+        for x in inputs:
+            assert len(x.get_internals().list_outputs()) == 1, (
+                f"Input symbols must be variable, but {x} is an output of operators"
+            )
+        self._inputs = [x.name for x in inputs]
+        self._outputs = outputs
+        auxiliary = set(outputs.list_auxiliary_states())
+        for name in (*outputs.list_arguments(), *outputs.list_auxiliary_states()):
+            if name not in self._inputs:
+                options = {"grad_req": "null"} if name in auxiliary else {}
+                self._params.get(name, allow_deferred_init=True, dtype=mx_real_t, **options)
+        skip = len(_common_prefix(list(self._params.keys())))
+        self._reg_params = {name[skip:]: param for name, param in self._params.items()}
+
+    def __repr__(self):
+        counts = f"{len(self._inputs)} -> {len(self._outputs.list_outputs())}"
+        return f"{type(self).__name__}(\n{self._outputs} : {counts}\n)"
+
+    def forward(self, x, *args):
+        """Runs the symbol on arrays, or composes it with symbols."""
+        values, _ = _flatten([x, *args])
+        if len(values) != len(self._inputs):
+            raise ValueError(f"SymbolBlock: expected {len(self._inputs)} inputs, {self._inputs}, got {len(values)}")
+        has_symbol, has_array, first = _kinds(values)
+        named = dict(zip(self._inputs, values, strict=True))
+        if has_symbol and not has_array:
+            return self._outputs(**named)
+        if first is None:
+            raise ValueError("SymbolBlock: the inputs must be NDArrays or Symbols")
+        run = getattr(self._outputs, "eval_imperative", None)
+        if run is None:
+            raise MXNetError("SymbolBlock: symbols cannot be run on arrays here")
+        params = self._values(first.context, x, args)
+        own = {self._reg_params[key].name: value for key, value in params.items()}
+        out = run({**own, **named})
+        return out[0] if isinstance(out, (list, tuple)) and len(out) == 1 else out
+
+    def infer_shape(self, *args):
+        """Sets the unknown dimensions of the parameters from these inputs."""
+        values, _ = _flatten(list(args))
+        shapes = {name: value.shape for name, value in zip(self._inputs, values, strict=True)}
+        arguments, _, auxiliary = self._outputs.infer_shape(**shapes)
+        if arguments is None:
+            raise ValueError("Cannot decide the shapes of all arguments of the symbol")
+        names = (*self._outputs.list_arguments(), *self._outputs.list_auxiliary_states())
+        for name, shape in zip(names, (*arguments, *auxiliary), strict=True):
+            if name not in self._inputs:
+                self._params[name].shape = shape
+
+    def export(self, path, epoch=0, remove_amp_cast=True):
+        """Writes the symbol and the parameters; see HybridBlock.export."""
+        self._outputs.save(f"{path}-symbol.json")
+        auxiliary = set(self._outputs.list_auxiliary_states())
+        kinds = {name: "aux" if name in auxiliary else "arg" for name in self._params.keys()}
+        values = {f"{kinds[name]}:{name}": param._reduce() for name, param in self._params.items()}
+        nd.save(f"{path}-{epoch:04d}.params", values)
+
+    def hybrid_forward(self, F, x, *args, **kwargs):
+        """Not used: the symbol is run."""
+        raise NotImplementedError("SymbolBlock runs its symbol")
+
+
+def _common_prefix(names):
+    if not names:
+        return ""
+    first, last = min(names), max(names)
+    length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:length]

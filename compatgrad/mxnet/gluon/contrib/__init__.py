@@ -1,0 +1,5 @@
+"""Layers and cells that programs use from contrib."""
+
+from . import data as data
+from . import nn as nn
+from . import rnn as rnn

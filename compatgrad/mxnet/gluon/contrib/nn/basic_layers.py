@@ -1,0 +1,175 @@
+"""Containers of parallel branches, pixel shuffling, and normalisation over devices."""
+
+import warnings
+
+from .... import context
+from .... import ndarray as nd
+from ...block import Block, HybridBlock
+from ...nn import BatchNorm, HybridSequential, Sequential
+
+__all__ = [
+    "Concurrent",
+    "HybridConcurrent",
+    "Identity",
+    "SparseEmbedding",
+    "SyncBatchNorm",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
+]
+
+
+class Concurrent(Sequential):
+    """Calls all its blocks on the same input and joins the results along `axis`."""
+
+    def __init__(self, axis=-1, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def forward(self, x):
+        return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
+
+
+class HybridConcurrent(HybridSequential):
+    """Concurrent for HybridBlocks."""
+
+    def __init__(self, axis=-1, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def hybrid_forward(self, F, x):
+        return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
+
+
+class Identity(HybridBlock):
+    """Gives its input back."""
+
+    def hybrid_forward(self, F, x):
+        return x
+
+
+class SparseEmbedding(Block):
+    """Embedding whose weight and gradient are of storage type row_sparse; a Trainer must hold the weight."""
+
+    def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, **kwargs):
+        super().__init__(**kwargs)
+        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": True}
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            grad_stype="row_sparse",
+            stype="row_sparse",
+        )
+
+    def forward(self, x):
+        return nd.Embedding(x, self.weight.row_sparse_data(x), name="fwd", **self._kwargs)
+
+    def __repr__(self):
+        k = self._kwargs
+        return f"{type(self).__name__}({k['input_dim']} -> {k['output_dim']}, {k['dtype']})"
+
+
+class SyncBatchNorm(BatchNorm):
+    """BatchNorm that means to share its statistics between `num_devices` devices.
+
+    One process runs its contexts one after the other, so each normalises its own part of the batch.
+    """
+
+    def __init__(
+        self,
+        in_channels=0,
+        num_devices=None,
+        momentum=0.9,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        use_global_stats=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        running_mean_initializer="zeros",
+        running_variance_initializer="ones",
+        **kwargs,
+    ):
+        super().__init__(
+            1,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
+        self._num_devices = self._get_num_devices() if num_devices is None else num_devices
+
+    def _get_num_devices(self):
+        warnings.warn(
+            "Caution using SyncBatchNorm: if not using all the GPUs, please mannually set num_devices",
+            UserWarning,
+            stacklevel=3,
+        )
+        return max(context.num_gpus(), 1)
+
+
+class _PixelShuffle(HybridBlock):
+    """Moves blocks of channels into the last `_axes` axes, each of which grows by its factor."""
+
+    _axes = 2
+
+    def __init__(self, factor):
+        super().__init__()
+        n = self._axes
+        try:
+            self._factors = (int(factor),) * n
+        except TypeError:
+            self._factors = tuple(int(f) for f in factor)
+            assert len(self._factors) == n, f"wrong length {len(self._factors)}"
+
+    def hybrid_forward(self, F, x):
+        # (N, C*f1*f2…, W1, W2…) -> (N, C, f1, f2…, W1, W2…) -> (N, C, W1, f1, W2, f2…) -> (N, C, W1*f1, W2*f2…)
+        n = self._axes
+        product = 1
+        for factor in self._factors:
+            product *= factor
+        x = F.reshape(x, (0, -4, -1, product) + (0,) * n)
+        for i, factor in enumerate(self._factors[:-1]):
+            product //= factor
+            x = F.reshape(x, (0,) * (2 + i) + (-4, factor, product) + (0,) * n)
+        order = [0, 1]
+        for i in range(n):
+            order += [2 + n + i, 2 + i]
+        x = F.transpose(x, tuple(order))
+        return F.reshape(x, (0, 0) + (-3,) * n)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._factors})"
+
+
+class PixelShuffle1D(_PixelShuffle):
+    """(N, f*C, W) to (N, C, f*W); `factor` is an int."""
+
+    _axes = 1
+
+    def __init__(self, factor):
+        super().__init__(int(factor))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._factors[0]})"
+
+
+class PixelShuffle2D(_PixelShuffle):
+    """(N, f1*f2*C, H, W) to (N, C, f1*H, f2*W); `factor` is an int or two."""
+
+    _axes = 2
+
+
+class PixelShuffle3D(_PixelShuffle):
+    """(N, f1*f2*f3*C, D, H, W) to (N, C, f1*D, f2*H, f3*W); `factor` is an int or three."""
+
+    _axes = 3

@@ -1,0 +1,3 @@
+"""Models by name."""
+
+from . import vision as vision

@@ -1,0 +1,224 @@
+"""Normalisation layers."""
+
+import numpy as np
+
+from ..block import HybridBlock
+
+
+class _Norm(HybridBlock):
+    """A layer with `gamma` and `beta`, one number per channel; a part that is switched off has no gradient."""
+
+    _kwargs: dict
+
+    def _make_scale(self, size, center, scale, beta_initializer, gamma_initializer, forever=False):
+        # forever: a part that is off stays so, whatever grad_req is set to
+        for name, on, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
+            self._make_param(name, size, init, "write" if on else "null", on or not forever)
+
+    def _make_param(self, name, size, init, grad_req, differentiable):
+        param = self.params.get(
+            name,
+            grad_req=grad_req,
+            shape=(size,),
+            init=init,
+            allow_deferred_init=True,
+            differentiable=differentiable,
+        )
+        setattr(self, name, param)
+
+    def _channels_from(self, x, axis):
+        size = (x.shape[axis],)
+        for param in self._reg_params.values():
+            param.shape = size
+
+    def _repr_content(self):
+        return ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._repr_content()}, in_channels={self.gamma.shape[0]})"
+
+
+class _BatchNorm(_Norm):
+    """Batch normalisation, with a ReLU after it where fuse_relu."""
+
+    def __init__(
+        self,
+        axis=1,
+        momentum=0.9,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        use_global_stats=False,
+        fuse_relu=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        running_mean_initializer="zeros",
+        running_variance_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        self._axis = axis
+        self.fuse_relu = fuse_relu
+        if in_channels != 0:
+            self.in_channels = in_channels
+        self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer, forever=True)
+        self._make_param("running_mean", in_channels, running_mean_initializer, "null", False)
+        self._make_param("running_var", in_channels, running_variance_initializer, "null", False)
+
+    def infer_shape(self, x, *args):
+        self._channels_from(x, self._axis)
+
+    def cast(self, dtype):
+        """Changes the dtype of the parameters; they stay float32 where float16 is asked for."""
+        super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
+
+    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
+        y = F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+        return F.relu(y) if self.fuse_relu else y
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._repr_content()}, in_channels={self.gamma.shape[0] or None})"
+
+
+class BatchNorm(_BatchNorm):
+    """Normalises each channel (`axis`) over the batch while training, else with running mean and variance.
+
+    The running values move towards the batch's by 1 - momentum. center, scale: whether `beta` and `gamma` are
+    trained; without scale gamma counts as 1. use_global_stats: the running values are used while training too.
+    """
+
+    def __init__(
+        self,
+        axis=1,
+        momentum=0.9,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        use_global_stats=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        running_mean_initializer="zeros",
+        running_variance_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(
+            axis,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            self._fuse_relu,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
+
+    _fuse_relu = False
+
+
+class BatchNormReLU(BatchNorm):
+    """BatchNorm with a ReLU after it."""
+
+    _fuse_relu = True
+
+
+class InstanceNorm(_Norm):
+    """Normalises each channel (`axis`) of each example over the other axes."""
+
+    def __init__(
+        self,
+        axis=1,
+        epsilon=1e-5,
+        center=True,
+        scale=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = axis
+        self._epsilon = epsilon
+        self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
+
+    def infer_shape(self, x, *args):
+        self._channels_from(x, self._axis)
+
+    def hybrid_forward(self, F, x, gamma, beta):
+        if self._axis == 1:
+            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
+        y = F.InstanceNorm(x.swapaxes(1, self._axis), gamma, beta, name="fwd", eps=self._epsilon)
+        return y.swapaxes(1, self._axis)
+
+
+class LayerNorm(_Norm):
+    """Normalises along `axis`."""
+
+    def __init__(
+        self,
+        axis=-1,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        in_channels=0,
+        prefix=None,
+        params=None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = axis
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        self._make_scale(in_channels, center, scale, beta_initializer, gamma_initializer)
+
+    def infer_shape(self, x, *args):
+        self._channels_from(x, self._axis)
+
+    def hybrid_forward(self, F, data, gamma, beta):
+        return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
+
+
+class GroupNorm(_Norm):
+    """Normalises each of `num_groups` groups of channels (axis 1) of each example; gamma and beta are per group."""
+
+    def __init__(
+        self,
+        num_groups=1,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        prefix=None,
+        params=None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._num_groups = num_groups
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        self._make_scale(num_groups, center, scale, beta_initializer, gamma_initializer)
+
+    def hybrid_forward(self, F, data, gamma, beta):
+        return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._repr_content()})"

@@ -1,0 +1,233 @@
+"""Containers, Dense, Dropout, Embedding, and functions as layers."""
+
+import warnings
+
+from ... import ndarray as nd
+from ..block import Block, HybridBlock
+from ._norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
+from .activations import Activation
+
+__all__ = [
+    "Sequential",
+    "HybridSequential",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "BatchNorm",
+    "BatchNormReLU",
+    "InstanceNorm",
+    "LayerNorm",
+    "GroupNorm",
+    "Flatten",
+    "Lambda",
+    "HybridLambda",
+]
+
+
+class _Stack:
+    """What the two sequential containers share."""
+
+    def add(self, *blocks):
+        """Puts `blocks` at the end."""
+        for block in blocks:
+            self.register_child(block)
+
+    def __repr__(self):
+        return self._repr_with(self._children.items())
+
+    def __getitem__(self, key):
+        layers = list(self._children.values())[key]
+        if not isinstance(layers, list):
+            return layers
+        part = type(self)(prefix=self._prefix)
+        with part.name_scope():
+            part.add(*layers)
+        return part
+
+    def __len__(self):
+        return len(self._children)
+
+
+class Sequential(_Stack, Block):
+    """Calls its blocks in the order in which they were added, each on the result of the one before."""
+
+    def forward(self, x):
+        for block in self._children.values():
+            x = block(x)
+        return x
+
+    def hybridize(self, active=True, **kwargs):
+        """Hybridizes the blocks inside; warns where HybridSequential would do."""
+        if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
+            warnings.warn(
+                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using "
+                "HybridSequential for the best performance.",
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
+
+
+class HybridSequential(_Stack, HybridBlock):
+    """Sequential for HybridBlocks."""
+
+    def hybrid_forward(self, F, x):
+        for block in self._children.values():
+            x = block(x)
+        return x
+
+
+class Dense(HybridBlock):
+    """activation(x @ weight.T + bias): `weight` is (units, in_units), `bias` (units,).
+
+    flatten: all axes of x but the first are one; else the last axis is used. in_units=0: the first call tells.
+    activation: as in Activation, or None.
+    """
+
+    def __init__(
+        self,
+        units,
+        activation=None,
+        use_bias=True,
+        flatten=True,
+        dtype="float32",
+        weight_initializer=None,
+        bias_initializer="zeros",
+        in_units=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._flatten = flatten
+        self._units = units
+        self._in_units = in_units
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+            )
+            self.bias = None
+            if use_bias:
+                self.bias = self.params.get(
+                    "bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True
+                )
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def infer_shape(self, x, *args):
+        shape = x.shape
+        width = shape[-1]
+        if self._flatten:
+            width = 1
+            for size in shape[1:]:
+                width *= size
+        self.weight.shape = (self._units, width)
+
+    def hybrid_forward(self, F, x, weight, bias=None):
+        y = F.FullyConnected(
+            x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd"
+        )
+        return y if self.act is None else self.act(y)
+
+    def __repr__(self):
+        units, in_units = self.weight.shape
+        act = self.act if self.act else "linear"
+        return f"{type(self).__name__}({in_units if in_units else None} -> {units}, {act})"
+
+
+class Dropout(HybridBlock):
+    """While training, zeroes elements with probability `rate` and scales up the others.
+
+    axes: along these, all elements share their fate.
+    """
+
+    def __init__(self, rate, axes=(), **kwargs):
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F, x):
+        if self._rate > 0:
+            return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
+        return F.identity(x)
+
+    def __repr__(self):
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """Rows of `weight`, (input_dim, output_dim), at the indexes x: the result has the shape of x and one axis more.
+
+    sparse_grad: the gradient is of storage type row_sparse.
+    """
+
+    def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, sparse_grad=False, **kwargs):
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+            "sparse_grad": sparse_grad,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
+        )
+
+    def hybrid_forward(self, F, x, weight):
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self):
+        k = self._kwargs
+        return f"{type(self).__name__}({k['input_dim']} -> {k['output_dim']}, {k['dtype']})"
+
+
+class Flatten(HybridBlock):
+    """Makes all axes but the first one."""
+
+    def hybrid_forward(self, F, x):
+        return F.flatten(x)
+
+    def __repr__(self):
+        return type(self).__name__
+
+
+class Lambda(Block):
+    """A function of arrays as a block: a callable, or the name of a function of `mxnet.nd`."""
+
+    def __init__(self, function, prefix=None):
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            assert hasattr(nd, function), f"Function name {function} is not found in ndarray."
+            function = getattr(nd, function)
+        elif not callable(function):
+            raise ValueError(f"Unrecognized function in lambda: {function} of type {type(function)}")
+        self._func_impl = function
+
+    def forward(self, *args):
+        return self._func_impl(*args)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._func_impl.__name__})"
+
+
+class HybridLambda(HybridBlock):
+    """`function(F, x, *args)` as a block, or the name of a function of `mxnet.nd` and `mxnet.sym`."""
+
+    def __init__(self, function, prefix=None):
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            assert hasattr(nd, function), f"Function name {function} is not found in symbol/ndarray."
+            self._func_name = function
+            self._func = lambda F, *args: getattr(F, function)(*args)
+        elif callable(function):
+            self._func_name = function.__name__
+            self._func = function
+        else:
+            raise ValueError(f"Unrecognized function in lambda: {function} of type {type(function)}")
+
+    def hybrid_forward(self, F, x, *args):
+        return self._func(F, x, *args)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._func_name})"

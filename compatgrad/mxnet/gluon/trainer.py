@@ -1,0 +1,293 @@
+"""Trainer: applies an optimizer to a set of parameters."""
+
+from compatgrad import _C
+
+from .. import optimizer as opt
+from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
+from .parameter import Parameter, ParameterDict, _Epoch
+
+__all__ = ["Trainer"]
+
+_fresh = _C.fresh  # whether backward has written a marked array's gradient since this was set to False
+
+
+class Trainer:
+    """Updates `params`, a ParameterDict, dict or list of Parameters, with `optimizer`, a name or an Optimizer.
+
+    optimizer_params: keyword arguments of a named optimizer. kvstore: "local", "device", a KVStore or None; it adds
+    up the gradients of several contexts. update_on_kvstore: whether the store runs the optimizer (default: where it
+    can). compression_params: of the store. ValueError where params are no Parameters; AssertionError where they are
+    not all on the same contexts.
+    """
+
+    def __init__(
+        self,
+        params,
+        optimizer,
+        optimizer_params=None,
+        kvstore="device",
+        compression_params=None,
+        update_on_kvstore=None,
+    ):
+        if isinstance(params, (dict, ParameterDict)):
+            params = [params[key] for key in sorted(params.keys())]
+        expected = "First argument must be a list or dict of Parameters, got"
+        if not isinstance(params, (list, tuple)):
+            raise ValueError(f"{expected} {type(params)}.")
+        for param in params:
+            if not isinstance(param, Parameter):
+                raise ValueError(f"{expected} list of {type(param)}.")
+        self._params = list(params)
+        self._param2idx = {param.name: i for i, param in enumerate(params)}
+        for param in params:
+            param._set_trainer(self)
+        self._contains_sparse_weight = any(param._stype != "default" for param in params)
+        self._contains_sparse_grad = any(param._grad_stype != "default" for param in params)
+        self._compression_params = compression_params
+        self._contexts = self._check_contexts()
+        self._init_optimizer(optimizer, optimizer_params or {})
+        self._scale = self._optimizer.rescale_grad
+        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._plan = None  # (epoch of the parameters, [(updater, indices, gradients, arrays)])
+        self._reset_kvstore()
+
+    def _check_contexts(self):
+        contexts = None
+        for param in self._params:
+            ctx = param.list_ctx()
+            assert contexts is None or contexts == ctx, (
+                f"All Parameters must be initialized on the same set of contexts, but Parameter {param.name} is "
+                f"initialized on {ctx} while previous Parameters are initialized on {contexts}."
+            )
+            contexts = ctx
+        return contexts or []
+
+    def _init_optimizer(self, optimizer, optimizer_params):
+        param_dict = dict(enumerate(self._params))
+        if isinstance(optimizer, opt.Optimizer):
+            assert not optimizer_params, (
+                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str"
+            )
+            optimizer.param_dict = param_dict
+        else:
+            optimizer = opt.create(optimizer, param_dict=param_dict, **optimizer_params)
+        self._optimizer = optimizer
+        self._updaters = [opt.get_updater(optimizer) for _ in self._contexts]
+
+    # ---- the store ----
+
+    def _reset_kvstore(self):
+        self._kv_initialized = False
+        self._kvstore = None
+        self._update_on_kvstore = None
+        self._params_to_init = list(self._params)  # that the store does not know yet
+
+    def _data_was_set(self, param):
+        """A parameter got other values: a store that keeps its own copy has to forget it."""
+        if self._kv_initialized and self._update_on_kvstore and param not in self._params_to_init:
+            self._reset_kvstore()
+
+    def _init_kvstore(self):
+        wanted, update_here = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
+        if self._contains_sparse_weight:
+            store, on_store = _create_sparse_kvstore(wanted)
+            if update_here is False:
+                raise ValueError("Cannot set update_on_kvstore=False when sparse weights are present.")
+        else:
+            arrays = {param.name: param.data(self._contexts[0]) for param in self._params}
+            store, on_store = _create_kvstore(wanted, len(self._contexts), arrays)
+            if self._contains_sparse_grad:
+                if store is not None and not isinstance(store, KVStore):
+                    raise ValueError(f"Cannot use {type(store)} for multi-device training with sparse gradients")
+                on_store = False
+            if store is not None and update_here is not None:
+                on_store = update_here
+            if on_store and not store.is_capable("optimizer"):
+                if update_here:
+                    raise ValueError(f"Please set update_on_kvstore=False when training with {type(store)}")
+                on_store = False
+        if store is not None:
+            if self._compression_params:
+                store.set_gradient_compression(self._compression_params)
+            if on_store:
+                store.set_optimizer(self._optimizer)
+        self._kvstore = store
+        self._update_on_kvstore = on_store if store is not None else None
+        self._kv_initialized = True
+
+    def _init_params(self):
+        """Has the store take the parameters that are initialised by now."""
+        waiting = []
+        for param in self._params_to_init if self._kvstore is not None else ():
+            if param._deferred_init:
+                waiting.append(param)
+                continue
+            arrays = param._pick(param._data, list)
+            index = self._param2idx[param.name]
+            if param._stype != "default":
+                self._kvstore.init(index, arrays[0])
+            else:
+                self._kvstore.broadcast(index, arrays[0], arrays)
+        self._params_to_init = waiting
+
+    def _prepare(self):
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+        """Copies the rows `row_id` of a row_sparse parameter from the store to `out`."""
+        self._prepare()
+        index = self._param2idx[parameter.name]
+        if full_idx:
+            self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
+        else:
+            self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
+
+    # ---- the optimizer ----
+
+    @property
+    def optimizer(self):
+        """The Optimizer."""
+        return self._optimizer
+
+    @property
+    def learning_rate(self):
+        """The optimizer's current learning rate, a float."""
+        return self._optimizer.learning_rate
+
+    def set_learning_rate(self, lr):
+        """Sets the learning rate (float); UserWarning is raised where the optimizer has a scheduler."""
+        self._optimizer.set_learning_rate(lr)
+
+    # ---- training ----
+
+    def step(self, batch_size, ignore_stale_grad=False):
+        """Updates all parameters from their gradients, divided by `batch_size`.
+
+        UserWarning is raised where the gradient of a parameter was not computed since the last step; with
+        `ignore_stale_grad` such parameters are left out.
+        """
+        self._optimizer.rescale_grad = self._scale / batch_size
+        if not self._kv_initialized or self._params_to_init:
+            self._prepare()
+        if self._kvstore is not None:
+            self._allreduce_grads()
+        self._update(ignore_stale_grad)
+
+    def allreduce_grads(self):
+        """Adds up the gradients of all contexts; `update` may follow, after changes to them.
+
+        AssertionError where the store runs the optimizer.
+        """
+        self._prepare()
+        self._check_not_on_store("allreduce_grads")
+        self._allreduce_grads()
+
+    def update(self, batch_size, ignore_stale_grad=False):
+        """`step` without adding up the gradients of the contexts."""
+        self._prepare()
+        self._check_not_on_store("update")
+        self._optimizer.rescale_grad = self._scale / batch_size
+        self._update(ignore_stale_grad)
+
+    def _check_not_on_store(self, name):
+        assert not (self._kvstore is not None and self._update_on_kvstore), (
+            f"{name}() when parameters are updated on kvstore is not supported. Try setting `update_on_kvstore` to "
+            "False when creating trainer."
+        )
+
+    def _allreduce_grads(self):
+        store = self._kvstore
+        if store is None:
+            return
+        for i, param in enumerate(self._params):
+            if param.grad_req == "null":
+                continue
+            gradients = param.list_grad()
+            if self._update_on_kvstore:
+                if param._stype == "default":
+                    store.pushpull(i, gradients, out=param.list_data(), priority=-i)
+                else:
+                    store.push(i, gradients, priority=-i)
+            else:
+                store.pushpull(i, gradients, priority=-i)
+
+    def _update(self, ignore_stale_grad=False):
+        scaler = getattr(self, "_amp_loss_scaler", None)
+        if scaler is not None and scaler.has_overflow(self._params):
+            return
+        plan = self._plan
+        if plan is None or plan[0] != _Epoch.value:
+            plan = self._plan = _Epoch.value, self._make_plan()
+        on_store = self._kvstore is not None and self._update_on_kvstore
+        for updater, indices, gradients, arrays in plan[1]:
+            live = [i for i, array in enumerate(arrays) if _fresh(array)]
+            if len(live) < len(arrays) and not ignore_stale_grad:
+                stale = min(set(range(len(arrays))).difference(live))
+                self._raise_stale(indices[stale], arrays[stale])
+            if on_store:
+                continue
+            if len(live) < len(arrays):
+                indices, gradients, arrays = ([values[i] for i in live] for values in (indices, gradients, arrays))
+            if live:
+                updater(indices, gradients, arrays)
+            for array in arrays:
+                _fresh(array, False)
+
+    def _make_plan(self):
+        """For each context its updater and what that is called with: tuples over the parameters with gradients.
+
+        The same tuples at each step, so that the updater may know them again.
+        """
+        for param in self._params:
+            if param.grad_req != "null":
+                param._pick(param._data, list)  # raises where it is not initialised
+        trained = [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
+        return [
+            (
+                updater,
+                tuple([i for i, _ in trained]),
+                tuple([param._grad[c] for _, param in trained]),
+                tuple([param._data[c] for _, param in trained]),
+            )
+            for c, updater in enumerate(self._updaters)
+        ]
+
+    def _raise_stale(self, index, array):
+        raise UserWarning(
+            f"Gradient of Parameter `{self._params[index].name}` on context {array.context} has not been updated by "
+            "backward since last `step`. This could mean a bug in your model that made it only use a subset of the "
+            "Parameters (Blocks) for this iteration. If you are intentionally only using a subset, call step with "
+            "ignore_stale_grad=True to suppress this warning and skip updating of Parameters with stale gradient"
+        )
+
+    # ---- states ----
+
+    def save_states(self, fname):
+        """Writes the optimizer and its states, such as momenta, to the file `fname`."""
+        self._prepare()
+        if self._update_on_kvstore:
+            assert not self._params_to_init, (
+                "Cannot save trainer states when some parameters are not yet initialized in kvstore."
+            )
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+        else:
+            with open(fname, "wb") as out:
+                out.write(self._updaters[0].get_states(dump_optimizer=True))
+
+    def load_states(self, fname):
+        """Reads what `save_states` wrote."""
+        self._prepare()
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            self._optimizer = self._kvstore._updater.optimizer
+        else:
+            with open(fname, "rb") as source:
+                states = source.read()
+            for updater in self._updaters:
+                updater.set_states(states)
+                updater.optimizer = self._updaters[0].optimizer
+            self._optimizer = self._updaters[0].optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))

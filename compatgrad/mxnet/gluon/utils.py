@@ -1,0 +1,225 @@
+"""Splitting batches over contexts, clipping gradients, files to download."""
+
+import hashlib
+import os
+import uuid
+import warnings
+import weakref
+from collections import OrderedDict
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..util import is_np_array, is_np_shape
+
+__all__ = ["split_data", "split_and_load", "clip_global_norm", "check_sha1", "download", "replace_file"]
+
+
+def split_data(data, num_slice, batch_axis=0, even_split=True):
+    """Cuts `data` (NDArray) into a list of `num_slice` parts along `batch_axis`.
+
+    ValueError where the parts would differ in size, unless `even_split` is False: then the first ones are
+    larger by one.
+    """
+    size = data.shape[batch_axis]
+    if even_split and size % num_slice:
+        raise ValueError(
+            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis {batch_axis}. "
+            f"Use a batch size that's multiple of {num_slice} or set even_split=False to allow uneven partitioning "
+            "of data."
+        )
+    each, extra = divmod(size, num_slice)
+    parts = []
+    end = 0
+    for i in range(num_slice):
+        begin, end = end, end + each + (i < extra)
+        # along the first axis a part is a view of the data
+        parts.append(data[begin:end] if batch_axis == 0 else nd.slice_axis(data, axis=batch_axis, begin=begin, end=end))
+    return parts
+
+
+def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
+    """The parts of `data` (NDArray, or what nd.array takes), one on each context of `ctx_list`."""
+    if not isinstance(data, nd.NDArray):
+        if is_np_array():
+            from .. import numpy as mx_np
+
+            data = mx_np.array(data, ctx=ctx_list[0])
+        else:
+            data = nd.array(data, ctx=ctx_list[0])
+    if len(ctx_list) == 1:
+        return [data.as_in_context(ctx_list[0])]
+    parts = split_data(data, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def clip_global_norm(arrays, max_norm, check_isfinite=True):
+    """Scales `arrays`, in place, so that the 2-norm of all together is at most `max_norm`.
+
+    Returns the norm before, a float; with `check_isfinite=False` an NDArray, and no warning of a norm that is
+    infinite or NaN.
+    """
+    assert len(arrays) > 0, "clip_global_norm: no arrays"
+    ctx = arrays[0].context
+    total = nd.sqrt(nd.add_n(*[_square_sum(array).as_in_context(ctx) for array in arrays]))
+    norm = None
+    if check_isfinite:
+        norm = total.asscalar()
+        if not np.isfinite(norm):
+            warnings.warn(UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2)
+    scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
+    for array in arrays:
+        array *= scale.as_in_context(array.context).astype(array.dtype)
+    return total if norm is None else norm
+
+
+def _square_sum(array):
+    if array.stype != "default":
+        return nd.square(array.norm())
+    flat = array.astype("float32", copy=False).reshape((-1,))
+    return nd.dot(flat, flat)
+
+
+def check_sha1(filename, sha1_hash):
+    """Whether the SHA-1 of the file is `sha1_hash`, hexadecimal digits in lower case."""
+    digest = hashlib.sha1()
+    with open(filename, "rb") as source:
+        while block := source.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest() == sha1_hash
+
+
+def replace_file(src, dst):
+    """Moves `src` to `dst`, over what is there; where that fails, `src` is removed and OSError raised."""
+    try:
+        os.replace(src, dst)
+    except OSError as error:
+        try:
+            os.remove(src)
+        except OSError:
+            pass
+        raise OSError(f"Moving downloaded temp file - {src}, to {dst} failed. Please retry the download.") from error
+
+
+def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_ssl=True):
+    """Fetches `url` to the file or into the directory `path` (default: here) and returns the file's name.
+
+    A file that exists and agrees with `sha1_hash` is kept, unless `overwrite`. After `retries` (int) failed
+    attempts the last error is raised.
+    """
+    name = url.split("/")[-1]
+    if path is None:
+        assert name, "Can't construct file-name from this URL. Please set the `path` option manually."
+        target = name
+    else:
+        target = os.path.expanduser(path)
+        if os.path.isdir(target):
+            target = os.path.join(target, name)
+    assert retries >= 0, f"Number of retries should be at least 0, currently it's {retries}"
+    if not overwrite and os.path.exists(target) and (not sha1_hash or check_sha1(target, sha1_hash)):
+        return target
+    if not verify_ssl:
+        warnings.warn(
+            "Unverified HTTPS request is being made (verify_ssl=False). "
+            "Adding certificate verification is strongly advised.",
+            stacklevel=2,
+        )
+    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+    while True:
+        try:
+            print(f"Downloading {target} from {url}...")
+            _fetch(url, target, verify_ssl)
+            if sha1_hash and not check_sha1(target, sha1_hash):
+                raise UserWarning(f"File {target} is downloaded but the content hash does not match.")
+            return target
+        except Exception as error:
+            retries -= 1
+            if retries <= 0:
+                raise
+            print(f"download failed due to {error!r}, retrying, {retries} attempt{'s' * (retries > 1)} left")
+
+
+def _fetch(url, target, verify_ssl):
+    import shutil
+    import ssl
+    import urllib.request
+
+    context = None if verify_ssl else ssl._create_unverified_context()
+    part = f"{target}.{uuid.uuid4()}"
+    with urllib.request.urlopen(url, context=context) as response, open(part, "wb") as out:
+        shutil.copyfileobj(response, out)
+    replace_file(part, target)
+
+
+def _get_repo_url():
+    """The address of the server of models and data sets; the environment's MXNET_GLUON_REPO overrides it."""
+    url = os.environ.get("MXNET_GLUON_REPO", "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/")
+    return url if url.endswith("/") else url + "/"
+
+
+def _get_repo_file_url(namespace, filename):
+    return f"{_get_repo_url()}{namespace}/{filename}"
+
+
+def _brief_print_list(lst, limit=7):
+    """The items in quotes; of a longer list the first and the last few."""
+    items = [f"'{item}'" for item in lst]
+    if len(items) > limit:
+        items = [*items[: limit // 2], "...", *items[-limit // 2 :]]
+    return ", ".join(items)
+
+
+def _indent(text, spaces):
+    """`text` with all lines but the first moved right."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+class HookHandle:
+    """Removes a hook: by `detach`, or at the end of a `with` block."""
+
+    def __init__(self):
+        self._hooks_dict_ref = None
+        self._id = None
+
+    def attach(self, hooks_dict, hook):
+        """Adds `hook` to the ordered dict `hooks_dict`. Once per handle."""
+        assert not self._hooks_dict_ref, "The same handle cannot be attached twice."
+        self._id = id(hook)
+        hooks_dict[self._id] = hook
+        self._hooks_dict_ref = weakref.ref(hooks_dict)
+
+    def detach(self):
+        """Removes the hook; a second call does nothing."""
+        hooks = self._hooks_dict_ref()
+        if hooks is not None:
+            hooks.pop(self._id, None)
+
+    def __getstate__(self):
+        return self._hooks_dict_ref(), self._id
+
+    def __setstate__(self, state):
+        hooks, self._id = state
+        self._hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, ptype, value, trace):
+        self.detach()
+
+
+def shape_is_known(shape):
+    """Whether no dimension of `shape` is left open: those are 0 or -1, and only -1 under np_shape.
+
+    AssertionError for other negative dimensions.
+    """
+    if shape is None:
+        return False
+    np_shape = is_np_shape()
+    if len(shape) == 0:
+        return np_shape
+    for size in shape:
+        assert size >= -1, f"shape dimension size cannot be less than 0, while received {size}"
+        if size == -1 or (size == 0 and not np_shape):
+            return False
+    return True

@@ -1,0 +1,337 @@
+"""Stores of one process that add up what several contexts push and hand the sum back."""
+
+import os
+
+import numpy
+
+from . import ndarray as nd
+from . import optimizer as opt
+from .base import MXNetError
+
+__all__ = ["KVStore", "KVStoreBase", "create"]
+
+_KINDS = {
+    "local": "local",
+    "local_update_cpu": "local",
+    "local_allreduce_cpu": "local",
+    "local_allreduce_device": "device",
+    "device": "device",
+    "nccl": "nccl",
+}
+
+
+class KVStoreBase:
+    """What a store offers. A class given to `KVStoreBase.register` can be made by `create` with its name."""
+
+    OPTIMIZER = "optimizer"  # a capability: the store runs the optimizer itself
+    kv_registry: dict[str, type] = {}
+
+    def broadcast(self, key, value, out, priority=0):
+        """Stores `value` as `key` and writes it to `out`, an array or a list of them."""
+        raise NotImplementedError
+
+    def pushpull(self, key, value, out=None, priority=0):
+        """Adds up the arrays `value` and writes the sum to `out` (default: back to `value`)."""
+        raise NotImplementedError
+
+    def set_optimizer(self, optimizer):
+        """Makes the store update its values with `optimizer`."""
+        raise NotImplementedError
+
+    def is_capable(self, capability):
+        """Whether the store can do `capability`, such as KVStoreBase.OPTIMIZER."""
+        raise NotImplementedError
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        """Writes the states of the store's optimizer to the file `fname`."""
+        raise NotImplementedError
+
+    def load_optimizer_states(self, fname):
+        """Reads what `save_optimizer_states` wrote."""
+        raise NotImplementedError
+
+    @property
+    def type(self):
+        """The name of the kind of store, a str."""
+        raise NotImplementedError
+
+    @property
+    def rank(self):
+        """The number of this worker."""
+        raise NotImplementedError
+
+    @property
+    def num_workers(self):
+        """How many workers there are."""
+        raise NotImplementedError
+
+    @staticmethod
+    def register(klass):
+        """Class decorator: `create` knows the class by its name in lower case."""
+        assert isinstance(klass, type)
+        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
+        return klass
+
+
+def _listed(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _total(arrays, ctx):
+    """The sum of `arrays` on `ctx`, which shares no memory with them."""
+    total = arrays[0].copyto(ctx)
+    for array in arrays[1:]:
+        total = total + array.as_in_context(ctx)
+    return total
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The least a store can be: it keeps nothing."""
+
+    __test__ = False  # no class of tests
+
+    def broadcast(self, key, value, out, priority=0):
+        for array in _listed(out):
+            array[:] = value
+
+    def pushpull(self, key, value, out=None, priority=0):
+        values = _listed(value)
+        total = _total(values, values[0].context)
+        for array in values if out is None else _listed(out):
+            array[:] = total.as_in_context(array.context)
+
+    @staticmethod
+    def is_capable(capability):
+        _check_capability(capability)
+        return False
+
+    @property
+    def type(self):
+        return "teststore"
+
+    @property
+    def rank(self):
+        return 0
+
+    @property
+    def num_workers(self):
+        return 1
+
+
+def _check_capability(capability):
+    if capability.lower() != KVStoreBase.OPTIMIZER:
+        raise ValueError(f"Unknown capability: {capability}")
+
+
+class KVStore(KVStoreBase):
+    """A store of one process; `create` makes it. Keys are ints or strs, of one type in a store.
+
+    What is pushed replaces the stored value, or is given to the updater (`set_optimizer`, `_set_updater`).
+    """
+
+    def __init__(self, kind):
+        self._kind = kind
+        self._values: dict = {}
+        self._key_type = None
+        self._updater = None
+
+    # ---- keys ----
+
+    def _pairs(self, key, value):
+        """(key, list of arrays) for what a caller gave: one key, or a list of keys with as many values."""
+        if isinstance(key, (list, tuple)):
+            assert len(key) == len(value), f"KVStore got {len(key)} keys but {len(value)} values"
+            # a key that is named several times gets all its values together
+            merged: dict = {}
+            for one_key, one_value in zip(key, value, strict=True):
+                merged.setdefault(self._checked(one_key), []).extend(self._arrays(one_value))
+            return list(merged.items())
+        return [(self._checked(key), self._arrays(value))]
+
+    def _checked(self, key):
+        if not isinstance(key, (int, str, numpy.integer)):
+            raise AssertionError(f"unexpected type for keys: {type(key)}")
+        kind = str if isinstance(key, str) else int
+        if self._key_type not in (None, kind):
+            raise MXNetError(
+                f"KVStore: Mixed key types are not allowed: the keys so far are {self._key_type.__name__}, got {key!r}"
+            )
+        self._key_type = kind
+        return kind(key)
+
+    @staticmethod
+    def _arrays(value):
+        arrays = _listed(value)
+        for array in arrays:
+            assert isinstance(array, nd.NDArray), f"KVStore: expected NDArray, got {type(array).__name__}"
+        return arrays
+
+    def _stored(self, key):
+        if key not in self._values:
+            raise MXNetError(f"KVStore: key {key} has not been inited")
+        return self._values[key]
+
+    # ---- values ----
+
+    def init(self, key, value):
+        """Stores `value` as `key`, or a list of values under a list of keys; MXNetError where a key is known."""
+        for one_key, arrays in self._pairs(key, value):
+            if one_key in self._values:
+                raise MXNetError(
+                    f"KVStore: duplicate init of key {one_key}. Check whether init or broadcast was called twice."
+                )
+            self._values[one_key] = arrays[0].copyto(arrays[0].context)
+
+    def broadcast(self, key, value, out, priority=0):
+        """`init`, then `pull` to `out`."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    def push(self, key, value, priority=0):
+        """Adds up the arrays given for a key and stores the sum, or has the updater use it."""
+        for one_key, arrays in self._pairs(key, value):
+            stored = self._stored(one_key)
+            total = _total(arrays, stored.context)
+            if self._updater is None:
+                self._values[one_key] = total
+            else:
+                self._updater(one_key, total, stored)
+
+    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+        """Copies the value of `key` to `out`, an array or a list of them.
+
+        ignore_sparse: row_sparse values are left out (`row_sparse_pull` reads them).
+        """
+        assert out is not None, "KVStore.pull: out must be given"
+        for one_key, arrays in self._pairs(key, out):
+            stored = self._stored(one_key)
+            if ignore_sparse and stored.stype != "default":
+                continue
+            for array in arrays:
+                stored.copyto(array)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        """`push` of `value`, then `pull` to `out` (default: back to `value`)."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+
+    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+        """Copies the rows `row_ids` (NDArray of ints, or a list with one per `out`) of a row_sparse value."""
+        assert out is not None, "KVStore.row_sparse_pull: out must be given"
+        assert row_ids is not None, "KVStore.row_sparse_pull: row_ids must be given"
+        keys = _listed(key)
+        outs = [_listed(o) for o in out] if isinstance(key, (list, tuple)) else [_listed(out)]
+        ids = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids]
+        assert isinstance(ids[0], nd.NDArray), "row_ids should be NDArray or list of NDArray"
+        if len(ids) == 1:
+            ids = ids * sum(map(len, outs))
+        ids = iter(ids)
+        for one_key, arrays in zip(keys, outs, strict=True):
+            stored = self._stored(self._checked(one_key))
+            for array in arrays:
+                rows = next(ids, None)
+                if rows is None:
+                    raise AssertionError("the number of row_ids doesn't match the number of values")
+                nd.sparse.retain(stored, rows.as_in_context(stored.context).reshape((-1,))).copyto(array)
+
+    # ---- optimizers ----
+
+    def is_capable(self, capability):
+        """True for "optimizer"; ValueError for an unknown capability."""
+        _check_capability(capability)
+        return True
+
+    def set_gradient_compression(self, compression_params):
+        """MXNetError: gradients inside one process are not compressed here."""
+        raise MXNetError(
+            f"KVStore.set_gradient_compression({compression_params}): compressed gradients are not supported; "
+            "within one process they only lose precision. Leave compression_params out."
+        )
+
+    def set_optimizer(self, optimizer):
+        """Has `optimizer` (Optimizer) update the stored values with what is pushed."""
+        self._set_updater(opt.get_updater(optimizer))
+
+    def _set_updater(self, updater):
+        """Has `updater(key, pushed, stored)` change the stored array in place."""
+        self._updater = updater
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        """Writes the optimizer's states, and the optimizer itself with `dump_optimizer`, to the file `fname`."""
+        assert self._updater is not None, "Cannot save states: the store has no optimizer"
+        with open(fname, "wb") as out:
+            out.write(self._updater.get_states(dump_optimizer))
+
+    def load_optimizer_states(self, fname):
+        """Reads what `save_optimizer_states` wrote; call `set_optimizer` first."""
+        assert self._updater is not None, "Cannot load states: the store has no optimizer"
+        with open(fname, "rb") as source:
+            self._updater.set_states(source.read())
+
+    @property
+    def type(self):
+        """The kind of store, such as "local", a str."""
+        return self._kind
+
+    @property
+    def rank(self):
+        """0: there is one process."""
+        return 0
+
+    @property
+    def num_workers(self):
+        """1: there is one process."""
+        return 1
+
+    def _barrier(self):
+        """Nothing to wait for."""
+
+
+def create(name="local"):
+    """A store of the kind `name`: "local", "device", or the lower-case name of a registered class.
+
+    TypeError where `name` is no str; MXNetError for "dist_*" stores, which need several processes, and for
+    unknown names.
+    """
+    if not isinstance(name, str):
+        raise TypeError("name must be a string")
+    kind = name.lower()
+    if kind in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[kind]()
+    if kind.startswith("dist") or kind in ("p3", "horovod", "byteps"):
+        raise MXNetError(f"KVStore {name!r} spans processes, which is not supported; 'local' and 'device' are")
+    if kind not in _KINDS:
+        raise MXNetError(f"Unknown KVStore type {name!r}; 'local' and 'device' are known")
+    return KVStore(_KINDS[kind])
+
+
+def _create_kvstore(kvstore, num_device, arg_params):
+    """(store or None, whether it runs the optimizer) for a Trainer's or Module's argument `kvstore`.
+
+    One context needs no store. `arg_params`: dict of NDArrays; the store "local" leaves large ones to the
+    caller's optimizer.
+    """
+    if kvstore is None or (isinstance(kvstore, str) and num_device == 1 and "dist" not in kvstore):
+        return None, False
+    update_on_kvstore = bool(int(os.getenv("MXNET_UPDATE_ON_KVSTORE", "1")))
+    if isinstance(kvstore, KVStoreBase):
+        store = kvstore
+    elif isinstance(kvstore, str):
+        store = create(kvstore)
+        if kvstore == "local" and max(array.size for array in arg_params.values()) > 16 << 20:
+            update_on_kvstore = False
+    else:
+        raise TypeError("kvstore must be KVStore, str or None")
+    return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)
+
+
+def _create_sparse_kvstore(kvstore):
+    """(store, True): parameters of storage row_sparse live in a store that runs the optimizer."""
+    if isinstance(kvstore, str):
+        kvstore = create(kvstore)
+    elif not isinstance(kvstore, KVStore):
+        raise TypeError(
+            f"Cannot create '{kvstore}' KVStore with row_sparse parameters. The type must be KVStore or str."
+        )
+    return kvstore, True

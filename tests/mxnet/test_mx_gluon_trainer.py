@@ -1,0 +1,319 @@
+"""Parameters, Trainer and stores."""
+
+import copy
+import pickle
+import warnings
+
+import mxnet as mx
+import numpy as np
+import pytest
+from mxnet import autograd, gluon, nd
+from mxnet.gluon import nn
+
+
+def parameter(name="x", shape=(3,), ctx=None, **kwargs):
+    param = gluon.Parameter(name, shape=shape, **kwargs)
+    param.initialize(mx.init.One(), ctx=ctx)
+    return param
+
+
+def backward(param, factor=2):
+    """A gradient of `factor` everywhere, on all contexts."""
+    for array in param.list_data():
+        with autograd.record():
+            y = (array * factor).sum()
+        y.backward()
+
+
+# ---- parameters ----
+
+
+def test_initialize_twice_warns():
+    param = parameter()
+    with pytest.warns(UserWarning, match="already initialized"):
+        param.initialize(mx.init.Zero())
+    assert param.data().asnumpy().sum() == 3
+    param.initialize(mx.init.Zero(), force_reinit=True)
+    assert param.data().asnumpy().sum() == 0
+
+
+def test_initializers_by_kind_of_parameter_and_own():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=2, weight_initializer="ones", bias_initializer=mx.init.Constant(3)))
+    net.add(nn.Dense(2, in_units=2), nn.BatchNorm(in_channels=2))
+    net.initialize(mx.init.Constant(5))
+    values = [p.data().asnumpy().flat[0] for p in net.collect_params().values()]
+    assert values == [1, 3, 5, 0, 1, 0, 0, 1]
+
+
+def test_grad_req_can_change():
+    param = parameter()
+    backward(param)
+    np.testing.assert_array_equal(param.grad().asnumpy(), [2, 2, 2])
+    param.grad_req = "add"
+    backward(param)
+    backward(param)
+    np.testing.assert_array_equal(param.grad().asnumpy(), [4, 4, 4])
+    param.zero_grad()
+    np.testing.assert_array_equal(param.grad().asnumpy(), [0, 0, 0])
+    param.grad_req = "null"
+    with pytest.raises(RuntimeError, match="grad_req='null'"):
+        param.grad()
+    with pytest.raises(mx.MXNetError):
+        backward(param)
+
+
+def test_the_gradient_array_is_the_one_backward_writes():
+    param = parameter()
+    grad = param.grad()
+    backward(param)
+    np.testing.assert_array_equal(grad.asnumpy(), [2, 2, 2])
+    grad[:] = 5
+    np.testing.assert_array_equal(param.grad().asnumpy(), [5, 5, 5])
+    np.testing.assert_array_equal(param.data().grad.asnumpy(), [5, 5, 5])
+
+
+def test_constants_are_not_trained():
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.c = self.params.get_constant("c", [[1.0, 2.0]])
+            self.w = self.params.get("w", shape=(1, 2), init="ones")
+
+        def hybrid_forward(self, F, x, c, w):  # noqa: N803
+            return F.broadcast_mul(x, c) * w
+
+    net = Net()
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        y = net(nd.ones((1, 2)))
+    y.backward()
+    trainer.step(1)
+    np.testing.assert_array_equal(net.c.data().asnumpy(), [[1, 2]])
+    np.testing.assert_array_equal(net.w.data().asnumpy(), [[0, -1]])
+    with pytest.warns(UserWarning, match="does not support grad_req"):
+        net.c.grad_req = "write"
+    assert net.params.get_constant("c") is net.c
+    with pytest.raises(AssertionError, match="doesn't match"):
+        net.params.get_constant("c", [[1.0, 3.0]])
+
+
+def test_parameter_dict():
+    group, other = gluon.ParameterDict("a_"), gluon.ParameterDict("a_")
+    w = group.get("w", shape=(2,))
+    assert group.get("w") is w and group["a_w"] is w and "a_w" in group
+    other.get("w", shape=(2,))
+    with pytest.raises(AssertionError, match="same name 'a_w'"):
+        group.update(other)
+    group.setattr("lr_mult", 0.5)
+    assert w.lr_mult == 0.5
+    group.initialize(ctx=[mx.cpu(1), mx.cpu(0)])
+    assert set(group.list_ctx()) == {mx.cpu(0), mx.cpu(1)}
+    shared = gluon.ParameterDict("a_", shared=group)
+    assert shared.get("w") is w
+
+
+def test_blocks_can_be_copied_and_pickled():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=2))
+    net.initialize()
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        np.testing.assert_array_equal(other[0].weight.data().asnumpy(), net[0].weight.data().asnumpy())
+        other[0].weight.set_data(nd.zeros((2, 2)))
+        assert net[0].weight.data().asnumpy().any()
+
+
+# ---- Trainer ----
+
+
+def test_step_divides_by_the_batch_size_and_knows_multipliers():
+    param = parameter()
+    param.lr_mult = 0.5
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1.0})
+    assert trainer.learning_rate == 1.0
+    backward(param)
+    trainer.step(2)
+    np.testing.assert_array_equal(param.data().asnumpy(), [0.5] * 3)
+    trainer.set_learning_rate(2.0)
+    backward(param)
+    trainer.step(2)
+    np.testing.assert_array_equal(param.data().asnumpy(), [-0.5] * 3)
+
+
+def test_stale_gradients():
+    a, b = parameter("a"), parameter("b")
+    trainer = gluon.Trainer({"a": a, "b": b}, "sgd", {"learning_rate": 1.0})
+    backward(a)
+    backward(b)
+    trainer.step(1)
+    backward(a)
+    with pytest.raises(UserWarning, match="Gradient of Parameter `b` on context cpu.0. has not been updated"):
+        trainer.step(1)
+    trainer.step(1, ignore_stale_grad=True)
+    np.testing.assert_array_equal(a.data().asnumpy(), [-3] * 3)
+    np.testing.assert_array_equal(b.data().asnumpy(), [-1] * 3)
+
+
+def test_trainer_sees_arrays_that_change():
+    param = parameter()
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1.0, "momentum": 0.5})
+    for expected in (-1, -4):
+        backward(param)
+        trainer.step(1)
+        np.testing.assert_array_equal(param.data().asnumpy(), [expected] * 3)
+    param.initialize(mx.init.One(), force_reinit=True)
+    param.grad_req = "add"
+    backward(param)
+    trainer.step(1)
+    np.testing.assert_array_equal(param.data().asnumpy(), [1 - 3.5] * 3)
+    param.grad_req = "null"
+    trainer.step(1)
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device", None, "teststore"])
+@pytest.mark.parametrize("on_store", [None, False])
+def test_contexts_are_added_up(kvstore, on_store):
+    param = parameter(ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer(
+        [param], "sgd", {"learning_rate": 1.0, "momentum": 0.5}, kvstore=kvstore, update_on_kvstore=on_store
+    )
+    for _ in range(2):
+        backward(param)
+        trainer.step(1)
+    expected = 1 - 4 - 6 if kvstore else 1 - 2 - 3
+    for array in param.list_data():
+        np.testing.assert_array_equal(array.asnumpy(), [expected] * 3)
+
+
+def test_allreduce_and_update():
+    param = parameter(ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1.0}, update_on_kvstore=False)
+    backward(param)
+    trainer.allreduce_grads()
+    for grad in param.list_grad():
+        np.testing.assert_array_equal(grad.asnumpy(), [4] * 3)
+        grad[:] = 1
+    trainer.update(1)
+    np.testing.assert_array_equal(param.data(mx.cpu(1)).asnumpy(), [0] * 3)
+    on_store = gluon.Trainer([param], "sgd", {"learning_rate": 1.0})
+    backward(param)
+    for method, args in (("allreduce_grads", ()), ("update", (1,))):
+        with pytest.raises(AssertionError, match=method):
+            getattr(on_store, method)(*args)
+
+
+def test_set_data_reaches_the_store():
+    param = parameter(ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1.0})
+    backward(param)
+    trainer.step(1)
+    param.set_data(nd.array([10, 10, 10]))
+    backward(param)
+    trainer.step(1)
+    np.testing.assert_array_equal(param.data(mx.cpu(1)).asnumpy(), [6] * 3)
+
+
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_states_are_saved(tmp_path, contexts):
+    file = str(tmp_path / "states")
+    param = parameter(ctx=[mx.cpu(i) for i in range(contexts)])
+    options = {"learning_rate": 1.0, "momentum": 0.5}
+    trainer = gluon.Trainer([param], "sgd", options)
+    backward(param)
+    trainer.step(1)
+    trainer.save_states(file)
+    backward(param)
+    trainer.step(1)
+    expected = param.data(mx.cpu()).asnumpy()
+    param.set_data(nd.full((3,), 1 - 2 * contexts))
+    other = gluon.Trainer([param], "sgd", {"learning_rate": 0.1, "momentum": 0.1})
+    other.load_states(file)
+    assert other.learning_rate == 1.0
+    backward(param)
+    other.step(1)
+    np.testing.assert_array_equal(param.data(mx.cpu()).asnumpy(), expected)
+
+
+def test_a_scheduler_owns_the_rate():
+    param = parameter()
+    scheduler = mx.lr_scheduler.FactorScheduler(1, factor=0.1, base_lr=1)
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1, "lr_scheduler": scheduler})
+    with pytest.raises(UserWarning):
+        trainer.set_learning_rate(3)
+    for _ in range(4):
+        backward(param)
+        trainer.step(1)
+    np.testing.assert_allclose(trainer.learning_rate, 1e-3)
+
+
+def test_optimizer_objects():
+    param = parameter()
+    with pytest.raises(AssertionError, match="optimizer_params"):
+        gluon.Trainer([param], mx.optimizer.SGD(), {"learning_rate": 1})
+    trainer = gluon.Trainer([param], mx.optimizer.SGD(learning_rate=0.5))
+    assert trainer.optimizer.learning_rate == 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        backward(param)
+        trainer.step(1)
+    np.testing.assert_array_equal(param.data().asnumpy(), [0] * 3)
+
+
+def test_clip_global_norm():
+    arrays = [nd.ones((3, 3)), nd.ones((4, 4)), nd.ones((2,), dtype="float64")]
+    assert gluon.utils.clip_global_norm(arrays, 1.0) == pytest.approx(np.sqrt(27))
+    np.testing.assert_allclose(arrays[1].asnumpy(), np.full((4, 4), 1 / np.sqrt(27)), rtol=1e-5)
+    small = nd.ones((2,))
+    assert isinstance(gluon.utils.clip_global_norm([small], 3.0, check_isfinite=False), nd.NDArray)
+    np.testing.assert_array_equal(small.asnumpy(), [1, 1])
+    with pytest.warns(UserWarning, match="nan or inf"):
+        gluon.utils.clip_global_norm([nd.array([np.inf])], 1.0)
+
+
+# ---- stores ----
+
+
+def test_store_replaces_or_updates():
+    store = mx.kv.create("local")
+    store.init(3, nd.ones((2,)))
+    out = nd.zeros((2,))
+    store.push(3, [nd.ones((2,)) * 4, nd.ones((2,), ctx=mx.cpu(1))])
+    store.pull(3, out=out)
+    np.testing.assert_array_equal(out.asnumpy(), [5, 5])
+    store._set_updater(lambda key, pushed, stored: stored.__iadd__(pushed * 2))
+    store.push(3, nd.ones((2,)))
+    outs = [out, nd.zeros((2,), ctx=mx.cpu(1))]
+    store.pull(3, out=outs)
+    assert [list(o.asnumpy()) for o in outs] == [[7, 7], [7, 7]]
+    assert (store.rank, store.num_workers, store.type) == (0, 1, "local")
+
+
+def test_store_takes_lists_of_keys():
+    store = mx.kv.create("device")
+    keys = ["a", "b"]
+    store.init(keys, [nd.ones((2,)), nd.zeros((3,))])
+    outs = [nd.zeros((2,)), nd.ones((3,))]
+    store.pull(keys, out=outs)
+    assert outs[0].asnumpy().sum() == 2 and outs[1].asnumpy().sum() == 0
+    store.pushpull(keys, [[nd.ones((2,))] * 2, [nd.ones((3,))]], out=outs)
+    assert outs[0].asnumpy().sum() == 4 and outs[1].asnumpy().sum() == 3
+
+
+def test_store_errors():
+    store = mx.kv.create()
+    store.init(1, nd.ones((2,)))
+    with pytest.raises(mx.MXNetError, match="duplicate init of key 1"):
+        store.init(1, nd.ones((2,)))
+    with pytest.raises(mx.MXNetError, match="key 9 has not been inited"):
+        store.pull(9, out=nd.ones((2,)))
+    with pytest.raises(mx.MXNetError, match="Mixed key types"):
+        store.push("a", nd.ones((2,)))
+    with pytest.raises(mx.MXNetError, match="dist_sync"):
+        mx.kv.create("dist_sync")
+    with pytest.raises(mx.MXNetError, match="nowhere"):
+        mx.kv.create("nowhere")
+    with pytest.raises(TypeError, match="name must be a string"):
+        mx.kv.create(3)
+    with pytest.raises(ValueError, match="Unknown capability"):
+        store.is_capable("speed")
