@@ -68,11 +68,8 @@ def one_of(name: str, argument: str, value: Any, allowed: tuple[str, ...]) -> An
 
 
 def as_index(array: Any) -> torch.Tensor:
-    """Whole numbers of an array of indices, which are mostly floats; not a number is 0."""
-    t = array.tensor
-    if t.is_floating_point():
-        t = torch.nan_to_num(t.detach(), nan=0.0)
-    return t.to(torch.int64)
+    """Whole numbers of an array of indices, which are mostly floats."""
+    return array.tensor.to(torch.int64)
 
 
 def clipped(index: torch.Tensor, size: int) -> torch.Tensor:

@@ -108,8 +108,10 @@ def take(a, indices, axis=0, mode="clip"):
     gradient.
     """
     one_of("take", "mode", mode, ("clip", "wrap", "raise"))
-    axis = axis_in("take", axis, a.tensor.dim())
-    return op.gather(a, NDArray(bounded("take", as_index(indices), a.shape[axis], mode)), axis=axis)
+    ndim = a.tensor.dim()
+    axis = axis_in("take", axis, ndim)
+    index = NDArray(bounded("take", as_index(indices), a.shape[axis], mode))
+    return op.embedding(a, index) if axis == 0 and ndim == 2 else op.gather(a, index, axis=axis)
 
 
 @operator("a, indices")
@@ -120,7 +122,9 @@ def batch_take(a, indices):
 
 
 def _along(data: NDArray, index: torch.Tensor, axis: int, keepdims: bool) -> NDArray:
-    """One element of each line along an axis."""
+    """One element of each line along an axis, at an index of length 1 there."""
+    if axis == 1 and not keepdims and data.tensor.dim() == 2:
+        return op.select_item(data, NDArray(clipped(index.reshape(-1), data.shape[1])))
     y = op.gather_along(data, NDArray(clipped(index, data.shape[axis])), axis=axis)
     return y if keepdims else vector(op.squeeze(y, axis=[axis]))
 

@@ -13,11 +13,26 @@ from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
 
 
-def _ranked(name: str, data: NDArray, axis: int | None, is_ascend: bool) -> tuple[NDArray, int, torch.Tensor]:
-    """The array (flattened where `axis` is None), the axis, and positions in order; equal elements as they are."""
-    x = op.reshape(data, shape=(-1,)) if axis is None else data
-    axis = axis_in(name, -1 if axis is None else axis, x.tensor.dim())
-    return x, axis, torch.sort(x.tensor.detach(), dim=axis, descending=not is_ascend, stable=True)[1]
+def _line(name: str, data: NDArray, axis: int | None) -> tuple[NDArray, int]:
+    """The array, flattened where `axis` is None, and the axis."""
+    if axis is None:
+        return op.reshape(data, shape=(-1,)), 0
+    return data, axis_in(name, axis, data.tensor.dim())
+
+
+def _order(t: torch.Tensor, axis: int, is_ascend: bool) -> torch.Tensor:
+    """Positions in order along an axis; of equal elements the first leads."""
+    return torch.sort(t, dim=axis, descending=not is_ascend, stable=True)[1]
+
+
+def _leading(t: torch.Tensor, axis: int, k: int, is_ascend: bool) -> torch.Tensor:
+    """The first k positions in order. Where no elements are equal, a partial sort finds them."""
+    n = t.shape[axis]
+    if 4 * k < n:
+        values, index = torch.topk(t, k + 1, axis, not is_ascend)
+        if bool((values.narrow(axis, 0, k) != values.narrow(axis, 1, k)).all()):
+            return index.narrow(axis, 0, k)
+    return _order(t, axis, is_ascend).narrow(axis, 0, k)
 
 
 @operator("data", method=True)
@@ -29,11 +44,11 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     differentiable. MXNetError where k exceeds the axis.
     """
     one_of("topk", "ret_typ", ret_typ, ("both", "indices", "mask", "value"))
-    x, axis, order = _ranked("topk", data, axis, is_ascend)
+    x, axis = _line("topk", data, axis)
     n = x.shape[axis]
     if k > n:
         raise MXNetError(f"topk: k must not be larger than {n}, the size of the axis, got k={k}")
-    index = order.narrow(axis, 0, k if k > 0 else n)
+    index = _leading(x.tensor, axis, k if k > 0 else n, is_ascend)
     if ret_typ == "mask":
         return NDArray(torch.zeros_like(x.tensor).scatter_(axis, index, 1).reshape(data.shape))
     places = None if ret_typ == "value" else NDArray(index.to(torch_dtype(dtype, "topk: dtype")))
@@ -46,14 +61,15 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
 @operator("data", method=True)
 def sort(data, axis=-1, is_ascend=True):
     """The elements in order along `axis`, or of the flattened array (axis=None)."""
-    x, axis, order = _ranked("sort", data, axis, is_ascend)
-    return op.gather_along(x, NDArray(order), axis=axis)
+    x, axis = _line("sort", data, axis)
+    return op.gather_along(x, NDArray(_order(x.tensor, axis, is_ascend)), axis=axis)
 
 
 @operator("data", method=True)
 def argsort(data, axis=-1, is_ascend=True, dtype="float32"):
     """The positions of the elements in order along `axis`, or of the flattened array (axis=None), as `dtype`."""
-    return NDArray(_ranked("argsort", data, axis, is_ascend)[2].to(torch_dtype(dtype, "argsort: dtype")))
+    x, axis = _line("argsort", data, axis)
+    return NDArray(_order(x.tensor, axis, is_ascend).to(torch_dtype(dtype, "argsort: dtype")))
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[NDArray]:  # noqa: A002

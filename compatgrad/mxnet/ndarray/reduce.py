@@ -14,7 +14,7 @@ from .ndarray import NDArray, torch_dtype
 
 def _axes(name: str, data: NDArray, axis: Any, exclude: bool = False) -> list[int] | None:
     """The axes to reduce, None for all. `exclude`: those that `axis` does not name."""
-    if axis is None or (type(axis) is not int and not len(axis)):
+    if axis is None or (isinstance(axis, (tuple, list)) and not axis):
         return None
     ndim = data.tensor.dim()
     axes = axes_in(name, axis, ndim)

@@ -87,7 +87,7 @@ def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
     In `shape`, 0 keeps a size, -1 is what remains, -2 keeps all sizes left, -3 merges two, -4 splits one into the two
     that follow; `reverse` matches sizes from the end. MXNetError where the number of elements differs.
     """
-    if not (type(shape) is int or len(shape)):
+    if isinstance(shape, (tuple, list)) and not shape:
         target = as_ints("reshape", "target_shape", target_shape)
         if not target:
             raise MXNetError("reshape: shape must not be empty")
@@ -156,7 +156,7 @@ def flatten(data):
 def transpose(data, axes=()):
     """The axes in the order `axes`, or reversed. MXNetError where `axes` is not a permutation of all axes."""
     ndim = data.tensor.dim()
-    if axes is None or not len(axes):
+    if axes is None or (isinstance(axes, (tuple, list)) and not axes):
         return op.transpose(data, axes=None)
     order = axes_in("transpose", axes, ndim, "axes")
     if len(order) != ndim:
