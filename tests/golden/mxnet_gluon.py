@@ -20,20 +20,14 @@ def numbers(shape, seed=0):
     return np.random.RandomState(seed + 7 * len(shape) + sum(shape)).uniform(-1, 1, shape).astype("float32")
 
 
-def fill(params, ctx=None):
+def fill(mx, params):
     """Gives initialised parameters values that no framework has drawn."""
     for i, name in enumerate(sorted(params.keys())):
         param = params[name]
         value = numbers(param.shape, i)
         if name.endswith(("running_var", "gamma")):
             value = np.abs(value) + 0.5
-        param.set_data(_nd().array(value))
-
-
-def _nd():
-    from mxnet import nd
-
-    return nd
+        param.set_data(mx.nd.array(value))
 
 
 # name -> (expression of a layer, shape of the data)
@@ -93,12 +87,9 @@ LAYERS = {
 }
 
 
-def layer(name):
+def layer(mx, name):
     """Values and gradients of a layer while training and predicting."""
-    import mxnet as mx
-    from mxnet import autograd, gluon, nd
-    from mxnet.gluon import nn  # noqa: F401
-
+    autograd, gluon, nd, nn = mx.autograd, mx.gluon, mx.nd, mx.gluon.nn
     expression, shape = LAYERS[name]
     with mx.name.NameManager():
         net = eval(expression, {"nn": nn, "gluon": gluon})
@@ -106,7 +97,7 @@ def layer(name):
     x = nd.array(numbers(shape)) if name != "embedding" else nd.array(np.arange(6).reshape(shape) % 5)
     net(x)
     params = net.collect_params()
-    fill(params)
+    fill(mx, params)
     if name != "embedding":
         x.attach_grad()
     with autograd.record():
@@ -123,10 +114,9 @@ def layer(name):
     return out
 
 
-def network(prefix="net_"):
+def network(mx, prefix="net_"):
     """A small convolutional network with most kinds of parameters."""
-    from mxnet.gluon import nn
-
+    nn = mx.gluon.nn
     net = nn.HybridSequential(prefix=prefix)
     with net.name_scope():
         net.add(nn.Conv2D(4, 3, padding=1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D())
@@ -146,23 +136,21 @@ TRAININGS = {
 }
 
 
-def train(name):
+def train(mx, name):
     """Losses and parameters of a few steps."""
-    import mxnet as mx
-    from mxnet import autograd, gluon, nd
-
+    autograd, gluon, nd = mx.autograd, mx.gluon, mx.nd
     how = TRAININGS[name]
     contexts = [mx.cpu(i) for i in range(how.get("contexts", 1))]
-    net = network()
+    net = network(mx)
     net.initialize(ctx=contexts)
     if how.get("hybridize"):
         net.hybridize()
     data, label = numbers((6, 2, 4, 4), 3), numbers((6, 3), 4)
-    parts = list(zip(*[gluon.utils.split_and_load(nd.array(a), contexts) for a in (data, label)]))
+    parts = list(zip(*[gluon.utils.split_and_load(nd.array(a), contexts) for a in (data, label)], strict=True))
     for x, _ in parts:
         net(x)
     params = net.collect_params()
-    fill(params)
+    fill(mx, params)
     params.setattr("grad_req", how.get("grad_req", "write"))
     if how.get("multipliers"):
         net.collect_params(".*bias").setattr("lr_mult", 0.0)
@@ -198,12 +186,9 @@ def train(name):
     return out
 
 
-def facts():
+def facts(mx):
     """Names and text: representations, parameter names, messages."""
-    import mxnet as mx
-    from mxnet import gluon, nd
-    from mxnet.gluon import nn
-
+    gluon, nd, nn = mx.gluon, mx.nd, mx.gluon.nn
     found = {}
 
     def note(key, make):
@@ -214,7 +199,7 @@ def facts():
 
     with mx.name.NameManager():
         layers = [eval(text, {"nn": nn, "gluon": gluon}) for text, _ in LAYERS.values()]
-        for key, made in zip(LAYERS, layers):
+        for key, made in zip(LAYERS, layers, strict=True):
             note("repr " + key, lambda made=made: made)
             found["name " + key] = [made.name, *made.collect_params().keys()]
         net = nn.HybridSequential()
@@ -282,27 +267,27 @@ def facts():
     return found
 
 
-def save_files():
+def save_files(mx):
     """Writes a network's parameters under paths and under full names."""
-    from mxnet import nd
-
-    net = network()
+    net = network(mx)
     net.initialize()
-    net(nd.zeros((1, 2, 4, 4)))
-    fill(net.collect_params())
+    net(mx.nd.zeros((1, 2, 4, 4)))
+    fill(mx, net.collect_params())
     net.save_parameters(str(HERE / "mxnet_gluon_paths.params"))
     net.collect_params().save(str(HERE / "mxnet_gluon_names.params"), strip_prefix="net_")
 
 
 def main():
+    import mxnet as mx
+
     arrays = {}
     for kind, cases, run in (("layer", LAYERS, layer), ("train", TRAININGS, train)):
         for name in cases:
-            for key, value in run(name).items():
+            for key, value in run(mx, name).items():
                 arrays[f"{kind}/{name}/{key}"] = value
     np.savez_compressed(GOLDEN, **arrays)
-    FACTS.write_text(json.dumps(facts(), indent=1) + "\n")
-    save_files()
+    FACTS.write_text(json.dumps(facts(mx), indent=1) + "\n")
+    save_files(mx)
 
 
 if __name__ == "__main__":

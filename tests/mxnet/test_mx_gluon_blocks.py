@@ -2,11 +2,12 @@
 
 import warnings
 
-import mxnet as mx
 import numpy as np
 import pytest
-from mxnet import autograd, gluon, nd
-from mxnet.gluon import nn
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, gluon, nd
+from compatgrad.mxnet.gluon import nn
 
 
 @pytest.fixture(autouse=True)

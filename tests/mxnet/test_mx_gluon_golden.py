@@ -3,11 +3,11 @@
 import json
 import warnings
 
-import mxnet as mx
 import numpy as np
 import pytest
-from mxnet import nd
 
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import nd
 from tests.golden import mxnet_gluon as golden
 
 NUMBERS = np.load(golden.GOLDEN)
@@ -28,19 +28,19 @@ def compare(kind, name, found, wrong=frozenset(), rtol=2e-5, atol=2e-6):
 
 @pytest.mark.parametrize("name", golden.LAYERS)
 def test_layer_has_the_original_values_and_gradients(name):
-    compare("layer", name, golden.layer(name), {"gx"} if name in WRONG_GRADIENT else set(), rtol=1e-4, atol=5e-6)
+    compare("layer", name, golden.layer(mx, name), {"gx"} if name in WRONG_GRADIENT else set(), rtol=1e-4, atol=5e-6)
 
 
 @pytest.mark.parametrize("name", golden.TRAININGS)
 def test_training_goes_as_in_the_original(name):
-    compare("train", name, golden.train(name), rtol=5e-4, atol=2e-5)
+    compare("train", name, golden.train(mx, name), rtol=5e-4, atol=2e-5)
 
 
 @pytest.fixture(scope="module")
 def facts():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return golden.facts()
+        return golden.facts(mx)
 
 
 @pytest.mark.parametrize("key", FACTS)
@@ -54,12 +54,12 @@ def test_names_and_text_are_the_originals(facts, key):
 
 @pytest.mark.parametrize("kind", ["paths", "names"])
 def test_parameter_files_of_the_original(kind):
-    net = golden.network()
+    net = golden.network(mx)
     net.load_parameters(str(golden.HERE / f"mxnet_gluon_{kind}.params"))
-    other = golden.network()
+    other = golden.network(mx)
     other.initialize()
     other(nd.zeros((1, 2, 4, 4)))
-    golden.fill(other.collect_params())
+    golden.fill(mx, other.collect_params())
     for key, param in other.collect_params().items():
         np.testing.assert_array_equal(net.collect_params()[key].data().asnumpy(), param.data().asnumpy())
     x = nd.array(golden.numbers((2, 2, 4, 4)))

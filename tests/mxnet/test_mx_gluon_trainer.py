@@ -4,11 +4,12 @@ import copy
 import pickle
 import warnings
 
-import mxnet as mx
 import numpy as np
 import pytest
-from mxnet import autograd, gluon, nd
-from mxnet.gluon import nn
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, gluon, nd
+from compatgrad.mxnet.gluon import nn
 
 
 def parameter(name="x", shape=(3,), ctx=None, **kwargs):
