@@ -10,9 +10,10 @@ all results times arbitrary head gradients h, it compares
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import mxnet as mx
 import numpy as np
-from mxnet import autograd
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd
 
 STEP = 1e-5
 

@@ -1,10 +1,10 @@
 """Operators on arrays give what MXNet 1.9.1 gives (tests/golden/mxnet_arrays.py), and both derivatives are right."""
 
-import mxnet as mx
 import numpy as np
 import pytest
-from mxnet import autograd, nd
 
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, nd
 from tests.golden import mxnet_arrays
 from tests.golden.mxnet_arrays import CASES, GOLDEN
 from tests.mxnet.operator_checks import A, check_gradients
