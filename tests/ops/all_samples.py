@@ -1,6 +1,7 @@
 """The samples of all families."""
 
 import samples
+import samples_mx_linalg
 import samples_networks
 import samples_nn_arrays
 import samples_nn_elementwise
@@ -9,7 +10,8 @@ import samples_nn_norm
 
 from compatgrad import _C
 
-FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm)
+FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm,
+            samples_mx_linalg)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 
