@@ -2,6 +2,7 @@
 
 import samples
 import samples_mx_linalg
+import samples_mx_loss
 import samples_networks
 import samples_nn_arrays
 import samples_nn_elementwise
@@ -11,7 +12,7 @@ import samples_nn_norm
 from compatgrad import _C
 
 FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm,
-            samples_mx_linalg)
+            samples_mx_linalg, samples_mx_loss)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 

@@ -1,0 +1,8 @@
+"""More samplers."""
+
+# ruff: noqa: F403
+
+from . import sampler
+from .sampler import *
+
+__all__ = [*sampler.__all__]

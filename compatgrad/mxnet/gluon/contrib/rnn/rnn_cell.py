@@ -1,0 +1,197 @@
+"""Cells with one dropout mask for all steps, and with a projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...rnn._sequence import (
+    _format_sequence,
+    _get_begin_state,
+    _mask_sequence_variable_length,
+    as_list,
+    is_merged,
+)
+from ...rnn.rnn_cell import BidirectionalCell, ModifierCell, RecurrentCell, _GatedCell
+
+__all__ = ["VariationalDropoutCell", "LSTMPCell", "dynamic_unroll"]
+
+
+class VariationalDropoutCell(ModifierCell):
+    """Drops from inputs, outputs and the first state, with one mask of each for all steps until `reset`.
+
+    Args:
+        drop_inputs, drop_states, drop_outputs: probabilities.
+    """
+
+    def __init__(
+        self,
+        base_cell: RecurrentCell,
+        drop_inputs: float = 0.0,
+        drop_states: float = 0.0,
+        drop_outputs: float = 0.0,
+    ) -> None:
+        if drop_states and isinstance(base_cell, BidirectionalCell):
+            raise AssertionError(
+                "VariationalDropoutCell: a BidirectionalCell has no single steps; put dropout of states in its cells"
+            )
+        super().__init__(base_cell)
+        self.drop_inputs = drop_inputs
+        self.drop_states = drop_states
+        self.drop_outputs = drop_outputs
+        self._forget_masks()
+
+    def _forget_masks(self) -> None:
+        self.drop_inputs_mask: Any = None
+        self.drop_states_mask: Any = None
+        self.drop_outputs_mask: Any = None
+
+    def _alias(self) -> str:
+        return "vardrop"
+
+    def reset(self) -> None:
+        super().reset()
+        self._forget_masks()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
+
+    def _dropped(self, F: Any, x: Any, what: str) -> Any:
+        rate, name = getattr(self, f"drop_{what}"), f"drop_{what}_mask"
+        if not rate:
+            return x
+        if getattr(self, name) is None:
+            setattr(self, name, F.Dropout(F.ones_like(x), p=rate))
+        return x * getattr(self, name)
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        if self.drop_states:
+            states = [self._dropped(F, states[0], "states"), *states[1:]]
+        output, states = self.base_cell(self._dropped(F, inputs, "inputs"), states)
+        return self._dropped(F, output, "outputs"), states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """As RecurrentCell.unroll; without dropout of states, inputs and outputs are dropped from in one go."""
+        if self.drop_states:
+            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length=valid_length)
+        self.reset()
+        inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, True)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size)
+        if self.drop_inputs:
+            inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(
+                length, inputs, states, layout, merge_outputs=True, valid_length=valid_length
+            )
+        finally:
+            self.base_cell._modified = True
+        if self.drop_outputs:
+            outputs = F.Dropout(outputs, p=self.drop_outputs, axes=(axis,))
+        merge = is_merged(outputs) if merge_outputs is None else merge_outputs
+        outputs = _format_sequence(length, outputs, layout, merge)[0]
+        if valid_length is not None:
+            outputs = _mask_sequence_variable_length(F, outputs, length, valid_length, axis, merge)
+        return outputs, states
+
+
+class LSTMPCell(_GatedCell):
+    """An LSTMCell whose output goes through a linear layer without bias; that is its first state.
+
+    Args:
+        hidden_size: width of the memory.
+        projection_size: width of the output.
+        input_size: width of inputs; 0 to take it from the first one.
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        projection_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        h2r_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        projection = "h2r_weight", (projection_size, hidden_size), h2r_weight_initializer
+        super().__init__(hidden_size, projection_size, input_size, inits, prefix, params, (projection,))
+        self._projection_size = projection_size
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        widths = self._projection_size, self._hidden_size
+        return [{"shape": (batch_size, width), "__layout__": "NC"} for width in widths]
+
+    def _alias(self) -> str:
+        return "lstmp"
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]} -> {self.h2r_weight.shape[0]})"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        h2r_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> tuple[Any, list[Any]]:
+        gates = self._linear(F, inputs, i2h_weight, i2h_bias) + self._linear(F, states[0], h2h_weight, h2h_bias)
+        i, f, g, o = F.SliceChannel(gates, num_outputs=4)
+        memory = F.sigmoid(f) * states[1] + F.sigmoid(i) * F.tanh(g)
+        hidden = F.sigmoid(o) * F.tanh(memory)
+        output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True)
+        return output, [output, memory]
+
+
+def dynamic_unroll(
+    cell: RecurrentCell,
+    inputs: Any,
+    begin_state: Any,
+    drop_inputs: float = 0,
+    drop_outputs: float = 0,
+    layout: str = "TNC",
+    valid_length: Any = None,
+) -> tuple[Any, list[Any]]:
+    """Runs a cell over all steps of `inputs`, one array with the axes `layout`. Returns outputs and states after them.
+
+    Args:
+        drop_inputs, drop_outputs: probabilities of dropout, one mask for all steps.
+        valid_length: array (batch size,), how many steps of each sample count: later ones leave the states alone, and
+            their outputs are 0.
+    """
+    inputs, axis, F, _ = _format_sequence(None, inputs, layout, True)
+    if drop_inputs:
+        inputs = F.Dropout(inputs, p=drop_inputs, axes=(axis,))
+    length = inputs.shape[axis]
+    states: Any = as_list(begin_state)
+    outputs: Any = []
+    for t, x in enumerate(_format_sequence(length, inputs, layout, False)[0]):
+        output, new = cell(x, states)
+        outputs.append(output)
+        if valid_length is not None:
+            goes_on = valid_length > t
+            new = [F.where(goes_on, a, b) for a, b in zip(new, states, strict=True)]
+        states = new
+    outputs = F.stack(*outputs, axis=axis)
+    if drop_outputs:
+        outputs = F.Dropout(outputs, p=drop_outputs, axes=(axis,))
+    if valid_length is not None:
+        outputs = _mask_sequence_variable_length(F, outputs, length, valid_length, axis, True)
+    return outputs, states
