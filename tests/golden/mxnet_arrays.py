@@ -115,6 +115,8 @@ def lists():
         yield case("stack", x, A(2, 3, 4), axis=axis)
     yield case("split", x, num_outputs=2, axis=2)
     yield case("split", x, num_outputs=3, squeeze_axis=True)
+    yield case("split", x, num_outputs=1)
+    yield case("split", A(3, 1), num_outputs=1, squeeze_axis=True)
     yield case("split_v2", x, indices_or_sections=(1, 1, 3), axis=2)
     yield case("split_v2", x, indices_or_sections=2, axis=0, squeeze_axis=True)
     yield case("add_n", A(2, 3), A(2, 3), A(2, 3))

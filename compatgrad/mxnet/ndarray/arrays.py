@@ -89,7 +89,7 @@ def split(data, num_outputs, axis=1, squeeze_axis=False):
 
 
 def _parts(data: NDArray, indices: list[int], axis: int, squeeze_axis: bool) -> list[NDArray] | NDArray:
-    parts = list(op.split(data, indices=indices, axis=axis))
+    parts = list(op.split(data, indices=indices, axis=axis)) if indices else [op.identity(data)]
     if squeeze_axis:
         parts = [op.squeeze(p, axis=[axis]) for p in parts]
     return parts if len(parts) > 1 else parts[0]
@@ -107,8 +107,8 @@ def _split_v2(data, indices=(), axis=1, squeeze_axis=False, sections=0):
         cuts = [n // sections * i for i in range(1, sections)]
     elif cuts and cuts[0] == 0:  # where the first part begins
         cuts = cuts[1:]
-    if cuts != sorted(cuts):
-        raise MXNetError(f"split_v2: indices must not decrease, got {indices}")
+    if cuts != sorted(cuts) or (cuts and cuts[-1] > n):
+        raise MXNetError(f"split_v2: indices must not decrease, nor exceed the size {n}, got {indices}")
     return _parts(data, cuts, axis, squeeze_axis)
 
 

@@ -273,7 +273,7 @@ def diag(data, k=0, axis1=0, axis2=1):
     a, b = axis_in("diag", axis1, ndim, "axis1"), axis_in("diag", axis2, ndim, "axis2")
     if a == b:
         raise MXNetError(f"diag: axis1 and axis2 must differ, got {axis1} and {axis2}")
-    if not -data.shape[a] < k < data.shape[b]:
+    if not -data.shape[a] <= k <= data.shape[b]:
         raise MXNetError(f"diag: diagonal k={k} does not exist in the axes {a} and {b} of shape {data.shape}")
     return op.diagonal(data, offset=k, axis1=a, axis2=b)
 
