@@ -20,5 +20,35 @@ from . import lr_scheduler as lr_scheduler
 from . import metric as metric
 from . import optimizer as optimizer
 from . import log as log
+from . import recordio as recordio
+from . import io as io
+from . import image as image
+from . import image as img
+from . import callback as callback
+from . import engine as engine
+from . import error as error
+from . import libinfo as libinfo
+from . import numpy as np
+from . import numpy as numpy
+from . import numpy_extension as npx
+from . import numpy_extension as numpy_extension
+from . import profiler as profiler
+from . import random as random
+from . import random as rnd
+from . import runtime as runtime
+from . import util as util
+from .util import is_np_array as is_np_array
+from .util import is_np_shape as is_np_shape
+from .util import np_array as np_array
+from .util import np_shape as np_shape
+from .util import set_np_shape as set_np_shape
+from .util import use_np as use_np
+from .util import use_np_array as use_np_array
+from .util import use_np_shape as use_np_shape
+from . import name as name
+from .attribute import AttrScope as AttrScope
+from . import kvstore as kvstore
+from . import kvstore as kv
+from . import gluon as gluon
 
 __version__ = "1.9.1"

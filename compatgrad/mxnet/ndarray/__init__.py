@@ -1,6 +1,6 @@
 """Arrays and the operators on them: `mxnet.nd`."""
 
-from . import _elementwise
+from . import _elementwise as _elementwise
 from ._creation import *
 from ._elementwise import *
 from ._operator import operators as operators
@@ -25,3 +25,13 @@ from .order import *
 from .reduce import *
 from .sequence import *
 from .shape import *
+from .nn_convolution import *
+from .nn_image import *
+from .nn_layers import *
+from .nn_loss import *
+from .nn_norm import *
+from .nn_rnn import *
+from .optimizer_op import *
+from ._multi_updates import *
+from . import image as image
+from . import contrib as contrib

@@ -1,0 +1,133 @@
+"""Drawing from distributions, on tensors; `random`, `numpy.random` and the operators put MXNet's names around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._random_state import generator
+
+__all__ = ["DISTRIBUTIONS", "draw", "draw_integers"]
+
+Params = tuple[torch.Tensor, ...]
+
+
+@dataclass
+class Distribution:
+    """Names and defaults of its parameters, what they must satisfy, and how numbers are drawn from expanded ones."""
+
+    params: dict[str, float]
+    draw: Callable[[Params, torch.Generator], torch.Tensor]
+    allowed: tuple[tuple[Callable[..., Any], str], ...] = ()  # a test of the parameters, and the error's words
+
+
+def _at_least_zero(i: int) -> Callable[..., Any]:
+    return lambda *p: p[i] >= 0
+
+
+def _positive(i: int) -> Callable[..., Any]:
+    return lambda *p: p[i] > 0
+
+
+def _uniform(p: Params, g: torch.Generator) -> torch.Tensor:
+    low, high = p
+    return torch.empty_like(low).uniform_(generator=g) * (high - low) + low
+
+
+def _normal(p: Params, g: torch.Generator) -> torch.Tensor:
+    return torch.empty_like(p[0]).normal_(generator=g) * p[1] + p[0]
+
+
+def _exponential(p: Params, g: torch.Generator) -> torch.Tensor:
+    return torch.empty_like(p[0]).exponential_(generator=g) / p[0]
+
+
+def _gamma(p: Params, g: torch.Generator) -> torch.Tensor:
+    return torch._standard_gamma(p[0].contiguous(), generator=g) * p[1]
+
+
+def _poisson(p: Params, g: torch.Generator) -> torch.Tensor:
+    return torch.poisson(p[0], generator=g)
+
+
+def _negative_binomial(p: Params, g: torch.Generator) -> torch.Tensor:
+    k, prob = p
+    # a Poisson distribution whose rate is itself drawn
+    rate = torch.where(k > 0, _gamma((torch.where(k > 0, k, 1.0), (1 - prob).clamp(min=0) / prob), g), 0.0)
+    return torch.poisson(rate, generator=g)
+
+
+def _generalized_negative_binomial(p: Params, g: torch.Generator) -> torch.Tensor:
+    mu, alpha = p
+    spread = alpha > 0  # without it: a Poisson distribution
+    shape = 1 / torch.where(spread, alpha, 1.0)
+    rate = torch.where(spread, _gamma((shape, mu * alpha), g), mu)
+    return torch.poisson(rate, generator=g)
+
+
+DISTRIBUTIONS = {
+    "uniform": Distribution(
+        {"low": 0.0, "high": 1.0}, _uniform, ((lambda low, high: high >= low, "low must not be greater than high"),)
+    ),
+    "normal": Distribution({"loc": 0.0, "scale": 1.0}, _normal, ((_positive(1), "scale must be positive"),)),
+    "exponential": Distribution({"lam": 1.0}, _exponential, ((_positive(0), "lam must be positive"),)),
+    "gamma": Distribution(
+        {"alpha": 1.0, "beta": 1.0},
+        _gamma,
+        ((_positive(0), "alpha must be positive"), (_positive(1), "beta must be positive")),
+    ),
+    "poisson": Distribution({"lam": 1.0}, _poisson, ((_at_least_zero(0), "lam must not be negative"),)),
+    "negative_binomial": Distribution(
+        {"k": 1.0, "p": 1.0},
+        _negative_binomial,
+        ((_at_least_zero(0), "k must not be negative"), (lambda k, p: (p > 0) & (p <= 1), "p must be in (0, 1]")),
+    ),
+    "generalized_negative_binomial": Distribution(
+        {"mu": 1.0, "alpha": 1.0},
+        _generalized_negative_binomial,
+        ((_at_least_zero(0), "mu must not be negative"), (_at_least_zero(1), "alpha must not be negative")),
+    ),
+}
+
+
+def draw(
+    name: str,
+    params: tuple[Any, ...],
+    shape: tuple[int, ...],
+    dtype: torch.dtype,
+    device: torch.device,
+    who: str | None = None,
+) -> torch.Tensor:
+    """Numbers of a distribution; `params` are numbers or tensors that broadcast to `shape`.
+
+    Drawn in float32, or in float64 for that dtype. MXNetError where a parameter is not allowed.
+    """
+    d = DISTRIBUTIONS[name]
+    for allowed, words in d.allowed:
+        ok = allowed(*params)
+        if not (bool(ok.all()) if isinstance(ok, torch.Tensor) else ok):
+            shown = ", ".join(f"{n}={p}" for n, p in zip(d.params, params, strict=True))
+            raise MXNetError(f"{who or name}: {words}, got {shown}")
+    working = torch.float64 if dtype == torch.float64 else torch.float32
+    expanded = tuple(
+        (p.detach().to(device=device, dtype=working) if isinstance(p, torch.Tensor)
+         else torch.tensor(float(p), dtype=working, device=device)).expand(shape)
+        for p in params
+    )  # fmt: skip
+    if name in ("uniform", "normal", "exponential"):  # what is made like a parameter needs memory of its own
+        first = torch.empty(shape, dtype=working, device=device)
+        expanded = (first.copy_(expanded[0]), *expanded[1:])
+    return d.draw(expanded, generator(device)).to(dtype)
+
+
+def draw_integers(
+    low: int, high: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, who: str = "randint"
+) -> torch.Tensor:
+    """Integers of [low, high); MXNetError where that is empty."""
+    if high <= low:
+        raise MXNetError(f"{who}: low must be less than high, got low={low}, high={high}")
+    return torch.randint(int(low), int(high), shape, dtype=dtype, device=device, generator=generator(device))

@@ -1,0 +1,261 @@
+"""The operators that draw random numbers: `random_uniform` takes numbers as parameters, `sample_uniform` NDArrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..base import MXNetError, _Null
+from ..context import Context, current_context
+from ._distributions import DISTRIBUTIONS, draw, draw_integers
+from ._operator import not_an_array, op, parse, register, write
+from ._random_state import generator
+from .ndarray import NDArray, _on, torch_dtype
+
+__all__: list[str] = []
+likes: dict[str, Callable[..., NDArray]] = {}  # "uniform_like" and so on, which only `nd.random` shows
+
+
+def given(value: Any) -> Any:
+    """The argument, None where it was left out."""
+    return None if value is _Null else value
+
+
+_FLOATS = (torch.float32, torch.float16, torch.float64)
+
+
+def _shape(shape: Any, who: str) -> tuple[int, ...]:
+    if isinstance(shape, str):
+        shape = parse(shape)
+    try:
+        return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+    except (TypeError, ValueError):
+        raise MXNetError(f"{who}: shape must be an integer or a tuple of integers, got {shape!r}") from None
+
+
+def _dtype(dtype: Any, who: str, allowed: tuple[torch.dtype, ...] = _FLOATS) -> torch.dtype:
+    """The dtype of the results; the first allowed one for None."""
+    dtype = given(dtype)
+    if dtype is None or dtype == "None":
+        return allowed[0]
+    found = torch_dtype(dtype, f"{who}: dtype")
+    if found not in allowed:
+        names = ", ".join(str(t)[6:] for t in allowed)
+        raise MXNetError(f"{who}: invalid dtype {dtype!r}, valid values are {names}")
+    return found
+
+
+def context_of_argument(ctx: Any) -> Context:
+    """A context, also one that is written as an attribute: "cpu(0)"."""
+    ctx = given(ctx)
+    if isinstance(ctx, str):  # as attributes have it: "cpu(0)"
+        kind, _, number = ctx.rstrip(")").partition("(")
+        return Context(kind, int(number or 0))
+    return current_context() if ctx is None else ctx
+
+
+def _finish(who: str, t: torch.Tensor, context: Context, out: NDArray | None) -> NDArray:
+    y = _on(NDArray(t), context)
+    if out is None:
+        return y
+    return write(out, y)
+
+
+def _place(who: str, shape: Any, dtype: Any, ctx: Any, out: NDArray | None, allowed: Any = _FLOATS) -> tuple[Any, ...]:
+    """Shape, dtype and context of what is drawn: those of `out` where they are not given."""
+    shape, dtype = given(shape), given(dtype)
+    if out is not None:
+        if not isinstance(out, NDArray):
+            raise TypeError(f"{who}: out must be an NDArray, got {type(out)}")
+        if shape is not None and _shape(shape, who) != out.shape:
+            raise MXNetError(f"{who}: out has shape {out.shape}, expected {_shape(shape, who)}")
+        return out.shape, _dtype(out.dtype if dtype is None else dtype, who, allowed), out.context
+    if shape is None:
+        raise MXNetError(f"{who}: shape is needed where there is no out")
+    shape = _shape(shape, who) or (1,)  # there are no arrays without axes
+    return shape, _dtype(dtype, who, allowed), context_of_argument(ctx)
+
+
+def _number(value: Any, who: str, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise MXNetError(f"{who}: {name} must be a number, got {value!r}") from None
+
+
+def _make_random(distribution: str) -> Callable[..., NDArray]:
+    d = DISTRIBUTIONS[distribution]
+    who = f"random_{distribution}"
+
+    def random(*args: Any, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
+        named = _arguments(who, (*d.params, "shape", "ctx", "dtype"), args, kwargs)
+        shape, dtype, context = _place(who, named.get("shape"), named.get("dtype"), named.get("ctx"), out)
+        params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
+        return _finish(who, draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
+
+    random.__doc__ = (
+        f"Numbers of a distribution with the parameters {', '.join(d.params)}; see `random.{distribution}`."
+    )
+    return _named(random, who)
+
+
+def _make_sample(distribution: str) -> Callable[..., NDArray]:
+    d = DISTRIBUTIONS[distribution]
+    who = f"sample_{distribution}"
+    # the original calls the normal distribution's parameters by other names here
+    names = ("mu", "sigma") if distribution == "normal" else tuple(d.params)
+
+    def sample(*args: Any, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
+        named = _arguments(who, (*names, "shape", "dtype"), args, kwargs)
+        arrays = [named.get(n) for n in names]
+        for n, a in zip(names, arrays, strict=True):
+            if not isinstance(a, NDArray):
+                raise not_an_array(who, n, a)
+        first = arrays[0]
+        for n, a in zip(names[1:], arrays[1:], strict=True):
+            if a.shape != first.shape:
+                raise MXNetError(f"{who}: {n} has shape {a.shape}, expected {first.shape}, that of {names[0]}")
+        extra = named.get("shape")
+        extra = () if extra is None else _shape(extra, who)
+        shape = first.shape + extra
+        if out is not None and out.shape != shape:
+            raise MXNetError(f"{who}: out has shape {out.shape}, expected {shape}")
+        default = out.dtype if out is not None else None
+        dtype = _dtype(named.get("dtype", default), who)
+        params = tuple(a.tensor.reshape(a.shape + (1,) * len(extra)) for a in arrays)
+        return _finish(who, draw(distribution, params, shape, dtype, first.tensor.device, who), first.context, out)
+
+    sample.__doc__ = f"`shape` numbers of a distribution for each element of the NDArrays {', '.join(names)}."
+    return _named(sample, who)
+
+
+def _make_like(distribution: str) -> Callable[..., NDArray]:
+    d = DISTRIBUTIONS[distribution]
+    who = f"{distribution}_like"
+
+    def like(*args: Any, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
+        named = _arguments(who, ("data", *d.params), args, kwargs)
+        data = named.get("data")
+        if not isinstance(data, NDArray):
+            raise not_an_array(who, "data", data)
+        params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
+        t = draw(distribution, params, data.shape, data.tensor.dtype, data.tensor.device, who)
+        return _finish(who, t, data.context, out)
+
+    like.__doc__ = f"Numbers of a distribution with the parameters {', '.join(d.params)}, as many as `data` has."
+    return _named(like, who)
+
+
+def _arguments(who: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    if len(args) > len(names):
+        raise TypeError(f"{who}: expected at most {len(names)} arguments, got {len(args)}")
+    named = dict(zip(names, args, strict=False))
+    for key, value in kwargs.items():
+        if key not in names:
+            raise MXNetError(f"{who}: unknown argument '{key}', expected one of {', '.join(names)}")
+        if key in named:
+            raise TypeError(f"{who}: argument '{key}' came twice")
+        named[key] = value
+    return {key: value for key, value in named.items() if given(value) is not None}
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _add(function: Callable[..., Any], *aliases: str) -> None:
+    register(function, aliases)
+    for name in (function.__name__, *aliases):
+        globals()[name] = function
+        __all__.append(name)
+
+
+for _name in DISTRIBUTIONS:
+    # `nd.uniform` and `nd.normal` are the operators, `nd.random.uniform` is the function of the module
+    _add(_make_random(_name), f"_random_{_name}", *((_name,) if _name in ("uniform", "normal") else ()))
+    _add(_make_sample(_name), f"_sample_{_name}")
+    likes[f"{_name}_like"] = register(_make_like(_name), (f"_random_{_name}_like",))
+
+
+def random_randint(
+    low: Any,
+    high: Any,
+    shape: Any = _Null,
+    ctx: Any = _Null,
+    dtype: Any = _Null,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Integers of [low, high), int32 or int64."""
+    who = "random_randint"
+    for n, value in (("low", low), ("high", high)):
+        if not isinstance(value, (int, np.integer)):
+            raise MXNetError(f"{who}: {n} must be an integer, got {value!r}")
+    shape, dtype, context = _place(who, shape, dtype, ctx, out, (torch.int32, torch.int64))
+    return _finish(who, draw_integers(low, high, shape, dtype, context.torch_device, who), context, out)
+
+
+_add(random_randint, "_random_randint")
+
+
+def sample_multinomial(
+    data: NDArray,
+    shape: Any = _Null,
+    get_prob: Any = False,
+    dtype: Any = "int32",
+    out: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Numbers of the classes that the rows of `data`, probabilities along the last axis, give.
+
+    The result has data's shape without the last axis, and `shape` after it. `get_prob`: also the logarithms of the
+    drawn classes' probabilities, which can be differentiated with respect to `data`. MXNetError for probabilities that
+    are negative or all zero.
+    """
+    who = "sample_multinomial"
+    if not isinstance(data, NDArray):
+        raise not_an_array(who, "data", data)
+    if not data.ndim or not data.shape[-1]:
+        raise MXNetError(f"{who}: data needs classes along its last axis, got shape {data.shape}")
+    t = data.tensor.detach()
+    extra = () if given(shape) is None else _shape(shape, who)
+    n = int(np.prod(extra))
+    rows = t.reshape(-1, t.shape[-1]).to(torch.float64 if t.dtype == torch.float64 else torch.float32)
+    total = rows.sum(-1)
+    if bool((rows < 0).any()) or not bool(((total > 0) & total.isfinite()).all()):
+        raise MXNetError(f"{who}: data must be probabilities: not negative, and not all zero in a row")
+    # along cumulated probabilities, in float64: torch.multinomial knows at most 2^24 classes
+    ends = (rows.double() / total.double().unsqueeze(-1)).cumsum(-1)
+    points = torch.rand((len(rows), n), dtype=torch.float64, device=t.device, generator=generator(t.device))
+    drawn = torch.searchsorted(ends, points * ends[:, -1:], right=True).clamp_(max=t.shape[-1] - 1)
+    lead = t.shape[:-1]
+    result_shape = (tuple(lead) + extra) or (1,)
+    wanted = torch_dtype(given(dtype) or "int32", f"{who}: dtype")
+    y = _on(NDArray(drawn.reshape(result_shape).to(wanted)), data.context)
+    if get_prob in (True, 1, "True"):
+        index = NDArray(drawn.reshape(*lead, n))
+        chosen = op.log(op.gather_along(data, index, axis=len(lead)))
+        ys: Any = [y, op.reshape(chosen, shape=result_shape)]
+        return ys if out is None else write(out, ys)
+    return y if out is None else write(out, y)
+
+
+_add(sample_multinomial, "_sample_multinomial")
+
+
+def shuffle(data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
+    """A copy of `data` with the elements along its first axis in random order."""
+    if not isinstance(data, NDArray):
+        raise not_an_array("shuffle", "data", data)
+    device = data.tensor.device
+    order = torch.randperm(data.shape[0] if data.ndim else 1, device=device, generator=generator(device))
+    y = op.get_item(data, index=(order,)) if data.ndim else op.copy(data)
+    y = data._with_context(y)
+    return y if out is None else write(out, y)
+
+
+_add(shuffle, "_shuffle")

@@ -1,0 +1,402 @@
+"""The classes of sparse arrays, and the storage types of what is computed from them.
+
+Their memory is dense: the class and `stype` say how MXNet would store an array; `indices`, `indptr` and `data` are made
+when asked for. What was given explicitly (stored zeros, say) is remembered until the array is written to.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..base import MXNetError, NotSupportedForSparseNDArray, numeric_types
+from ..context import Context
+from ._creation import array as _dense_array
+from ._operator import not_an_array, op, register, write
+from .ndarray import NDArray, _on
+
+__all__ = [
+    "BaseSparseNDArray",
+    "CSRNDArray",
+    "RowSparseNDArray",
+    "add",
+    "cast_storage",
+    "divide",
+    "multiply",
+    "retain",
+    "subtract",
+]
+
+
+class BaseSparseNDArray(NDArray):
+    """What arrays of both sparse storage types share."""
+
+    _pattern: tuple[torch.Tensor, ...] | None = None  # the indices as they were given
+
+    def __repr__(self) -> str:
+        return f"\n<{type(self).__name__} {'x'.join(map(str, self.shape))} @{self.context}>"
+
+    def _like(self, y: NDArray, keep: bool = True) -> Any:
+        """`y`, fresh from an op, as an array of this class."""
+        y.__class__ = type(self)
+        if keep and self._pattern is not None:
+            y._pattern = self._pattern  # type: ignore[attr-defined]
+        return y
+
+    # ---- arithmetic: memory as for dense arrays, the class as MXNet's storage rules say
+    def __add__(self, other: Any) -> NDArray:
+        return _result("add", self, other)
+
+    def __radd__(self, other: Any) -> NDArray:
+        return _result("add", other, self)
+
+    def __sub__(self, other: Any) -> NDArray:
+        return _result("sub", self, other)
+
+    def __rsub__(self, other: Any) -> NDArray:
+        return _result("sub", other, self)
+
+    def __mul__(self, other: Any) -> NDArray:
+        return _result("mul", self, other)
+
+    def __rmul__(self, other: Any) -> NDArray:
+        return _result("mul", other, self)
+
+    def __truediv__(self, other: Any) -> NDArray:
+        return _result("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> NDArray:
+        return _result("div", other, self)
+
+    def __iadd__(self, other: Any) -> BaseSparseNDArray:
+        return (self + other).copyto(self)
+
+    def __isub__(self, other: Any) -> BaseSparseNDArray:
+        return (self - other).copyto(self)
+
+    def __imul__(self, other: Any) -> BaseSparseNDArray:
+        return (self * other).copyto(self)
+
+    def __itruediv__(self, other: Any) -> BaseSparseNDArray:
+        return (self / other).copyto(self)
+
+    def __neg__(self) -> Any:
+        return self._like(super().__neg__())
+
+    __hash__ = NDArray.__hash__
+
+    # ---- copies keep the storage type
+    def copy(self) -> Any:
+        """A new array of the same values and storage type."""
+        return self._like(super().copy())
+
+    def detach(self) -> Any:
+        """The same memory, without history."""
+        return self._like(super().detach())
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """The array with elements of another type."""
+        y = super().astype(dtype, copy)
+        return y if y is self else self._like(y)
+
+    def copyto(self, other: Any) -> Any:
+        """Copies the values into an array of the same or of dense storage, or into a new one on another device."""
+        if isinstance(other, NDArray) and other.stype not in ("default", self.stype):
+            raise TypeError(f"copyto does not support destination NDArray stype {other.stype}")
+        if other is self:
+            warnings.warn("You are attempting to copy an array to itself", RuntimeWarning, stacklevel=2)
+            return other
+        y = super().copyto(other)
+        return y if isinstance(other, NDArray) else self._like(y, keep=False)
+
+    def _write(self, value: NDArray) -> NDArray:
+        super()._write(value)
+        self._pattern = value._pattern if type(value) is type(self) else None  # type: ignore[attr-defined]
+        return self
+
+    def _take(self, value: NDArray) -> NDArray:
+        super()._take(value)
+        self._pattern = None
+        return self
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """Not there for sparse arrays."""
+        raise NotSupportedForSparseNDArray(self.reshape, None, shape)
+
+    def _at(self, idx: int) -> Any:
+        raise NotSupportedForSparseNDArray(self._at, "[idx]", idx)
+
+    def _slice(self, start: int, stop: int) -> Any:
+        raise NotSupportedForSparseNDArray(self._slice, None, start, stop)
+
+    def _assign(self, key: Any, value: Any) -> None:
+        """`x[:] = value`, the only assignment there is."""
+        name = type(self).__name__
+        if not isinstance(key, slice):
+            raise TypeError(f"{name} only supports [:] for assignment, got {key!r}")
+        if key != slice(None):
+            raise ValueError(f"Assignment with slice is not there for {name}, only [:]")
+        if isinstance(value, NDArray):
+            if value is not self:
+                value.copyto(self)
+        elif isinstance(value, np.ndarray):
+            _dense_array(value, dtype=self.dtype).copyto(self)
+        elif isinstance(value, numeric_types):
+            self._check_writable()
+            self.tensor.fill_(value.item() if isinstance(value, np.generic) else value)
+            self._pattern = None
+        else:
+            raise TypeError(f"{name}: type {type(value)} cannot be assigned")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._assign(key, value)
+
+    # ---- what is stored
+    def _indices(self) -> tuple[torch.Tensor, ...]:
+        raise NotImplementedError
+
+    def _values(self) -> torch.Tensor:
+        raise NotImplementedError
+
+    @property
+    def data(self) -> NDArray:
+        """A copy of the stored values."""
+        return _on(NDArray(self._values()), self.context)
+
+    def _aux_data(self, i: int) -> NDArray:
+        return _on(NDArray(self._indices()[i].clone()), self.context)
+
+    @property
+    def _num_aux(self) -> int:
+        return len(self._indices())
+
+    def check_format(self, full_check: bool = True) -> None:
+        """MXNetError where the indices are not what the storage type wants."""
+        rows = self._indices()[-1]
+        limit = self.shape[1] if self.stype == "csr" else self.shape[0]
+        if rows.numel() and (int(rows.min()) < 0 or int(rows.max()) >= limit):
+            raise MXNetError(
+                f"check_format: indices of a {self.stype} array of shape {self.shape} must be in 0..{limit - 1}"
+            )
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """A matrix in the format "compressed sparse row".
+
+    Row i has the values `data[indptr[i]:indptr[i + 1]]` in the columns `indices[indptr[i]:indptr[i + 1]]`.
+    """
+
+    stype = "csr"
+
+    def _indices(self) -> tuple[torch.Tensor, ...]:
+        """indptr and indices."""
+        if self._pattern is not None:
+            return self._pattern
+        t = self.tensor.detach()
+        filled = t != 0
+        indptr = torch.zeros(t.shape[0] + 1, dtype=torch.int64, device=t.device)
+        torch.cumsum(filled.sum(1), 0, out=indptr[1:])
+        return indptr, filled.nonzero()[:, 1].contiguous()
+
+    def _values(self) -> torch.Tensor:
+        indptr, indices = self._indices()
+        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=indptr.device), indptr.diff())
+        return self.tensor.detach()[rows, indices]
+
+    @property
+    def indptr(self) -> NDArray:
+        """A copy of the places in `indices` where the rows begin, and of the end; int64."""
+        return self._aux_data(0)
+
+    @property
+    def indices(self) -> NDArray:
+        """A copy of the columns of the stored values; int64."""
+        return self._aux_data(1)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            raise ValueError("CSRNDArray: indexing of several dimensions is not supported")
+        if isinstance(key, int):
+            n = self.shape[0]
+            if not -n <= key < n:
+                raise IndexError(f"CSRNDArray: index {key} is out of bounds for axis 0 with size {n}")
+            key = slice(key % n, key % n + 1)
+        if not isinstance(key, slice):
+            raise ValueError(f"CSRNDArray: expected an integer or a slice, got {key!r}")
+        if key.step is not None:
+            raise ValueError("CSRNDArray only supports continuous slicing on axis 0")
+        if key.start is None and key.stop is None:
+            return self
+        return self._like(op.copy(NDArray.__getitem__(self, key)), keep=False)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, numeric_types):
+            raise ValueError("Assigning numeric types to CSRNDArray is not there")
+        self._assign(key, value)
+
+    def tostype(self, stype: str) -> Any:
+        """A copy with the storage type "csr" or "default"; ValueError for "row_sparse"."""
+        if stype == "row_sparse":
+            raise ValueError("cast_storage from csr to row_sparse is not supported")
+        return cast_storage(self, stype)
+
+    def asscipy(self) -> Any:
+        """A copy as a scipy.sparse.csr_matrix; ImportError without SciPy."""
+        matrix = _scipy("asscipy").csr_matrix
+        parts = (self.data.asnumpy(), self.indices.asnumpy(), self.indptr.asnumpy())
+        return matrix(parts, shape=self.shape, dtype=self.dtype)
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """An array of which some rows are stored: `data[i]` is row `indices[i]`, the others are zero."""
+
+    stype = "row_sparse"
+
+    def _indices(self) -> tuple[torch.Tensor, ...]:
+        if self._pattern is not None:
+            return self._pattern
+        t = self.tensor.detach()
+        return ((t != 0).reshape(t.shape[0], -1).any(1).nonzero()[:, 0],)
+
+    def _values(self) -> torch.Tensor:
+        return self.tensor.detach()[self._indices()[0]]
+
+    @property
+    def indices(self) -> NDArray:
+        """A copy of the numbers of the stored rows, in order; int64."""
+        return self._aux_data(0)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        if isinstance(key, tuple):
+            raise ValueError("RowSparseNDArray: indexing of several dimensions is not supported")
+        raise TypeError(f"RowSparseNDArray only supports [:] as index, got {key!r}")
+
+    def tostype(self, stype: str) -> Any:
+        """A copy with the storage type "row_sparse" or "default"; ValueError for "csr"."""
+        if stype == "csr":
+            raise ValueError("cast_storage from row_sparse to csr is not supported")
+        return cast_storage(self, stype)
+
+    def retain(self, indices: NDArray) -> Any:
+        """A copy with only those rows that `indices` names."""
+        return retain(self, indices)
+
+
+_CLASSES: dict[str, type[NDArray]] = {"default": NDArray, "csr": CSRNDArray, "row_sparse": RowSparseNDArray}
+
+
+def _scipy(who: str) -> Any:
+    try:
+        import scipy.sparse
+    except ImportError:
+        raise ImportError(f"{who} needs SciPy, which is not installed") from None
+    return scipy.sparse
+
+
+def _is_scipy(value: Any) -> bool:
+    return type(value).__module__.startswith("scipy.sparse")
+
+
+def _wrap(t: torch.Tensor, stype: str, context: Context, pattern: tuple[torch.Tensor, ...] | None = None) -> Any:
+    x = _on(_CLASSES[stype](t), context)
+    if pattern is not None:
+        x._pattern = pattern  # type: ignore[attr-defined]
+    return x
+
+
+# ---- storage types of results
+
+
+def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = None, name: str | None = None) -> Any:
+    """A copy with the storage type `stype`; differentiable. MXNetError for "csr" of what is no matrix."""
+    if not isinstance(data, NDArray):
+        raise not_an_array("cast_storage", "data", data)
+    if stype not in _CLASSES:
+        raise MXNetError(f"cast_storage: stype must be one of {list(_CLASSES)}, got {stype!r}")
+    if stype == "csr" and data.ndim != 2:
+        raise MXNetError(f"cast_storage: data must have 2 dimensions to become csr, got shape {data.shape}")
+    y = op.copy(data)
+    y = data._with_context(y)
+    if stype != "default":
+        y.__class__ = _CLASSES[stype]
+        if isinstance(data, BaseSparseNDArray):
+            y._pattern = data._pattern
+    return y if out is None else write(out, y)
+
+
+register(cast_storage)
+
+
+def _stype_of(name: str, a: Any, b: Any) -> str:
+    """Where zeros stay zeros the result is sparse."""
+    kinds = {x.stype for x in (a, b) if isinstance(x, NDArray)}
+    numbers = not (isinstance(a, NDArray) and isinstance(b, NDArray))
+    if numbers:
+        keeps = name == "mul" or (name == "div" and isinstance(a, NDArray))
+        return kinds.pop() if keeps else "default"
+    if name in ("add", "sub", "mul") and len(kinds) == 1 and a.shape == b.shape:
+        return kinds.pop()
+    if name == "mul" or (name == "div" and b.stype == "default"):
+        return (kinds - {"default"}).pop() if len(kinds - {"default"}) == 1 and a.shape == b.shape else "default"
+    return "default"
+
+
+_SLOTS = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "div": "__truediv__"}
+
+
+def _dense_result(name: str, a: Any, b: Any) -> NDArray:
+    if isinstance(a, NDArray):
+        return getattr(NDArray, _SLOTS[name])(a, b)
+    return getattr(NDArray, _SLOTS[name].replace("__", "__r", 1))(b, a)
+
+
+def _result(name: str, a: Any, b: Any) -> Any:
+    y = _dense_result(name, a, b)
+    if y is NotImplemented:
+        return y
+    stype = _stype_of(name, a, b)
+    if stype != "default":
+        y.__class__ = _CLASSES[stype]
+    return y
+
+
+def _function(name: str, words: str) -> Callable[[Any, Any], Any]:
+    def binary(lhs: Any, rhs: Any) -> Any:
+        if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray):
+            raise TypeError(f"{words}: expected an array, got {type(lhs)} and {type(rhs)}")
+        return _result(name, lhs, rhs)
+
+    binary.__name__ = binary.__qualname__ = words
+    binary.__doc__ = (
+        f"lhs {words} rhs, with broadcasting; arrays or numbers. The result is sparse where zeros stay zeros."
+    )
+    return binary
+
+
+add, subtract = _function("add", "add"), _function("sub", "subtract")
+multiply, divide = _function("mul", "multiply"), _function("div", "divide")
+
+
+def retain(data: NDArray, indices: NDArray, out: NDArray | None = None, name: str | None = None) -> Any:
+    """A copy of a row_sparse array with only the rows that `indices` names; differentiable."""
+    if not isinstance(data, RowSparseNDArray):
+        raise MXNetError(f"sparse_retain: data must be row_sparse, got {getattr(data, 'stype', type(data))}")
+    if not isinstance(indices, NDArray):
+        raise not_an_array("sparse_retain", "indices", indices)
+    rows = indices.tensor.detach().to(torch.int64).unique()
+    if rows.numel() and (int(rows[0]) < 0 or int(rows[-1]) >= data.shape[0]):
+        raise MXNetError(f"sparse_retain: indices must be in 0..{data.shape[0] - 1}, got {rows.tolist()}")
+    keep = torch.zeros((data.shape[0],) + (1,) * (data.ndim - 1), dtype=data.tensor.dtype, device=data.tensor.device)
+    keep[rows] = 1
+    y = data._like(op.mul(data, NDArray(keep)), keep=False)
+    y._pattern = (rows,)
+    return y if out is None else write(out, y)
+
+
+register(retain, ("_sparse_retain", "sparse_retain"))

@@ -1,0 +1,220 @@
+"""`mx.nd.sparse`: sparse arrays from what there is, and the operators that know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..base import integer_types, mx_real_t
+from ..context import Context, current_context
+from ._creation import array as _dense_array
+from ._creation import zeros as _dense_zeros
+from ._operator import operators
+from ._sparse_arrays import _CLASSES, _is_scipy, _wrap
+from ._sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
+from ._sparse_arrays import CSRNDArray as CSRNDArray
+from ._sparse_arrays import RowSparseNDArray as RowSparseNDArray
+from ._sparse_arrays import add as add
+from ._sparse_arrays import cast_storage as cast_storage
+from ._sparse_arrays import divide as divide
+from ._sparse_arrays import multiply as multiply
+from ._sparse_arrays import retain as retain
+from ._sparse_arrays import subtract as subtract
+from .ndarray import NDArray, torch_dtype
+
+__all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "csr_matrix", "row_sparse_array"]
+
+
+# ---- creation
+
+
+def _default_dtype(source: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return dtype
+    return source.dtype if isinstance(source, (NDArray, np.ndarray)) or _is_scipy(source) else mx_real_t
+
+
+def _check_shape(found: Any, wanted: Any) -> None:
+    if found and wanted and tuple(found) != tuple(wanted):
+        raise ValueError(f"Shape mismatch detected: {tuple(found)} was given, {tuple(wanted)} is wanted")
+
+
+def _numpy(value: Any, dtype: Any = None) -> np.ndarray:
+    if isinstance(value, NDArray):
+        return value.asnumpy()
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError):
+        raise TypeError("values must be array like object") from None
+
+
+def _index(value: Any, device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(_numpy(value).astype(np.int64)).to(device)
+
+
+def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None) -> CSRNDArray:
+    """A CSRNDArray from a dense matrix, a SciPy or CSR matrix, a shape, `(data, indices, indptr)` or
+    `(data, (row, col))`, whose double entries are added.
+
+    ValueError for shapes that do not fit, indices outside of the matrix, or another kind of tuple.
+    """
+    context = current_context() if ctx is None else ctx
+    if not isinstance(arg1, tuple):
+        if isinstance(arg1, RowSparseNDArray):
+            raise ValueError("csr_matrix: unexpected input type: RowSparseNDArray")
+        _check_shape(np.shape(arg1) if not hasattr(arg1, "shape") else arg1.shape, shape)
+        if isinstance(arg1, CSRNDArray) or _is_scipy(arg1):
+            return array(arg1, ctx=ctx, dtype=dtype)
+        return _dense_array(arg1, ctx=ctx, dtype=_default_dtype(arg1, dtype)).tostype("csr")
+    if len(arg1) == 2 and not isinstance(arg1[1], tuple):
+        _check_shape(arg1, shape)
+        return empty("csr", arg1, ctx=ctx, dtype=dtype)
+    device = context.torch_device
+    if len(arg1) == 2:
+        data, (row, col) = arg1
+        rows, columns = _index(row, device), _index(col, device)
+    elif len(arg1) == 3:
+        data, indices, indptr = arg1
+        columns, begin = _index(indices, device), _index(indptr, device)
+        if columns.dim() != 1 or begin.dim() != 1 or not len(begin):
+            raise ValueError("csr_matrix: invalid shape: indices and indptr must have one dimension")
+        if int(begin[0]) != 0 or bool((begin.diff() < 0).any()) or int(begin[-1]) != len(columns):
+            raise ValueError(f"csr_matrix: indptr must rise from 0 to the number of indices, {len(columns)}")
+        rows = torch.repeat_interleave(torch.arange(len(begin) - 1, device=device), begin.diff())
+    else:
+        raise ValueError(f"csr_matrix: unexpected length of input tuple: {len(arg1)}")
+    dtype = torch_dtype(_default_dtype(data, dtype))
+    values = torch.from_numpy(np.ascontiguousarray(_numpy(data))).to(device=device, dtype=dtype)
+    if shape is None:
+        if not len(columns):
+            raise ValueError("csr_matrix: invalid shape: without entries the shape must be given")
+        n = len(arg1[2]) - 1 if len(arg1) == 3 else int(rows.max()) + 1
+        shape = (n, int(columns.max()) + 1)
+    if values.dim() != 1 or len(shape) != 2 or len(values) != len(columns):
+        raise ValueError(
+            f"csr_matrix: invalid shape: {tuple(values.shape)} values, {len(columns)} indices, shape {shape}"
+        )
+    for what, index, limit in (("row", rows, shape[0]), ("column", columns, shape[1])):
+        if len(index) and (int(index.min()) < 0 or int(index.max()) >= limit):
+            raise ValueError(f"csr_matrix: a {what} is outside of 0..{limit - 1}")
+    dense = torch.zeros(tuple(shape), dtype=dtype, device=device)
+    dense.index_put_((rows, columns), values, accumulate=True)
+    pattern = None
+    if len(arg1) == 3 and len(begin) == shape[0] + 1:
+        pattern = (begin, columns)
+    return _wrap(dense, "csr", context, pattern)
+
+
+def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None) -> RowSparseNDArray:
+    """A RowSparseNDArray from a dense or row_sparse array, a shape, or `(data, indices)`.
+
+    ValueError for shapes that do not fit, indices outside of the array, or another kind of tuple.
+    """
+    context = current_context() if ctx is None else ctx
+    if not isinstance(arg1, tuple):
+        if isinstance(arg1, CSRNDArray):
+            raise ValueError("row_sparse_array: unexpected input type: CSRNDArray")
+        _check_shape(np.shape(arg1) if not hasattr(arg1, "shape") else arg1.shape, shape)
+        if isinstance(arg1, RowSparseNDArray):
+            return array(arg1, ctx=ctx, dtype=dtype)
+        return _dense_array(arg1, ctx=ctx, dtype=_default_dtype(arg1, dtype)).tostype("row_sparse")
+    if len(arg1) < 2:
+        raise ValueError(f"row_sparse_array: unexpected length of input tuple: {len(arg1)}")
+    if all(isinstance(n, integer_types) for n in arg1):
+        _check_shape(arg1, shape)
+        return empty("row_sparse", arg1, ctx=ctx, dtype=dtype)
+    if len(arg1) != 2:
+        raise ValueError(f"row_sparse_array: expected (data, indices) or a shape, got {len(arg1)} things")
+    data, indices = arg1
+    device = context.torch_device
+    rows = _index(indices, device)
+    torch_type = torch_dtype(_default_dtype(data, dtype))
+    values = torch.from_numpy(np.ascontiguousarray(_numpy(data))).to(device=device, dtype=torch_type)
+    if shape is None:
+        if not len(rows):
+            raise ValueError("row_sparse_array: invalid shape: without rows the shape must be given")
+        shape = (int(rows.max()) + 1, *values.shape[1:])
+    shape = tuple(shape)
+    if rows.dim() != 1 or len(shape) < 2 and not values.dim() or (len(rows) and tuple(values.shape[1:]) != shape[1:]):
+        raise ValueError(f"row_sparse_array: invalid shape: values of shape {tuple(values.shape)}, array {shape}")
+    if len(rows) != len(values):
+        raise ValueError(f"row_sparse_array: {len(values)} rows of values, {len(rows)} indices")
+    if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= shape[0]):
+        raise ValueError(f"row_sparse_array: indices must be in 0..{shape[0] - 1}, got {rows.tolist()[:10]}")
+    order = torch.argsort(rows, stable=True)
+    dense = torch.zeros(shape, dtype=torch_type, device=device)
+    if len(rows):
+        dense[rows] = values
+    return _wrap(dense, "row_sparse", context, (rows[order].unique_consecutive(),))
+
+
+def zeros(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """Zeros of a storage type; float32 unless `dtype` says otherwise. ValueError for an unknown storage type."""
+    if stype not in _CLASSES:
+        raise ValueError(f"zeros: unknown storage type {stype}")
+    x = _dense_zeros(shape, ctx=ctx, dtype=dtype, **kwargs)
+    return x if stype == "default" else x.tostype(stype)
+
+
+def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """An array of a sparse storage type without stored values. ValueError for another storage type."""
+    if stype not in ("csr", "row_sparse"):
+        raise ValueError(f"empty: unknown stype : {stype}")
+    return zeros(stype, shape, ctx=ctx, dtype=dtype)
+
+
+def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
+    """A copy of a sparse NDArray or of a SciPy matrix; ValueError for what is dense."""
+    if isinstance(source_array, NDArray):
+        assert source_array.stype != "default", "sparse.array: use tostype() to make a dense NDArray sparse"
+        y = source_array.astype(_default_dtype(source_array, dtype))
+        context = current_context() if ctx is None else ctx
+        return y if y.context == context else y.copyto(context)
+    if _is_scipy(source_array):
+        csr = source_array.tocsr().sorted_indices()
+        csr.sum_duplicates()
+        return csr_matrix(
+            (csr.data, csr.indices, csr.indptr), shape=csr.shape, dtype=_default_dtype(csr, dtype), ctx=ctx
+        )
+    raise ValueError(
+        f"sparse.array: expected a sparse NDArray or a SciPy matrix, got {type(source_array)}; see nd.array"
+    )
+
+
+# ---- the other operators of `mx.nd.sparse`: those of `mx.nd`, whose results are sparse where zeros stay zeros
+
+_KEEP_ZEROS = frozenset(
+    "abs arcsin arcsinh arctan arctanh cbrt ceil clip degrees expm1 fix floor log1p negative radians relu rint round "
+    "sign sin sinh sqrt square tan tanh trunc zeros_like".split()
+)
+_OTHERS = frozenset(
+    "ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput "
+    "adagrad_update adam_update add_n arccos arccosh broadcast_add broadcast_div broadcast_minus broadcast_mul "
+    "broadcast_plus broadcast_sub concat cos cosh dot elemwise_add elemwise_div elemwise_mul elemwise_sub exp "
+    "ftrl_update gamma gammaln log log10 log2 make_loss mean norm rsqrt sgd_mom_update sgd_update sigmoid slice "
+    "stop_gradient sum where".split()
+)
+
+
+def _keeping_zeros(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(data: NDArray, *args: Any, **kwargs: Any) -> Any:
+        y = function(data, *args, **kwargs)
+        if isinstance(data, BaseSparseNDArray) and type(y) is NDArray and kwargs.get("out") is None:
+            y = data._like(y, keep=False)
+        return y
+
+    call.__name__, call.__qualname__, call.__doc__ = name, name, function.__doc__
+    return call
+
+
+def __getattr__(name: str) -> Any:
+    if name in _KEEP_ZEROS or name in _OTHERS:
+        function = operators.get(name)
+        if function is not None:
+            found = _keeping_zeros(function, name) if name in _KEEP_ZEROS else function
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'mxnet.ndarray.sparse' has no attribute '{name}'")

@@ -1,0 +1,124 @@
+"""Arrays to and from files in MXNet's binary format, and arrays from sources of any storage type."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ..context import cpu
+from ..util import is_np_shape
+from ._creation import array as _dense_array
+from ._params_file import Stored, read_params, write_params
+from .ndarray import NDArray
+from .sparse import BaseSparseNDArray, _is_scipy, _wrap
+from .sparse import array as _sparse_array
+
+__all__ = ["array", "load", "load_frombuffer", "save"]
+
+_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**34
+
+
+def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
+    """A copy of an NDArray, a NumPy array, nested lists, or a sparse NDArray or SciPy matrix, which stays sparse.
+
+    float32 unless `dtype` says otherwise; an NDArray and a SciPy matrix keep their type.
+    """
+    if isinstance(source_array, BaseSparseNDArray) or _is_scipy(source_array):
+        return _sparse_array(source_array, ctx=ctx, dtype=dtype)
+    return _dense_array(source_array, ctx=ctx, dtype=dtype)
+
+
+def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
+    """What a file keeps of an array."""
+    if isinstance(x, BaseSparseNDArray):
+        return Stored(x.shape, x._values(), x.stype, list(x._indices()))
+    return Stored(x.shape, x.tensor, np_shape=np_shape)
+
+
+def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
+    """The array that a file kept, on the CPU; None for one that had no value."""
+    if a.shape is None or a.data is None:
+        return None
+    if a.stype == "default":
+        return wrap(a.data)
+    needed = math.prod(a.shape) * a.data.dtype.itemsize
+    if needed > _MEMORY // 2:
+        raise MXNetError(f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes")
+    dense = torch.zeros(a.shape, dtype=a.data.dtype)
+    aux = tuple(t.to(torch.int64) for t in a.aux)
+    if a.stype == "row_sparse":
+        dense[aux[0]] = a.data
+    elif aux[0].numel():
+        rows = torch.repeat_interleave(torch.arange(a.shape[0]), aux[0].diff())
+        dense[rows, aux[1]] = a.data[: len(rows)]
+    else:
+        aux = (torch.zeros(a.shape[0] + 1, dtype=torch.int64), aux[1])
+    return _wrap(dense, a.stype, cpu(), aux)
+
+
+def arrays_and_names(
+    who: str, data: Any, kind: type[NDArray], foreign: type[NDArray] | None = None
+) -> tuple[list[NDArray], list[str]]:
+    """The arrays and names that `save` was given; ValueError or TypeError for what cannot be saved."""
+    if isinstance(data, kind):
+        data = [data]
+    if isinstance(data, dict):
+        arrays, names = list(data.values()), list(data)
+    elif isinstance(data, list):
+        arrays, names = data, []
+    else:
+        raise ValueError(
+            f"{who}: data must be an array, a list of arrays or a dict from str to arrays, got {type(data)}"
+        )
+    for i, x in enumerate(arrays):
+        where = f"data[{names[i]!r}]" if names else f"data[{i}]"
+        if not isinstance(x, kind):
+            raise TypeError(
+                f"{who}: only accepts dict str->{kind.__name__} or list of {kind.__name__}; {where}: {type(x)}"
+            )
+        if foreign is not None and isinstance(x, foreign):
+            raise TypeError(f"{who}: {where} is an mxnet.numpy.ndarray; save it with mxnet.npx.save")
+    if not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{who}: only accepts dict str->{kind.__name__}, got the keys {names}")
+    return arrays, names
+
+
+def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
+    """A dict where there are names, else a list."""
+    return dict(zip(names, arrays, strict=True)) if names else list(arrays)
+
+
+def save(fname: str, data: Any) -> None:
+    """Writes an array, a list of arrays or a dict from names to arrays to a file that MXNet reads too.
+
+    Dense and sparse arrays of every type. TypeError or ValueError for anything else.
+    """
+    from ..numpy import ndarray as np_ndarray
+
+    arrays, names = arrays_and_names("save", data, NDArray, np_ndarray)
+    write_params(os.fspath(fname), [stored_of(x, is_np_shape()) for x in arrays], names)
+
+
+def load(fname: str) -> Any:
+    """The list or the dict of arrays in a file that `save` here or in MXNet (of any version) wrote.
+
+    TypeError unless `fname` is a string. MXNetError for a file that is not there or is damaged: it tells where, what
+    was expected and what was found.
+    """
+    if not isinstance(fname, (str, os.PathLike)):
+        raise TypeError(f"load: fname required to be a string, got {type(fname)}")
+    arrays, names = read_params(os.fspath(fname))
+    return named([array_of(a) for a in arrays], names)
+
+
+def load_frombuffer(buf: bytes | str) -> Any:
+    """`load` from the content of a file."""
+    if not isinstance(buf, (bytes, bytearray, memoryview, str)):
+        raise TypeError(f"load_frombuffer: buf required to be a string or bytes, got {type(buf)}")
+    arrays, names = read_params(buf.encode("latin-1") if isinstance(buf, str) else bytes(buf), "the buffer")
+    return named([array_of(a) for a in arrays], names)

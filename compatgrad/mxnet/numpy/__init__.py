@@ -1,0 +1,45 @@
+"""`mx.np`: NumPy's functions on arrays that can live on a GPU and be differentiated.
+
+Functions that MXNet leaves to NumPy itself work too, on copies in NumPy and without gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _onp
+
+from . import _methods as _methods
+from . import linalg as linalg
+from . import random as random
+from ._array import ndarray as ndarray
+from ._functions import *  # noqa: F403
+from ._shapes import *  # noqa: F403
+
+pi, e, inf, nan, newaxis, euler_gamma = _onp.pi, _onp.e, _onp.inf, _onp.nan, None, _onp.euler_gamma
+PZERO, NZERO, PINF, NINF, NAN, NaN = 0.0, -0.0, _onp.inf, -_onp.inf, _onp.nan, _onp.nan
+float16, float32, float64 = _onp.float16, _onp.float32, _onp.float64
+int8, int32, int64, uint8, bool_ = _onp.int8, _onp.int32, _onp.int64, _onp.uint8, _onp.bool_
+bool = bool
+finfo, dtype, set_printoptions = _onp.finfo, _onp.dtype, _onp.set_printoptions
+
+_FALLBACK = frozenset(
+    "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv bincount blackman "
+    "broadcast_arrays choose compress copysign corrcoef correlate count_nonzero cov cumprod delete "
+    "diag_indices_from diagflat digitize divmod ediff1d extract flatnonzero float_power fmod frexp genfromtxt "
+    "hamming hanning heaviside histogram histogram2d histogram_bin_edges histogramdd i0 in1d insert interp "
+    "intersect1d isclose isin ix_ lcm ldexp lexsort loadtxt  median min_scalar_type modf msort "
+    "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
+    "nanquantile nanstd nansum nanvar packbits partition percentile piecewise poly polyadd polydiv polyfit "
+    "polyint polymul polysub polyval promote_types ptp quantile real resize result_type rollaxis roots "
+    "row_stack searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
+    "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits unravel_index unwrap "
+    "vander".split()
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FALLBACK and hasattr(_onp, name):
+        found = globals()[name] = _methods.of_numpy(name)
+        return found
+    raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")

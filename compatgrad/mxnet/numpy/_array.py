@@ -1,0 +1,354 @@
+"""`mx.np.ndarray`: an NDArray with NumPy's manners (arrays without axes, boolean comparisons, promotion of types)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import torch
+
+from compatgrad import _C
+
+from .._frontend import fe
+from ..base import MXNetError
+from ..ndarray import _elementwise, _indexing
+from ..ndarray._operator import op as op
+from ..ndarray._operator import write
+from ..ndarray.ndarray import NDArray, _on, torch_dtype
+
+__all__ = ["ndarray"]
+
+# Every op of the other frontend gives arrays of this one where an input is of this one.
+fe_np = _C.Frontend("mxnet.np", "numpy")
+fe_np.on_request = True
+fe_np.base = fe
+
+_view_as_np = fe_np.bind("reshape", None, "any", "as_np_ndarray")
+_view_as_nd = fe.bind("reshape", None, "any", "as_nd_ndarray")
+_share_place = getattr(_C, "share_place", None)
+_data_dtype = _C.Variable.dtype.__get__
+NUMBERS = (bool, int, float, onp.generic)
+
+
+def _alias(x: NDArray, cls: type[NDArray], view: Callable[..., Any]) -> Any:
+    """x in another class: the same memory, the same place in the graph."""
+    if _share_place is not None:
+        y = cls.__new__(cls)
+        _C.Variable.__init__(y, x.tensor, False)
+        _share_place(y, x)
+    else:
+        y = view(x, shape=x.shape)
+    return _on(y, x.context)
+
+
+class ndarray(NDArray):
+    """An array on a device; see NumPy's for what its methods do. `ndarray(tensor)` shares the tensor's memory."""
+
+    _frontend = fe_np
+    _zero_dim = True
+    __array_priority__ = 1000.0
+
+    @classmethod
+    def _around(cls, x: NDArray) -> ndarray:
+        return x if isinstance(x, ndarray) else _alias(x, cls, _view_as_np)
+
+    def as_np_ndarray(self) -> ndarray:
+        """Itself."""
+        return self
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The array as an `mx.nd.NDArray`, on the same memory and with the same history."""
+        return _alias(self, NDArray, _view_as_nd)
+
+    @property
+    def dtype(self) -> onp.dtype:  # type: ignore[override]
+        """NumPy's dtype of the elements."""
+        return _data_dtype(self)
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes in reverse order."""
+        return op.transpose(self) if self.ndim > 1 else self
+
+    def __repr__(self) -> str:
+        with onp.printoptions():  # float32 is the dtype that goes without saying
+            text = onp.array2string(self.asnumpy(), separator=", ", prefix="array(") if self.size else "[]"
+        if not self.size:
+            text += f", shape={self.shape}"
+        text = (
+            f"array({text})"
+            if self.tensor.dtype in (torch.float32, torch.bool)
+            else f"array({text}, dtype={self.dtype})"
+        )
+        return text if self.context.device_type == "cpu" else f"{text[:-1]}, ctx={self.context})"
+
+    def __str__(self) -> str:
+        return str(self.asnumpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+    __hash__ = NDArray.__hash__
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError("The truth value of an ndarray with multiple elements is ambiguous; use any() or all()")
+        return bool(self.size and self.tensor.item())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.tensor == (value.tensor if isinstance(value, NDArray) else value)).any())
+
+    def item(self, *args: int) -> Any:
+        """One element as a Python number: the only one, or the one at a flat or a full index."""
+        return self.asnumpy().item(*args)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    # ---- indexing: as NumPy, with masks
+    def __getitem__(self, key: Any) -> ndarray:
+        if type(key) is int and self.shape and -self.shape[0] <= key < self.shape[0]:
+            return op.get_item(self, index=key)
+        if key == () if isinstance(key, tuple) else False:
+            return _view_as_np(self, shape=self.shape)
+        key = _without_masks(self, key)
+        return ndarray._around(_indexing.get_item(self, key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = _without_masks(self, key)
+        if isinstance(key, tuple) and not key:
+            key = Ellipsis
+        _indexing.set_item(self, key, value)
+
+    # ---- operators
+    def __eq__(self, other: Any) -> Any:
+        return compare("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return compare("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return compare("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compare("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compare("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compare("greater_equal", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return pair("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return pair("mod", other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return op.matmul(*promoted("matmul", self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return op.matmul(*promoted("matmul", other, self))
+
+    def __and__(self, other: Any) -> ndarray:
+        return bitwise("bitwise_and", self, other)
+
+    def __or__(self, other: Any) -> ndarray:
+        return bitwise("bitwise_or", self, other)
+
+    def __xor__(self, other: Any) -> ndarray:
+        return bitwise("bitwise_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> ndarray:
+        if self.tensor.is_floating_point():
+            raise MXNetError(f"invert: only integers and booleans have bits, not {self.dtype}")
+        return ndarray(~self.tensor)
+
+    # ---- gradients
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Marks the array: `backward` writes ("write"), adds ("add") or leaves out ("null") its gradient."""
+        self._mark(self._with_context(ndarray(torch.zeros_like(self.tensor))), grad_req)
+
+    def _with_context(self, y: Any) -> Any:
+        return y if self._ctx is None else _on(y, self._ctx)
+
+    def as_in_ctx(self, ctx: Any) -> ndarray:
+        """The array on a device: itself where it is there already."""
+        return ndarray._around(NDArray.as_in_context(self, ctx))
+
+    as_in_context = as_in_ctx
+
+    def copyto(self, other: Any) -> Any:
+        """Copies the values into another array, or into a new one on another device."""
+        y = NDArray.copyto(self, other)
+        return y if isinstance(other, NDArray) else ndarray._around(y)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """The array with elements of another type; `order`, `casting` and `subok` as they are by default."""
+        if isinstance(order, bool):  # the legacy array's second argument
+            copy = order
+        elif order != "K" or casting != "unsafe" or not subok:
+            raise ValueError("astype: order must be 'K', casting 'unsafe' and subok True")
+        wanted = torch_dtype(dtype, "astype: dtype")
+        if self.tensor.dtype == wanted:
+            return op.copy(self) if copy else self
+        return op.cast(self, dtype=wanted)
+
+
+fe_np.variable_class = ndarray
+ndarray.__module__ = "mxnet.numpy"
+
+
+def _mask(x: Any) -> torch.Tensor | None:
+    if isinstance(x, NDArray) and x.tensor.dtype == torch.bool:
+        return x.tensor
+    if isinstance(x, onp.ndarray) and x.dtype == onp.bool_:
+        return torch.from_numpy(x.copy())
+    return None
+
+
+def _without_masks(x: NDArray, key: Any) -> Any:
+    """The key with masks as arrays of positions."""
+    entries = key if isinstance(key, tuple) else (key,)
+    if not any(_mask(k) is not None for k in entries):
+        return key
+    result: list[Any] = []
+    for k in entries:
+        mask = _mask(k)
+        if mask is None:
+            result.append(k)
+            continue
+        axis = sum(e is not None for e in result)
+        if tuple(mask.shape) != x.shape[axis : axis + mask.dim()]:
+            raise IndexError(f"boolean index has shape {tuple(mask.shape)}, the array {x.shape}")
+        result += [ndarray(p.to(x.tensor.device)) for p in mask.nonzero(as_tuple=True)]
+    return tuple(result)
+
+
+# ---- promotion of types
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, NDArray)
+
+
+def promoted(who: str, *args: Any) -> list[Any]:
+    """Arrays as arrays of one dtype: that of the wider kind, then of the larger size. Numbers stay numbers."""
+    arrays = [x for x in args if isinstance(x, NDArray)]
+    for x in args:
+        if not isinstance(x, (NDArray, *NUMBERS)):
+            raise TypeError(f"{who}: type {type(x)} not supported: expected an mx.np.ndarray or a number")
+    if not arrays:
+        raise TypeError(f"{who}: expected an mx.np.ndarray among the arguments")
+    dtype = arrays[0].tensor.dtype
+    for x in arrays[1:]:
+        dtype = torch.promote_types(dtype, x.tensor.dtype)
+    return [op.cast(x, dtype=dtype) if isinstance(x, NDArray) and x.tensor.dtype != dtype else x for x in args]
+
+
+def floats(x: Any) -> Any:
+    """An array of integers as float32."""
+    return x if not isinstance(x, NDArray) or x.tensor.is_floating_point() else op.cast(x, dtype=torch.float32)
+
+
+def pair(name: str, a: Any, b: Any) -> Any:
+    """Arithmetic of two arrays or of an array and a number."""
+    a, b = promoted(name, a, b)
+    first = a if isinstance(a, NDArray) else b
+    if name == "div" or first.tensor.dtype == torch.bool:
+        a, b = floats(a), floats(b)
+    return _elementwise._pair(name, a, b)
+
+
+_COMPARE = {
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "less": torch.lt,
+    "less_equal": torch.le,
+    "greater": torch.gt,
+    "greater_equal": torch.ge,
+}
+
+
+def compare(name: str, a: Any, b: Any) -> Any:
+    """Booleans; of what is no array or number: not equal."""
+    x, y = (v.tensor if isinstance(v, NDArray) else v for v in (a, b))
+    for v in (x, y):
+        if not isinstance(v, (torch.Tensor, *NUMBERS)):
+            if name in ("equal", "not_equal") and not isinstance(v, onp.ndarray):
+                return name == "not_equal"
+            raise TypeError(f"{name}: type {type(v)} not supported: expected an mx.np.ndarray or a number")
+    try:
+        if isinstance(x, torch.Tensor):
+            return ndarray(_COMPARE[name](x, y.item() if isinstance(y, onp.generic) else y))
+        mirrored = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+        return ndarray(_COMPARE[mirrored.get(name, name)](y, x.item() if isinstance(x, onp.generic) else x))
+    except RuntimeError:
+        raise MXNetError(
+            f"{name}: operands could not be broadcast together with shapes {tuple(x.shape)} {tuple(y.shape)}"
+        ) from None
+
+
+def bitwise(name: str, a: Any, b: Any) -> ndarray:
+    """Bits of integers or booleans."""
+    x, y = (v.tensor if isinstance(v, NDArray) else v for v in (a, b))
+    for v in (x, y):
+        if isinstance(v, float) or (isinstance(v, torch.Tensor) and v.is_floating_point()):
+            raise MXNetError(f"{name}: only integers and booleans have bits")
+        if not isinstance(v, (torch.Tensor, bool, int, onp.integer, onp.bool_)):
+            raise TypeError(f"{name}: type {type(v)} not supported")
+    return ndarray(getattr(torch, name)(x, y))
+
+
+for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "div"), ("pow", "power")):
+    fe_np.fallbacks[_slot] = lambda a, b, name=_name: pair(name, a, b)
+    fe_np.fallbacks["r" + _slot] = lambda a, b, name=_name: pair(name, b, a)
+fe_np.fallbacks["matmul"] = lambda a, b: op.matmul(*promoted("matmul", a, b))
+fe_np.fallbacks["rmatmul"] = lambda a, b: op.matmul(*promoted("matmul", b, a))
+fe_np.fallbacks["neg"] = lambda x: pair("mul", x, -1)
+fe_np.fallbacks["abs"] = lambda x: ndarray(x.tensor.abs())
+fe_np.fallbacks["getitem"] = ndarray.__getitem__
+
+
+def _in_place(name: str) -> Callable[[ndarray, Any], ndarray]:
+    def method(self: ndarray, other: Any) -> ndarray:
+        self._check_writable(other)
+        old = _C.set_mode("recording", False)
+        try:
+            y = pair(name, self, other)
+            if y.shape != self.shape:
+                raise MXNetError(
+                    f"{name}: the result of shape {y.shape} does not fit into the array of shape {self.shape}"
+                )
+            return self._write(y)  # type: ignore[return-value]
+        finally:
+            _C.set_mode("recording", old)
+
+    return method
+
+
+for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("mod", "mod"),
+                     ("pow", "power")):  # fmt: skip
+    setattr(ndarray, f"__i{_slot}__", _in_place(_name))
+
+
+def finish(y: Any, out: Any = None) -> Any:
+    """The result, in `out` where that is given."""
+    return y if out is None else write(out, y)
+
+
+def constant(t: torch.Tensor) -> ndarray:
+    """A result that has no gradient."""
+    return ndarray(t)

@@ -1,0 +1,508 @@
+"""Functions of `mx.np` on each element, reductions, and products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import torch
+
+from ..base import MXNetError
+from ..ndarray._operator import not_an_array, op
+from ..ndarray.ndarray import NDArray, torch_dtype
+from ..util import _check_ufunc_options
+from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted
+
+__all__: list[str] = []
+Axis = Any
+
+
+def _public(function: Callable[..., Any], *aliases: str) -> Callable[..., Any]:
+    for name in (function.__name__, *aliases):
+        globals()[name] = function
+        __all__.append(name)
+    return function
+
+
+def _array(who: str, x: Any, name: str = "a") -> NDArray:
+    if not isinstance(x, NDArray):
+        raise not_an_array(who, name, x)
+    return x
+
+
+# ---- one array
+
+
+def _unary(name: str, body: Callable[[Any], Any], exact: bool = False) -> Callable[..., Any]:
+    """`exact`: integers stay what they are in between too; else they are computed in float32 and cut back."""
+
+    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
+        if isinstance(x, NUMBERS):
+            return getattr(onp, name)(x)
+        if not isinstance(x, NDArray):
+            raise TypeError(f"{name}: type {type(x)} not supported: expected an mx.np.ndarray or a number")
+        x = ndarray._around(x)
+        t = x.tensor
+        if t.is_floating_point() or (exact and t.dtype != torch.bool):
+            y = body(x)
+        elif t.dtype == torch.bool:
+            y = body(floats(x))
+        else:
+            y = op.cast(body(floats(x)), dtype=t.dtype)
+        return finish(y, out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` of an array or a number."
+    return call
+
+
+_BODIES: dict[str, Callable[[Any], Any]] = {
+    "abs": op.abs, "arccos": op.arccos, "arccosh": op.arccosh, "arcsin": op.arcsin, "arcsinh": op.arcsinh,
+    "arctan": op.arctan, "arctanh": op.arctanh, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "exp": op.exp,
+    "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10, "log1p": op.log1p,
+    "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal, "rint": op.rint,
+    "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "sqrt": op.sqrt, "square": op.square, "tan": op.tan,
+    "tanh": op.tanh, "trunc": op.fix,
+    "cbrt": lambda x: op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3),
+    "degrees": lambda x: x * (180 / math.pi), "radians": lambda x: x * (math.pi / 180),
+}  # fmt: skip
+_EXACT = frozenset(("abs", "negative", "positive", "sign", "square"))
+_ALIASES = {"abs": ("absolute", "fabs"), "degrees": ("rad2deg",), "radians": ("deg2rad",)}
+for _name, _body in _BODIES.items():
+    _public(_unary(_name, _body, _name in _EXACT), *_ALIASES.get(_name, ()))
+
+
+def _test(name: str, body: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
+    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(x, NUMBERS):
+            return getattr(onp, name)(x)
+        return finish(constant(body(_array(name, x, "x").tensor)), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` of an array: booleans."
+    return call
+
+
+for _name, _body in (
+    ("isnan", torch.isnan), ("isinf", torch.isinf), ("isfinite", torch.isfinite), ("isposinf", torch.isposinf),
+    ("isneginf", torch.isneginf), ("logical_not", torch.logical_not), ("signbit", torch.signbit),
+):  # fmt: skip
+    _public(_test(_name, _body))
+
+
+def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    """`numpy.round`: to a number of decimals; halves go to the even neighbour."""
+    if isinstance(x, NUMBERS):
+        return onp.round(x, decimals)
+    scale = 10.0**decimals
+    y = x if not x.tensor.is_floating_point() and decimals >= 0 else op.rint(floats(x) * scale) / scale
+    return finish(y, out)
+
+
+_public(round, "around", "round_")
+
+
+def invert(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    """The bits of integers or booleans the other way round."""
+    return finish(~ndarray._around(_array("invert", x, "x")), out)
+
+
+_public(invert, "bitwise_not")
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
+               **kwargs: Any) -> Any:  # fmt: skip
+    """`numpy.nan_to_num`: numbers for NaN and infinities, which get no gradient."""
+    t = _array("nan_to_num", x, "x").tensor
+    if not t.is_floating_point():
+        return op.copy(x)
+    finite = constant(torch.isfinite(t))
+    return op.where(finite, x, constant(torch.nan_to_num(t.detach(), nan, posinf, neginf)))
+
+
+_public(nan_to_num)
+
+
+# ---- two arrays, or an array and a number
+
+
+def _binary(name: str, kind: str) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
+        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            return getattr(onp, name)(x1, x2)
+        return finish(pair(kind, x1, x2), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` of arrays, which broadcast, or of an array and a number."
+    return call
+
+
+for _name, _kind, *_more in (
+    ("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("true_divide", "div", "divide"),
+    ("mod", "mod", "remainder"), ("power", "power"), ("maximum", "maximum", "fmax"), ("minimum", "minimum", "fmin"),
+    ("hypot", "hypot"),
+):  # fmt: skip
+    _public(_binary(_name, _kind), *_more)
+
+
+def arctan2(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    """`numpy.arctan2`: the angle of the point (x2, x1)."""
+    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+        return onp.arctan2(x1, x2)
+    a, b = promoted("arctan2", x1, x2)
+    like = a if isinstance(a, NDArray) else b
+    a, b = (floats(v if isinstance(v, NDArray) else like * 0 + v) for v in (a, b))
+    return finish(op.arctan2(a, b), out)
+
+
+def floor_divide(x1: Any, x2: Any, out: Any = None) -> Any:
+    """`numpy.floor_divide`."""
+    a, b = promoted("floor_divide", x1, x2)
+    first = (a if isinstance(a, NDArray) else b).tensor.dtype
+    y = op.floor(pair("div", a, b))
+    return finish(y if first.is_floating_point else op.cast(y, dtype=first), out)
+
+
+_public(arctan2)
+_public(floor_divide)
+
+
+def _comparison(name: str, kind: str) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, out: Any = None) -> Any:
+        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            return getattr(onp, name)(x1, x2)
+        return finish(compare(kind, x1, x2), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}`: booleans."
+    return call
+
+
+for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+    _public(_comparison(_name, _name))
+
+
+def _logical(name: str) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, out: Any = None) -> Any:
+        a, b = (v.tensor if isinstance(v, NDArray) else torch.tensor(v) for v in (x1, x2))
+        return finish(constant(getattr(torch, name)(a, b)), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}`: booleans."
+    return call
+
+
+def _bits(name: str) -> Callable[..., Any]:
+    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        return finish(bitwise(name, x1, x2), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` of integers or booleans."
+    return call
+
+
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    _public(_logical(_name))
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    _public(_bits(_name))
+
+
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+    """`numpy.clip`: limited from below, from above or both; the gradient passes within the limits."""
+    if a_min is None and a_max is None:
+        raise ValueError("clip: a_min or a_max must be given")
+    low, high = (None if v is None else float(v) for v in (a_min, a_max))
+    return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high), out)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`numpy.where`: x where the condition holds, y elsewhere; with the condition alone, where it holds."""
+    c = _array("where", condition, "condition")
+    if x is None and y is None:
+        return tuple(constant(p) for p in c.tensor.nonzero(as_tuple=True))
+    if x is None or y is None:
+        raise ValueError("where: either both or neither of x and y should be given")
+    if not isinstance(x, NDArray) and not isinstance(y, NDArray):
+        x = constant(torch.tensor(float(x), device=c.tensor.device))
+    x, y = promoted("where", x, y)
+    like = x if isinstance(x, NDArray) else y
+    x, y = (v if isinstance(v, NDArray) else constant(torch.tensor(v, dtype=like.tensor.dtype, device=c.tensor.device))
+            for v in (x, y))  # fmt: skip
+    shape = torch.broadcast_shapes(c.shape, x.shape, y.shape)
+    c, x, y = (v if v.shape == shape else op.broadcast_to(v, shape=tuple(shape)) for v in (c, x, y))
+    mask = constant(c.tensor if c.tensor.dtype == torch.bool else c.tensor != 0)
+    return op.where(mask, ndarray._around(x), y)
+
+
+_public(clip)
+_public(where)
+
+
+# ---- reductions
+
+
+def _axes(axis: Axis) -> Any:
+    return tuple(axis) if isinstance(axis, (list, tuple)) else axis
+
+
+def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) -> Callable[..., Any]:
+    def call(
+        a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any
+    ) -> Any:
+        x = ndarray._around(_array(name, a))
+        if dtype is not None:
+            x = op.cast(x, dtype=torch_dtype(dtype, f"{name}: dtype"))
+        elif float_result or x.tensor.dtype == torch.bool:
+            x = floats(x)
+        try:
+            y = body(x, axis=_axes(axis), keepdims=bool(keepdims))
+            # integers keep their type, as in the original
+            return finish(y if y.tensor.dtype == x.tensor.dtype else op.cast(y, dtype=x.tensor.dtype), out)
+        except (IndexError, ValueError, RuntimeError) as e:
+            raise MXNetError(f"{name}: {e} (a has shape {x.shape}, axis is {axis})") from None
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` over one axis, several or all."
+    return call
+
+
+_public(_reduction("sum", op.sum))
+_public(_reduction("prod", op.prod), "product")
+_public(_reduction("mean", op.mean, float_result=True))
+
+
+def _extreme(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    def call(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+        x = ndarray._around(_array(name, a))
+        if not x.size:
+            raise MXNetError(f"{name}: a has no elements (shape {x.shape})")
+        return finish(body(x, axis=_axes(axis), keepdims=bool(keepdims)), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}` over one axis, several or all."
+    return call
+
+
+_public(_extreme("max", op.max), "amax")
+_public(_extreme("min", op.min), "amin")
+
+
+def var(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """`numpy.var`: the variance; divides by the number of elements minus `ddof`."""
+    x = floats(ndarray._around(_array("var", a)))
+    x = x if dtype is None else op.cast(x, dtype=torch_dtype(dtype))
+    return finish(op.var(x, axis=_axes(axis), ddof=float(ddof), keepdims=bool(keepdims)), out)
+
+
+def std(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """`numpy.std`: the square root of the variance."""
+    return finish(op.sqrt(var(a, axis, dtype, None, ddof, keepdims)), out)
+
+
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, out: Any = None) -> Any:
+    """`numpy.average`: the mean, weighted if `weights` are given; with their sum if `returned`."""
+    if weights is None:
+        y = op.mean(floats(_array("average", a)), axis=_axes(axis))
+        total = onp.prod(a.shape) / builtin_max(onp.prod(y.shape), 1)
+        return (finish(y, out), y * 0 + float(total)) if returned else finish(y, out)
+    w = weights
+    if w.shape != a.shape:
+        w = op.reshape(w, shape=tuple(n if i == axis else 1 for i, n in enumerate(a.shape)))
+        w = op.broadcast_to(w, shape=a.shape)
+    total = op.sum(w, axis=_axes(axis))
+    y = op.sum(pair("mul", a, w), axis=_axes(axis)) / total
+    return (finish(y, out), total) if returned else finish(y, out)
+
+
+builtin_max = __builtins__["max"] if isinstance(__builtins__, dict) else __builtins__.max
+for _function in (var, std, average):
+    _public(_function)
+
+
+def _truth(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+        t = _array(name, a).tensor != 0
+        axes = range(t.dim()) if axis is None else [axis] if isinstance(axis, int) else axis
+        for i in sorted((n % builtin_max(t.dim(), 1) for n in axes), reverse=True):
+            t = getattr(t, name)(dim=i, keepdim=bool(keepdims))
+        return finish(constant(t), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}`: a boolean over one axis, several or all."
+    return call
+
+
+_public(_truth("any"), "sometrue")
+_public(_truth("all"), "alltrue")
+
+
+def _position(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: int | None = None, out: Any = None) -> Any:
+        t = _array(name, a).tensor.detach()
+        if not t.numel():
+            raise MXNetError(f"{name}: a has no elements (shape {tuple(t.shape)})")
+        t = t.to(torch.uint8) if t.dtype == torch.bool else t
+        return finish(constant(getattr(torch, name)(t, dim=axis)), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.{name}`: positions, int64, along an axis or in the flat array."
+    return call
+
+
+_public(_position("argmax"))
+_public(_position("argmin"))
+
+
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+    """`numpy.argsort`: positions in rising order, int64; equal elements in their order."""
+    t = _array("argsort", a).tensor.detach()
+    return constant(
+        torch.argsort(t.flatten(), stable=True) if axis is None else torch.argsort(t, dim=axis, stable=True)
+    )
+
+
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+    """`numpy.sort`: a sorted copy along an axis, or of the flat array."""
+    x = ndarray._around(_array("sort", a))
+    return op.sort(op.reshape(x, shape=(-1,)), axis=0) if axis is None else op.sort(x, axis=axis)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """`numpy.cumsum` along an axis, or of the flat array."""
+    x = ndarray._around(_array("cumsum", a))
+    x = x if dtype is None else op.cast(x, dtype=torch_dtype(dtype))
+    y = op.cumsum(x, axis=axis)
+    return finish(y if y.tensor.dtype == x.tensor.dtype else op.cast(y, dtype=x.tensor.dtype), out)
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
+    """`numpy.unique`: the different elements in rising order; no gradient."""
+    result = onp.unique(_array("unique", ar, "ar").asnumpy(), return_index, return_inverse, return_counts, axis)
+    several = isinstance(result, tuple)
+    parts = [constant(torch.from_numpy(onp.ascontiguousarray(r))) for r in (result if several else (result,))]
+    return tuple(parts) if several else parts[0]
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """`numpy.nonzero`: positions of what is not zero, one int64 array per axis."""
+    return tuple(constant(p) for p in _array("nonzero", a).tensor.nonzero(as_tuple=True))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """`numpy.diff`: the differences of neighbours along an axis, `n` times."""
+    x = ndarray._around(_array("diff", a))
+    axis %= x.ndim
+    for _ in range(n):
+        lead = (slice(None),) * axis
+        x = pair("sub", op.get_item(x, index=(*lead, slice(1, None))), op.get_item(x, index=(*lead, slice(None, -1))))
+    return x
+
+
+for _function in (argsort, sort, cumsum, unique, nonzero, diff):
+    _public(_function)
+
+
+# ---- products
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """`numpy.matmul`: matrices, vectors and batches of matrices."""
+    for n, v in (("a", a), ("b", b)):
+        if not _array("matmul", v, n).ndim:
+            raise MXNetError(f"matmul: {n} must have at least one dimension")
+    return finish(_product("matmul", op.matmul, a, b), out)
+
+
+def _product(who: str, body: Callable[..., Any], a: NDArray, b: NDArray) -> Any:
+    x, y = promoted(who, a, b)
+    try:
+        return body(ndarray._around(x), y)
+    except (RuntimeError, ValueError) as e:
+        raise MXNetError(f"{who}: shapes {a.shape} and {b.shape} do not fit: {e}") from None
+
+
+def _dot(a: Any, b: Any) -> Any:
+    if not a.ndim or not b.ndim:
+        return op.mul(a, b)
+    if b.ndim == 1 or (a.ndim <= 2 and b.ndim == 2):
+        return op.matmul(a, b)
+    return tensordot(a, b, ([a.ndim - 1], [b.ndim - 2]))
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """`numpy.dot`: of vectors, matrices, or the last axis of `a` with the last but one of `b`."""
+    for n, v in (("a", a), ("b", b)):
+        _array("dot", v, n)
+    return finish(_product("dot", _dot, a, b), out)
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """`numpy.tensordot`: sums over pairs of axes."""
+    for n, v in (("a", a), ("b", b)):
+        _array("tensordot", v, n)
+    x, y = promoted("tensordot", a, b)
+    x = ndarray._around(x)
+    if isinstance(axes, int):
+        left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    else:
+        left, right = ([v] if isinstance(v, int) else list(v) for v in axes)
+    left, right = [i % x.ndim for i in left], [i % y.ndim for i in right]
+    if [x.shape[i] for i in left] != [y.shape[i] for i in right]:
+        raise MXNetError(f"tensordot: shapes {x.shape} and {y.shape} do not fit along the axes {left} and {right}")
+    free_x = [i for i in range(x.ndim) if i not in left]
+    free_y = [i for i in range(y.ndim) if i not in right]
+    n = math.prod(x.shape[i] for i in left)
+    shape = tuple(x.shape[i] for i in free_x) + tuple(y.shape[i] for i in free_y)
+    x = op.reshape(op.transpose(x, axes=tuple(free_x + left)), shape=(math.prod(x.shape[i] for i in free_x), n))
+    y = op.reshape(op.transpose(y, axes=tuple(right + free_y)), shape=(n, math.prod(y.shape[i] for i in free_y)))
+    return op.reshape(op.matmul(x, y), shape=shape)
+
+
+def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: bool = False) -> Any:
+    """`numpy.einsum`: Einstein's summation; an equation without "->" sums over what occurs twice."""
+    for i, v in enumerate(operands):
+        _array("einsum", v, f"operands[{i}]")
+    equation = subscripts.replace(" ", "")
+    if "->" not in equation:
+        letters = equation.replace(",", "").replace("...", "")
+        once = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+        equation += "->" + ("..." if "..." in equation else "") + once
+    xs = [ndarray._around(x) for x in promoted("einsum", *operands)]
+    try:
+        return finish(op.einsum(xs, equation=equation), out)
+    except (RuntimeError, ValueError) as e:
+        raise MXNetError(f"einsum: {subscripts} with shapes {[x.shape for x in xs]}: {e}") from None
+
+
+def inner(a: Any, b: Any) -> Any:
+    """`numpy.inner`: sums over the last axes."""
+    return tensordot(a, b, ([a.ndim - 1], [b.ndim - 1])) if a.ndim and b.ndim else pair("mul", a, b)
+
+
+def outer(a: Any, b: Any) -> Any:
+    """`numpy.outer`: all products of the elements of two flat arrays."""
+    return pair(
+        "mul", op.reshape(_array("outer", a), shape=(-1, 1)), op.reshape(_array("outer", b, "b"), shape=(1, -1))
+    )
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """`numpy.vdot`: the inner product of two flat arrays."""
+    return dot(op.reshape(_array("vdot", a), shape=(-1,)), op.reshape(_array("vdot", b, "b"), shape=(-1,)))
+
+
+for _function in (matmul, dot, tensordot, einsum, inner, outer, vdot):
+    _public(_function)
+__all__ = sorted(set(__all__))

@@ -1,0 +1,147 @@
+"""`mx.np.linalg`: norms, and what the engine has of matrices; the rest is NumPy's, without gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import torch
+
+from ..base import MXNetError
+from ..ndarray._operator import not_an_array, op
+from ..ndarray.ndarray import NDArray
+from ._array import constant, floats, ndarray
+from ._shapes import moveaxis
+
+__all__ = ["cholesky", "det", "inv", "matrix_power", "multi_dot", "norm", "slogdet", "solve"]
+
+
+def _array(who: str, x: Any, name: str = "a") -> Any:
+    if not isinstance(x, NDArray):
+        raise not_an_array(who, name, x)
+    return floats(ndarray._around(x))
+
+
+def _square(who: str, x: Any) -> Any:
+    x = _array(who, x)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise MXNetError(f"{who}: a must hold square matrices, got shape {x.shape}")
+    return x
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """`numpy.linalg.norm`: of vectors (any order) or matrices (Frobenius, 1, -1, inf, -inf)."""
+    a = _array("norm", x, "x")
+    if axis is None and ord is None:
+        axes = tuple(range(a.ndim))
+        return op.sqrt(op.sum(op.square(a), axis=axes or None, keepdims=keepdims))
+    axes = tuple(range(a.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(i % a.ndim for i in axes)
+    if len(axes) == 1:
+        return _vector_norm(a, ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError(f"norm: improper number of dimensions for order {ord}: axis {axis}")
+    if ord in (None, "fro"):
+        return op.sqrt(op.sum(op.square(a), axis=axes, keepdims=keepdims))
+    if ord in (1, -1, math.inf, -math.inf):
+        first, last = axes if abs(ord) == 1 else axes[::-1]
+        sums = op.sum(op.abs(a), axis=(first,), keepdims=True)
+        y = (op.max if ord > 0 else op.min)(sums, axis=(last,), keepdims=True)
+        return y if keepdims else op.reshape(y, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
+    if ord not in (2, -2, "nuc"):
+        raise ValueError(f"norm: invalid order {ord!r} for matrices")
+    s = torch.linalg.svdvals(moveaxis(a, axes, (-2, -1)).tensor.detach())
+    y = constant(s.sum(-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1])
+    return op.reshape(y, shape=tuple(1 if i in axes else n for i, n in enumerate(a.shape))) if keepdims else y
+
+
+def _vector_norm(a: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if ord in (None, 2):
+        return op.sqrt(op.sum(op.square(a), axis=axes, keepdims=keepdims))
+    if isinstance(ord, str):
+        raise ValueError(f"norm: invalid order {ord!r} for vectors")
+    if ord == math.inf:
+        return op.max(op.abs(a), axis=axes, keepdims=keepdims)
+    if ord == -math.inf:
+        return op.min(op.abs(a), axis=axes, keepdims=keepdims)
+    if ord == 0:
+        return op.sum(constant((a.tensor != 0).to(a.tensor.dtype)), axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return op.sum(op.abs(a), axis=axes, keepdims=keepdims)
+    return op.pow_scalar(op.sum(op.pow_scalar(op.abs(a), exponent=ord), axis=axes, keepdims=keepdims), exponent=1 / ord)
+
+
+def inv(a: Any) -> Any:
+    """`numpy.linalg.inv`: inverses of square matrices."""
+    return op.inverse(_square("inv", a))
+
+
+def det(a: Any) -> Any:
+    """`numpy.linalg.det`: determinants of square matrices."""
+    return op.det(_square("det", a))
+
+
+def slogdet(a: Any) -> list[Any]:
+    """`numpy.linalg.slogdet`: the sign and the logarithm of the determinant."""
+    x = _square("slogdet", a)
+    return [constant(torch.linalg.slogdet(x.tensor.detach())[0]), op.log_abs_det(x)]
+
+
+def cholesky(a: Any) -> Any:
+    """`numpy.linalg.cholesky`: the lower triangular matrices L with L L^T = a."""
+    return op.cholesky(_square("cholesky", a))
+
+
+def solve(a: Any, b: Any) -> Any:
+    """`numpy.linalg.solve`: x with a x = b."""
+    x, y = _square("solve", a), _array("solve", b, "b")
+    vector = y.ndim == 1
+    result = op.matmul(op.inverse(x), op.expand_dims(y, axis=1) if vector else y)
+    return op.squeeze(result, axis=(result.ndim - 1,)) if vector else result
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """`numpy.linalg.matrix_power`: a times itself, n times; inverted for negative n."""
+    x = _square("matrix_power", a)
+    if n < 0:
+        x, n = op.inverse(x), -n
+    if n == 0:
+        return constant(torch.eye(x.shape[-1], dtype=x.tensor.dtype).expand(x.shape).clone())
+    y = x
+    for _ in range(n - 1):
+        y = op.matmul(y, x)
+    return y
+
+
+def multi_dot(arrays: Any) -> Any:
+    """`numpy.linalg.multi_dot`: the product of several matrices."""
+    from ._functions import dot
+
+    y = arrays[0]
+    for x in arrays[1:]:
+        y = dot(y, x)
+    return y
+
+
+def _of_numpy(name: str) -> Callable[..., Any]:
+    function = getattr(onp.linalg, name)
+
+    def convert(v: Any) -> Any:
+        if isinstance(v, tuple):
+            return tuple(convert(x) for x in v)
+        return constant(torch.from_numpy(onp.ascontiguousarray(v)).reshape(onp.shape(v)))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return convert(function(*(a.asnumpy() if isinstance(a, NDArray) else a for a in args), **kwargs))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`numpy.linalg.{name}`; no gradient."
+    return call
+
+
+for _name in ("cond", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd", "tensorinv",
+              "tensorsolve"):  # fmt: skip
+    globals()[_name] = _of_numpy(_name)
+    __all__.append(_name)

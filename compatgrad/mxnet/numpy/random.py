@@ -1,0 +1,229 @@
+"""`mx.np.random`: random numbers as arrays; parameters are numbers or arrays that broadcast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import torch
+
+from ..base import MXNetError
+from ..context import Context, current_context
+from ..ndarray._distributions import draw, draw_integers
+from ..ndarray._random_state import generator
+from ..ndarray.ndarray import NDArray, _on, torch_dtype
+from ._array import finish, ndarray
+
+__all__ = [
+    "beta", "chisquare", "choice", "exponential", "gamma", "gumbel", "laplace", "logistic", "lognormal", "multinomial",
+    "multivariate_normal", "normal", "pareto", "permutation", "power", "rand", "randint", "randn", "rayleigh", "seed",
+    "shuffle", "uniform", "weibull",
+]  # fmt: skip
+
+
+def _shape(size: Any, *params: Any) -> tuple[int, ...]:
+    """The shape of what is drawn: `size`, or what the parameters broadcast to."""
+    if size is None:
+        return tuple(torch.broadcast_shapes(*(p.shape for p in params if isinstance(p, (NDArray, onp.ndarray)))))
+    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
+
+
+def _values(p: Any) -> Any:
+    if isinstance(p, NDArray):
+        return p.tensor.detach()
+    return torch.as_tensor(onp.asarray(p)) if isinstance(p, (onp.ndarray, list, tuple)) else p
+
+
+def _dtype(who: str, dtype: Any) -> torch.dtype:
+    found = torch_dtype(dtype, f"{who}: dtype")
+    if not found.is_floating_point:
+        raise MXNetError(f"{who}: dtype must be float16, float32 or float64, got {dtype}")
+    return found
+
+
+def _drawn(who: str, kind: str, params: tuple[Any, ...], size: Any, dtype: Any, ctx: Any, out: Any) -> Any:
+    context = current_context() if ctx is None else Context(ctx)
+    shape = out.shape if out is not None and size is None else _shape(size, *params)
+    t = draw(kind, tuple(_values(p) for p in params), shape, _dtype(who, dtype), context.torch_device, who)
+    return finish(_on(ndarray(t), context), out)
+
+
+def uniform(
+    low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Numbers of [low, high), evenly distributed."""
+    return _drawn("uniform", "uniform", (low, high), size, dtype, ctx, out)
+
+
+def normal(
+    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Normal numbers with mean `loc` and standard deviation `scale`."""
+    return _drawn("normal", "normal", (loc, scale), size, dtype, ctx, out)
+
+
+def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Numbers of the exponential distribution with mean `scale`."""
+    return _drawn("exponential", "exponential", (1.0 / scale,), size, None, ctx, out)
+
+
+def gamma(shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Numbers of the gamma distribution."""
+    return _drawn("gamma", "gamma", (shape, scale), size, dtype, ctx, out)
+
+
+def randn(*size: int, **kwargs: Any) -> Any:
+    """Normal numbers of a shape."""
+    return normal(0.0, 1.0, size, **kwargs)
+
+
+def rand(*size: int, **kwargs: Any) -> Any:
+    """Numbers of [0, 1) of a shape."""
+    return uniform(0.0, 1.0, size, **kwargs)
+
+
+def randint(
+    low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Integers of [low, high), or of [0, low); int64 unless `dtype` is another integer type."""
+    low, high = (0, low) if high is None else (low, high)
+    context = current_context() if ctx is None else Context(ctx)
+    wanted = torch_dtype(onp.int64 if dtype is None or dtype == "int" else dtype, "randint: dtype")
+    shape = out.shape if out is not None and size is None else _shape(size)
+    return finish(_on(ndarray(draw_integers(low, high, shape, wanted, context.torch_device)), context), out)
+
+
+def _from_uniform(name: str, body: Callable[..., torch.Tensor], doc: str, *defaults: float) -> Callable[..., Any]:
+    """A distribution by the inverse of its distribution function; `body` gets numbers of (0, 1) and the parameters."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        size, ctx, out = kwargs.pop("size", None), kwargs.pop("ctx", None), kwargs.pop("out", None)
+        names = _PARAMETERS[name]
+        given = list(args[: len(names)])
+        if len(args) > len(names):
+            size = args[len(names)]
+        for n, default in list(zip(names, defaults, strict=False))[len(given) :]:
+            given.append(kwargs.pop(n, default))
+        for n in names[len(given) :]:
+            given.append(kwargs.pop(n))
+        if kwargs:
+            raise TypeError(f"{name}: unexpected arguments {list(kwargs)}")
+        context = current_context() if ctx is None else Context(ctx)
+        shape = out.shape if out is not None and size is None else _shape(size, *given)
+        u = draw("uniform", (0.0, 1.0), shape, torch.float32, context.torch_device)
+        tiny = torch.finfo(torch.float32).tiny
+        params = [p.to(u) if isinstance(p, torch.Tensor) else p for p in map(_values, given)]
+        return finish(_on(ndarray(body(u.clamp(min=tiny), *params)), context), out)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{doc} Parameters: {', '.join(_PARAMETERS[name])}; `size`, `ctx`, `out`."
+    return call
+
+
+_PARAMETERS = {
+    "gumbel": ("loc", "scale"), "logistic": ("loc", "scale"), "laplace": ("loc", "scale"), "rayleigh": ("scale",),
+    "weibull": ("a",), "pareto": ("a",), "power": ("a",),
+}  # fmt: skip
+gumbel = _from_uniform(
+    "gumbel", lambda u, m, s: m - s * (-u.log()).log(), "Numbers of Gumbel's distribution.", 0.0, 1.0
+)
+logistic = _from_uniform("logistic", lambda u, m, s: m + s * torch.logit(u, 1e-7), "Logistic numbers.", 0.0, 1.0)
+laplace = _from_uniform(
+    "laplace", lambda u, m, s: m - s * (u - 0.5).sign() * (1 - 2 * (u - 0.5).abs()).clamp(min=1e-38).log(),
+    "Numbers of Laplace's distribution.", 0.0, 1.0,
+)  # fmt: skip
+rayleigh = _from_uniform("rayleigh", lambda u, s: s * (-2 * u.log()).sqrt(), "Numbers of Rayleigh's distribution.", 1.0)
+weibull = _from_uniform("weibull", lambda u, a: (-u.log()) ** (1 / a), "Numbers of Weibull's distribution.")
+pareto = _from_uniform("pareto", lambda u, a: u ** (-1 / a) - 1, "Numbers of Pareto's distribution.")
+power = _from_uniform("power", lambda u, a: u ** (1 / a), "Numbers of the power distribution.")
+
+
+def lognormal(
+    mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Exponentials of normal numbers."""
+    y = normal(mean, sigma, size, dtype, ctx)
+    return finish(ndarray(y.tensor.exp()), out)
+
+
+def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers of the chi-square distribution."""
+    return gamma(df / 2.0, 2.0, size, dtype, ctx)
+
+
+def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers of the beta distribution."""
+    size = _shape(size, a, b)
+    x, y = (gamma(p, 1.0, size, dtype or onp.float64, ctx).tensor for p in (a, b))
+    return ndarray((x / (x + y)).to(torch_dtype(dtype)))
+
+
+def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
+    """How often each class came in n draws with probabilities `pvals`; int64."""
+    p = torch.as_tensor(_values(pvals)).to(torch.float64).cpu()
+    if bool((p < 0).any()) or float(p.sum()) > 1 + 1e-6:
+        raise MXNetError(f"multinomial: pvals must be probabilities that sum up to at most 1, got {p.tolist()}")
+    shape = _shape(size)
+    rows = math.prod(shape)
+    rest = torch.cat([p[:-1], (1 - p[:-1].sum()).clamp(min=0).reshape(1)])
+    ends = rest.cumsum(0)
+    u = torch.rand(rows, int(n), dtype=torch.float64, generator=generator(torch.device("cpu"))) * ends[-1]
+    drawn = torch.searchsorted(ends, u, right=True).clamp_(max=len(p) - 1)
+    counts = torch.zeros(rows, len(p), dtype=torch.int64)
+    counts.scatter_add_(1, drawn, torch.ones_like(drawn))
+    return ndarray(counts.reshape(*shape, len(p)))
+
+
+def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
+    """Normal vectors with a mean and a covariance matrix."""
+    m, c = (torch.as_tensor(_values(v)).to(torch.float32) for v in (mean, cov))
+    shape = (*_shape(size), *m.shape)
+    z = draw("normal", (0.0, 1.0), shape, torch.float32, m.device)
+    return ndarray(m + (torch.linalg.cholesky(c) @ z.unsqueeze(-1)).squeeze(-1))
+
+
+def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Elements of an array, or integers of [0, a), drawn with or without putting them back, with probabilities `p`."""
+    context = current_context() if ctx is None else Context(ctx)
+    device = context.torch_device
+    n = int(a) if isinstance(a, (int, onp.integer)) else a.shape[0]
+    shape = _shape(size)
+    k = math.prod(shape)
+    if not replace and k > n:
+        raise ValueError(f"choice: cannot take {k} of {n} elements without putting them back")
+    g = generator(device)
+    if p is not None:
+        at = torch.multinomial(torch.as_tensor(_values(p)).to(device, torch.float32), k, replace, generator=g)
+    elif replace:
+        at = torch.randint(n, (k,), device=device, generator=g)
+    else:
+        at = torch.randperm(n, device=device, generator=g)[:k]
+    at = at.reshape(shape)
+    y = at if isinstance(a, (int, onp.integer)) else _values(a)[at]
+    return finish(_on(ndarray(y), context), out)
+
+
+def shuffle(x: ndarray) -> None:
+    """Puts the elements along the first axis into random order, in place."""
+    t = x.tensor
+    order = torch.randperm(t.shape[0], device=t.device, generator=generator(t.device))
+    x._check_writable()
+    t.copy_(t[order])
+
+
+def permutation(x: Any) -> ndarray:
+    """The elements of an array along its first axis, or the integers below x, in random order."""
+    if isinstance(x, (int, onp.integer)):
+        return choice(int(x), int(x), replace=False)
+    y = ndarray(x.tensor.detach().clone())
+    shuffle(y)
+    return y
+
+
+def seed(seed: int | None = None, ctx: Any = "all") -> None:
+    """Makes what is drawn from now on repeatable; see `mx.random.seed`."""
+    from ..random import seed as seed_all
+
+    seed_all(onp.random.SeedSequence().entropy % 2**31 if seed is None else seed, ctx)

@@ -1,0 +1,36 @@
+"""`mx.npx`: MXNet's operators beyond NumPy's functions, on arrays of `mx.np`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import Context as Context
+from ..context import cpu as cpu
+from ..context import cpu_pinned as cpu_pinned
+from ..context import current_context as current_context
+from ..context import gpu as gpu
+from ..context import gpu_memory_info as gpu_memory_info
+from ..context import num_gpus as num_gpus
+from ..ndarray.ndarray import waitall as waitall
+from ..util import get_cuda_compute_capability as get_cuda_compute_capability
+from ..util import is_np_array as is_np_array
+from ..util import is_np_shape as is_np_shape
+from ..util import reset_np as reset_np
+from ..util import set_np as set_np
+from . import image as image
+from . import random as random
+from ._files import load as load
+from ._files import save as save
+from ._files import savez as savez
+from ._functions import *  # noqa: F403
+from ._functions import wrapped as _wrapped
+
+current_device = current_context
+
+
+def __getattr__(name: str) -> Any:
+    found = _wrapped(name)
+    if found is None:
+        raise AttributeError(f"module 'mxnet.numpy_extension' has no attribute '{name}'")
+    globals()[name] = found
+    return found

@@ -1,0 +1,247 @@
+"""MXNet's operators under the names that `mx.npx` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ..ndarray._operator import op, operators
+from ..ndarray.ndarray import NDArray
+from ..numpy import ndarray
+from ..numpy._array import constant, promoted
+
+__all__ = [
+    "broadcast_like",
+    "gather_nd",
+    "index_add",
+    "index_update",
+    "masked_log_softmax",
+    "masked_softmax",
+    "nonzero",
+    "reshape",
+    "shape_array",
+]
+
+_NAMES = {  # name here -> name of the operator
+    "activation": "Activation", "arange_like": "arange_like", "batch_dot": "batch_dot", "batch_flatten": "flatten",
+    "batch_norm": "BatchNorm", "cast": "cast", "convolution": "Convolution", "ctc_loss": "CTCLoss",
+    "deconvolution": "Deconvolution", "dropout": "Dropout", "embedding": "Embedding", "erf": "erf", "erfinv": "erfinv",
+    "fully_connected": "FullyConnected", "gamma": "gamma", "gammaln": "gammaln", "group_norm": "GroupNorm",
+    "instance_norm": "InstanceNorm", "layer_norm": "LayerNorm", "leaky_relu": "LeakyReLU",
+    "log_softmax": "log_softmax", "multibox_detection": "MultiBoxDetection", "multibox_prior": "MultiBoxPrior",
+    "multibox_target": "MultiBoxTarget", "one_hot": "one_hot", "pick": "pick", "pooling": "Pooling", "relu": "relu",
+    "reshape_like": "reshape_like", "rnn": "RNN", "roi_pooling": "ROIPooling", "sequence_mask": "SequenceMask",
+    "sigmoid": "sigmoid", "slice": "slice", "smooth_l1": "smooth_l1", "softmax": "softmax",
+    "stop_gradient": "stop_gradient", "topk": "topk", "digamma": "digamma", "softmin": "softmin",
+}  # fmt: skip
+
+
+def _np(y: Any) -> Any:
+    if isinstance(y, (list, tuple)):
+        return type(y)(_np(v) for v in y)
+    return ndarray._around(y) if isinstance(y, NDArray) else y
+
+
+def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """An operator whose results are arrays of `mx.np`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        y = function(*args, **kwargs)
+        return y if out is not None else _np(y)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def wrapped(name: str) -> Callable[..., Any] | None:
+    """The operator that `mx.npx` shows under a name, None where there is none."""
+    wanted = _NAMES.get(name)
+    if wanted is None:
+        return None
+    function = operators.get(wanted) or operators.get(f"_contrib_{wanted}")
+    if function is None:
+        from ..ndarray import contrib
+
+        function = getattr(contrib, wanted, None)
+    return None if function is None else around(function, name)
+
+
+def _array(who: str, x: Any, name: str = "data") -> ndarray:
+    if not isinstance(x, NDArray):
+        raise AssertionError(f"{who}: argument {name} must have NDArray type, but got {type(x).__name__}")
+    return ndarray._around(x)
+
+
+def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+    """The same elements in another shape, in MXNet's notation.
+
+    -1: what is left; -2: this axis as it is; -3: leaves an axis of length 1 out; -4: all axes that are left; -5: two
+    axes joined; -6: an axis split into the next two lengths, of which one may be -1. `reverse`: from the right.
+    """
+    x = _array("reshape", a, "a")
+    if order != "C":
+        raise NotImplementedError(f"reshape: order must be 'C', got {order!r}")
+    codes = [int(n) for n in (newshape if isinstance(newshape, (tuple, list)) else (newshape,))]
+    if reverse:
+        return op.reshape(x, shape=tuple(_decoded(x.shape[::-1], _reversed(codes))[::-1]))
+    return op.reshape(x, shape=tuple(_decoded(x.shape, codes)))
+
+
+def _reversed(codes: list[int]) -> list[int]:
+    """The codes from the right; a split keeps its two lengths, which change places."""
+    groups, i = [], 0
+    while i < len(codes):
+        if codes[i] == -6:
+            groups.append([-6, *codes[i + 1 : i + 3][::-1]])
+            i += 3
+        else:
+            groups.append([codes[i]])
+            i += 1
+    return [c for g in reversed(groups) for c in g]
+
+
+def _decoded(shape: tuple[int, ...], codes: list[int]) -> list[int]:
+    def need(n: int, code: int) -> None:
+        if at + n > len(shape):
+            raise MXNetError(
+                f"reshape: code {code} needs {n} more axes of shape {tuple(shape)}, {len(shape) - at} are left"
+            )
+
+    result: list[int] = []
+    at = i = 0
+    while i < len(codes):
+        code = codes[i]
+        if code >= -1:
+            result.append(code)
+            at += 1
+        elif code == -2:
+            need(1, code)
+            result.append(shape[at])
+            at += 1
+        elif code == -3:
+            need(1, code)
+            if shape[at] != 1:
+                raise MXNetError(f"reshape: code -3 leaves axis {at} out, whose length is {shape[at]} and not 1")
+            at += 1
+        elif code == -4:
+            result += shape[at:]
+            at = len(shape)
+        elif code == -5:
+            need(2, code)
+            result.append(shape[at] * shape[at + 1])
+            at += 2
+        elif code == -6:
+            need(1, code)
+            first, second = codes[i + 1 : i + 3]
+            if -1 in (first, second):
+                known = second if first == -1 else first
+                first, second = (shape[at] // known if n == -1 else n for n in (first, second))
+            if first * second != shape[at]:
+                raise MXNetError(
+                    f"reshape: code -6 cannot split an axis of length {shape[at]} into {first} and {second}"
+                )
+            result += [first, second]
+            at += 1
+            i += 2
+        else:
+            raise MXNetError(f"reshape: {code} is no length and no code")
+        i += 1
+    total = 1
+    for n in shape:
+        total *= n
+    known = 1
+    for n in result:
+        known *= 1 if n == -1 else n
+    if result.count(-1) > 1 or (known and total % known) or (-1 not in result and known != total):
+        raise MXNetError(f"reshape: cannot reshape an array of shape {tuple(shape)} into {tuple(result)}")
+    return [total // known if n == -1 and known else n for n in result]
+
+
+def shape_array(data: Any) -> Any:
+    """The shape as an int64 array."""
+    return constant(torch.tensor(_array("shape_array", data).shape, dtype=torch.int64))
+
+
+def nonzero(a: Any) -> Any:
+    """The positions of what is not zero, int64, one row each."""
+    return constant(_array("nonzero", a, "a").tensor.nonzero())
+
+
+def gather_nd(data: Any, indices: Any) -> Any:
+    """Elements or slices at positions that the columns of `indices` give."""
+    x = _array("gather_nd", data)
+    at = tuple(i for i in indices.tensor.detach().to(torch.int64))
+    if len(at) > x.ndim:
+        raise MXNetError(f"gather_nd: indices have {len(at)} rows, data has {x.ndim} axes")
+    for axis, i in enumerate(at):
+        n = x.shape[axis]
+        if i.numel() and (int(i.min()) < -n or int(i.max()) >= n):
+            raise MXNetError(f"gather_nd: indices are out of bounds for axis {axis} of length {n}")
+    return op.get_item(x, index=at)
+
+
+def broadcast_like(lhs: Any, rhs: Any, lhs_axes: Any = None, rhs_axes: Any = None) -> Any:
+    """`lhs` with the shape of `rhs`, or with the lengths of some axes of it."""
+    x = _array("broadcast_like", lhs, "lhs")
+    if lhs_axes is None:
+        shape = rhs.shape
+    else:
+        lengths = list(x.shape)
+        for i, j in zip(lhs_axes, rhs_axes, strict=True):
+            lengths[i] = rhs.shape[j]
+        shape = tuple(lengths)
+    return op.broadcast_to(x, shape=tuple(shape))
+
+
+def _masked(who: str, body: Any, data: Any, mask: Any, axis: int, temperature: float | None, fill: float) -> Any:
+    x = _array(who, data)
+    if temperature not in (None, 1.0, 1):
+        x = x / temperature
+    if mask is None:
+        return body(x, axis=axis)
+    wide = constant(torch.broadcast_to(mask.tensor.bool(), x.shape))
+    low = constant(torch.full(x.shape, -1e30 if x.tensor.dtype != torch.float16 else -6e4, dtype=x.tensor.dtype))
+    return op.where(wide, body(op.where(wide, x, low), axis=axis), constant(torch.full_like(low.tensor, fill)))
+
+
+def masked_softmax(
+    data: Any, mask: Any = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
+) -> Any:
+    """Softmax along an axis over the elements where `mask` is true; 0 at the others."""
+    return _masked("masked_softmax", op.softmax, data, mask, axis, temperature, 0.0)
+
+
+def masked_log_softmax(
+    data: Any, mask: Any = None, axis: int = -1, temperature: float | None = 1.0, normalize: bool = True
+) -> Any:
+    """The logarithm of `masked_softmax`; -inf where `mask` is false."""
+    return _masked("masked_log_softmax", op.log_softmax, data, mask, axis, temperature, -float("inf"))
+
+
+def _indexed(who: str, a: Any, ind: Any, val: Any) -> tuple[Any, tuple[torch.Tensor, ...], Any]:
+    x, v = promoted(who, _array(who, a, "a"), val)
+    at = tuple(i for i in torch.atleast_2d(ind.tensor.detach().to(torch.int64)))
+    return x, at, v if isinstance(v, NDArray) else constant(torch.tensor(v, dtype=x.tensor.dtype))
+
+
+def index_add(a: Any, ind: Any, val: Any) -> Any:
+    """`a` with `val` added at the positions that the columns of `ind` give; repeated positions add up."""
+    x, at, v = _indexed("index_add", a, ind, val)
+    shape = x.tensor[at].shape
+    v = op.broadcast_to(v, shape=tuple(shape))
+    flat = torch.arange(x.size).reshape(x.shape)[at].reshape(-1)
+    added = op.scatter_add_along(op.reshape(x, shape=(-1,)), op.reshape(v, shape=(-1,)), constant(flat), axis=0)
+    return op.reshape(added, shape=x.shape)
+
+
+def index_update(a: Any, ind: Any, val: Any) -> Any:
+    """`a` with `val` in place of what is at the positions that the columns of `ind` give."""
+    x, at, v = _indexed("index_update", a, ind, val)
+    mask = torch.ones(x.shape, dtype=x.tensor.dtype)
+    mask[at] = 0
+    return index_add(op.mul(x, constant(mask)), ind, v)

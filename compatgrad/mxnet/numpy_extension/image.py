@@ -1,0 +1,16 @@
+"""`mx.npx.image`: the image operators of `mx.nd.image`, on arrays of `mx.np`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._functions import around
+
+
+def __getattr__(name: str) -> Any:
+    from ..ndarray import image
+
+    if name.startswith("_") or not callable(getattr(image, name, None)):
+        raise AttributeError(f"module 'mxnet.numpy_extension.image' has no attribute '{name}'")
+    found = globals()[name] = around(getattr(image, name), name)
+    return found
