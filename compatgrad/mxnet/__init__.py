@@ -20,6 +20,7 @@ from . import lr_scheduler as lr_scheduler
 from . import metric as metric
 from . import optimizer as optimizer
 from . import log as log
+from . import model as model
 from . import recordio as recordio
 from . import io as io
 from . import image as image

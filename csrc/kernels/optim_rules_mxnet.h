@@ -11,9 +11,21 @@ namespace cg::optim::mx {
 
 template <class T, class S>
 auto clipped(const T& x, S bound) {
-  if constexpr (!Number<T>)  // on tensors an operation that changes nothing is worth leaving out
-    if (std::isinf(bound)) return x;
-  return at_most(at_least(x, -bound), bound);
+  if constexpr (Number<T>) {
+    const T most = bound < x ? bound : x;  // NaN stays; in this order of operands one instruction each
+    return -bound > most ? -bound : most;
+  } else {
+    if (std::isinf(bound)) return x;  // an operation less
+    return at_most(at_least(x, -bound), bound);
+  }
+}
+
+template <class T>
+auto direction_of(const T& x) {
+  if constexpr (Number<T>)
+    return T(x > 0) - T(x < 0);  // without a branch
+  else
+    return sign_of(x);
 }
 
 // The gradient as most rules see it: scaled, then decayed, then clipped; or clipped without any decay.
@@ -83,7 +95,7 @@ struct SignSgd {
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
   static void step(T& p, const T& g, T*, const S* h) {
-    p = p * (1 - h[0] * h[1]) - sign_of(g) * h[0];
+    p = p * (1 - h[0] * h[1]) - direction_of(g) * h[0];
   }
 };
 
@@ -92,7 +104,7 @@ struct Signum {  // m; momentum, wd_lh
   template <class T, class S>
   static void step(T& p, const T& g, T* s, const S* h) {
     s[0] = s[0] * h[4] - p * ((1 - h[4]) * h[1]) - scaled(g, h) * (1 - h[4]);
-    p = p * (1 - h[0] * h[5]) + sign_of(s[0]) * h[0];
+    p = p * (1 - h[0] * h[5]) + direction_of(s[0]) * h[0];
   }
 };
 

@@ -99,10 +99,10 @@ def train(mx, case):
         if updater.aggregate_updates and name != "LBSGD":
             updater(list(indices), grads, weights)
         else:
-            for i, g, w in zip(indices, grads, weights):
+            for i, g, w in zip(indices, grads, weights, strict=False):
                 updater(i, g, w)
         if step in SEEN:
-            for key, w in zip(SHAPES, weights):
+            for key, w in zip(SHAPES, weights, strict=False):
                 seen[f"{step}/{key}"] = w.asnumpy().copy()
     return seen
 
@@ -157,7 +157,7 @@ def run_lists(mx):
     seen = {}
 
     def flat(*lists):
-        return [x for group in zip(*lists) for x in group]
+        return [x for group in zip(*lists, strict=False) for x in group]
 
     def keep(name, *lists):
         seen[name] = [x.asnumpy() for group in lists for x in group]

@@ -33,5 +33,6 @@ from .nn_norm import *
 from .nn_rnn import *
 from .optimizer_op import *
 from ._multi_updates import *
+from . import _contrib_updates as _contrib_updates
 from . import image as image
 from . import contrib as contrib

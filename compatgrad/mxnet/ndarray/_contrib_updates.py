@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
-
-import torch
 
 from ..base import MXNetError, _Null
 from ._multi_updates import rates
 from ._operator import register
-from ._update_rules import on_rows
+from ._update_rules import norms, on_rows
 from .ndarray import NDArray
 from .optimizer_op import (
     check,
@@ -36,6 +35,10 @@ __all__ = [
 ]
 
 
+def _register(function: Callable[..., Any]) -> Callable[..., Any]:
+    return register(function, (f"_contrib_{function.__name__}",))
+
+
 def _scale(who: str, rescale_grad: Any) -> float | None:
     # the factor on gradients, None where the step is to be left out because an overflow made it 0 or not finite
     if isinstance(rescale_grad, NDArray):
@@ -59,7 +62,7 @@ def _adamw(who, weight, grad, mean, var, weight32, rescale_grad, constants, out)
     return update_mixed(who, "mx_adamw", weight, grad, states, weight32, c, out)
 
 
-@register
+@_register
 def adamw_update(
     weight,
     grad,
@@ -85,7 +88,7 @@ def adamw_update(
     return _adamw("adamw_update", weight, grad, mean, var, None, rescale_grad, constants, out)
 
 
-@register
+@_register
 def mp_adamw_update(
     weight,
     grad,
@@ -133,7 +136,7 @@ def _multi_adamw(
     ]
 
 
-@register
+@_register
 def multi_adamw_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs):
     """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments."""
     return _multi_adamw(
@@ -141,7 +144,7 @@ def multi_adamw_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, 
     )
 
 
-@register
+@_register
 def multi_mp_adamw_update(
     weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs
 ):
@@ -169,15 +172,14 @@ def _multi_lamb(
         check(who, weight=updated, grad=gradient, mean=m, var=v)
         c = lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient)
         step = direction(who, updated, gradient, m, v, c, None)
-        norms = [NDArray(torch.linalg.vector_norm(x.tensor, dtype=torch.float32)) for x in (updated, step)]
-        step_by_norms(who, updated, step, *norms, lr, lower_bound, upper_bound)
+        step_by_norms(who, updated, step, *norms([updated, step]), lr, lower_bound, upper_bound)
         if w32 is not None:
             y.tensor.copy_(w32.tensor)
         results.append(y)
     return results
 
 
-@register
+@_register
 def multi_lamb_update(weights, grads, mean, var, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
     """Both phases of LAMB on several weights: lists of arrays and of numbers.
 
@@ -187,7 +189,7 @@ def multi_lamb_update(weights, grads, mean, var, step_count, lrs, wds, out=None,
     return _multi_lamb("multi_lamb_update", weights, grads, mean, var, None, step_count, lrs, wds, out, **kwargs)
 
 
-@register
+@_register
 def multi_mp_lamb_update(weights, grads, mean, var, weights32, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
     """`multi_lamb_update` of the copies `weights32` (float32) of weights in lower precision."""
     return _multi_lamb(
@@ -213,7 +215,7 @@ def adagrad_update(
     return update("adagrad_update", "mx_adagrad", weight, grad, {"history": history}, c, out)
 
 
-@register
+@_register
 def group_adagrad_update(
     weight, grad, history, lr=_Null, rescale_grad=1.0, clip_gradient=-1.0, epsilon=1e-5, out=None, name=None
 ):

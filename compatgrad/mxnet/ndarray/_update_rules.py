@@ -65,15 +65,19 @@ def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
             array.tensor[rows] = part.tensor
 
 
-def trust_ratio(
-    of_weight: torch.Tensor, of_step: torch.Tensor, lower_bound: float | None, upper_bound: float | None
-) -> torch.Tensor:
+def norms(arrays: Sequence[Any]) -> list[float]:
+    """The Euclidean norms in single precision, of arrays on one device."""
+    tensors = [x.tensor if x.tensor.dtype != torch.float16 else x.tensor.float() for x in arrays]
+    return torch.stack(torch._foreach_norm(tensors)).tolist()
+
+
+def trust_ratio(of_weight: float, of_step: float, lower_bound: float | None, upper_bound: float | None) -> float:
     """LAMB's factor of a step: the weight's norm, kept within its bounds, by that of the step; 1 where one is 0.
 
     Bounds that are None or below 0 do not count.
     """
     if lower_bound is not None and lower_bound >= 0:
-        of_weight = of_weight.clamp_min(lower_bound)
+        of_weight = max(of_weight, lower_bound)
     if upper_bound is not None and upper_bound >= 0:
-        of_weight = of_weight.clamp_max(upper_bound)
-    return torch.where((of_weight == 0) | (of_step == 0), torch.ones_like(of_weight), of_weight / of_step)
+        of_weight = min(of_weight, upper_bound)
+    return of_weight / of_step if of_weight and of_step else 1.0

@@ -448,8 +448,8 @@ def mp_lamb_update_phase1(
 
 
 def step_by_norms(who, weight, g, r1, r2, lr, lower_bound, upper_bound):
-    ratio = trust_ratio(r1.tensor, r2.tensor, float(lower_bound), float(upper_bound))
-    weight.tensor.sub_(g.tensor * (ratio.reshape(()) * number(who, "lr", lr)))
+    ratio = trust_ratio(float(r1), float(r2), float(lower_bound), float(upper_bound))
+    weight.tensor.sub_(g.tensor, alpha=ratio * number(who, "lr", lr))
 
 
 @register

@@ -8,7 +8,7 @@ import os
 import torch
 
 from ..ndarray import NDArray
-from ..ndarray._update_rules import power, run_rule, trust_ratio
+from ..ndarray._update_rules import norms, power, run_rule, trust_ratio
 from ._base import RuleOptimizer, register, zeros_like
 
 __all__ = ["FTML", "LAMB", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSProp"]
@@ -145,10 +145,10 @@ class LAMB(_TwoMoments):
         constants = self._constants([0.0] * len(lrs), wds, ts)
         states = [(mean, var, w) for (mean, var), w in zip(states, weights, strict=True)]
         run_rule("LAMB", self._rule, steps, grads, states, constants)
-        for w, step, lr in zip(weights, steps, lrs, strict=True):
-            norms = [torch.linalg.vector_norm(x.tensor, dtype=torch.float32) for x in (w, step)]
-            ratio = trust_ratio(*norms, self.lower_bound or None, self.upper_bound or None)
-            w.tensor.sub_(step.tensor * (ratio * lr))
+        found = norms([*weights, *steps])
+        bounds = self.lower_bound or None, self.upper_bound or None
+        for k, (w, step, lr) in enumerate(zip(weights, steps, lrs, strict=True)):
+            w.tensor.sub_(step.tensor, alpha=trust_ratio(found[k], found[len(weights) + k], *bounds) * lr)
 
 
 @register

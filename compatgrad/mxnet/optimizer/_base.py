@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
 
 from .. import ndarray
 from ..ndarray import NDArray
@@ -371,9 +370,3 @@ class RuleOptimizer(Optimizer):
             super().update_multi_precision(index, weight, grad, state)
         else:
             RuleOptimizer.update_all(self, *self._update_lists(index, weight, grad, state))
-
-
-@torch.no_grad()
-def norm(array):
-    """The Euclidean norm in single precision, a float."""
-    return torch.linalg.vector_norm(array.tensor, dtype=torch.float32).item()

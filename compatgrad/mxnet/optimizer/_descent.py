@@ -8,8 +8,8 @@ import os
 
 from .. import ndarray
 from ..ndarray import NDArray
-from ..ndarray._update_rules import run_rule
-from ._base import RuleOptimizer, norm, register, zeros_like
+from ..ndarray._update_rules import norms, run_rule
+from ._base import RuleOptimizer, register, zeros_like
 
 __all__ = ["DCASGD", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "Signum", "ccSGD"]
 
@@ -210,7 +210,7 @@ class LBSGD(_Momentum):
         return 1.0 + (most - 1) * shares.get(self.warmup_strategy, 0.0)
 
     def _get_lars(self, weight, grad, wd):
-        of_weight, of_grad = norm(weight) ** 2, norm(grad) ** 2
+        of_weight, of_grad = (x**2 for x in norms([weight, grad]))
         return min(max(math.sqrt(of_weight / (of_grad + wd * of_weight + 1e-18)), 0.01), 100)
 
     def _apply(self, indices, weights, grads, states):
@@ -267,10 +267,11 @@ class LARS(_Momentum):
         corrected = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             corrected *= self.cur_lr / self.last_lr
-        scaled = []
-        for i, w, g, lr, wd in zip(indices, weights, grads, lrs, wds, strict=True):
+        found, scaled = norms([*weights, *grads]), []
+        for i, of_weight, of_grad, lr, wd in zip(
+            indices, found[: len(weights)], found[len(weights) :], lrs, wds, strict=True
+        ):
             if not self.idx2name.get(i, str(i)).endswith(("gamma", "beta", "bias")):
-                of_weight, of_grad = norm(w), norm(g)
                 if of_weight > 0 and of_grad > 0:
                     lr *= self.eta * of_weight / (of_grad * self.rescale_grad + wd * of_weight + self.eps)
             scaled.append(lr)
