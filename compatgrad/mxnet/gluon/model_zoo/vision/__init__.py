@@ -1,1 +1,52 @@
-"""Models of images by name."""
+"""Models of images: AlexNet, DenseNet, Inception, MobileNet, ResNet, SqueezeNet and VGG.
+
+They expect batches (N, 3, H, W) of RGB images.
+"""
+
+# ruff: noqa: F403
+from . import alexnet as _alexnet
+from . import densenet as _densenet
+from . import inception as _inception
+from . import mobilenet as _mobilenet
+from . import resnet as _resnet
+from . import squeezenet as _squeezenet
+from . import vgg as _vgg
+from .alexnet import *
+from .densenet import *
+from .inception import *
+from .mobilenet import *
+from .resnet import *
+from .squeezenet import *
+from .vgg import *
+
+_MODELS = {
+    name: function
+    for module in (_alexnet, _densenet, _inception, _mobilenet, _resnet, _squeezenet, _vgg)
+    for name, function in vars(module).items()
+    if name in module.__all__ and name.islower() and not name.startswith("get_")
+}
+# names with a version in them have a dot there
+_DOTTED = ("squeezenet", "mobilenet", "mobilenet_v2_")
+
+
+def _public_name(name):
+    for stem in sorted(_DOTTED, key=len, reverse=True):
+        rest = name.removeprefix(stem)
+        if rest != name and rest[0].isdigit():
+            return stem.replace("_v2_", "v2_") + rest.replace("_", ".")
+    return name.replace("inception_v3", "inceptionv3")
+
+
+_MODELS = {_public_name(name): function for name, function in _MODELS.items()}
+
+
+def get_model(name, **kwargs):
+    """The model `name`, such as "resnet18_v1" or "mobilenet0.5"; ValueError for an unknown one.
+
+    classes: how many there are. pretrained, ctx, root: as in model_store; the rest goes to the class.
+    """
+    name = name.lower()
+    if name not in _MODELS:
+        options = "\n\t".join(sorted(_MODELS))
+        raise ValueError(f"Model {name} is not supported. Available options are\n\t{options}")
+    return _MODELS[name](**kwargs)

@@ -1,0 +1,69 @@
+"""Densely connected networks."""
+
+from ... import nn
+from ...contrib.nn import HybridConcurrent, Identity
+from ._parts import Classifier, named, sequence, with_weights
+
+__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
+
+# depth -> channels of the stem, channels that each layer adds, numbers of layers
+_SPECS = {
+    121: (64, 32, (6, 12, 24, 16)),
+    161: (96, 48, (6, 12, 36, 24)),
+    169: (64, 32, (6, 12, 32, 32)),
+    201: (64, 32, (6, 12, 48, 32)),
+}
+
+
+def _normalised(*blocks):
+    return sequence(nn.BatchNorm(), nn.Activation("relu"), *blocks)
+
+
+def _layer(growth_rate, bn_size, dropout):
+    # made in the order of the names: each BatchNorm before its convolution
+    new = _normalised()
+    new.add(nn.Conv2D(bn_size * growth_rate, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
+    new.add(nn.Conv2D(growth_rate, 3, padding=1, use_bias=False))
+    if dropout:
+        new.add(nn.Dropout(dropout))
+    both = HybridConcurrent(axis=1, prefix="")
+    both.add(Identity(), new)
+    return both
+
+
+class DenseNet(Classifier):
+    """Stages of layers, each of which adds `growth_rate` channels to its input, with transitions between.
+
+    block_config: how many layers the stages have. bn_size: a layer's inner channels, in multiples of growth_rate.
+    """
+
+    def __init__(self, num_init_features, growth_rate, block_config, bn_size=4, dropout=0, classes=1000, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = sequence(nn.Conv2D(num_init_features, 7, 2, 3, use_bias=False))
+            self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
+            channels = num_init_features
+            for i, number in enumerate(block_config):
+                stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
+                with stage.name_scope():
+                    stage.add(*[_layer(growth_rate, bn_size, dropout) for _ in range(number)])
+                self.features.add(stage)
+                channels += number * growth_rate
+                if i != len(block_config) - 1:
+                    channels //= 2
+                    transition = _normalised()
+                    transition.add(nn.Conv2D(channels, 1, use_bias=False), nn.AvgPool2D(2, 2))
+                    self.features.add(transition)
+            self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.AvgPool2D(7), nn.Flatten())
+            self.output = nn.Dense(classes)
+
+
+def get_densenet(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
+    """The network of 121, 161, 169 or 201 layers; KeyError for another number."""
+    return with_weights(DenseNet(*_SPECS[num_layers], **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
+
+
+densenet121 = named(get_densenet, "densenet121", 121)
+densenet161 = named(get_densenet, "densenet161", 161)
+densenet169 = named(get_densenet, "densenet169", 169)
+densenet201 = named(get_densenet, "densenet201", 201)
