@@ -1,8 +1,9 @@
 """The models of images."""
 
-import compatgrad.mxnet as mx
 import numpy as np
 import pytest
+
+import compatgrad.mxnet as mx
 from compatgrad.mxnet import autograd, gluon, nd
 from compatgrad.mxnet.gluon.model_zoo import model_store, vision
 
