@@ -135,6 +135,14 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 void GradientBuffer::write(Tensor g) {
   fresh = true;
+  if (data.requires_grad()) {  // a leaf of torch's graph, whose gradient is torch's to keep
+    Tensor& own = data.mutable_grad();
+    if (own.defined())
+      own.add_(g);
+    else
+      own = may_overwrite(g) ? std::move(g) : g.clone();
+    return;
+  }
   if (add) {
     data.add_(g);
     return;

@@ -55,6 +55,8 @@ bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
 bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
 PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
 
+at::Tensor torch_tensor(PyObject* o) { return THPVariable_Unpack(o); }
+
 at::Tensor unwrap_tensor(PyObject* o, const char* what) {
   const at::Tensor& t = THPVariable_Unpack(o);
   if (t.requires_grad())

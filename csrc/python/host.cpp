@@ -47,15 +47,17 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 //   backward(inputs, outputs, gradients, wanted) -> tensors or None
 //                                               or  backward(input arrays, output arrays, wanted, accumulate)
 //   gradient(inputs, outputs, gradients, wanted) -> Variables or None: the backward as new functions
+//   torch                 optional: its methods need torch's own autograd
 struct HostNode final : FunctionNode {
   Obj host;
   unsigned integers, mask;
-  bool on_arrays, keeps_gradients;
+  bool on_arrays, keeps_gradients, torch;
 
   explicit HostNode(PyObject* h) : host(Obj::borrow(h)) {
     integers = number("integers");
     mask = number("saves");
     on_arrays = number("on_arrays");
+    torch = PyObject_HasAttrString(h, "torch");
     keeps_gradients = on_arrays && PyObject_HasAttrString(h, "keeps_gradients");
   }
   unsigned number(const char* name) const {
@@ -66,6 +68,12 @@ struct HostNode final : FunctionNode {
   }
   template <class... A>
   Obj ask(const char* method, A*... args) const {
+    std::optional<c10::impl::ForceDispatchKeyGuard> plain;
+    if (torch) {
+      auto keys = c10::impl::tls_local_dispatch_key_set();
+      keys.excluded_ = keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+      plain.emplace(keys);
+    }
     Obj bound = Obj::steal(PyObject_GetAttrString(host.get(), method));
     return Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), args..., nullptr));
   }
@@ -183,10 +191,11 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     Ref<FunctionNode> node(new HostNode(args[1]));
     at::AutoDispatchBelowADInplaceOrView guard;
-    ModeScope style(Mode::deferred, true);
+    ModeScope style(Mode::deferred, f->deferred);
+    ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
     FrontendScope scope(f);
-    Vars ys = node->apply(in);
-    if (args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
+    Vars ys = node->apply(in, f->record_constants);
+    if (node->call && args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
     Obj list = Obj::steal(PyList_New(ys.size()));
     for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
     return list.release();
