@@ -75,11 +75,12 @@ def run_mxnet(
 
 def write_initial_parameters(path: pathlib.Path, arguments: list[str], init: str, interpreter: list[str]) -> None:
     """Write parameters for the MXNet program `path` that tests/golden/mxnet_initial.py makes up."""
-    _execute([*interpreter, str(path), *arguments, "--steps", "0", "--save", init])
-    _execute([*interpreter, "-m", "tests.golden.mxnet_initial", init])
+    execute([*interpreter, str(path), *arguments, "--steps", "0", "--save", init])
+    execute([*interpreter, "-m", "tests.golden.mxnet_initial", init])
 
 
-def _execute(command, timeout=600):
+def execute(command: list[str], timeout: float = 600) -> str:
+    """Run a command on one thread; return what it printed. RuntimeError with that where it fails."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, timeout=timeout, capture_output=True, text=True)
     if done.returncode:
@@ -90,7 +91,7 @@ def _execute(command, timeout=600):
 def _run(path, arguments, curves, steps, interpreter, timeout, option="--out"):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "losses.json")
-        printed = _execute([*interpreter, str(path), *arguments, option, out], timeout)
+        printed = execute([*interpreter, str(path), *arguments, option, out], timeout)
         records = json.loads(pathlib.Path(out).read_text())
     found = {curve: [record[curve] for record in records if curve in record][:steps] for curve in curves}
     for curve, values in found.items():

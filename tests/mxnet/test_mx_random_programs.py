@@ -1,0 +1,128 @@
+"""Random programs compute on compatgrad what they compute on MXNet (see tests/golden/record_mxnet.py).
+
+`python -m compatgrad run -m tests.random_programs.mxnet --show SEED` prints the program of a seed.
+
+What the programs leave out, because MXNet is wrong or unpredictable there:
+- `grad_req="add"` of an array that some operators read directly (linalg's, mean, split, casts): they overwrite.
+- `SequenceLast` without lengths, which writes where it should not; some programs of other kinds end MXNet too.
+- An output of an `autograd.Function` that nobody uses: its gradient is what happens to be in the memory.
+- Functions of inputs that need no gradient, and of inputs with `grad_req="add"` themselves.
+- The gradient of selu; the second derivative of radians; negative axes of cumsum; concatenate while recording.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.golden import programs
+
+GOLDEN = json.loads(gzip.decompress((programs.GOLDEN / "mxnet_random_programs.json.gz").read_bytes()))
+# relative to the largest number of an array, at least 1
+TOLERANCE = {"float32": 3e-4, "float64": 1e-6}
+BEYOND = 80
+RUN = [sys.executable, "-m", "compatgrad", "run", "-m"]
+OPTIONS = {"cwd": programs.ROOT, "env": {**os.environ, "OMP_NUM_THREADS": "1"}, "check": True, "timeout": 900}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("random") / "results.json.gz"
+    command = [*RUN, "tests.random_programs.mxnet", "--out", str(out), "--seed", *GOLDEN]
+    subprocess.run(command, stdout=subprocess.DEVNULL, **OPTIONS)
+    return json.loads(gzip.decompress(out.read_bytes()))
+
+
+def assert_same(value, want, what):
+    """Compare nested results: arrays by tolerance, errors by class."""
+    if isinstance(want, dict) and "values" in want and "dtype" in want:
+        assert value is not None and "dtype" in value, f"{what}: {value} instead of an array"
+        assert (value["shape"], value["dtype"]) == (want["shape"], want["dtype"]), what
+        tolerance = TOLERANCE[want["dtype"]]
+        a, b = np.array(value["values"]), np.array(want["values"])
+        scale = max(np.abs(b).max(initial=0), 1)
+        error = np.abs(a - b).max(initial=0)
+        assert error <= tolerance * scale, f"{what} differs by {error:.1e} at a scale of {scale:.1e}"
+        if "sum" in want:
+            error = abs(value["sum"] - want["sum"])
+            assert error <= tolerance * max(want["scale"], 1), f"the sum of {what} differs by {error:.1e}"
+    elif isinstance(want, dict):
+        assert isinstance(value, dict) and value.keys() == want.keys(), f"{what}: {value} instead of {want}"
+        for key, item in want.items():
+            assert_same(value[key], item, f"{key} of {what}")
+    elif isinstance(want, list):
+        assert isinstance(value, list) and len(value) == len(want), f"{what}: {value} instead of {want}"
+        for i, (a, b) in enumerate(zip(value, want, strict=True)):
+            assert_same(a, b, f"{what}[{i}]")
+    elif want is None and value is not None:
+        # MXNet forgets the gradient, of zeros, of an array with grad_req='null' in the first backward.
+        assert "values" in value and not any(value["values"]), f"{what} should be None"
+    else:
+        assert value == want, what
+
+
+@pytest.mark.semantics("M02")
+@pytest.mark.semantics("M03")
+@pytest.mark.semantics("M04")
+@pytest.mark.parametrize("seed", GOLDEN)
+def test_random_program(results, seed):
+    value, want = results[seed], GOLDEN[seed]
+    assert "error" not in value, value.get("error")
+    assert value["program"] == want["program"]
+    for key, item in want.items():
+        assert_same(value[key], item, key)
+
+
+def test_programs_cover_what_is_promised():
+    results = GOLDEN.values()
+    text = "\n".join(line for result in results for line in result["program"])
+    assert len(GOLDEN) >= 300
+    for word in (
+        "grad_req='add'",
+        "grad_req='null'",
+        "mark_variables",
+        "nd.Convolution",
+        "nd.Pooling",
+        "nd.FullyConnected",
+        "nd.BatchNorm",
+        "nd.LayerNorm",
+        "nd.softmax_cross_entropy",
+        "nd.split",
+        "nodes.mix",
+        "nodes.straight",
+        "autograd.pause",
+        "autograd.predict_mode",
+        "train_mode=False",
+        "detach()",
+        "[:] =",
+        "nd.batch_dot",
+    ):
+        assert text.count(word) >= 5, word
+    functions = {word.split("(")[0] for word in text.split() if word.startswith("nd.")}
+    assert len(functions) >= 120
+    assert sum("second_backward" in result for result in results) >= 80
+    assert sum("third" in result for result in results) >= 40
+    assert sum(len(result["heads"]) > 1 for result in results) >= 80
+    assert sum("raised" in (result["again"] or ()) for result in results) == len(GOLDEN)
+
+
+@pytest.fixture(scope="module")
+def beyond():
+    command = [*RUN, "tests.random_programs.mxnet.beyond", str(BEYOND)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, **OPTIONS)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.semantics("M05")
+@pytest.mark.parametrize("seed", range(BEYOND))
+def test_derivatives_that_mxnet_lacks(beyond, seed):
+    """First derivatives, and second ones of operators that MXNet differentiates once, against differences."""
+    result = beyond[str(seed)]
+    assert "error" not in result, result.get("error")
+    for order, (computed, difference, scale) in zip(("first", "second"), result["pairs"], strict=True):
+        error = abs(computed - difference)
+        assert error <= 1e-5 * max(scale, 1), f"{order} derivative of {result['program']}: {error:.1e}"
