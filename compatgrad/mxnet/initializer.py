@@ -299,17 +299,12 @@ class Constant(Initializer):
     """Weights are `value`: a number, or an array (NDArray, NumPy) that broadcasts to their shape."""
 
     def __init__(self, value):
-        super().__init__(value=value)
+        array = value.asnumpy() if isinstance(value, NDArray) else value
+        super().__init__(value=value if np.isscalar(value) else np.asarray(array).tolist())
         self.value = value
 
     def _init_weight(self, _, arr):
         arr[:] = self.value
-
-    def dumps(self):
-        value = self._kwargs["value"]
-        if not np.isscalar(value):
-            value = np.asarray(value.asnumpy() if isinstance(value, NDArray) else value).tolist()
-        return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
 @register
