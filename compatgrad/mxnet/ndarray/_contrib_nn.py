@@ -1,0 +1,192 @@
+"""What `mxnet.nd.contrib` has for networks: resizing, pooling, attention; the module `contrib` hands it out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_image import check_regions, pair
+from .nn_layers import required, slices
+
+# ---- images ----------------------------------------------------------------------------------------------------------
+_SIZES: dict[str, Callable[[int], int]] = {
+    "to_even_down": lambda n: n - n % 2, "to_even_up": lambda n: n + n % 2,
+    "to_odd_down": lambda n: n - 1 + n % 2, "to_odd_up": lambda n: n + 1 - n % 2,
+}  # fmt: skip
+
+
+@operator("data, like?", name="_contrib_BilinearResize2D")
+def bilinear_resize_2d(
+    data, like=None, height=1, width=1, scale_height=None, scale_width=None, mode="size", align_corners=True
+):
+    """Images (batch, channels, height, width) in another size, between pixels by distance.
+
+    mode "size": (height, width), or scale_height and scale_width times the given one; "like": that of a second image;
+    "odd_scale": as scaled, but (n - 1) * scale + 1 where n is odd; "to_even_down", "to_even_up", "to_odd_down",
+    "to_odd_up": the nearest such size. `align_corners`: corners map to corners, else pixels are areas. MXNetError
+    where anything does not fit.
+    """
+    name = "BilinearResize2D"
+    require_ndim(name, "data", data, 4)
+    one_of(name, "mode", mode, ("size", "like", "odd_scale", *_SIZES))
+    if (mode == "like") != (like is not None):
+        raise MXNetError(f"{name}: like must be given exactly with mode='like', got mode={mode!r}")
+    old = data.shape[2:]
+    if mode == "like":
+        size = tuple(like.shape[2:])
+    elif mode in _SIZES:
+        size = tuple(_SIZES[mode](n) for n in old)
+    elif scale_height is not None or mode == "odd_scale":
+        required(name, "scale_height", scale_height)
+        scales = scale_height, required(name, "scale_width", scale_width)
+        odd = mode == "odd_scale"
+        size = tuple(int((n - 1) * s) + 1 if odd and n % 2 else int(n * s) for n, s in zip(old, scales, strict=True))
+    else:
+        size = height, width
+    size = pair(name, "the size of the result", size)
+    return op.resize(data, size=size, align_corners=align_corners)
+
+
+@lru_cache(64)
+def _averages(size: int, out: int) -> torch.Tensor:
+    """Weights (out, size) of adaptive means: part i is from floor(i size / out) to ceil((i + 1) size / out)."""
+    w = torch.zeros(out, size, dtype=torch.float64)
+    for i in range(out):
+        start, end = i * size // out, -(-(i + 1) * size // out)
+        w[i, start:end] = 1 / (end - start)
+    return w
+
+
+@operator("data", name="_contrib_AdaptiveAvgPooling2D")
+def adaptive_avg_pooling_2d(data, output_size=()):
+    """Means of parts of images (batch, channels, height, width), as many along each axis as output_size says.
+
+    output_size: (height, width), one number for both, or () for one mean per channel. MXNetError otherwise.
+    """
+    name = "AdaptiveAvgPooling2D"
+    require_ndim(name, "data", data, 4)
+    out = tuple(as_ints(name, "output_size", output_size)) or (1, 1)
+    out = pair(name, "output_size", out * 2 if len(out) == 1 else out)
+    if out == (1, 1):
+        return op.mean(data, axis=(2, 3), keepdims=True)
+    size = data.shape[2:]
+    if all(n % m == 0 for n, m in zip(size, out, strict=True)):
+        kernel = tuple(n // m for n, m in zip(size, out, strict=True))
+        return op.average_pooling(data, ksize=kernel, stride=kernel)
+    rows, columns = (_averages(n, m).to(data.tensor) for n, m in zip(size, out, strict=True))
+    return op.matmul(op.matmul(NDArray(rows), data), NDArray(columns), transb=True)
+
+
+@operator("data, rois", name="_contrib_ROIAlign")
+def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1, position_sensitive=False,
+              aligned=False):  # fmt: skip
+    """Means of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
+
+    data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, times
+    `spatial_scale`. Each bin is the mean of sample_ratio ** 2 readings between pixels, or of about one for each pixel
+    where that is not positive. `aligned`: pixels are areas, so places move by half a pixel. Regions of an image below
+    0 are 0; regions get no gradient. MXNetError where shapes do not fit.
+    """
+    name = "ROIAlign"
+    images = check_regions(name, data, rois)
+    out = pair(name, "pooled_size", pooled_size)
+    if position_sensitive:
+        raise MXNetError(f"{name}: position_sensitive=True is not supported")
+    boxes = rois.tensor.detach().to(data.tensor.dtype, copy=True)
+    boxes[:, 1:] *= required(name, "spatial_scale", spatial_scale)
+    if not aligned:  # the kernel takes places minus half a pixel
+        boxes[:, 3:] = torch.maximum(boxes[:, 3:], boxes[:, 1:3] + 1)
+        boxes[:, 1:] += 0.5
+    none = images < 0
+    boxes[none, 0] = 0
+    y = op.roi_align(data, NDArray(boxes), output_size=out, sampling_ratio=sample_ratio)
+    return op.dropout_mask(y, mask=(~none)[:, None, None, None].expand(y.shape)) if bool(none.any()) else y
+
+
+# ---- attention -------------------------------------------------------------------------------------------------------
+@operator("data", name="_contrib_div_sqrt_dim")
+def div_sqrt_dim(data):
+    """data / sqrt(length of its last axis)"""
+    return op.mul_scalar(data, value=1 / math.sqrt(data.shape[-1]))
+
+
+def _parts(name: str, argument: str, x: NDArray, heads: Any, count: int) -> list[NDArray]:
+    """x (time, batch, heads * count * units) as `count` arrays (batch * heads, time, units)."""
+    require_ndim(name, argument, x, 3)
+    time, batch, width = x.shape
+    heads = required(name, "heads", heads)
+    if heads < 1 or width % (heads * count):
+        raise MXNetError(f"{name}: the last axis of {argument}, {width}, must be a multiple of {count} * {heads} heads")
+    units = width // (heads * count)
+    x = op.transpose(op.reshape(x, shape=(time, batch * heads, count, units)), axes=(2, 1, 0, 3))
+    return slices(x, 0)
+
+
+def _scores(q: NDArray, k: NDArray) -> NDArray:
+    return op.matmul(op.mul_scalar(q, value=1 / math.sqrt(q.shape[2])), k, transb=True)
+
+
+def _attended(name: str, v: NDArray, attention: NDArray, heads: int) -> NDArray:
+    """The weighted values, (time, batch, heads * units)."""
+    require_ndim(name, "attention", attention, 3)
+    require_shape(name, "attention", attention.shape, (v.shape[0], attention.shape[1], v.shape[1]))
+    y = op.transpose(op.matmul(attention, v), axes=(1, 0, 2))
+    return op.reshape(y, shape=(y.shape[0], v.shape[0] // heads, heads * v.shape[2]))
+
+
+@operator("queries_keys_values", name="_contrib_interleaved_matmul_selfatt_qk")
+def interleaved_matmul_selfatt_qk(queries_keys_values, heads=None):
+    """Scaled products of queries and keys, (batch * heads, time, time).
+
+    queries_keys_values: (time, batch, heads * 3 * units), of each head its query, key and value.
+    """
+    q, k, _ = _parts("interleaved_matmul_selfatt_qk", "queries_keys_values", queries_keys_values, heads, 3)
+    return _scores(q, k)
+
+
+@operator("queries_keys_values, attention", name="_contrib_interleaved_matmul_selfatt_valatt")
+def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, heads=None):
+    """Values weighted by attention (batch * heads, time, time): (time, batch, heads * units)."""
+    name = "interleaved_matmul_selfatt_valatt"
+    return _attended(name, _parts(name, "queries_keys_values", queries_keys_values, heads, 3)[2], attention, heads)
+
+
+@operator("queries, keys_values", name="_contrib_interleaved_matmul_encdec_qk")
+def interleaved_matmul_encdec_qk(queries, keys_values, heads=None):
+    """Scaled products of queries (time, batch, heads * units) and of the keys in keys_values (time', batch, heads * 2 *
+    units): (batch * heads, time, time').
+    """
+    name = "interleaved_matmul_encdec_qk"
+    (q,) = _parts(name, "queries", queries, heads, 1)
+    return _scores(q, _parts(name, "keys_values", keys_values, heads, 2)[0])
+
+
+@operator("keys_values, attention", name="_contrib_interleaved_matmul_encdec_valatt")
+def interleaved_matmul_encdec_valatt(keys_values, attention, heads=None):
+    """The values in keys_values weighted by attention (batch * heads, time, time'): (time, batch, heads * units)."""
+    name = "interleaved_matmul_encdec_valatt"
+    return _attended(name, _parts(name, "keys_values", keys_values, heads, 2)[1], attention, heads)
+
+
+# ---- straight-through ------------------------------------------------------------------------------------------------
+@operator("data", name="_contrib_round_ste")
+def round_ste(data):
+    """The nearest integers; the gradient passes unchanged."""
+    return op.ste_round(data)
+
+
+@operator("data", name="_contrib_sign_ste")
+def sign_ste(data):
+    """-1, 0 or 1; the gradient passes unchanged."""
+    return op.ste_sign(data, alpha=0.0)
+
+
+__all__ = public_names(globals())

@@ -1,0 +1,338 @@
+"""Convolution, its transpose, pooling and upsampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_layers import check_bias, required
+
+_FIRST, _LAST = (None, "NCW", "NCHW", "NCDHW"), ("NWC", "NHWC", "NDHWC")
+
+
+# ---- geometry --------------------------------------------------------------------------------------------------------
+def _tuple(name: str, argument: str, value: Any, n: int, default: int) -> tuple[int, ...]:
+    """An argument with one entry for each of `n` axes; () stands for the default."""
+    value = tuple(as_ints(name, argument, value)) or (default,) * n
+    if len(value) != n:
+        raise MXNetError(f"{name}: {argument} must have {n} entries as kernel has, got {value}")
+    return value
+
+
+def _channels_last(name: str, layout: Any, n: int) -> bool:
+    """Whether channels are the last axis of data, as its layout says."""
+    if layout in _FIRST or layout == "None":
+        last = False
+    elif layout in _LAST:
+        last = True
+    else:
+        last = one_of(name, "layout", layout, (*filter(None, _FIRST), *_LAST))
+    if layout and layout != "None" and len(layout) != n + 2:
+        raise MXNetError(f"{name}: layout {layout!r} does not fit a kernel over {n} axes")
+    return last
+
+
+def _to_first(x: NDArray) -> NDArray:
+    return op.transpose(x, axes=(0, x.ndim - 1, *range(1, x.ndim - 1)))
+
+
+def _to_last(x: NDArray) -> NDArray:
+    return op.transpose(x, axes=(0, *range(2, x.ndim), 1))
+
+
+def _windows(name: str, data: NDArray, kernel: Any) -> tuple[int, ...]:
+    kernel = tuple(as_ints(name, "kernel", required(name, "kernel", kernel)))
+    if not 1 <= len(kernel) <= 3:
+        raise MXNetError(f"{name}: kernel must have 1 to 3 entries, got {kernel}")
+    require_ndim(name, "data", data, len(kernel) + 2)
+    return kernel
+
+
+def _check_positive(name: str, **values: tuple[int, ...]) -> None:
+    for argument, value in values.items():
+        if min(value) <= 0:
+            raise MXNetError(f"{name}: {argument} must be positive, got {value}")
+
+
+# ---- convolution -----------------------------------------------------------------------------------------------------
+@operator("data, weight, bias?")
+def Convolution(  # noqa: N802
+    data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
+    no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
+):  # fmt: skip
+    """Cross-correlation over one to three axes.
+
+    data: (batch, channels, *size); weight: (num_filter, channels / num_group, *kernel); bias: (num_filter,) unless
+    `no_bias`. `stride`, `dilate` and `pad` have kernel's length, or are (). Layouts NHWC and NDHWC have channels last
+    in data, weight and the result. Other arguments are accepted. MXNetError where anything does not fit.
+    """
+    if (
+        layout in _FIRST
+        and type(kernel) is type(stride) is type(dilate) is type(pad) is tuple
+        and num_filter is not None
+        and weight.shape == (num_filter, data.shape[1] // num_group, *kernel)
+        and (no_bias if bias is None else not no_bias and bias.shape == (num_filter,))
+        and data.ndim == weight.ndim
+        and len(stride) in (0, len(kernel))
+        and len(pad) in (0, len(kernel))
+        and len(dilate) in (0, len(kernel))
+    ):
+        return op.convolution(data, weight, bias, stride=stride, pad=pad, dilate=dilate, groups=num_group)
+    return _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, num_group, no_bias, layout)
+
+
+def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, groups, no_bias, layout):
+    """The same, all arguments being looked at."""
+    name = "Convolution"
+    kernel = _windows(name, data, kernel)
+    n = len(kernel)
+    stride, dilate = _tuple(name, "stride", stride, n, 1), _tuple(name, "dilate", dilate, n, 1)
+    pad = _tuple(name, "pad", pad, n, 0)
+    _check_positive(name, kernel=kernel, stride=stride, dilate=dilate)
+    last = _channels_last(name, layout, n)
+    channels = data.shape[-1 if last else 1]
+    required(name, "num_filter", num_filter)
+    if groups < 1 or channels % groups or num_filter % groups:
+        raise MXNetError(f"{name}: num_group {groups} must divide the {channels} channels of data and num_filter, "
+                         f"{num_filter}")  # fmt: skip
+    inside = (*kernel, channels // groups) if last else (channels // groups, *kernel)
+    require_shape(name, "weight", weight.shape, (num_filter, *inside))
+    check_bias(name, bias, no_bias, num_filter)
+    if last:
+        data, weight = _to_first(data), _to_first(weight)
+    for k in range(n):
+        size, reach = data.shape[2 + k] + 2 * pad[k], dilate[k] * (kernel[k] - 1) + 1
+        if reach > size:
+            raise MXNetError(f"{name}: kernel {kernel} with dilate {dilate} exceeds data of shape {data.shape} with "
+                             f"pad {pad}")  # fmt: skip
+    y = op.convolution(data, weight, bias, stride=stride, pad=pad, dilate=dilate, groups=groups)
+    return _to_last(y) if last else y
+
+
+@operator("data, weight, bias?")
+def Deconvolution(  # noqa: N802
+    data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), adj=(), target_shape=(), num_filter=None,
+    num_group=1, workspace=512, no_bias=True, cudnn_tune=None, cudnn_off=False, layout=None,
+):  # fmt: skip
+    """The transpose of a convolution.
+
+    data: (batch, channels, *size); weight: (channels, num_filter / num_group, *kernel); bias: (num_filter,), without
+    which `no_bias` must stay True. A length becomes stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj;
+    `target_shape` says it instead, and padding and `adj` follow from it. MXNetError where anything does not fit.
+    """
+    name = "Deconvolution"
+    kernel = _windows(name, data, kernel)
+    n = len(kernel)
+    stride, dilate = _tuple(name, "stride", stride, n, 1), _tuple(name, "dilate", dilate, n, 1)
+    pad, adj = _tuple(name, "pad", pad, n, 0), _tuple(name, "adj", adj, n, 0)
+    target = _tuple(name, "target_shape", target_shape, n, 0)
+    _check_positive(name, kernel=kernel, stride=stride, dilate=dilate)
+    last = _channels_last(name, layout, n)
+    if last:
+        data, weight = _to_first(data), _to_first(weight)
+    channels = data.shape[1]
+    required(name, "num_filter", num_filter)
+    if num_group < 1 or channels % num_group or num_filter % num_group:
+        raise MXNetError(f"{name}: num_group {num_group} must divide the {channels} channels of data and num_filter, "
+                         f"{num_filter}")  # fmt: skip
+    require_shape(name, "weight", weight.shape, (channels, num_filter // num_group, *kernel))
+    check_bias(name, bias, no_bias, num_filter)
+    full = [stride[k] * (data.shape[2 + k] - 1) + dilate[k] * (kernel[k] - 1) + 1 for k in range(n)]
+    if any(target):
+        over = [f - t if t else 0 for f, t in zip(full, target, strict=True)]
+        if min(over) < 0:
+            raise MXNetError(f"{name}: target_shape must not exceed {tuple(full)}, got {target}")
+        pad, adj = tuple((v + 1) // 2 for v in over), tuple(v % 2 for v in over)
+    if any(a >= s for a, s in zip(adj, stride, strict=True)):
+        raise MXNetError(f"{name}: adj must be smaller than stride {stride}, got {adj}")
+    size = [f - 2 * p + a for f, p, a in zip(full, pad, adj, strict=True)]
+    if min(size) <= 0:
+        raise MXNetError(f"{name}: the result would have the spatial shape {tuple(size)} for data of shape "
+                         f"{data.shape}, kernel {kernel}, pad {pad}")  # fmt: skip
+    y = op.deconvolution(data, weight, bias, stride=stride, pad=pad, dilate=dilate, groups=num_group, outsize=size)
+    return _to_last(y) if last else y
+
+
+# ---- pooling ---------------------------------------------------------------------------------------------------------
+_POOLS = ("max", "avg", "sum", "lp")
+
+
+@operator("data")
+def Pooling(  # noqa: N802
+    data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False, pooling_convention="valid", stride=(),
+    pad=(), p_value=None, count_include_pad=None, layout=None,
+):  # fmt: skip
+    """One number for each window over one to three axes of data (batch, channels, *size), or for each channel.
+
+    pool_type: "max", "avg", "sum", or "lp", the p_value-th root of the sum of p_value-th powers, p_value being 1, 2
+    or 3. pooling_convention: "full" adds windows that reach beyond the padding so that no element is left out.
+    `count_include_pad` (default True): padding counts as zeros in means. `global_pool`: one window is the image.
+    Strides are 1 unless given. Layouts NWC, NHWC, NDHWC have channels last. MXNetError where anything does not fit.
+    """
+    n = data.ndim - 2
+    if (
+        pool_type == "max"
+        and not global_pool
+        and pooling_convention == "valid"
+        and layout in _FIRST
+        and type(kernel) is type(stride) is type(pad) is tuple
+        and len(kernel) == n == len(stride)
+        and not any(pad)
+    ):
+        return op.max_pooling(data, ksize=kernel, stride=stride, cover_all=False)
+    name = "Pooling"
+    one_of(name, "pool_type", pool_type, _POOLS)
+    if not 1 <= n <= 3:
+        raise MXNetError(f"{name}: data must have 3 to 5 axes, got the shape {data.shape}")
+    last = _channels_last(name, layout, n)
+    x = _to_first(data) if last else data
+    if pool_type == "lp" and p_value not in (1, 2, 3):
+        raise MXNetError(f"{name}: p_value must be 1, 2 or 3 for pool_type 'lp', got {p_value}")
+    if global_pool:
+        y = _global_pool(x, pool_type, p_value)
+    else:
+        if one_of(name, "pooling_convention", pooling_convention, ("valid", "full", "same")) == "same":
+            raise MXNetError(f"{name}: pooling_convention 'same' is not supported")
+        kernel = _windows(name, data, kernel)
+        stride, pad = _tuple(name, "stride", stride, n, 1), _tuple(name, "pad", pad, n, 0)
+        _check_positive(name, kernel=kernel, stride=stride)
+        for k in range(n):
+            if kernel[k] > x.shape[2 + k] + 2 * pad[k]:
+                raise MXNetError(f"{name}: kernel {kernel} exceeds data of shape {x.shape} with pad {pad}")
+            if pad[k] >= kernel[k]:
+                raise MXNetError(f"{name}: pad must be smaller than kernel {kernel}, got {pad}")
+        y = _pool(x, pool_type, p_value, kernel, stride, pad, pooling_convention == "full", count_include_pad)
+    return _to_last(y) if last else y
+
+
+def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):
+    window = {"ksize": kernel, "stride": stride, "pad": pad}
+    if pool_type == "max":
+        return op.max_pooling(x, **window, cover_all=full)
+    if pool_type == "lp":
+        return _lp(x, p, lambda v: op.sum_pooling(v, **window, cover_all=full))
+    if pool_type == "sum":
+        return op.sum_pooling(x, **window, cover_all=full)
+    include_pad = include_pad is None or bool(include_pad)
+    if all((x.shape[2 + k] + 2 * pad[k] - kernel[k]) % stride[k] == 0 for k in range(len(kernel))) or not full:
+        return op.average_pooling(x, **window, pad_value=0.0 if include_pad else None)
+    share = _shares(x.shape[2:], kernel, stride, pad, include_pad).to(x.tensor)
+    return op.mul(op.sum_pooling(x, **window, cover_all=True), NDArray(share))
+
+
+@lru_cache(64)
+def _shares(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
+            include_pad: bool) -> torch.Tensor:  # fmt: skip
+    """One over the elements of each window of convention "full", which may reach beyond the padding."""
+    total = torch.ones((), dtype=torch.float64)
+    for n, k, s, p in zip(size, kernel, stride, pad, strict=True):
+        start = torch.arange(-((k - n - 2 * p) // s) + 1) * s - p
+        end = (start + k).clamp(max=n + p)
+        if not include_pad:
+            start, end = start.clamp(min=0), end.clamp(max=n)
+        total = total[..., None] / (end - start).clamp(min=1)
+    return total
+
+
+def _lp(x: NDArray, p: int, total: Callable[[NDArray], NDArray]) -> NDArray:
+    if p == 1:
+        return total(x)
+    if p == 2:
+        return op.sqrt(total(op.square(x)))
+    s = total(op.pow_scalar(x, exponent=3))
+    return op.mul(op.sign(s), op.pow_scalar(op.abs(s), exponent=1 / 3))
+
+
+def _global_pool(x: NDArray, pool_type: str, p: Any) -> NDArray:
+    axes = tuple(range(2, x.ndim))
+    if pool_type == "max":
+        return op.extreme(x, axis=axes, keepdims=True)
+    if pool_type == "lp":
+        return _lp(x, p, lambda v: op.sum(v, axis=axes, keepdims=True))
+    return op.sum(x, axis=axes, keepdims=True) if pool_type == "sum" else op.mean(x, axis=axes, keepdims=True)
+
+
+# ---- upsampling ------------------------------------------------------------------------------------------------------
+@operator("*data")
+def UpSampling(  # noqa: N802
+    data, scale=None, num_filter=0, sample_type=None, multi_input_mode="concat", num_args=None, workspace=512
+):
+    """Images (batch, channels, height, width) `scale` times as large.
+
+    sample_type "nearest" repeats elements; several images become as large as the first one will be, and are joined
+    along channels or with multi_input_mode="sum" added up. "bilinear" takes an image and a weight (channels, 1,
+    kernel, kernel), kernel being 2 * scale - scale % 2, and is a transposed convolution. MXNetError otherwise.
+    """
+    name = "UpSampling"
+    required(name, "scale", scale)
+    one_of(name, "sample_type", required(name, "sample_type", sample_type), ("nearest", "bilinear"))
+    for x in data:
+        require_ndim(name, "data", x, 4)
+    if sample_type == "bilinear":
+        if len(data) != 2:
+            raise MXNetError(f"{name}: bilinear takes an image and a weight, got {len(data)} inputs")
+        x, weight = data
+        kernel, pad, channels = 2 * scale - scale % 2, scale // 2, x.shape[1]
+        require_shape(name, "weight", weight.shape, (channels, 1, kernel, kernel))
+        size = [n * scale for n in x.shape[2:]]
+        return op.deconvolution(x, weight, stride=(scale,) * 2, pad=(pad,) * 2, groups=channels, outsize=size)
+    one_of(name, "multi_input_mode", multi_input_mode, ("concat", "sum"))
+    if not data:
+        raise MXNetError(f"{name}: expected at least one image")
+    size = [n * scale for n in data[0].shape[2:]]
+    parts = []
+    for x in data:
+        factors = [n // m for n, m in zip(size, x.shape[2:], strict=True)]
+        if any(f * m != n for f, m, n in zip(factors, x.shape[2:], size, strict=True)):
+            raise MXNetError(f"{name}: the size of data of shape {x.shape} does not divide {tuple(size)}")
+        parts.append(op.repeat_blocks(x, kernel=factors))
+    if len(parts) == 1:
+        return parts[0]
+    return op.concat(parts, axis=1) if multi_input_mode == "concat" else op.add_n(parts)
+
+
+# ---- patches ---------------------------------------------------------------------------------------------------------
+def _patches(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> dict[str, tuple[int, ...]]:
+    kernel = tuple(as_ints(name, "kernel", required(name, "kernel", kernel)))
+    if len(kernel) != 2:
+        raise MXNetError(f"{name}: kernel must have 2 entries, got {kernel}")
+    return {"ksize": kernel, "stride": _tuple(name, "stride", stride, 2, 1), "pad": _tuple(name, "pad", pad, 2, 0),
+            "dilate": _tuple(name, "dilate", dilate, 2, 1)}  # fmt: skip
+
+
+@operator("data")
+def im2col(data, kernel=None, stride=(), dilate=(), pad=()):
+    """Patches of images (batch, channels, height, width) as columns: (batch, channels * prod(kernel), positions)."""
+    require_ndim("im2col", "data", data, 4)
+    y = op.im2col(data, **_patches("im2col", kernel, stride, dilate, pad))
+    return op.reshape(y, shape=(*y.shape[:2], y.shape[2] * y.shape[3]))
+
+
+@operator("data")
+def col2im(data, output_size=None, kernel=None, stride=(), dilate=(), pad=()):
+    """Adds the columns that `im2col` makes to images of output_size (height, width): its transpose."""
+    require_ndim("col2im", "data", data, 3)
+    params = _patches("col2im", kernel, stride, dilate, pad)
+    size = as_ints("col2im", "output_size", required("col2im", "output_size", output_size))
+    places = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(
+            size, params["ksize"], params["stride"], params["pad"], params["dilate"], strict=True
+        )
+    ]
+    width = prod(params["ksize"])
+    if data.shape[1] % width:
+        raise MXNetError(f"col2im: data of shape {data.shape} has no multiple of {width} rows")
+    require_shape("col2im", "data", data.shape, (data.shape[0], data.shape[1], prod(places)))
+    return op.col2im(op.reshape(data, shape=(*data.shape[:2], *places)), insize=size, **params)
+
+
+__all__ = public_names(globals())

@@ -1,0 +1,169 @@
+"""Operators on images that are layers: sampling along grids, and pooling of regions."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_layers import required, slices
+
+
+def pair(name: str, argument: str, value: Any) -> tuple[int, int]:
+    """Height and width; MXNetError for anything but two positive integers."""
+    result = tuple(as_ints(name, argument, required(name, argument, value)))
+    if len(result) != 2 or min(result) <= 0:
+        raise MXNetError(f"{name}: {argument} must be two positive integers, got {value!r}")
+    return result
+
+
+# ---- along a grid ----------------------------------------------------------------------------------------------------
+@operator("data, grid")
+def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
+    """data (batch, channels, height, width) read at grid (batch, 2, height', width'), between pixels by distance.
+
+    The grid holds x, then y, -1 and 1 being the centers of the outermost pixels; what lies beyond the border is 0.
+    MXNetError where shapes do not fit.
+    """
+    name = "BilinearSampler"
+    require_ndim(name, "data", data, 4)
+    require_shape(name, "grid", grid.shape, (data.shape[0], 2, *(grid.shape[2:] if grid.ndim == 4 else (1, 1))))
+    size = torch.tensor(data.shape[:1:-1], dtype=grid.tensor.dtype, device=grid.tensor.device)
+    half = NDArray((size - 1) / 2)
+    place = op.mul(op.add_scalar(op.transpose(grid, axes=(0, 2, 3, 1)), value=1), half)
+    low = op.floor(place)
+    share = op.sub(place, low)
+    x, y = (op.expand_dims(v, axis=1) for v in slices(share, 3))
+    parts = []
+    for right, down in itertools.product((0, 1), repeat=2):
+        weight = op.mul(x if right else 1 - x, y if down else 1 - y)
+        parts.append(op.mul(op.nn_pixels(data, low, offset=[right, down], clamp=False), weight))
+    return op.add_n(parts)
+
+
+@lru_cache(64)
+def _mesh(size: tuple[int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Numbers of columns and of rows, (2, height, width)."""
+    rows, columns = torch.meshgrid(*[torch.arange(n, dtype=dtype, device=device) for n in size], indexing="ij")
+    return torch.stack([columns, rows])
+
+
+@operator("data")
+def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
+    """A grid for `BilinearSampler`, (batch, 2, height, width).
+
+    transform_type "affine": data (batch, 6) are matrices that map the target's coordinates, -1 ... 1, to the source's;
+    target_shape is (height, width). "warp": data (batch, 2, height, width) says how far each pixel's place moves.
+    MXNetError otherwise.
+    """
+    name = "GridGenerator"
+    one_of(name, "transform_type", required(name, "transform_type", transform_type), ("affine", "warp"))
+    if transform_type == "affine":
+        require_shape(name, "data", data.shape, (data.shape[0], 6))
+        size = pair(name, "target_shape", target_shape)
+        grid = op.nn_affine_grid(op.reshape(data, shape=(data.shape[0], 2, 3)), size=size, align_corners=True)
+        return op.transpose(grid, axes=(0, 3, 1, 2))
+    require_ndim(name, "data", data, 4)
+    require_shape(name, "data", data.shape, (data.shape[0], 2, *data.shape[2:]))
+    t = data.tensor
+    size = torch.tensor(data.shape[:1:-1], dtype=t.dtype, device=t.device).reshape(2, 1, 1)
+    place = op.add(data, NDArray(_mesh(tuple(data.shape[2:]), t.dtype, t.device)))
+    return op.add_scalar(op.mul(place, NDArray(2 / (size - 1).clamp(min=1))), value=-1)
+
+
+@operator("data, loc")
+def SpatialTransformer(  # noqa: N802
+    data, loc, target_shape=(0, 0), transform_type="affine", sampler_type="bilinear", cudnn_off=None
+):
+    """data (batch, channels, height, width) read along the affine grids of loc (batch, 6), in size target_shape.
+
+    MXNetError where shapes do not fit.
+    """
+    one_of("SpatialTransformer", "transform_type", transform_type, ("affine",))
+    one_of("SpatialTransformer", "sampler_type", sampler_type, ("bilinear",))
+    size = tuple(as_ints("SpatialTransformer", "target_shape", target_shape))
+    grid = GridGenerator.body(loc, "affine", size if any(size) else tuple(data.shape[2:]))
+    return BilinearSampler.body(data, grid)
+
+
+# ---- regions ---------------------------------------------------------------------------------------------------------
+def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
+    """The number of each region's image. MXNetError where shapes do not fit; those below 0 are none."""
+    require_ndim(name, "data", data, 4)
+    require_ndim(name, "rois", rois, 2)
+    require_shape(name, "rois", rois.shape, (rois.shape[0], 5))
+    images = rois.tensor[:, 0].to(torch.int64)
+    if images.numel() and int(images.max()) >= data.shape[0]:
+        raise MXNetError(f"{name}: rois: image {int(images.max())} does not exist, data has {data.shape[0]}")
+    return images
+
+
+def _bins(start: torch.Tensor, end: torch.Tensor, out: int, size: int) -> tuple[list, list]:
+    """The first pixel of each bin of each region, and that past its last one."""
+    width = (end - start + 1).clamp(min=1).to(torch.float32)[:, None] / out
+    places = torch.arange(out, device=start.device)
+    first = torch.floor(places * width).to(torch.int64) + start[:, None]
+    stop = torch.ceil((places + 1) * width).to(torch.int64) + start[:, None]
+    return first.clamp(0, size).tolist(), stop.clamp(0, size).tolist()
+
+
+@operator("data, rois")
+def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
+    """Maxima of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
+
+    data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, which are
+    inside, times `spatial_scale`. Empty bins, and regions of an image below 0, are 0. Regions get no gradient.
+    MXNetError where shapes do not fit.
+    """
+    name = "ROIPooling"
+    images = check_regions(name, data, rois)
+    out = pair(name, "pooled_size", pooled_size)
+    required(name, "spatial_scale", spatial_scale)
+    scaled = rois.tensor[:, 1:] * spatial_scale
+    left, top, right, bottom = (torch.sign(scaled) * torch.floor(scaled.abs() + 0.5)).to(torch.int64).unbind(1)
+    t = data.tensor.detach()
+    channels, height, width = t.shape[1:]
+    tops, bottoms = _bins(top, bottom, out[0], height)
+    lefts, rights = _bins(left, right, out[1], width)
+    places = torch.zeros((len(images), channels, *out), dtype=torch.int64, device=t.device)
+    there = torch.zeros((len(images), 1, *out), dtype=torch.bool, device=t.device)
+    for r, image in enumerate(images.tolist()):
+        for i, j in itertools.product(range(out[0]), range(out[1])):
+            y0, y1, x0, x1 = tops[r][i], bottoms[r][i], lefts[r][j], rights[r][j]
+            if image < 0 or y0 >= y1 or x0 >= x1:
+                continue
+            at = t[image, :, y0:y1, x0:x1].reshape(channels, -1).argmax(1)
+            places[r, :, i, j] = (at // (x1 - x0) + y0) * width + at % (x1 - x0) + x0
+            there[r, 0, i, j] = True
+    flat = op.reshape(data, shape=(*data.shape[:2], height * width))
+    regions = op.select_along(flat, NDArray(images.clamp(min=0)), axis=0)
+    found = op.gather_along(regions, NDArray(places.reshape(*places.shape[:2], out[0] * out[1])), axis=2)
+    found = op.reshape(found, shape=places.shape)
+    return op.dropout_mask(found, mask=there.expand(places.shape))
+
+
+@operator("*data")
+def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # noqa: N802
+    """A part of an image (batch, channels, height, width) in size h_w, or in that of a second image.
+
+    It begins at `offset`, or is in the middle with `center_crop`. MXNetError where it does not fit.
+    """
+    if len(data) not in (1, 2):
+        raise MXNetError(f"Crop: expected one or two images, got {len(data)}")
+    require_ndim("Crop", "data", data[0], 4)
+    size = tuple(data[1].shape[2:]) if len(data) == 2 else pair("Crop", "h_w", h_w)
+    whole = data[0].shape[2:]
+    start = tuple((n - m) // 2 for n, m in zip(whole, size, strict=True)) if center_crop else tuple(offset)
+    if any(a < 0 or a + m > n for a, m, n in zip(start, size, whole, strict=True)):
+        raise MXNetError(f"Crop: a part of size {size} at {start} exceeds data of shape {data[0].shape}")
+    rows, columns = (slice(a, a + m) for a, m in zip(start, size, strict=True))
+    return op.copy(op.get_item(data[0], index=(slice(None), slice(None), rows, columns)))
+
+
+__all__ = public_names(globals())

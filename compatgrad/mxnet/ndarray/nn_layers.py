@@ -1,0 +1,270 @@
+"""Layers without windows: fully connected, activations, softmax, dropout, embedding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+
+from ..base import MXNetError
+from ._arguments import axes_in, axis_in, one_of, public_names, require_shape
+from ._operator import op, operator
+from ._random_state import generator
+from .ndarray import NDArray, torch_dtype
+
+_get_mode = _C.get_mode
+
+
+def check_bias(name: str, bias: Any, no_bias: bool, size: int) -> None:
+    """MXNetError where a bias is there or missing against `no_bias`, or does not fit."""
+    if (bias is None) != bool(no_bias):
+        given = "none" if bias is None else "one"
+        raise MXNetError(f"{name}: bias: no_bias={bool(no_bias)} needs {'no bias' if no_bias else 'one'}, got {given}")
+    if bias is not None and bias.shape != (size,):
+        raise MXNetError(f"{name}: bias must have the shape ({size},), got {bias.shape}")
+
+
+def required(name: str, argument: str, value: Any) -> Any:
+    """The value of an argument that has no default."""
+    if value is None:
+        raise MXNetError(f"{name}: required argument {argument} is missing")
+    return value
+
+
+def slices(x: NDArray, axis: int) -> list[NDArray]:
+    """All slices along an axis, which they lose."""
+    y = op.unstack(x, axis=axis)
+    return [y] if isinstance(y, NDArray) else list(y)
+
+
+# ---- fully connected -------------------------------------------------------------------------------------------------
+@operator("data, weight, bias?")
+def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):  # noqa: N802
+    """data @ weight.T + bias for weight (num_hidden, in) and bias (num_hidden,).
+
+    data: (batch, ...), all axes but the first becoming `in`; without `flatten` (..., in), giving (..., num_hidden).
+    MXNetError where shapes do not fit together.
+    """
+    shape = data.shape
+    width = shape[-1] if len(shape) == 2 or not flatten else math.prod(shape[1:])
+    if weight.shape != (num_hidden, width):
+        required("FullyConnected", "num_hidden", num_hidden)
+        require_shape("FullyConnected", "weight", weight.shape, (num_hidden, width))
+    if bias is None or no_bias or bias.shape != (num_hidden,):
+        check_bias("FullyConnected", bias, no_bias, num_hidden)
+    if len(shape) == 2:
+        return op.linear(data, weight, bias)
+    if flatten:
+        return op.linear(op.reshape(data, shape=(shape[0], width)), weight, bias)
+    rows = op.reshape(data, shape=(math.prod(shape[:-1]), width))
+    return op.reshape(op.linear(rows, weight, bias), shape=(*shape[:-1], num_hidden))
+
+
+# ---- activations -----------------------------------------------------------------------------------------------------
+_ACTIVATIONS: dict[str, Callable[[NDArray], NDArray]] = {
+    "relu": op.relu, "sigmoid": op.sigmoid, "softrelu": op.softplus, "softsign": op.softsign, "tanh": op.tanh,
+}  # fmt: skip
+
+
+@operator("data")
+def Activation(data, act_type=""):  # noqa: N802
+    """One of relu, sigmoid, softrelu (log(1 + exp(x))), softsign (x / (1 + |x|)) and tanh of each element.
+
+    MXNetError for another `act_type`.
+    """
+    f = _ACTIVATIONS.get(act_type)
+    if f is None:
+        one_of("Activation", "act_type", act_type, tuple(_ACTIVATIONS))
+    return f(data)
+
+
+def _along_channels(name: str, gamma: NDArray, data: NDArray) -> NDArray:
+    """Slopes of channels, (1,) or (channels,), to multiply `data` with."""
+    n = data.ndim
+    channels = data.shape[1] if n > 1 else data.shape[0]
+    if gamma.shape == (1,) or n == 1:
+        if gamma.shape not in ((1,), (channels,)):
+            require_shape(name, "gamma", gamma.shape, (channels,))
+        return gamma
+    require_shape(name, "gamma", gamma.shape, (channels,))
+    return op.reshape(gamma, shape=(channels, *(1,) * (n - 2)))
+
+
+_LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
+
+
+@operator("data, gamma?")
+def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):  # noqa: N802
+    """x where it is positive, else something that grows slowly.
+
+    act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,) or (channels,); "elu": slope *
+    (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution function;
+    "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError otherwise.
+    """
+    one_of("LeakyReLU", "act_type", act_type, _LEAKY)
+    if (gamma is not None) != (act_type == "prelu"):
+        raise MXNetError(f"LeakyReLU: act_type={act_type!r} {'needs' if gamma is None else 'takes no'} gamma")
+    if act_type == "leaky":
+        return op.leaky_relu(data, slope=slope)
+    if act_type == "elu":
+        return op.elu(data, alpha=slope)
+    if act_type == "selu":
+        return op.elu(data, alpha=1.6732632423543772, scale=1.0507009873554805)
+    if act_type == "gelu":
+        return op.gelu(data)
+    positive = op.greater_scalar(data, value=0)
+    if act_type == "prelu":
+        return op.where(positive, data, op.mul(data, _along_channels("LeakyReLU", gamma, data)))
+    t = data.tensor
+    if _get_mode("training"):
+        slopes = torch.rand(t.shape, dtype=t.dtype, device=t.device, generator=generator(t.device))
+        slopes = lower_bound + (upper_bound - lower_bound) * slopes
+    else:
+        slopes = torch.full_like(t, (lower_bound + upper_bound) / 2)
+    return op.dropout_mask(data, mask=torch.where(t > 0, torch.ones_like(t), slopes))
+
+
+# ---- softmax ---------------------------------------------------------------------------------------------------------
+def _wide(data: NDArray, dtype: Any, name: str) -> tuple[NDArray, Any]:
+    """The input in the wider of its type and `dtype`, and the type that is still to come."""
+    if not data.tensor.is_floating_point():
+        raise MXNetError(f"{name}: data must be of a floating point type, got {data.dtype.__name__}")
+    if dtype is None:
+        return data, None
+    wanted, given = torch_dtype(dtype, f"{name}: dtype"), data.tensor.dtype
+    if wanted == given:
+        return data, None
+    return (op.cast(data, dtype=wanted), None) if wanted.itemsize > given.itemsize else (data, wanted)
+
+
+def _softmax(name: str, f: Callable[..., NDArray], data: NDArray, axis: int, temperature: Any, dtype: Any) -> NDArray:
+    axis_in(name, axis, data.ndim)
+    data, later = _wide(data, dtype, name)
+    if temperature is not None and temperature != 1:
+        data = op.div_scalar(data, value=temperature)
+    y = f(data, axis=axis)
+    return y if later is None else op.cast(y, dtype=later)
+
+
+def _no_length(name: str, use_length: Any) -> None:
+    if use_length:
+        raise MXNetError(f"{name}: use_length must be False: this operator takes no length")
+
+
+@operator("data, length?", method=True)
+def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length=False):
+    """exp(data / temperature), scaled to sum 1 along `axis`.
+
+    With `use_length` elements from `length` on count as if they were not there, and become 0; length, of an integer
+    type, has data's shape without `axis`. `dtype`: that of the result. MXNetError where shapes or types do not fit.
+    """
+    if not use_length and length is None:
+        if dtype is None and temperature is None and data.tensor.is_floating_point() and -data.ndim <= axis < data.ndim:
+            return op.softmax(data, axis=axis)
+        return _softmax("softmax", op.softmax, data, axis, temperature, dtype)
+    if length is None or not use_length:
+        raise MXNetError(f"softmax: length must {'' if use_length else 'not '}be given with use_length={use_length}")
+    n = data.ndim
+    k = axis_in("softmax", axis, n)
+    if length.tensor.is_floating_point():
+        raise MXNetError(f"softmax: length must be of an integer type, got {length.dtype.__name__}")
+    require_shape("softmax", "length", length.shape, data.shape[:k] + data.shape[k + 1 :] or (1,))
+    places = torch.arange(data.shape[k], device=data.tensor.device).reshape(-1, *(1,) * (n - 1 - k))
+    ends = length.tensor.unsqueeze(k) if n > 1 else length.tensor
+    beyond = (places >= ends).expand(data.shape)
+    low = torch.finfo(data.tensor.dtype).min
+    y = _softmax("softmax", op.softmax, op.bool_fill(data, NDArray(beyond), value=low), k, temperature, dtype)
+    return op.dropout_mask(y, mask=~beyond)
+
+
+@operator("data", method=True)
+def log_softmax(data, axis=-1, temperature=None, dtype=None, use_length=False):
+    """The logarithm of `softmax`, without overflow."""
+    if dtype is None and temperature is None and not use_length and -data.ndim <= axis < data.ndim:
+        return op.log_softmax(data, axis=axis)
+    _no_length("log_softmax", use_length)
+    return _softmax("log_softmax", op.log_softmax, data, axis, temperature, dtype)
+
+
+@operator("data", method=True)
+def softmin(data, axis=-1, temperature=None, dtype=None, use_length=False):
+    """The softmax of -data."""
+    _no_length("softmin", use_length)
+    return _softmax("softmin", op.softmax, op.neg(data), axis, temperature, dtype)
+
+
+@operator("data")
+def SoftmaxActivation(data, mode="instance"):  # noqa: N802
+    """Softmax over the last axis, or with mode="channel" over axis 1. MXNetError for another mode."""
+    one_of("SoftmaxActivation", "mode", mode, ("instance", "channel"))
+    return op.softmax(data, axis=axis_in("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim))
+
+
+def _masked(name: str, f: Callable[..., NDArray], data: NDArray, mask: Any, axis: int, temperature: Any) -> tuple:
+    if mask is None:
+        return _softmax(name, f, data, axis, temperature, None), None
+    try:
+        kept = (mask.tensor != 0).expand(data.shape)
+    except RuntimeError:
+        raise MXNetError(f"{name}: mask of shape {mask.shape} does not broadcast to data's {data.shape}") from None
+    low = torch.finfo(data.tensor.dtype).min
+    return _softmax(name, f, op.bool_fill(data, NDArray(~kept), value=low), axis, temperature, None), kept
+
+
+@operator("data, mask?")
+def masked_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True):
+    """Softmax over the elements whose mask, which broadcasts to data, is not 0; the others become 0."""
+    y, kept = _masked("masked_softmax", op.softmax, data, mask, axis, temperature)
+    return y if kept is None else op.dropout_mask(y, mask=kept)
+
+
+@operator("data, mask?")
+def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True):
+    """The logarithm of `masked_softmax`; -inf where the mask is 0."""
+    y, kept = _masked("masked_log_softmax", op.log_softmax, data, mask, axis, temperature)
+    return y if kept is None else op.bool_fill(y, NDArray(~kept), value=-math.inf)
+
+
+# ---- dropout and embedding -------------------------------------------------------------------------------------------
+@operator("data")
+def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N802
+    """Zeros each element with probability `p` and divides the others by 1 - p.
+
+    In training mode, or always with mode="always"; else a copy. `axes`: along these all elements share one draw.
+    MXNetError for p outside [0, 1] and for another mode.
+    """
+    if not 0 <= p <= 1:
+        raise MXNetError(f"Dropout: p must be between 0 and 1, got {p}")
+    if mode != "always" and one_of("Dropout", "mode", mode, ("training", "always")) and not _get_mode("training"):
+        return op.copy(data)
+    if p == 0:
+        return op.copy(data)
+    if not axes:
+        return op.dropout(data, ratio=p)
+    t = data.tensor
+    shared = set(axes_in("Dropout", axes, data.ndim, "axes"))
+    sizes = [1 if k in shared else n for k, n in enumerate(data.shape)]
+    kept = torch.rand(sizes, device=t.device, generator=generator(t.device)) >= p
+    return op.dropout_mask(data, mask=kept.expand(data.shape), scale=1 / (1 - p) if p < 1 else 0.0)
+
+
+@operator("data, weight")
+def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):  # noqa: N802
+    """The rows of `weight` (input_dim, output_dim) that the numbers in `data` name: (*data.shape, output_dim).
+
+    Numbers are cut to whole ones; those beyond the table mean its first or last row. `sparse_grad` is accepted.
+    MXNetError where weight has another shape.
+    """
+    if weight.shape != (input_dim, output_dim):
+        required("Embedding", "input_dim", input_dim)
+        required("Embedding", "output_dim", output_dim)
+        require_shape("Embedding", "weight", weight.shape, (input_dim, output_dim))
+    rows = data.tensor.to(torch.int64).clamp(0, input_dim - 1)
+    return op.embedding(weight, NDArray(rows))
+
+
+__all__ = public_names(globals())

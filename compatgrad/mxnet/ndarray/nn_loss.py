@@ -1,0 +1,260 @@
+"""Losses and the outputs that bring the gradient of a loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import one_of, public_names, require_ndim, require_shape
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_layers import slices
+
+_NORMALIZATIONS = ("null", "batch", "valid")
+
+
+# ---- softmax ---------------------------------------------------------------------------------------------------------
+@operator("data, label", aliases=("_softmax_cross_entropy",))
+def softmax_cross_entropy(data, label):
+    """The sum of -log(softmax(data))[label] over the rows of data (batch, classes), with shape (1,).
+
+    label: (batch,); a class beyond the last one, or below 0, means the nearest one. MXNetError for other shapes.
+    """
+    require_ndim("softmax_cross_entropy", "data", data, 2)
+    require_shape("softmax_cross_entropy", "label", label.shape, data.shape[:1])
+    rows = NDArray(label.tensor.to(torch.int64).clamp(0, data.shape[1] - 1))
+    losses = op.softmax_cross_entropy(data, rows, ignore_label=-1, reduce="no")
+    return op.reshape(op.sum(losses), shape=(1,))
+
+
+def _one_hot(label: torch.Tensor, classes: int, axis: int, smooth: float, like: torch.Tensor) -> torch.Tensor:
+    """1 - smooth for the class that a label names, smooth / (classes - 1) for others; 0 for labels that name none."""
+    places = label.to(torch.int64).unsqueeze(axis)
+    known = (places >= 0) & (places < classes)
+    shape = list(places.shape)
+    shape[axis] = classes
+    target = torch.full(shape, smooth / (classes - 1) if smooth else 0.0, dtype=like.dtype, device=like.device)
+    target.scatter_(axis, places.clamp(0, classes - 1), 1 - smooth)
+    return target * known
+
+
+def _count(normalization: str, batch: int, label: torch.Tensor, ignore: float) -> float:
+    """What the gradient is divided by."""
+    if normalization == "valid":
+        return max(int((label != ignore).sum()), 1)
+    return batch if normalization == "batch" else 1
+
+
+@operator("data, label", aliases=("Softmax",))
+def SoftmaxOutput(  # noqa: N802
+    data, label, grad_scale=1.0, ignore_label=-1.0, multi_output=False, use_ignore=False, preserve_shape=False,
+    normalization="null", out_grad=False, smooth_alpha=0.0,
+):  # fmt: skip
+    """Softmax, whose gradient is that of the cross entropy with `label`, whatever the gradient of the result is.
+
+    data (batch, classes), or (batch, ...), all axes but the first being the classes; with `preserve_shape` classes are
+    the last axis, with `multi_output` axis 1. label: numbers of classes, or probabilities in data's shape. The
+    gradient is (softmax - target) * grad_scale, divided by the batch or by the labels that are not `ignore_label`
+    (normalization "batch", "valid"), with `multi_output` else by the positions of a sample. `use_ignore`: 0 where
+    label is ignore_label. `smooth_alpha`: how much of a label goes to the other classes. `out_grad`: times the
+    gradient of the result. MXNetError where shapes do not fit.
+    """
+    name = "SoftmaxOutput"
+    one_of(name, "normalization", normalization, _NORMALIZATIONS)
+    shape, labels = data.shape, label.tensor
+    if len(shape) < 2:
+        raise MXNetError(f"{name}: data must have at least 2 axes, got the shape {shape}")
+    if multi_output:
+        rest = shape[2:]
+        if labels.numel() != shape[0] * math.prod(rest):
+            require_shape(name, "label", label.shape, (shape[0], *rest))
+        classes, axis, smooth = shape[1], 1, 0.0
+        x = op.reshape(data, shape=(shape[0], classes, math.prod(rest))) if len(shape) != 3 else data
+        labels, probable = labels.reshape(shape[0], -1), False
+        scale = 1.0 if normalization == "valid" else 1.0 / math.prod(rest)
+        batch = shape[0]
+    else:
+        probable = label.shape == shape
+        if not probable:
+            require_shape(name, "label", label.shape, shape[:-1])
+        classes = shape[-1] if preserve_shape else math.prod(shape[1:])
+        axis, scale, smooth = 1, 1.0, smooth_alpha
+        x = data if len(shape) == 2 else op.reshape(data, shape=(math.prod(shape) // classes, classes))
+        batch = labels.numel()
+        labels = labels.reshape(x.shape) if probable else labels.reshape(-1)[: x.shape[0]]
+    y = op.softmax(x, axis=axis)
+    if probable:
+        target, scale = labels.to(x.tensor.dtype), grad_scale
+    else:
+        target = _one_hot(labels, classes, axis, smooth, x.tensor)
+        scale *= grad_scale / _count(normalization, batch, label.tensor, ignore_label)
+    g = op.sub(y, NDArray(target))
+    if scale != 1:
+        g = op.mul_scalar(g, value=scale)
+    if use_ignore and not probable:
+        g = op.dropout_mask(g, mask=(labels != ignore_label).unsqueeze(axis).expand(x.shape))
+    y = op.loss_output(x, y, g, multiply=out_grad)
+    return y if x is data else op.reshape(y, shape=shape)
+
+
+# ---- regression and margins ------------------------------------------------------------------------------------------
+def _regression(name: str, data: NDArray, label: NDArray, grad_scale: float, output: Callable[[NDArray], NDArray],
+                slope: Callable[[NDArray], NDArray]) -> NDArray:  # fmt: skip
+    if label.tensor.numel() != data.tensor.numel():
+        require_shape(name, "label", label.shape, data.shape)
+    y = output(data)
+    numbers = data.tensor.numel() // max(data.shape[0], 1)
+    d = slope(op.sub(y, NDArray(label.tensor.reshape(data.shape).to(data.tensor.dtype))))
+    return op.loss_output(data, y, op.mul_scalar(d, value=grad_scale / max(numbers, 1)))
+
+
+@operator("data, label")
+def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+    """data, whose gradient is (data - label) * grad_scale / (elements per sample) whatever that of the result is.
+
+    label has as many elements as data. MXNetError otherwise.
+    """
+    return _regression("LinearRegressionOutput", data, label, grad_scale, op.copy, lambda d: d)
+
+
+@operator("data, label")
+def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+    """sigmoid(data), whose gradient is (sigmoid(data) - label) * grad_scale / (elements per sample).
+
+    It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+    """
+    return _regression("LogisticRegressionOutput", data, label, grad_scale, op.sigmoid, lambda d: d)
+
+
+@operator("data, label")
+def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
+    """data, whose gradient is sign(data - label) * grad_scale / (elements per sample).
+
+    It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+    """
+    return _regression("MAERegressionOutput", data, label, grad_scale, op.copy, op.sign)
+
+
+@operator("data, label")
+def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linear=False):  # noqa: N802
+    """data (batch, classes), whose gradient is that of a hinge loss with label (batch,).
+
+    Scores of the label below `margin` and others above -margin count, squared unless `use_linear`; times
+    `regularization_coefficient`, whatever the gradient of the result is. MXNetError for other shapes.
+    """
+    require_ndim("SVMOutput", "data", data, 2)
+    require_shape("SVMOutput", "label", label.shape, data.shape[:1])
+    sign = NDArray(1 - 2 * _one_hot(label.tensor, data.shape[1], 1, 0.0, data.tensor))
+    excess = op.add_scalar(op.mul(data, sign), value=margin)
+    if use_linear:
+        g = op.mul_scalar(op.mul(op.greater_scalar(excess, value=0), sign), value=regularization_coefficient)
+    else:
+        g = op.mul_scalar(op.mul(op.relu(excess), sign), value=2 * regularization_coefficient)
+    return op.loss_output(data, op.copy(data), g)
+
+
+@operator("data", method=False)
+def smooth_l1(data, scalar=1.0):
+    """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2."""
+    square = scalar * scalar
+    size = op.abs(data)
+    return op.where(
+        op.less_scalar(size, value=1 / square),
+        op.mul_scalar(op.square(data), value=0.5 * square),
+        op.add_scalar(size, value=-0.5 / square),
+    )
+
+
+# ---- connectionist temporal classification ---------------------------------------------------------------------------
+def _lengths(name: str, argument: str, given: NDArray | None, use: bool, batch: int) -> torch.Tensor | None:
+    if bool(use) != (given is not None):
+        raise MXNetError(f"{name}: {argument} must be given exactly with use_{argument}=True, got "
+                         f"use_{argument}={bool(use)}")  # fmt: skip
+    if given is None:
+        return None
+    require_shape(name, argument, given.shape, (batch,))
+    return given.tensor.to(torch.int64)
+
+
+def _label_lengths(label: torch.Tensor, padding: int) -> torch.Tensor:
+    """How many labels come before the first padding."""
+    return (label == padding).to(torch.int64).cumsum(1).eq(0).sum(1)
+
+
+@operator("data, label, data_lengths?, label_lengths?", aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"))
+def CTCLoss(  # noqa: N802
+    data, label, data_lengths=None, label_lengths=None, use_data_lengths=False, use_label_lengths=False,
+    blank_label="first",
+):  # fmt: skip
+    """Connectionist temporal classification: -log of the probability of label given data, (batch,).
+
+    data: (time, batch, classes), before softmax; label: (batch, labels). The blank is the first class or the last
+    one; without `label_lengths` a label ends at its first 0 (blank "first") or -1 ("last"). `data_lengths`: how many
+    steps of each sample count. As in MXNet the loss is 0 where a label needs more steps than there are. MXNetError
+    where shapes do not fit or a label is no class.
+    """
+    name = "CTCLoss"
+    one_of(name, "blank_label", blank_label, ("first", "last"))
+    require_ndim(name, "data", data, 3)
+    require_ndim(name, "label", label, 2)
+    steps, batch, classes = data.shape
+    require_shape(name, "label", label.shape, (batch, label.shape[1]))
+    if label.shape[1] > steps or not steps:
+        raise MXNetError(f"{name}: label of shape {label.shape} is longer than the {steps} steps of data")
+    first = blank_label == "first"
+    if use_label_lengths and not use_data_lengths and label_lengths is None:
+        data_lengths, label_lengths = None, data_lengths  # the third input is the first length there is
+    labels = label.tensor.to(torch.int64)
+    ends = _lengths(name, "data_lengths", data_lengths, use_data_lengths, batch)
+    count = _lengths(name, "label_lengths", label_lengths, use_label_lengths, batch)
+    if count is None:
+        count = _label_lengths(labels, 0 if first else -1)
+    blank = 0 if first else classes - 1
+    there = torch.arange(labels.shape[1], device=labels.device) < count[:, None]
+    chosen = labels[there]
+    if chosen.numel() and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
+        raise MXNetError(f"{name}: label must name one of the {classes} classes, got {int(chosen.min())} to "
+                         f"{int(chosen.max())}")  # fmt: skip
+    loss = _ctc(data, torch.where(there, labels, blank), count, ends, blank)
+    # equal labels in a row need a blank between them
+    needed = count + ((labels[:, 1:] == labels[:, :-1]) & there[:, 1:]).sum(1)
+    too_short = needed > (steps if ends is None else ends)
+    return op.bool_fill(loss, NDArray(too_short), value=0.0) if bool(too_short.any()) else loss
+
+
+def _ctc(data: NDArray, labels: torch.Tensor, count: torch.Tensor, ends: torch.Tensor | None, blank: int) -> NDArray:
+    """The recursion over paths, forward in time: labels with blanks between and around them."""
+    steps, batch, _ = data.shape
+    size = 2 * labels.shape[1] + 1
+    dtype, device = data.tensor.dtype, data.tensor.device
+    impossible = -1e4 if dtype == torch.float16 else -1e30
+    path = torch.full((batch, size), blank, dtype=torch.int64, device=device)
+    path[:, 1::2] = labels
+    places = torch.arange(size, device=device)
+    jump = (places >= 2) & (path != path.roll(2, 1))  # a blank between different labels may be left out
+    # moves[b, to, from]: the logarithm of 1 or 0
+    to, start = places[:, None], places[None, :]
+    near = ((to == start) | (to == start + 1)).expand(batch, size, size)
+    moves = torch.where(near | ((to == start + 2) & jump[:, :, None]), 0.0, impossible).to(dtype)
+    scores = op.gather_along(op.log_softmax(data, axis=2), NDArray(path.expand(steps, batch, size)), axis=2)
+    scores = slices(scores, 0)
+    begin = torch.where(places < 2, 0.0, impossible).to(dtype).expand(batch, size)
+    alpha = op.add(scores[0], NDArray(begin))
+    moves = NDArray(moves)
+    for t in range(1, steps):
+        reached = op.logsumexp(op.add(op.expand_dims(alpha, axis=1), moves), axis=2)
+        following = op.add(reached, scores[t])
+        if ends is None:
+            alpha = following
+        else:
+            goes_on = (t < ends)[:, None].expand(batch, size)
+            alpha = op.where(NDArray(goes_on), following, alpha)
+    last = 2 * count[:, None]
+    final = torch.where((places == last) | (places == last - 1), 0.0, impossible).to(dtype)
+    return op.neg(op.logsumexp(op.add(alpha, NDArray(final)), axis=1))
+
+
+__all__ = public_names(globals())

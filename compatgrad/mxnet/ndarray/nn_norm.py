@@ -1,0 +1,177 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from compatgrad import _C
+
+from ..base import MXNetError
+from ._arguments import axis_in, one_of, public_names, require_ndim, require_shape
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_layers import required
+
+_get_mode = _C.get_mode
+
+
+# ---- batch normalisation ---------------------------------------------------------------------------------------------
+def _statistics(data: NDArray, axes: tuple[int, ...], eps: float) -> tuple[NDArray, NDArray]:
+    """Mean and variance + eps over axes."""
+    return op.mean(data, axis=axes), op.add_scalar(op.var(data, axis=axes), value=eps)
+
+
+def _check_batch(data: NDArray, axis: int, parameters: dict[str, NDArray]) -> None:
+    channels = data.shape[axis_in("BatchNorm", axis, data.ndim)]
+    for name, p in parameters.items():
+        require_shape("BatchNorm", name, p.shape, (channels,))
+
+
+@operator("data, gamma, beta, moving_mean, moving_var", aliases=("BatchNorm_v1", "_contrib_SyncBatchNorm"))
+def BatchNorm(  # noqa: N802
+    data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
+    output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None, ndev=1, key=None,
+):  # fmt: skip
+    """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel along `axis`.
+
+    In training mode these are data's own, unless `use_global_stats`; else the moving ones. The moving statistics take
+    1 - momentum of data's own (with the biased variance) when gradients of the result are computed, as in MXNet, and
+    not in forward. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient. `output_mean_var`: also the
+    mean and 1 / sqrt(var + eps). MXNetError where shapes do not fit.
+    """
+    if fix_gamma:
+        gamma.tensor.fill_(1)
+    trained = _get_mode("training") and not use_global_stats
+    if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or output_mean_var or not trained:
+        _check_batch(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
+    if trained:
+        y = op.mx_batch_normalization(
+            data, gamma, beta, eps=eps, momentum=momentum, axis=axis, fix_gamma=fix_gamma,
+            moving_mean=moving_mean.tensor, moving_var=moving_var.tensor,
+        )  # fmt: skip
+        if not output_mean_var:
+            return y
+    over = tuple(k for k in range(data.ndim) if k != axis % data.ndim)
+    if trained:
+        mean, var = _statistics(data, over, eps)
+        return [y, mean, op.rsqrt(var)]
+    mean, var = moving_mean.tensor, moving_var.tensor
+    if _get_mode("recording"):  # the gradient must not see what later steps write into them
+        mean, var = mean.clone(), var.clone()
+    mean, var = NDArray(mean), NDArray(var)
+    scale = op.unlink(gamma) if fix_gamma else gamma
+    y = op.fixed_batch_normalization(data, scale, beta, mean, var, eps=eps, axis=over)
+    return [y, mean, op.rsqrt(op.add_scalar(var, value=eps))] if output_mean_var else y
+
+
+@operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_BatchNormWithReLU")
+def batch_norm_with_relu(
+    data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
+    output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
+):  # fmt: skip
+    """`BatchNorm`, then relu."""
+    y = BatchNorm.body(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
+                       output_mean_var, axis)  # fmt: skip
+    return [op.relu(y[0]), *y[1:]] if output_mean_var else op.relu(y)
+
+
+# ---- over parts of samples -------------------------------------------------------------------------------------------
+@operator("data, gamma, beta")
+def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # noqa: N802
+    """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics along `axis`; gamma and beta have its length.
+
+    `output_mean_var`: also the mean and sqrt(var + eps), with length 1 along the axis. MXNetError where shapes do not
+    fit.
+    """
+    shape, n = data.shape, data.ndim
+    k = axis_in("LayerNorm", axis, n)
+    require_shape("LayerNorm", "gamma", gamma.shape, (shape[k],))
+    require_shape("LayerNorm", "beta", beta.shape, (shape[k],))
+    if n == 2 and k == 1:
+        y = op.layer_normalization(data, gamma, beta, eps=eps)
+    elif k == n - 1:
+        rows = op.reshape(data, shape=(math.prod(shape[:-1]), shape[-1]))
+        y = op.reshape(op.layer_normalization(rows, gamma, beta, eps=eps), shape=shape)
+    else:
+        order = [*(a for a in range(n) if a != k), k]
+        moved = op.transpose(data, axes=order)
+        rows = op.reshape(moved, shape=(math.prod(moved.shape[:-1]), shape[k]))
+        y = op.reshape(op.layer_normalization(rows, gamma, beta, eps=eps), shape=moved.shape)
+        y = op.transpose(y, axes=[order.index(a) for a in range(n)])
+    if not output_mean_var:
+        return y
+    mean, var = _statistics(data, (k,), eps)
+    return [y, op.expand_dims(mean, axis=k), op.expand_dims(op.sqrt(var), axis=k)]
+
+
+@operator("data, gamma, beta")
+def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):  # noqa: N802
+    """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each sample's groups of channels.
+
+    data: (batch, channels, ...); gamma, beta: (num_groups,). `output_mean_var`: also the mean and sqrt(var + eps),
+    (batch, num_groups). MXNetError where shapes do not fit.
+    """
+    shape = data.shape
+    if len(shape) < 3:
+        raise MXNetError(f"GroupNorm: data must have at least 3 axes, got the shape {shape}")
+    if num_groups < 1 or shape[1] % num_groups:
+        raise MXNetError(f"GroupNorm: num_groups {num_groups} must divide the {shape[1]} channels of data")
+    require_shape("GroupNorm", "gamma", gamma.shape, (num_groups,))
+    require_shape("GroupNorm", "beta", beta.shape, (num_groups,))
+    groups = op.reshape(data, shape=(shape[0], num_groups, math.prod(shape[1:]) // num_groups))
+    y = op.reshape(op.group_normalization(groups, gamma, beta, groups=num_groups, eps=eps), shape=shape)
+    if not output_mean_var:
+        return y
+    mean, var = _statistics(groups, (2,), eps)
+    return [y, mean, op.sqrt(var)]
+
+
+@operator("data, gamma, beta")
+def InstanceNorm(data, gamma, beta, eps=1e-3):  # noqa: N802
+    """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel of each sample.
+
+    data: (batch, channels, ...) of at least three axes; gamma, beta: (channels,). MXNetError otherwise.
+    """
+    if data.ndim < 3:
+        raise MXNetError(f"InstanceNorm: data must have at least 3 axes, got the shape {data.shape}")
+    channels = data.shape[1]
+    require_shape("InstanceNorm", "gamma", gamma.shape, (channels,))
+    require_shape("InstanceNorm", "beta", beta.shape, (channels,))
+    return op.group_normalization(data, gamma, beta, groups=channels, eps=eps)
+
+
+# ---- by lengths ------------------------------------------------------------------------------------------------------
+_OVER: dict[str, Callable[[int], tuple[int, ...]]] = {
+    "instance": lambda n: tuple(range(1, n)),
+    "channel": lambda n: (1,),
+    "spatial": lambda n: tuple(range(2, n)),
+}
+
+
+@operator("data")
+def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
+    """data / sqrt(sum of squares + eps), summed over each sample ("instance"), over axis 1 ("channel") or over the
+    axes from 2 on ("spatial"). MXNetError for another mode, and for less than three axes where it needs them.
+    """
+    one_of("L2Normalization", "mode", mode, tuple(_OVER))
+    n = data.ndim
+    if n < (2 if mode == "instance" else 3):
+        raise MXNetError(f"L2Normalization: data must have at least {2 if mode == 'instance' else 3} axes in mode "
+                         f"{mode!r}, got the shape {data.shape}")  # fmt: skip
+    total = op.sum(op.square(data), axis=_OVER[mode](n), keepdims=True)
+    return op.mul(data, op.rsqrt(op.add_scalar(total, value=eps)))
+
+
+@operator("data")
+def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):  # noqa: N802
+    """data / (knorm + alpha / nsize * s) ** beta, s summing the squares of `nsize` channels around each one.
+
+    data: (batch, channels, height, width). MXNetError for other shapes, and without nsize.
+    """
+    require_ndim("LRN", "data", data, 4)
+    nsize = required("LRN", "nsize", nsize)
+    return op.local_response_normalization(data, n=nsize, k=knorm, alpha=alpha / nsize, beta=beta)
+
+
+__all__ = public_names(globals())
