@@ -1,0 +1,124 @@
+"""How samples become a mini-batch: classes that a DataLoader takes as `batchify_fn` (of MXNet 2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...image._codec import array_of
+from ...util import is_np_array
+
+__all__ = ["Stack", "Pad", "Append", "Group", "AsList"]
+
+
+def stacked(samples: Sequence[Any]) -> Any:
+    """Samples along a new first axis; a list of such, one for each element, if the samples are tuples."""
+    first = samples[0]
+    if isinstance(first, nd.NDArray):
+        if is_np_array():
+            from ... import numpy as mx_np
+
+            return mx_np.stack(samples)
+        return nd.stack(*samples)
+    if isinstance(first, tuple):
+        return [stacked(field) for field in zip(*samples, strict=False)]
+    return array_of(np.asarray(samples))
+
+
+class Stack:
+    """Stacks samples of one shape along a new first axis; lists and tuples of arrays element by element."""
+
+    def __init__(self, use_shared_mem: bool = False) -> None:
+        self._use_shared_mem = use_shared_mem
+
+    def __call__(self, data: Sequence[Any]) -> Any:
+        if isinstance(data[0], (tuple, list)):
+            return [self(field) for field in zip(*data, strict=False)]
+        return stacked(data)
+
+
+class Pad:
+    """Pads samples with `val` at the end of every axis to the longest of the batch, and stacks them.
+
+    Args:
+        val: what is filled in; None is 0.
+        dtype: of the result; None is that of the samples.
+        round_to: lengths are rounded up to a multiple of it.
+    """
+
+    def __init__(
+        self, val: float | None = None, dtype: Any = None, round_to: int | None = None, use_shared_mem: bool = False
+    ) -> None:
+        self._pad_val = 0 if val is None else val
+        self._dtype = dtype
+        self._round_to = round_to
+        self._use_shared_mem = use_shared_mem
+        self._warned = False
+
+    def __call__(self, data: Sequence[Any]) -> nd.NDArray:
+        if not isinstance(data[0], (nd.NDArray, np.ndarray, list)):
+            raise NotImplementedError(
+                f"Pad: expected samples that are arrays or lists of numbers, got {type(data[0]).__name__}; for samples "
+                "of several elements use Group(Pad(), Pad(), ...)"
+            )
+        if isinstance(data[0], nd.NDArray):
+            if not self._warned:
+                self._warned = True
+                warnings.warn("Pad copies NDArrays to NumPy and back: pad before making NDArrays", stacklevel=2)
+            arrays = [x.asnumpy() for x in data]
+        else:
+            arrays = [np.asarray(x) for x in data]
+        longest = np.max([x.shape for x in arrays], axis=0)
+        if self._round_to is not None:
+            longest = -(-longest // self._round_to) * self._round_to
+        padded = np.full((len(arrays), *longest), self._pad_val, self._dtype or arrays[0].dtype)
+        for row, x in zip(padded, arrays, strict=True):
+            row[tuple(slice(n) for n in x.shape)] = x
+        return array_of(padded)
+
+
+class Append:
+    """A list of the samples as NDArrays, each with a batch axis of length 1 (`expand`): their shapes may differ."""
+
+    def __init__(self, expand: bool = True, batch_axis: int = 0, use_shared_mem: bool = False) -> None:
+        self._expand = expand
+        self._batch_axis = batch_axis
+        self._use_shared_mem = use_shared_mem
+
+    def __call__(self, data: Sequence[Any]) -> list[nd.NDArray]:
+        arrays = [x if isinstance(x, nd.NDArray) else nd.array(x) for x in data]
+        return [x.expand_dims(axis=self._batch_axis) for x in arrays] if self._expand else arrays
+
+
+class Group:
+    """One function for each element of a sample: ``Group(Pad(), Stack())`` or ``Group([Pad(), Stack()])``.
+
+    The result is a tuple. AssertionError if samples have another number of elements.
+    """
+
+    def __init__(self, fn: Any, *args: Callable[..., Any]) -> None:
+        if isinstance(fn, (list, tuple)):
+            if args:
+                raise AssertionError("Group: give the functions either as one list or as several arguments")
+            self._fn = tuple(fn)
+        else:
+            self._fn = (fn, *args)
+        for i, each in enumerate(self._fn):
+            if not callable(each):
+                raise AssertionError(f"Group: function {i} is not callable: {type(each).__name__}")
+
+    def __call__(self, data: Sequence[Any]) -> tuple[Any, ...]:
+        if len(data[0]) != len(self._fn):
+            raise AssertionError(f"Group: samples have {len(data[0])} elements, there are {len(self._fn)} functions")
+        return tuple(each([sample[i] for sample in data]) for i, each in enumerate(self._fn))
+
+
+class AsList:
+    """The samples as they are, in a list: for texts."""
+
+    def __call__(self, data: Sequence[Any]) -> list[Any]:
+        return list(data)

@@ -1,0 +1,323 @@
+"""Loads mini-batches of a dataset, in this process, in threads, or in other processes."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import multiprocessing.pool
+import pickle
+import random
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from multiprocessing.pool import ThreadPool
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import numpy as np
+
+from ... import context
+from ... import ndarray as nd
+from ...ndarray._random_state import seed_all
+from ...util import is_np_array, is_np_shape, set_np
+from .batchify import stacked
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
+
+__all__ = ["DataLoader"]
+
+# Below this size a copy through the pipe is cheaper than a segment of shared memory.
+_SHARED_FROM_BYTES = 1 << 20
+
+
+def rebuild_ndarray(cls: type, data: Any) -> nd.NDArray:
+    """The NDArray that another process sent: from its shared memory, or from its bytes."""
+    if isinstance(data, np.ndarray):
+        import torch
+
+        data = torch.from_numpy(data)
+    return cls(data)
+
+
+def reduce_ndarray(x: nd.NDArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """How an NDArray travels between processes."""
+    import torch.multiprocessing  # noqa: F401 - its import teaches ForkingPickler to share tensors
+
+    tensor = x.tensor.detach().cpu()
+    if tensor.numel() * tensor.element_size() < _SHARED_FROM_BYTES:
+        return rebuild_ndarray, (type(x), tensor.numpy())
+    if tensor.storage_offset() or not tensor.is_contiguous():
+        tensor = tensor.clone()  # the whole memory of a view would be sent
+    return rebuild_ndarray, (type(x), tensor)
+
+
+ForkingPickler.register(nd.NDArray, reduce_ndarray)
+
+
+def default_batchify_fn(data: list[Any]) -> Any:
+    """Stacks samples along a new first axis: NDArrays, numbers and NumPy arrays; tuples element by element."""
+    return stacked(data)
+
+
+def default_mp_batchify_fn(data: list[Any]) -> Any:
+    """As default_batchify_fn, in a worker."""
+    return stacked(data)
+
+
+def _as_in_context(data: Any, ctx: Any) -> Any:
+    """All NDArrays of nested lists in another context."""
+    if isinstance(data, nd.NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [_as_in_context(x, ctx) for x in data]
+    return data
+
+
+# ---- workers --------------------------------------------------------------------------------------------------------
+_worker_dataset: Any = None  # of a worker process, which gets it once, at its start
+
+
+def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
+    set_np(shape=active_shape, array=active_array)
+
+
+def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool, seed: int = 0) -> None:
+    global _worker_dataset
+    import torch
+
+    _worker_dataset = dataset
+    set_np(shape=active_shape, array=active_array)
+    torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
+    # every process would otherwise draw the same numbers
+    number = multiprocessing.current_process()._identity[-1] if multiprocessing.current_process()._identity else 0
+    seed = (seed + number) % 2**32
+    random.seed(seed)
+    np.random.seed(seed)
+    seed_all(seed)
+
+
+def _worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any = None) -> bytes:
+    batch = batchify_fn([_worker_dataset[i] for i in samples])
+    buffer = io.BytesIO()
+    ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batch)
+    return buffer.getvalue()
+
+
+def _thread_worker_fn(samples: list[int], batchify_fn: Callable[..., Any], dataset: Any) -> Any:
+    return batchify_fn([dataset[i] for i in samples])
+
+
+class _MultiWorkerIter:
+    """One pass over the batches of a sampler, which workers make ahead of time; in the sampler's order."""
+
+    def __init__(
+        self,
+        worker_pool: Any,
+        batchify_fn: Callable[..., Any],
+        batch_sampler: Any,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        worker_fn: Callable[..., Any] = _worker_fn,
+        prefetch: int = 0,
+        dataset: Any = None,
+        data_loader: Any = None,
+        timeout: float = 120,
+    ) -> None:
+        self._worker_pool = worker_pool
+        self._batchify_fn = batchify_fn
+        self._batch_sampler = batch_sampler
+        self._pin_device_id = pin_device_id if pin_memory else None
+        self._worker_fn = worker_fn
+        self._dataset = dataset
+        self._data_loader = data_loader  # kept alive: it ends the pool
+        self._timeout = timeout
+        self._iter = iter(batch_sampler)
+        self._waiting: deque[Any] = deque()
+        # the pool replaces a worker that dies, and says nothing
+        self._processes = [] if isinstance(worker_pool, ThreadPool) else list(getattr(worker_pool, "_pool", ()))
+        for _ in range(prefetch):
+            self._push_next()
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def _push_next(self) -> None:
+        samples = next(self._iter, None)
+        if samples is not None:
+            job = (samples, self._batchify_fn, self._dataset)
+            self._waiting.append(self._worker_pool.apply_async(self._worker_fn, job))
+
+    def _result(self, job: Any) -> Any:
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return job.get(min(1.0, max(0.0, deadline - time.monotonic())))
+            except multiprocessing.TimeoutError:
+                dead = [p for p in self._processes if p.exitcode is not None]
+                if dead:
+                    raise RuntimeError(
+                        f"DataLoader: worker process {dead[0].pid} ended with exit code {dead[0].exitcode}; out of "
+                        "memory or shared memory (/dev/shm), or a crash in the dataset"
+                    ) from None
+                if time.monotonic() >= deadline:
+                    kind = "thread" if isinstance(self._worker_pool, ThreadPool) else "process"
+                    raise RuntimeError(
+                        f"DataLoader: no batch from a worker {kind} for {self._timeout} seconds. Does the dataset or "
+                        "batchify_fn block? If they are slow, set a larger timeout; to debug, set num_workers=0"
+                    ) from None
+
+    def __next__(self) -> Any:
+        self._push_next()
+        if not self._waiting:
+            raise StopIteration
+        batch = self._result(self._waiting.popleft())
+        if isinstance(batch, bytes) and self._dataset is None:
+            batch = pickle.loads(batch)
+        if self._pin_device_id is not None:
+            batch = _as_in_context(batch, context.cpu_pinned(self._pin_device_id))
+        return batch
+
+    next = __next__
+
+
+class DataLoader:
+    """An iterable of the mini-batches of a dataset.
+
+    Args:
+        dataset: anything with `len()` and `[]`.
+        batch_size, shuffle, sampler, last_batch: what a BatchSampler is made of: RandomSampler with `shuffle`, else
+            SequentialSampler, unless a sampler is given; `last_batch` is 'keep', 'discard' or 'rollover'.
+        batch_sampler: an iterable of lists of indices, instead of the four above.
+        batchify_fn: makes a batch of a list of samples; default_batchify_fn stacks them.
+        num_workers: 0 loads in this process; otherwise so many processes (threads with `thread_pool`), which load
+            `prefetch` batches ahead (by default two for each). A batch that takes over `timeout` seconds is a
+            RuntimeError, an error in a worker is raised here.
+        pin_memory, pin_device_id: batches come in pinned memory.
+        auto_reload: starts to load the next epoch when one ends.
+
+    ValueError if `batch_size` is missing, or arguments exclude each other.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Any = None,
+        last_batch: str | None = None,
+        batch_sampler: Any = None,
+        batchify_fn: Callable[..., Any] | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float = 120,
+        auto_reload: bool = False,
+    ) -> None:
+        if timeout <= 0:
+            raise AssertionError(f"DataLoader: timeout must be positive, not {timeout}")
+        self._worker_pool: Any = None
+        self._dataset = dataset
+        self._batch_sampler = self._batches(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
+        self._pin_memory = pin_memory
+        self._pin_device_id = pin_device_id
+        self._thread_pool = thread_pool
+        self._timeout = timeout
+        self._num_workers = max(0, num_workers)
+        self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
+        self._batchify_fn = batchify_fn or (default_mp_batchify_fn if num_workers > 0 else default_batchify_fn)
+        if self._num_workers > 0:
+            self._worker_pool = self._start_workers()
+        self.auto_reload = auto_reload
+        self._iter: Any = None
+        if auto_reload:
+            self.refresh()
+
+    @staticmethod
+    def _batches(
+        dataset: Any, batch_size: int | None, shuffle: bool, sampler: Any, last_batch: str | None, batch_sampler: Any
+    ) -> Any:
+        if batch_sampler is not None:
+            if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+                raise ValueError(
+                    "DataLoader: batch_size, shuffle, sampler and last_batch must not be given with batch_sampler"
+                )
+            return batch_sampler
+        if batch_size is None:
+            raise ValueError("DataLoader: batch_size must be given unless batch_sampler is")
+        if sampler is None:
+            sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
+        elif shuffle:
+            raise ValueError("DataLoader: shuffle must not be given with sampler")
+        return BatchSampler(sampler, batch_size, last_batch or "keep")
+
+    def _start_workers(self) -> Any:
+        modes = is_np_shape(), is_np_array()
+        if self._thread_pool:
+            return ThreadPool(self._num_workers, initializer=_thread_worker_initializer, initargs=modes)
+        key, position = np.random.get_state()[1:3]
+        seed = int(key[0]) + int(position)
+        # an interrupt is for this process, which then ends the workers
+        handler = signal.getsignal(signal.SIGINT)
+        in_main_thread = True
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except ValueError:
+            in_main_thread = False
+        try:
+            return multiprocessing.Pool(
+                self._num_workers, initializer=_worker_initializer, initargs=(self._dataset, *modes, seed)
+            )
+        finally:
+            if in_main_thread:
+                signal.signal(signal.SIGINT, handler)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches, self._iter = self._iter, None
+        if batches is None:
+            batches = self._prefetch_iter()
+        yield from batches
+        if self._iter is None and self.auto_reload:
+            self.refresh()
+
+    def _prefetch_iter(self) -> Iterator[Any]:
+        if self._num_workers == 0:
+            return self._load_here()
+        return _MultiWorkerIter(
+            self._worker_pool,
+            self._batchify_fn,
+            self._batch_sampler,
+            pin_memory=self._pin_memory,
+            pin_device_id=self._pin_device_id,
+            worker_fn=_thread_worker_fn if self._thread_pool else _worker_fn,
+            prefetch=self._prefetch,
+            dataset=self._dataset if self._thread_pool else None,
+            data_loader=self,
+            timeout=self._timeout,
+        )
+
+    def _load_here(self) -> Iterator[Any]:
+        dataset, batchify_fn = self._dataset, self._batchify_fn
+        for samples in self._batch_sampler:
+            batch = batchify_fn([dataset[i] for i in samples])
+            yield _as_in_context(batch, context.cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler)
+
+    def __del__(self) -> None:
+        pool = getattr(self, "_worker_pool", None)
+        if pool is not None:
+            pool.terminate()
+
+    def refresh(self) -> None:
+        """Starts a pass over the dataset now; the next iteration takes it."""
+        self._iter = self._prefetch_iter()
+
+    def clean(self) -> None:
+        """Forgets a pass that was started ahead."""
+        self._iter = None

@@ -1,0 +1,176 @@
+"""Datasets: what `len()` and `[]` of integers are defined for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ... import recordio
+from ...ndarray import NDArray
+from .sampler import FilterSampler, Sampler, SequentialSampler
+
+__all__ = ["Dataset", "SimpleDataset", "ArrayDataset", "RecordFileDataset"]
+
+
+class Dataset:
+    """Base class of datasets. A subclass defines `__getitem__(i)` and `__len__()`.
+
+    Where a dataset is expected, anything with both will do: a list, a NumPy array, an NDArray.
+    """
+
+    def __getitem__(self, idx: int) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not define __len__")
+
+    def filter(self, fn: Callable[[Any], Any]) -> Dataset:
+        """The samples for which `fn` is true. All are read once, now; those that stay are read again when used."""
+        return _SampledDataset(self, FilterSampler(fn, self))
+
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        """Part `index` of `num_shards` parts of equal length, of which the first are longer by one if need be."""
+        if num_shards <= 0:
+            raise AssertionError(f"shard: num_shards must be positive, not {num_shards}")
+        if not 0 <= index < num_shards:
+            raise AssertionError(f"shard: index must be in [0, {num_shards}), not {index}")
+        size, longer = divmod(len(self), num_shards)
+        start = size * index + min(index, longer)
+        return _SampledDataset(self, SequentialSampler(size + (index < longer), start))
+
+    def take(self, count: int | None) -> Dataset:
+        """The first `count` samples; all of them if there are fewer, or `count` is None."""
+        length = len(self)
+        return _SampledDataset(self, SequentialSampler(length if count is None else min(count, length)))
+
+    def sample(self, sampler: Sampler) -> Dataset:
+        """The samples whose indices a sampler gives, in its order."""
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"sample: expected a gluon.data.Sampler, got {type(sampler).__name__}")
+        return _SampledDataset(self, sampler)
+
+    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
+        """`fn` of each sample; a sample that is a tuple becomes several arguments.
+
+        `lazy`: computed whenever a sample is read, as random transformations need it; otherwise once, now.
+        """
+        transformed = _LazyTransformDataset(self, fn)
+        return transformed if lazy else SimpleDataset([transformed[i] for i in range(len(transformed))])
+
+    def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> Dataset:
+        """`fn` of the first element of each sample, the others as they are: for data that come with labels."""
+        return self.transform(_TransformFirstClosure(fn), lazy)
+
+
+class SimpleDataset(Dataset):
+    """A list, an array, or anything else that has `len()` and `[]`."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._data[idx]
+
+
+class _LazyTransformDataset(SimpleDataset):
+    def __init__(self, data: Any, fn: Callable[..., Any]) -> None:
+        super().__init__(data)
+        self._fn = fn
+
+    def __getitem__(self, idx: int) -> Any:
+        sample = self._data[idx]
+        return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
+
+
+class _TransformFirstClosure:
+    """A class rather than a closure: worker processes pickle it."""
+
+    def __init__(self, fn: Callable[[Any], Any]) -> None:
+        self._fn = fn
+
+    def __call__(self, x: Any, *rest: Any) -> Any:
+        return (self._fn(x), *rest) if rest else self._fn(x)
+
+
+class _SampledDataset(Dataset):
+    def __init__(self, dataset: Any, sampler: Sampler) -> None:
+        self._dataset = dataset
+        self._sampler = sampler
+        self._indices = list(sampler)
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._dataset[self._indices[idx]]
+
+
+class ArrayDataset(Dataset):
+    """Sample i is the tuple of the i-th elements of all arguments, or the element of a single one.
+
+    The arguments (arrays, lists, datasets) have one length: otherwise AssertionError. Elements of a one-dimensional
+    NDArray become NumPy numbers.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        if not args:
+            raise AssertionError("ArrayDataset: needs at least one array")
+        self._length = len(args[0])
+        self._data = []
+        for i, data in enumerate(args):
+            if len(data) != self._length:
+                raise AssertionError(
+                    f"ArrayDataset: all arrays must have one length, but array 0 has length {self._length} and array "
+                    f"{i} has length {len(data)}"
+                )
+            # labels: an NDArray of one element each would cost more than all the rest
+            self._data.append(data.asnumpy() if isinstance(data, NDArray) and data.ndim == 1 else data)
+
+    def __getitem__(self, idx: int) -> Any:
+        if len(self._data) == 1:
+            return self._data[0][idx]
+        return tuple(data[idx] for data in self._data)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class RecordFileDataset(Dataset):
+    """The records of a RecordIO file, as bytes. The index lies next to it, with the extension .idx."""
+
+    def __init__(self, filename: str) -> None:
+        self.idx_file = os.path.splitext(filename)[0] + ".idx"
+        self.filename = filename
+        self._record = recordio.MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __getitem__(self, idx: int) -> bytes | None:
+        return self._record.read_idx(self._record.keys[idx])
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+
+class _DownloadedDataset(Dataset):
+    """Base class of datasets whose files lie under `root`; `_get_data` sets `_data` and `_label`."""
+
+    def __init__(self, root: str, transform: Callable[..., Any] | None) -> None:
+        self._transform = transform
+        self._data: Any = None
+        self._label: Any = None
+        self._root = os.path.expanduser(root)
+        os.makedirs(self._root, exist_ok=True)
+        self._get_data()
+
+    def __getitem__(self, idx: int) -> Any:
+        sample = self._data[idx], self._label[idx]
+        return sample if self._transform is None else self._transform(*sample)
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def _get_data(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _get_data")

@@ -1,0 +1,132 @@
+"""Resizing of images, with the pixels that OpenCV takes.
+
+Each pixel of the result is a weighted sum of a few rows, then of a few columns: an array of their indices and one of
+their weights, both of shape (length of the result, number of taps), say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+
+Taps = tuple[np.ndarray, np.ndarray]
+
+
+def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pixel below each pixel centre of the result, and how far the centre is beyond that pixel's."""
+    at = ((np.arange(m) + 0.5) * (n / m) - 0.5).astype(np.float32)
+    below = np.floor(at).astype(np.int64)
+    return below, (at - below).astype(np.float32)
+
+
+def _around(below: np.ndarray, n: int, first: int, weights: list[np.ndarray]) -> Taps:
+    at = below[:, None] + np.arange(first, first + len(weights))
+    return np.clip(at, 0, n - 1), np.stack(weights, 1).astype(np.float32)
+
+
+def _nearest(n: int, m: int) -> Taps:
+    at = np.minimum(np.floor(np.arange(m) * (n / m)).astype(np.int64), n - 1)
+    return at[:, None], np.ones((m, 1), np.float32)
+
+
+def _linear(n: int, m: int) -> Taps:
+    below, t = _positions(n, m)
+    return _around(below, n, 0, [1 - t, t])
+
+
+def _cubic(n: int, m: int) -> Taps:
+    below, t = _positions(n, m)
+    a = np.float32(-0.75)
+    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a  # noqa: E731
+    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1  # noqa: E731
+    w = [far(t + 1), near(t), near(1 - t)]
+    return _around(below, n, -1, [*w, 1 - w[0] - w[1] - w[2]])
+
+
+def _lanczos(n: int, m: int) -> Taps:
+    below, t = _positions(n, m)
+    w = np.stack([np.sinc(t - i) * np.sinc((t - i) / 4) for i in range(-3, 5)])
+    return _around(below, n, -3, list(w / w.sum(0)))
+
+
+def _area(n: int, m: int) -> Taps:
+    """Every pixel by the share of it that lies under a pixel of the result."""
+    scale = n / m
+    edges = np.arange(m + 1) * scale
+    first = np.floor(edges[:-1] + 1e-3).astype(np.int64)
+    at = first[:, None] + np.arange(int(np.ceil(scale)) + 1)
+    share = np.minimum(at + 1, edges[1:, None]) - np.maximum(at, edges[:-1, None])
+    share = np.where((share > 1e-3) & (at < n), share, 0)
+    return np.minimum(at, n - 1), (share / share.sum(1, keepdims=True)).astype(np.float32)
+
+
+def _area_enlarged(n: int, m: int) -> Taps:
+    scale = n / m
+    below = np.floor(np.arange(m) * scale).astype(np.int64)
+    t = (np.arange(m) + 1) - (below + 1) / scale
+    t = np.where(t <= 0, 0, t - np.floor(t)).astype(np.float32)
+    return _around(below, n, 0, [1 - t, t])
+
+
+_METHODS: dict[int, Callable[[int, int], Taps]] = {
+    NEAREST: _nearest,
+    LINEAR: _linear,
+    CUBIC: _cubic,
+    AREA: _area,
+    LANCZOS: _lanczos,
+}
+
+
+@lru_cache(maxsize=256)
+def _taps(n: int, m: int, method: int, enlarged: bool) -> Taps:
+    return (_area_enlarged if method == AREA and enlarged else _METHODS[method])(n, m)
+
+
+def _combine(x: np.ndarray, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted rows of x: sum over k of weights[i, k] * x[at[i, k]]."""
+    shape = (-1,) + (1,) * (x.ndim - 1)
+    y = x[at[:, 0]] * weights[:, 0].reshape(shape)
+    for k in range(1, at.shape[1]):
+        y += x[at[:, k]] * weights[:, k].reshape(shape)
+    return y
+
+
+def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
+    """An image of shape (height, width, channels) in another size; its dtype stays.
+
+    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels.
+    """
+    h, w = x.shape[:2]
+    if (h, w) == (height, width):
+        return x.copy()
+    enlarged = height > h or width > w
+    rows, columns = _taps(h, height, interp, enlarged), _taps(w, width, interp, enlarged)
+    if interp == NEAREST:
+        return x[rows[0][:, 0]][:, columns[0][:, 0]]
+    if x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
+        return _linear_of_bytes(x, rows, columns)
+    wide = x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+    y = _combine(wide, *rows)
+    y = _combine(y.swapaxes(0, 1), *columns).swapaxes(0, 1)
+    if x.dtype.kind == "f":
+        return np.ascontiguousarray(y, dtype=x.dtype)
+    limits = np.iinfo(x.dtype)
+    y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # a sum of bytes is halved upwards
+    return np.clip(y, limits.min, limits.max).astype(x.dtype)
+
+
+def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
+    """In integers: weights in units of 1 / 2048, as fast loops have it."""
+    unit = 2048
+    across = np.rint(columns[1] * unit).astype(np.int32)
+    down = np.rint(rows[1] * unit).astype(np.int32)
+    y = _combine(x.swapaxes(0, 1).astype(np.int32), columns[0], across).swapaxes(0, 1)
+    shape = (-1, 1, 1)
+    y >>= 4
+    upper = (y[rows[0][:, 0]] * down[:, 0].reshape(shape)) >> 16
+    lower = (y[rows[0][:, 1]] * down[:, 1].reshape(shape)) >> 16
+    return np.ascontiguousarray((upper + lower + 2) >> 2).astype(np.uint8)

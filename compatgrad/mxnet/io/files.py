@@ -1,0 +1,330 @@
+"""Iterators of batches that lie in files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import struct
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from .. import recordio
+from ..base import MXNetError
+from .io import DataBatch, DataDesc, DataIter
+
+__all__ = ["MXDataIter", "CSVIter", "MNISTIter", "ImageRecordIter", "ImageRecordUInt8Iter"]
+
+Names = tuple[str, str]
+
+
+class MXDataIter(DataIter):
+    """Base class: an iterator over numbered samples, one array of data and one of labels.
+
+    A subclass calls `_begin` and defines `_load(samples)`, the two NumPy arrays of the samples of those numbers.
+    """
+
+    def _begin(
+        self,
+        batch_size: int,
+        count: int,
+        data: tuple[tuple[int, ...], Any],
+        label: tuple[tuple[int, ...], Any],
+        names: Names,
+        round_batch: bool = True,
+        whole_batches: bool = False,
+        order: Callable[[], Sequence[int]] | None = None,
+    ) -> None:
+        """`data`, `label`: shape of one sample's and dtype. `order`: the numbers of an epoch.
+
+        `round_batch`: a last batch that is filled up takes samples from the beginning of the next epoch, which they
+        are then missing in. `whole_batches`: a last batch that is too short is dropped.
+        """
+        if count <= 0:
+            raise MXNetError(f"{type(self).__name__}: there are no samples")
+        super().__init__(batch_size)
+        self.provide_data = [DataDesc(names[0], (batch_size, *data[0]), data[1])]
+        self.provide_label = [DataDesc(names[1], (batch_size, *label[0]), label[1])]
+        self._count = count
+        self._round_batch = round_batch
+        self._whole_batches = whole_batches
+        self._order = order or (lambda: range(count))
+        self._epoch = list(self._order())
+        self._at = 0
+        self._borrowed = 0
+
+    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        if self._at:
+            self._epoch = list(self._order())
+        self._at, self._borrowed = self._borrowed, 0
+
+    def iter_next(self) -> bool:
+        left = len(self._epoch) - self._at
+        if left <= 0 or (self._whole_batches and left < self.batch_size):
+            return False
+        samples = self._epoch[self._at : self._at + self.batch_size]
+        self._at += len(samples)
+        pad = self.batch_size - len(samples)
+        if pad:
+            samples = samples + [self._epoch[i % len(self._epoch)] for i in range(pad)]
+            self._borrowed = pad % len(self._epoch) if self._round_batch else 0
+        data, label = self._load(samples)
+        desc = self.provide_data[0], self.provide_label[0]
+        arrays = [nd.array(x.reshape(d.shape), dtype=d.dtype) for x, d in zip((data, label), desc, strict=True)]
+        self._batch = DataBatch([arrays[0]], [arrays[1]], pad, np.array(samples, dtype=np.uint64))
+        return True
+
+    def getdata(self) -> Any:
+        return self._batch.data
+
+    def getlabel(self) -> Any:
+        return self._batch.label
+
+    def getindex(self) -> Any:
+        return self._batch.index
+
+    def getpad(self) -> Any:
+        return self._batch.pad
+
+
+def _part(items: list[Any], part_index: int, num_parts: int) -> list[Any]:
+    size = len(items) // num_parts
+    return items[part_index * size : (part_index + 1) * size] if num_parts > 1 else items
+
+
+def _table(path: str, dtype: Any) -> np.ndarray:
+    paths = sorted(os.path.join(path, name) for name in os.listdir(path)) if os.path.isdir(path) else [path]
+    try:
+        return np.concatenate([np.loadtxt(p, delimiter=",", dtype=dtype, ndmin=2) for p in paths])
+    except (OSError, ValueError) as e:
+        raise MXNetError(f"CSVIter: cannot read {path!r}: {e}") from e
+
+
+class CSVIter(MXDataIter):
+    """Batches of the rows of files of comma-separated numbers.
+
+    Args:
+        data_csv: path of a file, or of a folder of files.
+        data_shape: shape that a row is given.
+        label_csv, label_shape: the same for labels, which are 0 without a file.
+        round_batch: a last batch is filled up with rows that the next epoch then lacks; otherwise it lacks none.
+        dtype: 'float32', 'int32' or 'int64'.
+    """
+
+    def __init__(
+        self,
+        data_csv: str,
+        data_shape: tuple[int, ...],
+        label_csv: str = "NULL",
+        label_shape: tuple[int, ...] = (1,),
+        batch_size: int = 1,
+        round_batch: bool = True,
+        dtype: Any = "float32",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **_: Any,
+    ) -> None:
+        dtype = np.dtype(dtype).type
+        self._data = _table(data_csv, dtype)
+        rows = len(self._data)
+        self._label = np.zeros((rows, 1), dtype) if label_csv == "NULL" else _table(label_csv, dtype)
+        if len(self._label) != rows:
+            raise MXNetError(f"CSVIter: {rows} rows of data, but {len(self._label)} of labels")
+        for name, table, shape in (("data", self._data, data_shape), ("label", self._label, label_shape)):
+            if table.shape[1] != np.prod(shape):
+                raise MXNetError(f"CSVIter: {name}_shape {shape} does not fit rows of {table.shape[1]} numbers")
+        label_shape = () if tuple(label_shape) == (1,) else tuple(label_shape)
+        shapes = (tuple(data_shape), dtype), (label_shape, dtype)
+        self._begin(batch_size, rows, *shapes, (data_name, label_name), round_batch)
+
+    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        return self._data[samples], self._label[samples]
+
+
+def _idx_file(path: str) -> np.ndarray:
+    try:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
+            data = f.read()
+    except OSError as e:
+        raise MXNetError(f"MNISTIter: cannot read {path!r}: {e}") from e
+    dims = data[3] if data[:3] == b"\0\0\x08" else 0
+    shape = struct.unpack_from(f">{dims}I", data, 4) if dims and len(data) >= 4 + 4 * dims else ()
+    if not shape or len(data) != 4 + 4 * dims + np.prod(shape):
+        raise MXNetError(f"MNISTIter: {path!r} is not an IDX file of bytes, or is cut off")
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * dims).reshape(shape)
+
+
+class MNISTIter(MXDataIter):
+    """Batches of MNIST's files: pixels in [0, 1) of shape (1, 28, 28), or (784,) if `flat`; whole batches only.
+
+    Args:
+        image, label: the files, gzipped if their names end so.
+        shuffle: one order for all epochs, which `seed` says.
+    """
+
+    def __init__(
+        self,
+        image: str = "./train-images-idx3-ubyte",
+        label: str = "./train-labels-idx1-ubyte",
+        batch_size: int = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **_: Any,
+    ) -> None:
+        self._images, self._labels = _idx_file(image), _idx_file(label)
+        order = np.arange(len(self._images))
+        if shuffle:
+            np.random.RandomState(seed).shuffle(order)
+        order = _part(order.tolist(), part_index, num_parts)
+        h, w = self._images.shape[1:]
+        shapes = ((h * w,) if flat else (1, h, w), np.float32), ((), np.float32)
+        names = (data_name, label_name)
+        self._begin(batch_size, len(order), *shapes, names, whole_batches=True, order=lambda: order)
+
+    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        return self._images[samples].astype(np.float32) / 256, self._labels[samples].astype(np.float32)
+
+
+class ImageRecordIter(MXDataIter):
+    """Batches of the images of a record file: float32 of shape (batch size, *data_shape).
+
+    Args:
+        path_imgrec: the record file; `path_imgidx` its index, without which the file is read through once.
+        data_shape: (channels, height, width).
+        label_width: how many labels a record has.
+        resize: first resizes the shorter side to it, -1 for not.
+        rand_crop, rand_mirror: a random part (otherwise the middle), left and right exchanged at random.
+        mean_r, …, std_b, scale: the result is (pixel - mean) / std * scale.
+        shuffle, seed, num_parts, part_index: order, and which part of the file is read.
+        round_batch: a last batch is filled up with samples that the next epoch then lacks.
+        preprocess_threads: how many threads decode.
+
+    Other random changes are not there: MXNetError names the argument.
+    """
+
+    _dtype: Any = np.float32
+    _IGNORED = frozenset("verbose prefetch_buffer ctx device_id dtype path_imglist_root seed_aug shuffle_chunk_size "
+                         "shuffle_chunk_seed fill_value inter_method".split())  # fmt: skip
+
+    def __init__(
+        self,
+        path_imgrec: str,
+        data_shape: tuple[int, int, int],
+        batch_size: int,
+        path_imgidx: str = "",
+        label_width: int = 1,
+        resize: int = -1,
+        rand_crop: bool = False,
+        rand_mirror: bool = False,
+        mean_r: float = 0.0,
+        mean_g: float = 0.0,
+        mean_b: float = 0.0,
+        std_r: float = 1.0,
+        std_g: float = 1.0,
+        std_b: float = 1.0,
+        scale: float = 1.0,
+        shuffle: bool = False,
+        seed: int = 0,
+        num_parts: int = 1,
+        part_index: int = 0,
+        round_batch: bool = True,
+        preprocess_threads: int = 4,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **others: Any,
+    ) -> None:
+        unknown = [name for name, value in others.items() if value and name not in self._IGNORED]
+        if unknown:
+            raise MXNetError(f"{type(self).__name__}: argument {unknown[0]} is not supported")
+        self._record = recordio.MXRecordIO(path_imgrec, "r")
+        starts = _part(self._positions(path_imgrec, path_imgidx), part_index, num_parts)
+        self._starts = starts
+        self._shape = tuple(data_shape)
+        self._label_width = label_width
+        self._resize, self._rand_crop, self._rand_mirror = resize, rand_crop, rand_mirror
+        channels = self._shape[0]
+        self._mean = np.array([mean_r, mean_g, mean_b][:channels], np.float32).reshape(-1, 1, 1)
+        self._factor = scale / np.array([std_r, std_g, std_b][:channels], np.float32).reshape(-1, 1, 1)
+        self._random = random.Random(seed)
+        self._threads = ThreadPoolExecutor(max(1, preprocess_threads), "decode")
+        numbers = list(range(len(starts)))
+
+        def order() -> Sequence[int]:
+            if shuffle:
+                self._random.shuffle(numbers)
+            return numbers
+
+        label_shape = () if label_width == 1 else (label_width,)
+        shapes = (self._shape, self._dtype), (label_shape, np.float32)
+        self._begin(batch_size, len(starts), *shapes, (data_name, label_name), round_batch, order=order)
+
+    @staticmethod
+    def _positions(path: str, index: str) -> list[int]:
+        if index:
+            indexed = recordio.MXIndexedRecordIO(index, path, "r")
+            return [indexed.idx[key] for key in indexed.keys]
+        record, starts = recordio.MXRecordIO(path, "r"), []
+        while True:
+            start = record.handle.tell()
+            if record.read() is None:
+                return starts
+            starts.append(start)
+
+    def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        jobs = []
+        for i in samples:
+            self._record.handle.seek(self._starts[i])
+            draws = self._random.random(), self._random.random(), self._random.random()
+            jobs.append((self._record.read(), draws))
+        done = list(self._threads.map(self._decoded, jobs))
+        return np.stack([image for image, _ in done]), np.stack([label for _, label in done])
+
+    def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
+        from ..image._codec import decode
+        from ..image._resize import resize
+
+        record, (across, down, mirror) = job
+        header, data = recordio.unpack(record)
+        channels, height, width = self._shape
+        x = decode(data, 0 if channels == 1 else 1, name=type(self).__name__)
+        x = x[..., None] if x.ndim == 2 else x
+        h, w = x.shape[:2]
+        if self._resize > 0:
+            short = self._resize
+            h, w = (h * short // w, short) if h > w else (short, w * short // h)
+            x = resize(x, h, w, 1)
+        if h < height or w < width:
+            h, w = max(h, height), max(w, width)
+            x = resize(x, h, w, 1)
+        left, top = w - width, h - height
+        left, top = (int(across * (left + 1)), int(down * (top + 1))) if self._rand_crop else (left // 2, top // 2)
+        x = x[top : top + height, left : left + width]
+        if self._rand_mirror and mirror < 0.5:
+            x = x[:, ::-1]
+        label = np.asarray(header.label, np.float32).reshape(-1)[: self._label_width]
+        return self._finished(x.transpose(2, 0, 1)), label
+
+    def _finished(self, x: np.ndarray) -> np.ndarray:
+        return (x.astype(np.float32) - self._mean) * self._factor
+
+
+class ImageRecordUInt8Iter(ImageRecordIter):
+    """As ImageRecordIter, with the pixels as they are, uint8."""
+
+    _dtype = np.uint8
+
+    def _finished(self, x: np.ndarray) -> np.ndarray:
+        return x

@@ -1,0 +1,261 @@
+"""Files of records (RecordIO), and records that hold an image with its label."""
+
+from __future__ import annotations
+
+import multiprocessing
+import numbers
+import os
+import struct
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .base import MXNetError
+
+__all__ = ["MXRecordIO", "MXIndexedRecordIO", "IRHeader", "pack", "unpack", "pack_img", "unpack_img"]
+
+# A record is the magic number, a word with its length (29 bits) and which part of a record it is (3 bits), the data,
+# and zeros up to a multiple of four. Where the data hold the magic number at a multiple of four, they are cut there,
+# and the number itself is left out.
+_MAGIC = 0xCED7230A
+_MAGIC_BYTES = struct.pack("<I", _MAGIC)
+_WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
+_MAX_LENGTH = (1 << 29) - 1
+
+
+def _cuts(data: bytes) -> list[bytes]:
+    parts, start, at = [], 0, data.find(_MAGIC_BYTES)
+    while at >= 0:
+        if at % 4 == 0:
+            parts.append(data[start:at])
+            start = at + 4
+            at = data.find(_MAGIC_BYTES, start)
+        else:
+            at = data.find(_MAGIC_BYTES, at + 1)
+    return [*parts, data[start:]]
+
+
+class MXRecordIO:
+    """A file of records, written or read one after the other.
+
+    Args:
+        uri: the path.
+        flag: 'w' to write (which empties the file), 'r' to read; anything else is a ValueError.
+
+    A file that cannot be opened or is corrupt is an MXNetError.
+    """
+
+    def __init__(self, uri: str, flag: str) -> None:
+        self.uri = os.fspath(uri)
+        self.handle: Any = None
+        self.flag = flag
+        self.pid: int | None = None
+        self.is_open = False
+        self.open()
+
+    def open(self) -> None:
+        """Opens the file, at its beginning."""
+        if self.flag not in ("w", "r"):
+            raise ValueError(f"MXRecordIO: flag must be 'r' or 'w', not {self.flag!r}")
+        self.writable = self.flag == "w"
+        try:
+            self.handle = open(self.uri, self.flag + "b")
+        except OSError as e:
+            raise MXNetError(f"MXRecordIO: cannot open {self.uri!r}: {e.strerror}") from e
+        self.pid = multiprocessing.current_process().pid
+        self.is_open = True
+
+    def __del__(self) -> None:
+        if getattr(self, "is_open", False):
+            self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy in another process, which opens the file anew."""
+        is_open = self.is_open
+        self.close()
+        state = dict(self.__dict__)
+        state["is_open"] = is_open
+        state["handle"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        is_open, self.is_open = state["is_open"], False
+        if is_open:
+            self.open()
+
+    def _check_pid(self, allow_reset: bool = False) -> None:
+        # processes after a fork would share one position in the file
+        if self.pid != multiprocessing.current_process().pid:
+            if not allow_reset:
+                raise RuntimeError(f"MXRecordIO: {self.uri!r} was opened by another process; call reset() first")
+            self.reset()
+
+    def close(self) -> None:
+        """Closes the file; nothing happens if it is closed."""
+        if self.is_open:
+            self.handle.close()
+            self.is_open = False
+            self.pid = None
+
+    def reset(self) -> None:
+        """Goes back to the beginning. A file that is written is emptied."""
+        self.close()
+        self.open()
+
+    def write(self, buf: bytes) -> None:
+        """Appends a record."""
+        if not self.writable:
+            raise AssertionError(f"MXRecordIO: {self.uri!r} is open for reading")
+        self._check_pid()
+        buf = bytes(buf)
+        if len(buf) > _MAX_LENGTH:
+            raise MXNetError(f"MXRecordIO: a record of {len(buf)} bytes is too long; at most {_MAX_LENGTH}")
+        parts = _cuts(buf)
+        for i, part in enumerate(parts):
+            last = i == len(parts) - 1
+            kind = _WHOLE if len(parts) == 1 else _FIRST if i == 0 else _LAST if last else _MIDDLE
+            self.handle.write(struct.pack("<II", _MAGIC, kind << 29 | len(part)))
+            self.handle.write(part + bytes(-len(part) % 4))
+
+    def read(self) -> bytes | None:
+        """The next record; None at the end of the file."""
+        if self.writable:
+            raise AssertionError(f"MXRecordIO: {self.uri!r} is open for writing")
+        self._check_pid()
+        parts: list[bytes] = []
+        while True:
+            head = self.handle.read(8)
+            if not head and not parts:
+                return None
+            if len(head) < 8 or head[:4] != _MAGIC_BYTES:
+                raise MXNetError(f"MXRecordIO: {self.uri!r} is corrupt before byte {self.handle.tell()}: no record")
+            word = struct.unpack("<I", head[4:])[0]
+            kind, length = word >> 29, word & _MAX_LENGTH
+            data = self.handle.read(length + -length % 4)
+            if len(data) < length + -length % 4 or kind > _LAST or (kind in (_WHOLE, _FIRST)) != (not parts):
+                raise MXNetError(f"MXRecordIO: {self.uri!r} is corrupt before byte {self.handle.tell()}: cut off")
+            parts.append(data[:length])
+            if kind in (_WHOLE, _LAST):
+                return _MAGIC_BYTES.join(parts)
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """A file of records with an index, a text file of lines `key`, tab, position: records are read by their key.
+
+    Args:
+        idx_path: path of the index.
+        uri, flag: as of MXRecordIO.
+        key_type: makes a key of the text in the index.
+    """
+
+    def __init__(self, idx_path: str, uri: str, flag: str, key_type: Callable[[Any], Any] = int) -> None:
+        self.idx_path = os.fspath(idx_path)
+        self.idx: dict[Any, int] = {}
+        self.keys: list[Any] = []
+        self.key_type = key_type
+        self.fidx: Any = None
+        super().__init__(uri, flag)
+
+    def open(self) -> None:
+        super().open()
+        self.idx, self.keys = {}, []
+        try:
+            self.fidx = open(self.idx_path, self.flag)
+        except OSError:
+            self.handle.close()
+            self.is_open = False
+            raise
+        if not self.writable:
+            for number, line in enumerate(self.fidx, 1):
+                try:
+                    name, position = line.strip().split("\t")[:2]
+                    key = self.key_type(name)
+                    self.idx[key] = int(position)
+                except ValueError as e:
+                    raise MXNetError(f"MXIndexedRecordIO: line {number} of {self.idx_path!r} is no index entry") from e
+                self.keys.append(key)
+
+    def close(self) -> None:
+        if self.is_open:
+            super().close()
+            self.fidx.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "fidx": None}
+
+    def seek(self, idx: Any) -> None:
+        """Goes to the record of a key; KeyError if there is none."""
+        if self.writable:
+            raise AssertionError(f"MXIndexedRecordIO: {self.uri!r} is open for writing")
+        self._check_pid(allow_reset=True)
+        self.handle.seek(self.idx[idx])
+
+    def tell(self) -> int:
+        """Where the next record will be written."""
+        if not self.writable:
+            raise AssertionError(f"MXIndexedRecordIO: {self.uri!r} is open for reading")
+        return self.handle.tell()
+
+    def read_idx(self, idx: Any) -> bytes | None:
+        """The record of a key."""
+        self.seek(idx)
+        return self.read()
+
+    def write_idx(self, idx: Any, buf: bytes) -> None:
+        """Appends a record under a key."""
+        key = self.key_type(idx)
+        position = self.tell()
+        self.write(buf)
+        self.fidx.write(f"{key}\t{position}\n")
+        self.idx[key] = position
+        self.keys.append(key)
+
+
+# What stands before an image in a record. `flag` is the number of labels where `label` is an array of them.
+IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
+_HEADER = struct.Struct("<IfQQ")
+
+
+def pack(header: Any, s: bytes) -> bytes:
+    """A record of a header (flag, label, id, id2), whose label is a number or an array of them, and bytes."""
+    header = IRHeader(*header)
+    if isinstance(header.label, numbers.Number):
+        header = header._replace(flag=0)
+    else:
+        label = np.asarray(header.label, dtype=np.float32)
+        header = header._replace(flag=label.size, label=0)
+        s = label.tobytes() + s
+    return _HEADER.pack(*header) + s
+
+
+def unpack(s: bytes) -> tuple[IRHeader, bytes]:
+    """The header and the bytes of a record that `pack` made."""
+    if len(s) < _HEADER.size:
+        raise MXNetError(f"recordio.unpack: a record of {len(s)} bytes has no header, which takes {_HEADER.size}")
+    header = IRHeader(*_HEADER.unpack_from(s))
+    s = s[_HEADER.size :]
+    if header.flag > 0:
+        if len(s) < 4 * header.flag:
+            raise MXNetError(f"recordio.unpack: the record is cut off in its {header.flag} labels")
+        header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
+        s = s[4 * header.flag :]
+    return header, s
+
+
+def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
+    """The header and the image of a record: uint8 of shape (height, width, 3), the colours in the order BGR, or
+    (height, width) if it is grey (`iscolor` 0: always, 1: never, -1: as it is)."""
+    from .image._codec import decode
+
+    header, s = unpack(s)
+    return header, decode(s, iscolor, rgb=False)
+
+
+def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+    """A record of a header and an image as unpack_img gives it, as '.jpg' of `quality` or '.png'."""
+    from .image._codec import encode
+
+    return pack(header, encode(img, quality, img_fmt))

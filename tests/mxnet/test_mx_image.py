@@ -1,0 +1,198 @@
+"""Images: files, operators, transformations and iterators (numbers of the original: test_mx_data.py)."""
+
+import io
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import MXNetError, autograd, nd
+from compatgrad.mxnet.gluon.data import DataLoader, vision
+from compatgrad.mxnet.gluon.data.vision import transforms as T  # noqa: N812
+
+Image = pytest.importorskip("PIL.Image")
+RNG = np.random.RandomState(0)
+PIXELS = RNG.randint(0, 256, (12, 9, 3)).astype("uint8")
+
+
+def encoded(pixels, kind="PNG"):
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, kind)
+    return out.getvalue()
+
+
+def test_reading(tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded(PIXELS))
+    x = mx.image.imread(str(path))
+    assert x.dtype == np.uint8
+    np.testing.assert_array_equal(x.asnumpy(), PIXELS)
+    np.testing.assert_array_equal(mx.image.imread(str(path), to_rgb=False).asnumpy(), PIXELS[..., ::-1])
+    grey = mx.image.imdecode(path.read_bytes(), flag=0)
+    assert grey.shape == (12, 9, 1)
+    np.testing.assert_allclose(grey.asnumpy()[..., 0], PIXELS @ [0.299, 0.587, 0.114], atol=1)
+    data = nd.array(np.frombuffer(encoded(PIXELS[..., 0]), "uint8"), dtype="uint8")
+    assert mx.image.imdecode(data).shape == (12, 9, 3)
+    with pytest.raises(MXNetError, match="cannot read '/nowhere.png'"):
+        mx.image.imread("/nowhere.png")
+    with pytest.raises(MXNetError, match="not an image"):
+        mx.image.imdecode(b"abc")
+    with pytest.raises(MXNetError, match="empty"):
+        mx.image.imdecode(b"")
+    with pytest.raises(ValueError, match="buf must be bytes"):
+        mx.image.imdecode("abc")
+    with pytest.raises(MXNetError, match="imresize"):
+        mx.image.imresize(x, 0, 2)
+
+
+def test_operators_are_differentiable():
+    x = nd.array(PIXELS, dtype="float32")
+    x.attach_grad()
+    with autograd.record():
+        y = nd.image.normalize(nd.image.to_tensor(nd.image.crop(x, 1, 2, 3, 4)), (0.1, 0.2, 0.3), (0.5, 1, 2))
+        z = (nd.image.random_brightness(nd.image.flip_left_right(x), 2, 2) * 3).sum() + y.sum()
+    z.backward()
+    expected = np.full(PIXELS.shape, 6.0)
+    expected[2:6, 1:4] += 1 / 255 / np.array([0.5, 1, 2])
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5)
+
+
+def test_operators_refuse_bad_input():
+    x = nd.array(PIXELS, dtype="uint8")
+    for call, words in (
+        (lambda: nd.image.to_tensor(nd.ones((2, 2))), "height, width, channels"),
+        (lambda: nd.image.normalize(x.astype("float32"), 0, 1), "1 or 3 channels"),
+        (lambda: nd.image.normalize(nd.image.to_tensor(x), (0, 1), 1), "mean: expected 1 or 3 numbers"),
+        (lambda: nd.image.crop(x, 5, 0, 5, 5), "beyond the width 9"),
+        (lambda: nd.image.crop(x, 0, 9, 5, 5), "beyond the height 12"),
+        (lambda: nd.image.resize(x, (1, 2, 3)), "size"),
+        (lambda: nd.image.flip_left_right(nd.ones((1, 2, 2, 3))), "flip_left_right"),
+        (lambda: nd.image.random_contrast(x, -1, 1), "min_factor"),
+    ):
+        with pytest.raises(MXNetError, match=words):
+            call()
+
+
+def test_saturation_and_hue():
+    x = nd.array(PIXELS, dtype="float32")
+    grey = np.repeat((PIXELS @ [0.299, 0.587, 0.114])[..., None], 3, 2)
+    np.testing.assert_allclose(nd.image.random_saturation(x, 0, 0).asnumpy(), grey, rtol=1e-4)
+    np.testing.assert_allclose(nd.image.random_saturation(x, 1.5, 1.5).asnumpy(), PIXELS * 1.5 - grey * 0.5, atol=1e-2)
+    np.testing.assert_allclose(nd.image.random_hue(x, 1, 1).asnumpy(), PIXELS, atol=1e-2)
+
+
+def test_random_transformations():
+    mx.random.seed(3)
+    x = nd.array(PIXELS, dtype="uint8")
+    flips = sum((T.RandomFlipLeftRight()(x) != x).asnumpy().any() for _ in range(100))
+    assert 30 < flips < 70
+    for each in (T.RandomBrightness(0.5), T.RandomContrast(0.5), T.RandomSaturation(0.5), T.RandomHue(0.3),
+                 T.RandomColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomLighting(5.0)):  # fmt: skip
+        found = {each(x).asnumpy().tobytes() for _ in range(5)}
+        assert len(found) == 5 and each(x).dtype == np.uint8 and each(x).shape == x.shape
+    mx.random.seed(5)
+    first = T.RandomColorJitter(0.4, 0.4, 0.4, 0.1)(x).asnumpy()
+    mx.random.seed(5)
+    np.testing.assert_array_equal(T.RandomColorJitter(0.4, 0.4, 0.4, 0.1)(x).asnumpy(), first)
+    grey = T.RandomGray(1.0)(x).asnumpy()
+    assert (grey == grey[..., :1]).all()
+    assert (T.RandomApply(T.Cast("float32"), 0.0)(x).asnumpy() == PIXELS).all()
+
+
+def test_shapes_of_transformations():
+    x = nd.array(PIXELS, dtype="uint8")
+    for each, shape in (
+        (T.Resize(6), (6, 6, 3)),
+        (T.Resize((4, 5)), (5, 4, 3)),
+        (T.Resize(18, keep_ratio=True), (24, 18, 3)),
+        (T.CenterCrop(5), (5, 5, 3)),
+        (T.CenterCrop((20, 30)), (30, 20, 3)),
+        (T.CropResize(1, 2, 3, 4), (4, 3, 3)),
+        (T.CropResize(1, 2, 3, 4, (7, 6)), (6, 7, 3)),
+        (T.RandomResizedCrop((4, 5)), (5, 4, 3)),
+        (T.RandomCrop(5, pad=2), (5, 5, 3)),
+        (T.Compose([T.RandomCrop((4, 3)), T.ToTensor(), T.Cast("float16")]), (3, 3, 4)),
+        (T.HybridCompose([T.ToTensor(), T.Normalize(0.5, 0.5)]), (3, 12, 9)),
+    ):
+        each.hybridize()
+        assert each(x).shape == shape, each
+    assert T.Rotate(30)(T.ToTensor()(x)).shape == (3, 12, 9)
+    assert T.RandomRotation((-10, 10), zoom_in=True)(T.ToTensor()(x)).shape == (3, 12, 9)
+    with pytest.raises(TypeError, match="float32"):
+        T.Rotate(30)(x)
+    with pytest.raises(ValueError, match="angle_limits"):
+        T.RandomRotation((10, -10))
+    with pytest.raises(ValueError, match="not a HybridBlock"):
+        T.HybridCompose([T.CenterCrop(3)])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            (tmp_path / name / f"{i}.png").write_bytes(encoded((PIXELS + 10 * i).astype("uint8")))
+    (tmp_path / "dog" / "text.txt").write_text("no image")
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:Ignoring")
+def test_folders_and_lists(folder):
+    found = vision.ImageFolderDataset(str(folder))
+    assert found.synsets == ["cat", "dog"] and len(found) == 6 and found[4][1] == 1
+    np.testing.assert_array_equal(found[4][0].asnumpy(), (PIXELS + 10).astype("uint8"))
+    augmented = found.transform_first(T.Compose([T.Resize(8), T.ToTensor()]))
+    x, t = next(iter(DataLoader(augmented, 6, num_workers=2)))
+    assert x.shape == (6, 3, 8, 8) and t.asnumpy().tolist() == [0, 0, 0, 1, 1, 1]
+    listed = vision.ImageListDataset(str(folder), [[3.0, "cat/1.png"], [1.0, 2.0, "dog/0.png"]])
+    assert listed[0][1] == 3 and listed[1][1].asnumpy().tolist() == [1, 2]
+    (folder / "all.lst").write_text("0\t1.0\tcat/0.png\n1\t0.0\tdog/2.png\n")
+    assert vision.ImageListDataset(str(folder), "all.lst")[1][1] == 0
+
+
+def test_image_iterator(folder):
+    rows = [[i, f"{name}/{i}.png"] for name in ("cat", "dog") for i in range(3)][:5]
+    it = mx.image.ImageIter(2, (3, 8, 8), imglist=rows, path_root=str(folder), resize=9)
+    for _ in range(2):
+        batches = list(it)
+        assert [b.pad for b in batches] == [0, 0, 1] and batches[0].data[0].shape == (2, 3, 8, 8)
+        assert [b.label[0].asnumpy().tolist() for b in batches] == [[0, 1], [2, 0], [1, 0]]
+        it.reset()
+    rolls = mx.image.ImageIter(2, (3, 8, 8), imglist=rows, path_root=str(folder), last_batch_handle="roll_over")
+    assert len(list(rolls)) == 2
+    rolls.reset()
+    assert [b.label[0].asnumpy().tolist() for b in rolls] == [[1, 0], [1, 2], [0, 1]]
+    (folder / "cat" / "0.png").write_bytes(b"broken")
+    with pytest.raises(RuntimeError, match="Broken image filename: cat/0.png"):
+        next(mx.image.ImageIter(2, (3, 8, 8), imglist=rows, path_root=str(folder)))
+
+
+def test_records_of_images(tmp_path):
+    idx, rec = str(tmp_path / "a.idx"), str(tmp_path / "a.rec")
+    writer = mx.recordio.MXIndexedRecordIO(idx, rec, "w")
+    for i in range(5):
+        header = mx.recordio.IRHeader(0, float(i), i, 0)
+        writer.write_idx(i, mx.recordio.pack_img(header, PIXELS[..., ::-1], 9, ".png"))
+    writer.close()
+    found = vision.ImageRecordDataset(rec)
+    image, label = found[3]
+    np.testing.assert_array_equal(image.asnumpy(), PIXELS)
+    assert label == 3 and len(found) == 5
+    header, pixels = mx.recordio.unpack_img(mx.recordio.MXIndexedRecordIO(idx, rec, "r").read_idx(2))
+    np.testing.assert_array_equal(pixels, PIXELS[..., ::-1])
+    common = {"path_imgrec": rec, "data_shape": (3, 9, 9), "batch_size": 2}
+    mean, std = np.array([[[10]], [[0]], [[0]]]), np.array([[[1]], [[1]], [[2]]])
+    for index in ("", idx):
+        it = mx.io.ImageRecordIter(path_imgidx=index, mean_r=10, std_b=2, **common)
+        batches = list(it)
+        assert [b.pad for b in batches] == [0, 0, 1]
+        assert [b.label[0].asnumpy().tolist() for b in batches] == [[0, 1], [2, 3], [4, 0]]
+        expected = (PIXELS[1:10].transpose(2, 0, 1) - mean) / std
+        np.testing.assert_allclose(batches[0].data[0].asnumpy()[1], expected, rtol=1e-6)
+    changes = {"shuffle": True, "rand_crop": True, "rand_mirror": True}
+    it = mx.io.ImageRecordIter(num_parts=2, part_index=1, **changes, **common)
+    assert sorted(it.next().label[0].asnumpy().tolist()) == [2, 3]
+    with pytest.raises(MXNetError, match="max_rotate_angle is not supported"):
+        mx.io.ImageRecordIter(max_rotate_angle=10, **common)
+    it = mx.image.ImageIter(2, (3, 9, 9), path_imgrec=rec, path_imgidx=idx, shuffle=True)
+    assert sorted(x for b in it for x in b.label[0].asnumpy()[: 2 - b.pad]) == [0, 1, 2, 3, 4]
