@@ -91,6 +91,8 @@ SMOOTH = [
     ("dot", [A(3), A(3)], {}), ("dot", [A(2, 2, 2), A(3, 2)], dict(transpose_b=True)),
     ("batch_dot", [A(2, 1, 3), A(2, 2, 3)], dict(transpose_b=True)),
     ("khatri_rao", [A(2, 2), A(2, 2), A(1, 2)], {}),
+    ("_internal._slice_assign", [A(3, 4), A(2, 2)], dict(begin=(0, 3), end=(2, None), step=(1, -2))),
+    ("_internal._slice_assign_scalar", [A(3, 4)], dict(scalar=2.0, begin=(1,), end=(2,))),
     ("linalg.gemm", [A(2, 3), A(3, 2), A(2, 2)], dict(alpha=2.0, beta=0.5)),
     ("linalg.gemm2", [A(2, 3), A(3, 2)], dict(alpha=2.0)),
     ("linalg.gemm2", [A(2, 2, 3), A(3, 2, 2)], dict(axis=0)), ("linalg.potri", [LOWER], {}),

@@ -17,6 +17,7 @@ from .utils import array as array
 from .utils import load as load
 from .utils import load_frombuffer as load_frombuffer
 from .utils import save as save
+from . import _internal as _internal
 from . import linalg as linalg
 from .arrays import *
 from .indexing import *

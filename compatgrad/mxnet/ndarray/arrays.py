@@ -13,13 +13,17 @@ from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
 
 
+def _dtype(a: NDArray) -> str:
+    return str(a.tensor.dtype).removeprefix("torch.")
+
+
 def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
     """MXNetError where arrays differ in dtype."""
     first = arrays[0].tensor.dtype
     for i, a in enumerate(arrays):
         if a.tensor.dtype != first:
-            raise MXNetError(f"{name}: all inputs must have one dtype, got {arrays[0].dtype.__name__} for input 0 "
-                             f"and {a.dtype.__name__} for input {i}")
+            raise MXNetError(f"{name}: all inputs must have one dtype, got {_dtype(arrays[0])} for input 0 and "
+                             f"{_dtype(a)} for input {i}")
 
 
 def _some(name: str, arrays: Sequence[NDArray]) -> None:
@@ -52,7 +56,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     if not always_copy and len(arrays) == 1:
         return first
     for a in arrays[1:]:
-        assert a.dtype == first.dtype, f"concatenate: arrays of dtype {a.dtype.__name__} and {first.dtype.__name__}"
+        assert a.dtype == first.dtype, f"concatenate: arrays of dtype {_dtype(a)} and {_dtype(first)}"
         assert a.ndim == first.ndim and all(m == n or i == axis % first.ndim
                                             for i, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))), \
             f"concatenate: shapes {a.shape} and {first.shape} differ in more than axis {axis}"

@@ -11,7 +11,6 @@ from ..base import MXNetError
 from ._arguments import (
     as_index,
     as_ints,
-    axes_in,
     axis_in,
     bounded,
     clipped,
@@ -40,6 +39,10 @@ def slice(data, begin, end, step=()):
 
     MXNetError for more entries than axes, for `begin` and `end` of different lengths, and for a step of 0.
     """
+    return op.get_item(data, index=_key(data, begin, end, step))
+
+
+def _key(data: NDArray, begin: Any, end: Any, step: Any) -> tuple[builtins.slice, ...]:
     first, last = _bounds("begin", begin), _bounds("end", end)
     stride = _bounds("step", step) or [None] * len(first)
     if len(first) != len(last) or len(stride) != len(first):
@@ -48,17 +51,34 @@ def slice(data, begin, end, step=()):
         raise MXNetError(f"slice: {len(first)} axes are to be sliced, but data has the shape {data.shape}")
     if 0 in stride:
         raise MXNetError(f"slice: step must not be 0, got {step}")
-    return op.get_item(data, index=tuple(map(_slice, first, last, stride)))
+    return tuple(map(_slice, first, last, stride))
 
 
-def _slice_assign(self: NDArray, rhs: Any, begin: Any, end: Any, step: Any = ()) -> NDArray:
-    """Writes an array, or a number, into the slice that `slice` gives; the array itself is handed back."""
-    first, last = _bounds("begin", begin), _bounds("end", end)
-    self[tuple(map(_slice, first, last, _bounds("step", step or [None] * len(first))))] = rhs
+@operator("lhs, rhs", aliases=("_crop_assign",))
+def _slice_assign(lhs, rhs, begin, end, step=()):
+    """A copy of `lhs` whose part [begin:end:step] is `rhs`."""
+    key = _key(lhs, begin, end, step)
+    require_shape("_slice_assign", "rhs", rhs.shape, op.get_item(NDArray(lhs.tensor), index=key).shape)
+    filled = op.get_item_grad(rhs, index=key, shape=lhs.shape)
+    inside = op.get_item_grad(NDArray(torch.ones_like(rhs.tensor)), index=key, shape=lhs.shape)
+    return op.where(inside, filled, lhs)
+
+
+@operator("data", aliases=("_crop_assign_scalar",))
+def _slice_assign_scalar(data, scalar=0.0, begin=(), end=(), step=()):
+    """A copy of `data` whose part [begin:end:step] is a number."""
+    key = _key(data, begin, end, step)
+    part = op.get_item(NDArray(data.tensor), index=key).tensor
+    return _slice_assign(data, NDArray(torch.full_like(part, scalar)), begin, end, step)
+
+
+def _write_slice(self: NDArray, rhs: Any, begin: Any, end: Any, step: Any = ()) -> NDArray:
+    """Writes an array, or a number, into the part [begin:end:step]; the array itself is handed back."""
+    self[_key(self, begin, end, step)] = rhs
     return self
 
 
-NDArray.slice_assign = NDArray.slice_assign_scalar = _slice_assign
+NDArray.slice_assign = NDArray.slice_assign_scalar = _write_slice
 
 
 @operator("data", method=True)
@@ -83,14 +103,15 @@ def slice_like(data, shape_like, axes=()):
     MXNetError where `data` is smaller.
     """
     ndim, sizes = data.tensor.dim(), shape_like.shape
-    wanted = axes_in("slice_like", axes, ndim, "axes") if axes is not None else []
+    chosen = [] if axes is None else as_ints("slice_like", "axes", axes)
+    wanted = [axis_in("slice_like", a, ndim, "axes") for a in chosen]
     if not wanted:
         if len(sizes) != ndim:
             raise MXNetError(f"slice_like: without axes, data and shape_like must have the same number of axes, got "
                              f"{data.shape} and {sizes}")
         wanted, by = list(range(ndim)), list(range(ndim))
     else:
-        by = axes_in("slice_like", axes, len(sizes), "axes")
+        by = [axis_in("slice_like", a, len(sizes), "axes") for a in chosen]
     index = [_slice(None)] * ndim
     for a, b in zip(wanted, by, strict=True):
         if data.shape[a] < sizes[b]:
@@ -201,6 +222,11 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     return NDArray(y.masked_fill_(hit, on_value))
 
 
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Writes the one-hot rows of `indices` (n,) into `out` (n, depth), which is handed back."""
+    return one_hot(indices, depth=out.shape[1], dtype=out.dtype, out=out)
+
+
 @operator("data")
 def ravel_multi_index(data, shape=None):
     """Positions (axes, n) in an array of `shape` as positions (n,) in it flattened. No gradient."""
@@ -229,4 +255,4 @@ def unravel_index(data, shape=None):
     return NDArray(torch.stack([rest, *rows[::-1]]).to(data.tensor.dtype))
 
 
-__all__ = public_names(globals())
+__all__ = public_names(globals(), "onehot_encode")

@@ -108,7 +108,7 @@ def _position(name: str, kernel: Any, data: NDArray, axis: int | None, keepdims:
     if axis is None:
         y = kernel(t).reshape((1,) * t.dim() if keepdims else (1,))
     else:
-        y = kernel(t, axis_in(name, axis, t.dim()), keepdims)
+        y = kernel(t, axis_in(name, axis, t.dim()), bool(keepdims))
     return NDArray((y if y.dim() else y.reshape(1)).to(t.dtype))
 
 
