@@ -3,6 +3,7 @@
 import samples
 import samples_mx_linalg
 import samples_mx_loss
+import samples_mx_nn
 import samples_networks
 import samples_nn_arrays
 import samples_nn_elementwise
@@ -12,7 +13,7 @@ import samples_nn_norm
 from compatgrad import _C
 
 FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm,
-            samples_mx_linalg, samples_mx_loss)
+            samples_mx_linalg, samples_mx_loss, samples_mx_nn)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 

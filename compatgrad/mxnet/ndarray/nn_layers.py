@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from compatgrad import _C
@@ -132,7 +133,7 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
 def _wide(data: NDArray, dtype: Any, name: str) -> tuple[NDArray, Any]:
     """The input in the wider of its type and `dtype`, and the type that is still to come."""
     if not data.tensor.is_floating_point():
-        raise MXNetError(f"{name}: data must be of a floating point type, got {data.dtype.__name__}")
+        raise MXNetError(f"{name}: data must be of a floating point type, got {np.dtype(data.dtype).name}")
     if dtype is None:
         return data, None
     wanted, given = torch_dtype(dtype, f"{name}: dtype"), data.tensor.dtype
@@ -171,7 +172,7 @@ def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length
     n = data.ndim
     k = axis_in("softmax", axis, n)
     if length.tensor.is_floating_point():
-        raise MXNetError(f"softmax: length must be of an integer type, got {length.dtype.__name__}")
+        raise MXNetError(f"softmax: length must be of an integer type, got {np.dtype(length.dtype).name}")
     require_shape("softmax", "length", length.shape, data.shape[:k] + data.shape[k + 1 :] or (1,))
     places = torch.arange(data.shape[k], device=data.tensor.device).reshape(-1, *(1,) * (n - 1 - k))
     ends = length.tensor.unsqueeze(k) if n > 1 else length.tensor

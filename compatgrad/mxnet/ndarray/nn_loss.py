@@ -25,9 +25,7 @@ def softmax_cross_entropy(data, label):
     """
     require_ndim("softmax_cross_entropy", "data", data, 2)
     require_shape("softmax_cross_entropy", "label", label.shape, data.shape[:1])
-    rows = NDArray(label.tensor.to(torch.int64).clamp(0, data.shape[1] - 1))
-    losses = op.softmax_cross_entropy(data, rows, ignore_label=-1, reduce="no")
-    return op.reshape(op.sum(losses), shape=(1,))
+    return op.reshape(op.sum(op.pick_cross_entropy(data, label, axis=1)), shape=(1,))
 
 
 def _one_hot(label: torch.Tensor, classes: int, axis: int, smooth: float, like: torch.Tensor) -> torch.Tensor:

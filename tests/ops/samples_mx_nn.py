@@ -1,0 +1,33 @@
+"""Samples of the ops behind MXNet's layers."""
+
+import numpy as np
+import torch
+from harness import Floats as A
+from harness import by_torch, sample
+
+FLAT = dict(differentiable=())  # its gradient is not the derivative of its value
+X, Y, G = (np.arange(6.0).reshape(2, 3) * k for k in (1, 2, 3))
+
+
+def batch_norm(x, gamma, beta, eps=1e-3, axis=1, **others):
+    over = [k for k in range(x.ndim) if k != axis % x.ndim]
+    shape = [n if k == axis % x.ndim else 1 for k, n in enumerate(x.shape)]
+    m, v = x.mean(over, keepdim=True), x.var(over, keepdim=True, correction=0)
+    return (x - m) / (v + eps).sqrt() * gamma.reshape(shape) + beta.reshape(shape)
+
+
+def normalizations():
+    for shape, axis in (((6, 3), 1), ((4, 3, 5), 1), ((3, 2, 4, 4), -3), ((4, 2, 3), -1), ((2, 17, 20), 1)):
+        inputs = A(*shape, low=-2, high=3), A(shape[axis], low=0.5, high=2), A(shape[axis])
+        more = dict(eps=1e-2, axis=axis, tolerance=4)
+        yield sample("mx_batch_normalization", by_torch(batch_norm), *inputs, fix_gamma=False, **more)
+    moving = dict(moving_mean=torch.zeros(3), moving_var=torch.ones(3), momentum=0.5)
+    yield sample("mx_batch_normalization", by_torch(batch_norm), A(4, 3, 2), np.ones(3), A(3), tolerance=4, **moving)
+
+
+def losses():
+    for multiply in (False, True):
+        yield sample("loss_output", lambda x, y, g, multiply: y, X, Y, G, multiply=multiply, **FLAT)
+
+
+SAMPLES = [s for family in (normalizations, losses) for line in family() for s in line]
