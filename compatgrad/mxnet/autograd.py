@@ -11,7 +11,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core.function import FunctionNodeBase
 
-from ._frontend import fe
+from ._frontend import fe, op
 from .base import MXNetError
 from .ndarray.ndarray import NDArray, check_same_shape
 from .ndarray.ndarray import is_recording as is_recording
@@ -116,15 +116,24 @@ def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDA
                                  f"got {len(heads)} heads")  # fmt: skip
         if not heads:
             raise MXNetError("heads is empty: there is nothing to differentiate")
+    pairs = []
     for i, (y, g) in enumerate(zip(heads, head_grads, strict=True)):
-        if not _C.in_graph(y):
+        place = _C.in_graph(y)
+        if not place:
             raise MXNetError(
                 f"heads[{i}] is not in a computational graph: nothing that needs a gradient was recorded for it with "
                 "autograd.record(), or an earlier backward freed the graph (pass retain_graph=True to keep it)"
             )
         if g is not None:
             check_same_shape("backward", f"head_grads[{i}]", g, y)
-    return heads, head_grads
+        if place != _EXCLUDED:
+            pairs.append((y, g))
+    if not pairs:
+        raise MXNetError("the heads depend on no array that requires a gradient: grad_req is 'null' for all of them")
+    return tuple(zip(*pairs, strict=True))
+
+
+_EXCLUDED = 3  # computed from arrays of grad_req "null" alone
 
 
 def _run(function: Any, *args: Any, train_mode: bool, **options: Any) -> Any:
@@ -169,10 +178,10 @@ def grad(
     to `head_grads`. `retain_graph` defaults to `create_graph`. The variables' own gradient arrays stay as they are.
     AssertionError for no variables; MXNetError for one that is not marked or that the heads do not depend on.
     """
-    heads, head_grads = _heads(heads, head_grads)
     variables = [variables] if isinstance(variables, NDArray) else variables
     if not variables:
         raise AssertionError("variables cannot be an empty list.")
+    heads, head_grads = _heads(heads, head_grads)
     for i, x in enumerate(variables):
         if not x._is_marked:
             raise MXNetError(
@@ -186,6 +195,11 @@ def grad(
     for i, g in enumerate(found):
         if g is None:
             raise MXNetError(f"variables[{i}] is not reachable from the heads: they do not depend on it")
+    if create_graph:
+        for i, (g, x) in enumerate(zip(found, variables, strict=True)):
+            if not _C.in_graph(g):  # constant in x: its gradient is zero, and no error
+                with record(train_mode):
+                    found[i] = op.tie(g, x)
     return found
 
 
@@ -220,11 +234,12 @@ class _FunctionNode(FunctionNodeBase):
         function = self.function
         gys = [_like(self, torch.zeros_like(y)) if g is None else g
                for g, y in zip(grad_outputs, function._like, strict=True)]  # fmt: skip
-        saved = function.saved_tensors
+        saved, again = function.saved_tensors, is_recording()
+        given = [g if not again or _C.in_graph(g) else _followed(g) for g in gys]
         try:
-            if is_recording():
+            if again:
                 self._connect(saved)
-            gxs = function.backward(*gys)
+            gxs = function.backward(*given)
         finally:
             function.saved_tensors = saved
         if isinstance(gxs, NDArray):
@@ -239,6 +254,11 @@ class _FunctionNode(FunctionNodeBase):
             if g.shape != self.inputs[i].shape:
                 raise MXNetError(f"{self.label}.backward: gradient {i} has shape {g.shape}, "
                                  f"its input {self.inputs[i].shape}")  # fmt: skip
+        gxs = [next((gy for gy, h in zip(gys, given, strict=True) if g is h), g) for g in gxs]
+        for i in indexes:
+            if again and not any(gxs[i] is gy for gy in gys) and not _C.in_graph(gxs[i]) and gxs[i].tensor.any():
+                raise MXNetError(f"{self.label}.backward: gradient {i} was computed by something else than operators on "
+                                 "NDArrays, so it cannot be differentiated again (create_graph=True)")  # fmt: skip
         return [gxs[i] for i in indexes]
 
     def _connect(self, saved: Sequence[Any]) -> None:
@@ -252,6 +272,13 @@ class _FunctionNode(FunctionNodeBase):
             function.saved_tensors = tuple(
                 places[function._saved_outputs[k]] if k in function._saved_outputs else x for k, x in enumerate(saved)
             )
+
+
+def _followed(g: NDArray) -> NDArray:
+    """A constant from which what is computed is recorded: so it shows whether a gradient comes from operators."""
+    g = _C.constant(g)
+    g._set_requires_grad(True)
+    return g
 
 
 def _like(node: _FunctionNode, t: torch.Tensor) -> NDArray:

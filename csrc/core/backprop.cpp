@@ -9,7 +9,7 @@ namespace {
 
 void store(VariableNode& node, Var g, const PassOptions& options) {
   if (node.buffer) {
-    if (g.defined()) node.buffer->write(std::move(g.data));
+    if (g.defined() && node.buffer->data.defined()) node.buffer->write(std::move(g.data));
     return;
   }
   if (!node.variable) return;

@@ -173,7 +173,14 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
     for (size_t i = 0; i < in.size(); ++i) needs[i] = in[i].node != nullptr;
   Vars out;
   if (!any && !record_constants) {
-    for (auto& y : ys) out.emplace_back(std::move(y));
+    // What is computed from arrays that a program took out of differentiation is no stranger to the graph.
+    bool excluded = false;
+    for (const Var& x : in) excluded |= x.node && x.node->buffer && !x.node->buffer->data.defined();
+    for (auto& y : ys) {
+      Ref<VariableNode> node = excluded ? make_node(y, false) : Ref<VariableNode>();
+      if (excluded) node->buffer = std::make_unique<GradientBuffer>();
+      out.emplace_back(std::move(node), std::move(y));
+    }
     return out;
   }
   for (auto& y : ys) {

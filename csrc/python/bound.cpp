@@ -243,6 +243,11 @@ PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
   ModeScope style(Mode::deferred, f->deferred);
   ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
   FrontendScope scope(f);
+  if (f->on_request && !mode(Mode::recording)) {  // what it gives are constants
+    Vars constants;
+    for (const Var& x : in) constants.emplace_back(x.data);
+    return wrap_outputs(node->apply(constants), f);
+  }
   return wrap_outputs(node->apply(in, f->record_constants), f);
 }
 

@@ -20,7 +20,8 @@ void renew_node(PyVariable* v, bool requires_grad) {
 }
 
 // mark(variable, gradient, add, keep_history=False): `gradient` is a Variable on whose memory the gradient is written,
-// or None: the variable is a constant. It becomes a new leaf, unless it is recorded and shall keep its history.
+// or None: the variable is taken out of differentiation. It becomes a new leaf, unless it is recorded and shall keep
+// its history.
 PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 3 && n != 4) return PyErr_Format(PyExc_TypeError, "mark expected 3 or 4 arguments, got %zd", n);
   return guarded([&]() -> PyObject* {
@@ -28,13 +29,8 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const bool keep = n == 4 && PyObject_IsTrue(args[3]) && recorded(v);
     const bool wanted = args[1] != Py_None;
     if (!keep) renew_node(v, wanted);
-    if (!wanted) {
-      node_of(v)->buffer.reset();
-      Py_RETURN_NONE;
-    }
-    const at::Tensor& data = tensor_of(expect_variable(args[1], "gradient"));
     auto buffer = std::make_unique<GradientBuffer>();
-    buffer->data = data;
+    if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient"));
     buffer->add = PyObject_IsTrue(args[2]);
     node_of(v)->buffer = std::move(buffer);
     Py_RETURN_NONE;
@@ -67,18 +63,20 @@ PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     PyVariable* v = expect_variable(args[0], "variable");
     GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
-    if (!b) Py_RETURN_NONE;
+    if (!b || !b->data.defined()) Py_RETURN_NONE;
     if (n == 2) b->fresh = PyObject_IsTrue(args[1]);
     return PyBool_FromLong(b->fresh);
   });
 }
 
-// in_graph(variable): 0 where it is a constant, 1 a marked leaf, 2 a recorded result.
+// in_graph(variable): 0 where it is a constant, 1 a marked leaf, 2 a recorded result, 3 where it is, or is computed
+// from, what was taken out of differentiation.
 PyObject* in_graph(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     PyVariable* v = expect_variable(o, "variable");
     if (recorded(v)) return PyLong_FromLong(2);
-    return PyLong_FromLong(v->v.node && v->v.node->buffer && v->v.node->requires_grad);
+    if (!v->v.node || !v->v.node->buffer) return PyLong_FromLong(0);
+    return PyLong_FromLong(v->v.node->buffer->data.defined() ? v->v.node->requires_grad : 3);
   });
 }
 

@@ -101,9 +101,11 @@ def test_null_leaves_the_gradient_out():
     y.backward()
     assert numbers(w.grad) == [1, 2] and numbers(x.grad) == [0, 0]
     with autograd.record():
-        y = x * 2
-    with pytest.raises(MXNetError, match="not in a computational graph"):
+        y, z = x * 2, w * 2
+    with pytest.raises(MXNetError, match="no array that requires a gradient"):
         y.backward()
+    autograd.backward([y, z])
+    assert numbers(w.grad) == [2, 2]
 
 
 @pytest.mark.semantics("M02")
@@ -295,11 +297,13 @@ def test_nothing_is_recorded_outside_and_in_pause():
         with autograd.pause():
             b = a * 3
         c = a + b
-    d = c * 2
+        d = nd.sin(b)
+    e = c * 2
     c.backward()
     assert numbers(x.grad) == [2, 2]
-    with pytest.raises(MXNetError):
-        d.backward()
+    for outside in (b, d, e):
+        with pytest.raises(MXNetError, match="not in a computational graph"):
+            outside.backward()
 
 
 # ---- M04, M05: grad ----------------------------------------------------------------------------------------------
@@ -343,6 +347,15 @@ def test_any_order():
     np.testing.assert_allclose(y.asnumpy(), np.cos([0.3, 0.7]), rtol=1e-6)
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), -np.sin([0.3, 0.7]), rtol=1e-6)
+
+
+@pytest.mark.semantics("M05")
+def test_a_gradient_that_is_constant():
+    x = marked(1, -2)
+    with autograd.record():
+        (g,) = autograd.grad(nd.abs(x), x, create_graph=True)
+        (h,) = autograd.grad(g, x, create_graph=True)
+    assert numbers(g) == [1, -1] and numbers(h) == [0, 0]
 
 
 @pytest.mark.semantics("M08")
@@ -434,6 +447,22 @@ def test_function_is_differentiated_twice(function, reference):
         found.append((g.asnumpy(), x.grad.asnumpy()))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+
+
+@pytest.mark.semantics("M06")
+def test_a_gradient_by_numpy_cannot_be_differentiated_again():
+    class Numpy(Product):
+        def backward(self, g, h):
+            x, w = self.saved_tensors
+            return nd.array((g * w + h).asnumpy()), g * x + h
+
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y, _ = Numpy()(x, w)
+        assert numbers(autograd.grad(y, x, retain_graph=True)[0]) == [3, 4]
+        assert numbers(autograd.grad(y, w, create_graph=True)[0]) == [1, 2]
+        with pytest.raises(MXNetError, match="Numpy.backward: gradient 0 was computed by something else"):
+            autograd.grad(y, x, create_graph=True)
 
 
 @pytest.mark.semantics("M06")

@@ -133,7 +133,7 @@ def _check_pair(name: str, a: Any, b: Any, strict: bool) -> None:
             raise _operator.not_an_array(name, argument, value)
     if a.tensor.dtype != b.tensor.dtype:
         raise MXNetError(
-            f"{name}: rhs: incompatible types of the inputs: expected {a.dtype.__name__}, got {b.dtype.__name__}"
+            f"{name}: rhs: incompatible types of the inputs: expected {np.dtype(a.dtype).name}, got {np.dtype(b.dtype).name}"
         )
     if strict and a.shape != b.shape:
         raise MXNetError(f"{name}: rhs: incompatible shapes of the inputs: expected {a.shape}, got {b.shape}")

@@ -18,6 +18,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from compatgrad import _C
 
 from .._frontend import op as op
@@ -43,7 +45,7 @@ def explain(who: str, e: Exception, inputs: Sequence[Any]) -> Exception:
         return e
     arrays = [x for x in inputs if x is not None]
     arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
-    shown = ", ".join(f"{x.dtype.__name__}{list(x.shape)}" for x in arrays if isinstance(x, NDArray))
+    shown = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays if isinstance(x, NDArray))
     return MXNetError(f"Error in operator {who}: {str(e).strip()} (inputs: {shown or 'none'})")
 
 
