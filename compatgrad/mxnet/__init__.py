@@ -37,6 +37,10 @@ from . import profiler as profiler
 from . import random as random
 from . import random as rnd
 from . import runtime as runtime
+from . import symbol as sym
+from . import symbol as symbol
+from . import executor as executor
+from . import test_utils as test_utils
 from . import util as util
 from .util import is_np_array as is_np_array
 from .util import is_np_shape as is_np_shape

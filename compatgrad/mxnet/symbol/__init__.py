@@ -1,0 +1,131 @@
+"""`mx.sym`: graphs of operators."""
+
+from __future__ import annotations
+
+import math
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..ndarray._operator import operators as _operators
+from ._compose import function_of as _function_of
+from ._recorded import symbol_of as symbol_of
+from .symbol import Group as Group
+from .symbol import Symbol as Symbol
+from .symbol import Variable as Variable
+from .symbol import load as load
+from .symbol import load_json as load_json
+from .symbol import var as var
+
+
+def _pair(name: str, number: str, reverse: str, plain: Any) -> Any:
+    def call(left: Any, right: Any) -> Any:
+        if isinstance(left, Symbol):
+            if isinstance(right, Symbol):
+                return _function_of(f"_{name}", f"_{name}")(left, right)
+            return _function_of(number, number)(left, scalar=right)
+        if isinstance(right, Symbol):
+            return _function_of(reverse, reverse)(right, scalar=left)
+        return plain(left, right)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name} of symbols, or of a symbol and a number."
+    return call
+
+
+maximum = _pair("maximum", "_maximum_scalar", "_maximum_scalar", max)
+minimum = _pair("minimum", "_minimum_scalar", "_minimum_scalar", min)
+power = pow = _pair("power", "_power_scalar", "_rpower_scalar", lambda a, b: a**b)
+hypot = _pair("hypot", "_hypot_scalar", "_hypot_scalar", math.hypot)
+
+
+def _filled(name: str) -> Any:
+    def call(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+        return _function_of(f"_{name}", f"_{name}")(shape=shape, dtype=dtype or "float32", **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"A symbol of {name} of a shape."
+    return call
+
+
+zeros, ones = _filled("zeros"), _filled("ones")
+
+
+def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of an array filled with a number."""
+    return _function_of("_full", "_full")(shape=shape, dtype=dtype or "float32", value=float(val), **kwargs)
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False,
+    name: str | None = None, dtype: Any = None,
+) -> Symbol:  # fmt: skip
+    """A symbol of the numbers from `start` up to `stop`."""
+    options = {"start": start, "step": step, "repeat": repeat, "dtype": dtype or "float32", "name": name}
+    return _function_of("_arange", "_arange")(**options, **({} if stop is None else {"stop": stop}))
+
+
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
+) -> Symbol:
+    """A symbol of `num` numbers at equal distances."""
+    return _function_of("_linspace", "_linspace")(
+        start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=dtype or "float32"
+    )
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of ones on a diagonal."""
+    return _function_of("_eye", "_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
+
+
+def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
+    """A symbol cut into equal parts, or before the given positions."""
+    if isinstance(indices_or_sections, int):
+        options = {"sections": indices_or_sections, "indices": ()}
+    else:
+        options = {"indices": (0, *indices_or_sections), "sections": 0}
+    return _function_of("_split_v2", "_split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, **options)
+
+
+class _Namespace(ModuleType):
+    """Functions of symbols for the operators whose names begin with one of some prefixes."""
+
+    def __init__(self, name: str, prefixes: tuple[str, ...]) -> None:
+        super().__init__(f"{__name__}.{name}", f"Symbols of the operators of `mx.nd.{name}`.")
+        self._prefixes = prefixes
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            for prefix in self._prefixes:
+                if _exists(prefix + name):
+                    found = _function_of(prefix + name, name)
+                    setattr(self, name, found)
+                    return found
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+
+def _exists(op: str) -> bool:
+    from ..base import MXNetError
+    from ._compose import implementation
+    from ._facts import canonical
+
+    try:
+        implementation(canonical(op))
+    except MXNetError:
+        return False
+    return True
+
+
+for _name, _prefixes in (
+    ("op", ("",)), ("_internal", ("", "_")), ("contrib", ("_contrib_",)), ("linalg", ("_linalg_",)),
+    ("image", ("_image_",)), ("sparse", ("",)), ("random", ("_random_", "_sample_", "_")),
+):  # fmt: skip
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(_name, _prefixes)
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("__") and (name in _operators or (name.startswith("_") and _exists(name))):
+        found = globals()[name] = _function_of(name, name)
+        return found
+    raise AttributeError(f"module 'mxnet.symbol' has no attribute '{name}'")

@@ -1,0 +1,150 @@
+"""Operators on symbols: a function per operator that adds a node to the graph."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..attribute import AttrScope
+from ..base import MXNetError, _Null
+from ..name import NameManager
+from ..ndarray._operator import operators
+from ._facts import aux_inputs, canonical, inputs_of, is_variadic, needed_inputs
+from ._graph import Node, _is_attribute
+
+__all__ = ["function_of", "implementation", "text"]
+
+
+def text(value: Any) -> str:
+    """A parameter as a graph keeps it."""
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(text(v) for v in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, type) or isinstance(value, np.dtype):
+        return np.dtype(value).name
+    if isinstance(value, np.generic):
+        return str(value.item())
+    return str(value)
+
+
+_PREFIXES = ("", "_contrib_", "_image_", "_linalg_", "_random_", "_sample_", "_")
+
+
+@functools.cache
+def implementation(op: str) -> Callable[..., Any]:
+    """The function of NDArrays that runs an operator of a graph; MXNetError for one that is not there."""
+    from ._scalars import SCALARS
+
+    if op in SCALARS:
+        return SCALARS[op]
+    if op in operators:
+        return operators[op]
+    if op.startswith("elemwise_"):
+        return operators[op.replace("elemwise_", "broadcast_")]
+    for name, graph_name in _reverse().items():
+        if graph_name == op and name in operators:
+            return operators[name]
+    for prefix in _PREFIXES[1:]:
+        if op.startswith(prefix) and op[len(prefix) :] in operators and prefix not in ("_contrib_", "_image_"):
+            return operators[op[len(prefix) :]]
+    from .. import ndarray
+
+    for prefix, module in (("_contrib_", "contrib"), ("_image_", "image"), ("_linalg_", "linalg")):
+        found = getattr(getattr(ndarray, module, None), op[len(prefix) :], None) if op.startswith(prefix) else None
+        if callable(found):
+            return found
+    raise MXNetError(f"the operator {op} is not there")
+
+
+def _reverse() -> dict[str, str]:
+    from ._facts import _CANONICAL
+
+    return _CANONICAL
+
+
+@functools.cache
+def parameters(op: str) -> tuple[str, ...] | None:
+    """Names of the arguments of an operator in order; None where nobody knows."""
+    try:
+        found = inspect.signature(implementation(op)).parameters.values()
+    except (TypeError, ValueError, MXNetError):
+        return None
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found) and not is_variadic(op):
+        return None
+    return tuple(p.name for p in found if p.kind is not p.VAR_POSITIONAL and p.name not in ("out", "name"))
+
+
+_INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+
+
+def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
+    """A new node for a call; inputs that are missing become variables named after it."""
+    from .symbol import Symbol
+
+    kwargs = dict(kwargs)
+    name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
+    kwargs.pop("out", None)
+    given: dict[str, Any] = {}
+    entries: list[Any] = []
+    if is_variadic(op):
+        flat = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        flat = [*flat, *(kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], Symbol))]
+        for i, s in enumerate(flat):
+            if not isinstance(s, Symbol):
+                raise TypeError(f"{hint}: argument {i}: expected a Symbol, got {type(s)}")
+            entries += s._outputs
+        kwargs.setdefault("num_args", len(entries))
+    else:
+        names = inputs_of(op)
+        positions = list(names) + [p for p in parameters(op) or () if p not in names]
+        if len(args) > len(positions):
+            raise TypeError(f"{hint}: expected at most {len(positions)} arguments, got {len(args)}")
+        for n, value in zip(positions, args, strict=False):
+            if n in kwargs and value is not None:
+                raise TypeError(f"{hint}: argument {n} came twice")
+            given[n] = value
+    given.update(kwargs)
+    given = {k: v for k, v in given.items() if v is not None and v is not _Null}
+    params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
+    attrs = dict(AttrScope._current.value.get(attr))
+    attrs.update({k: params.pop(k) for k in list(params) if _is_attribute(k)})
+    name = NameManager._current.value.get(name, hint.lower())
+    if not is_variadic(op):
+        for i, n in enumerate(needed_inputs(op, params)):
+            value = given.pop(n, None)
+            if value is None:
+                own = dict(attrs) if i not in aux_inputs(op) else {**attrs, "__init__": _INITS.get(n, "")}
+                entries.append((Node(None, f"{name}_{n}", attrs={**params, **own}), 0))
+            elif not isinstance(value, Symbol):
+                raise TypeError(f"{hint}: argument {n}: expected a Symbol, got {type(value)}")
+            elif len(value._outputs) != 1:
+                raise MXNetError(f"{hint}: argument {n} is a group of {len(value._outputs)} symbols, expected one")
+            else:
+                entries.append(value._outputs[0])
+        for n, value in given.items():
+            if isinstance(value, Symbol):
+                if n not in inputs_of(op):
+                    raise MXNetError(f"{hint}: {n} is no input; the inputs are {', '.join(inputs_of(op))}")
+                entries.append(value._outputs[0])
+    return Node(op, name, entries, params, attrs)
+
+
+@functools.cache
+def function_of(op: str, hint: str) -> Callable[..., Any]:
+    """The function of symbols for an operator; `hint` is what its nodes are named after."""
+    op = canonical(op)
+
+    def compose(*args: Any, **kwargs: Any) -> Any:
+        from ._facts import n_visible
+        from .symbol import Symbol
+
+        node = node_of(op, hint, args, kwargs)
+        return Symbol([(node, i) for i in range(n_visible(op, node.params))])
+
+    compose.__name__ = compose.__qualname__ = hint
+    compose.__doc__ = f"A symbol of the operator {op}; see the function of that name in `mx.nd`."
+    return compose

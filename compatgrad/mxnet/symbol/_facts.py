@@ -1,0 +1,164 @@
+"""What MXNet's graph knows of its operators: their names, inputs, states and numbers of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ndarray._operator import parse
+
+__all__ = ["aux_inputs", "canonical", "inputs_of", "is_variadic", "n_outputs", "n_visible", "needed_inputs"]
+
+# other names of operators -> the name in a graph
+_CANONICAL = {
+    "ElementWiseSum": "add_n", "Softmax": "SoftmaxOutput", "_Div": "elemwise_div", "_Minus": "elemwise_sub",
+    "_Mul": "elemwise_mul", "_Plus": "elemwise_add", "_add": "elemwise_add", "_div": "elemwise_div",
+    "_minus": "elemwise_sub", "_mul": "elemwise_mul", "_plus": "elemwise_add", "_sub": "elemwise_sub",
+    "broadcast_axes": "broadcast_axis", "broadcast_minus": "broadcast_sub", "broadcast_plus": "broadcast_add",
+    "cast": "Cast", "choose_element_0index": "pick", "concat": "Concat", "crop": "slice", "ctc_loss": "CTCLoss",
+    "flatten": "Flatten", "flip": "reverse", "identity": "_copy", "max_axis": "max", "min_axis": "min",
+    "normal": "_random_normal", "pad": "Pad", "ravel_multi_index": "_ravel_multi_index", "reshape": "Reshape",
+    "shuffle": "_shuffle", "split": "SliceChannel", "stop_gradient": "BlockGrad", "sum_axis": "sum",
+    "swapaxes": "SwapAxis", "uniform": "_random_uniform", "unravel_index": "_unravel_index", "zeros": "_zeros",
+    "ones": "_ones", "full": "_full", "arange": "_arange", "eye": "_eye", "linspace": "_linspace",
+    "split_v2": "_split_v2", "_contrib_CTCLoss": "CTCLoss", "_contrib_ctc_loss": "CTCLoss",
+    "_contrib_box_non_maximum_suppression": "_contrib_box_nms",
+}  # fmt: skip
+
+_PAIR = ("lhs", "rhs")
+_INPUTS: dict[str, tuple[str, ...]] = {
+    "BatchNorm": ("data", "gamma", "beta", "moving_mean", "moving_var"), "BilinearSampler": ("data", "grid"),
+    "CTCLoss": ("data", "label", "data_lengths", "label_lengths"), "Convolution": ("data", "weight", "bias"),
+    "Correlation": ("data1", "data2"), "Deconvolution": ("data", "weight", "bias"), "Embedding": ("data", "weight"),
+    "FullyConnected": ("data", "weight", "bias"), "GroupNorm": ("data", "gamma", "beta"),
+    "InstanceNorm": ("data", "gamma", "beta"), "LayerNorm": ("data", "gamma", "beta"), "LeakyReLU": ("data", "gamma"),
+    "LinearRegressionOutput": ("data", "label"), "LogisticRegressionOutput": ("data", "label"),
+    "MAERegressionOutput": ("data", "label"), "ROIPooling": ("data", "rois"), "SVMOutput": ("data", "label"),
+    "RNN": ("data", "parameters", "state", "state_cell", "sequence_length"),
+    "SequenceLast": ("data", "sequence_length"), "SequenceMask": ("data", "sequence_length"),
+    "SequenceReverse": ("data", "sequence_length"), "SoftmaxOutput": ("data", "label"),
+    "SpatialTransformer": ("data", "loc"), "_sparse_retain": ("data", "indices"), "batch_take": ("a", "indices"),
+    "gather_nd": ("data", "indices"), "one_hot": ("indices",), "pick": ("data", "index"),
+    "scatter_nd": ("data", "indices"), "slice_like": ("data", "shape_like"), "softmax": ("data", "length"),
+    "softmax_cross_entropy": ("data", "label"), "take": ("a", "indices"), "where": ("condition", "x", "y"),
+    "_linalg_gemm": ("A", "B", "C"), "_linalg_gemm2": ("A", "B"), "_linalg_trmm": ("A", "B"),
+    "_linalg_trsm": ("A", "B"), "_contrib_ROIAlign": ("data", "rois"), "_contrib_box_iou": _PAIR,
+    "_contrib_SyncBatchNorm": ("data", "gamma", "beta", "moving_mean", "moving_var"),
+    "_contrib_index_copy": ("old_tensor", "index_vector", "new_tensor"), "_sample_uniform": ("low", "high"),
+    "_sample_normal": ("mu", "sigma"), "_sample_gamma": ("alpha", "beta"), "_sample_exponential": ("lam",),
+    "_sample_poisson": ("lam",), "_sample_negative_binomial": ("k", "p"),
+    "_sample_generalized_negative_binomial": ("mu", "alpha"), "dot": _PAIR, "batch_dot": _PAIR,
+    "broadcast_like": _PAIR, "reshape_like": _PAIR, "_contrib_MultiBoxDetection": ("cls_prob", "loc_pred", "anchor"),
+    "_contrib_MultiBoxTarget": ("anchor", "label", "cls_pred"), "_contrib_box_encode": ("samples", "matches",
+    "anchors", "refs", "means", "stds"), "_contrib_box_decode": ("data", "anchors"),
+    "_contrib_boolean_mask": ("data", "index"), "_contrib_quadratic": ("data",),
+    "_contrib_interleaved_matmul_selfatt_qk": ("queries_keys_values",),
+    "_contrib_interleaved_matmul_selfatt_valatt": ("queries_keys_values", "attention"),
+    "_contrib_DeformableConvolution": ("data", "offset", "weight", "bias"),
+    "_contrib_BilinearResize2D": ("data", "like"),
+}  # fmt: skip
+_NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros".split())
+_VARIADIC = frozenset(
+    "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach".split()
+)
+_AUX = {"BatchNorm": (3, 4), "_contrib_SyncBatchNorm": (3, 4)}
+PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
+                  "logical_and logical_or logical_xor".split())  # fmt: skip
+
+
+def canonical(name: str) -> str:
+    """The name that an operator has in a graph."""
+    if name in _CANONICAL:
+        return _CANONICAL[name]
+    if name.startswith(("linalg_", "random_", "sample_")):
+        return f"_{name}"
+    return name
+
+
+def is_variadic(op: str) -> bool:
+    """Whether the operator takes any number of inputs."""
+    return op in _VARIADIC
+
+
+def inputs_of(op: str) -> tuple[str, ...]:
+    """Names of the inputs, optional ones too."""
+    if op in _INPUTS:
+        return _INPUTS[op]
+    if op in _NO_INPUTS or (op.startswith("_random_") and not op.endswith("_like")):
+        return ()
+    if op.startswith("_linalg_"):
+        return ("A",)
+    if op.startswith(("broadcast_", "elemwise_")) and op not in ("broadcast_to", "broadcast_axis"):
+        return _PAIR
+    return _PAIR if op[:1] == "_" and op[1:] in PAIRS else ("data",)
+
+
+def _flag(params: dict[str, str], name: str, default: Any = False) -> Any:
+    return parse(params[name]) if name in params else default
+
+
+_OPTIONAL: dict[str, dict[str, Callable[[dict[str, str]], Any]]] = {
+    # input -> whether the parameters ask for it
+    "FullyConnected": {"bias": lambda p: not _flag(p, "no_bias")},
+    "Convolution": {"bias": lambda p: not _flag(p, "no_bias")},
+    "Deconvolution": {"bias": lambda p: not _flag(p, "no_bias", True)},
+    "_contrib_DeformableConvolution": {"bias": lambda p: not _flag(p, "no_bias")},
+    "LeakyReLU": {"gamma": lambda p: p.get("act_type") == "prelu"},
+    "RNN": {
+        "state_cell": lambda p: p.get("mode") == "lstm",
+        "sequence_length": lambda p: _flag(p, "use_sequence_length"),
+    },
+    "CTCLoss": {
+        "data_lengths": lambda p: _flag(p, "use_data_lengths"),
+        "label_lengths": lambda p: _flag(p, "use_label_lengths"),
+    },
+    "softmax": {"length": lambda p: _flag(p, "use_length")},
+    "_contrib_BilinearResize2D": {"like": lambda p: p.get("mode", "size") == "like"},
+    "_contrib_box_encode": {"means": lambda p: False, "stds": lambda p: False},
+    **{name: {"sequence_length": lambda p: _flag(p, "use_sequence_length")}
+       for name in ("SequenceLast", "SequenceMask", "SequenceReverse")},
+}  # fmt: skip
+
+
+def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
+    """Names of the inputs that the operator has with these parameters; what is not given becomes a variable."""
+    optional = _OPTIONAL.get(op, {})
+    return [n for n in inputs_of(op) if n not in optional or optional[n](params)]
+
+
+def aux_inputs(op: str) -> tuple[int, ...]:
+    """Places of the inputs that the operator writes to."""
+    return _AUX.get(op, ())
+
+
+def n_visible(op: str, params: dict[str, str]) -> int:
+    """How many outputs users see."""
+    if op == "SliceChannel":
+        return int(_flag(params, "num_outputs", 1))
+    if op == "_split_v2":
+        sections = _flag(params, "sections", 0)
+        return int(sections) if sections else len(_flag(params, "indices", ()))
+    if op == "topk":
+        return 2 if params.get("ret_typ") == "both" else 1
+    if op == "RNN":
+        if not _flag(params, "state_outputs"):
+            return 1
+        return 3 if params.get("mode") == "lstm" else 2
+    if op in ("BatchNorm", "LayerNorm", "GroupNorm", "_contrib_SyncBatchNorm"):
+        return 3 if _flag(params, "output_mean_var") else 1
+    if op == "sample_multinomial" or op == "_sample_multinomial":
+        return 2 if _flag(params, "get_prob") else 1
+    if op == "amp_multicast":
+        return int(_flag(params, "num_outputs", 1))
+    return _SEVERAL.get(op, 1)
+
+
+_SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
+            "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2}  # fmt: skip
+_HIDDEN = {"BatchNorm": 3, "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
+           "LRN": 2, "L2Normalization": 2, "CTCLoss": 2, "SpatialTransformer": 3, "BilinearSampler": 2}  # fmt: skip
+
+
+def n_outputs(op: str, params: dict[str, str]) -> int:
+    """How many outputs the operator has, those for its own gradient too."""
+    return max(_HIDDEN.get(op, 1), n_visible(op, params))

@@ -1,0 +1,155 @@
+"""The graph under symbols: nodes, their order, and MXNet's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..base import MXNetError
+from ._facts import aux_inputs, n_outputs, n_visible
+
+__all__ = ["Node", "from_json", "order", "to_json"]
+
+Entry = tuple["Node", int]
+
+
+class Node:
+    """A variable (`op` None) or an operator. `inputs`: (node, index of its output) each; `params`: text by name."""
+
+    __slots__ = ("attrs", "inputs", "name", "op", "params")
+
+    def __init__(
+        self,
+        op: str | None,
+        name: str,
+        inputs: Sequence[Entry] = (),
+        params: dict[str, str] | None = None,
+        attrs: dict[str, str] | None = None,
+    ) -> None:
+        self.op, self.name = op, name
+        self.inputs = list(inputs)
+        self.params = params or {}  # of the operator
+        self.attrs = attrs or {}  # of the user: lr_mult, ctx_group, __shape__ …
+
+    @property
+    def all_attrs(self) -> dict[str, str]:
+        """Parameters and attributes, as JSON keeps them."""
+        return {**self.attrs, **self.params}
+
+    def output_names(self) -> list[str]:
+        """Names of the outputs that users see."""
+        if self.op is None:
+            return [self.name]
+        n = n_visible(self.op, self.params)
+        return [f"{self.name}_output"] if n == 1 else [f"{self.name}_output{i}" for i in range(n)]
+
+
+def order(heads: Iterable[Entry]) -> list[Node]:
+    """All nodes that the heads need, inputs first, each once."""
+    done: set[int] = set()
+    result: list[Node] = []
+    for head, _ in heads:
+        stack = [(head, 0)]
+        while stack:
+            node, i = stack.pop()
+            if id(node) in done:
+                continue
+            if i < len(node.inputs):
+                stack.append((node, i + 1))
+                child = node.inputs[i][0]
+                if id(child) not in done:
+                    stack.append((child, 0))
+            else:
+                done.add(id(node))
+                result.append(node)
+    return result
+
+
+def auxiliary(nodes: Iterable[Node]) -> set[int]:
+    """The ids of variables that operators write to: states that are no arguments."""
+    result = set()
+    for node in nodes:
+        if node.op is not None:
+            for i in aux_inputs(node.op):
+                if i < len(node.inputs) and node.inputs[i][0].op is None:
+                    result.add(id(node.inputs[i][0]))
+    return result
+
+
+def copied(heads: Sequence[Entry], replace: dict[int, Entry] | None = None) -> list[Entry]:
+    """The graph with nodes of its own; `replace` gives other outputs for variables, by the ids of these."""
+    new: dict[int, Node] = {}
+    replace = replace or {}
+
+    def entry(e: Entry) -> Entry:
+        return replace[id(e[0])] if id(e[0]) in replace else (new[id(e[0])], e[1])
+
+    for node in order(heads):
+        if id(node) not in replace:
+            inputs = [entry(e) for e in node.inputs]
+            new[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+    return [entry(e) for e in heads]
+
+
+def to_json(heads: Sequence[Entry]) -> str:
+    """The graph in the format of MXNet 1.9's symbol files."""
+    nodes = order(heads)
+    number = {id(n): i for i, n in enumerate(nodes)}
+    states = auxiliary(nodes)
+    rows = [0]
+    shown = []
+    for node in nodes:
+        rows.append(rows[-1] + (1 if node.op is None else n_outputs(node.op, node.params)))
+        entry: dict[str, Any] = {"op": node.op or "null", "name": node.name}
+        if node.all_attrs:
+            entry["attrs"] = dict(sorted(node.all_attrs.items()))
+        # the third number is a version: an operator has written to what it reads
+        entry["inputs"] = [[number[id(n)], i, int(id(n) in states)] for n, i in node.inputs]
+        shown.append(entry)
+    graph = {
+        "nodes": shown,
+        "arg_nodes": [i for i, n in enumerate(nodes) if n.op is None],
+        "node_row_ptr": rows,
+        "heads": [[number[id(n)], i, 0] for n, i in heads],
+        "attrs": {"mxnet_version": ["int", 10901]},
+    }
+    return json.dumps(graph, indent=2)
+
+
+def from_json(text: str, name: str = "the text") -> list[Entry]:
+    """The heads of a graph in JSON, of any version of MXNet; MXNetError where it is no such graph."""
+
+    def wrong(what: str) -> MXNetError:
+        return MXNetError(f"symbol.load: {name} is no symbol: {what}")
+
+    try:
+        graph = json.loads(text)
+    except ValueError as e:
+        raise wrong(f"no JSON ({e})") from None
+    if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list) or "heads" not in graph:
+        raise wrong("expected an object with 'nodes' and 'heads'")
+    nodes: list[Node] = []
+    for i, raw in enumerate(graph["nodes"]):
+        try:
+            # before version 1.0 parameters were in "param" and attributes in "attr"
+            found = {**(raw.get("attr") or {}), **(raw.get("param") or {}), **(raw.get("attrs") or {})}
+            found = {str(k): v if isinstance(v, str) else str(v) for k, v in found.items()}
+            op = None if raw["op"] == "null" else str(raw["op"])
+            inputs = [(nodes[e[0]], int(e[1])) for e in raw["inputs"]]
+            hidden = {k: v for k, v in found.items() if op is None or _is_attribute(k)}
+            params = {k: v for k, v in found.items() if k not in hidden}
+            nodes.append(Node(op, str(raw["name"]), inputs, params, hidden))
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
+            raise wrong(f"node {i}: {type(e).__name__} {e}") from None
+    try:
+        return [(nodes[h[0]], int(h[1])) for h in graph["heads"]]
+    except (IndexError, TypeError, ValueError):
+        raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
+
+
+_ATTRIBUTES = frozenset(("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope"))
+
+
+def _is_attribute(key: str) -> bool:
+    return key in _ATTRIBUTES or (key.startswith("__") and key.endswith("__"))

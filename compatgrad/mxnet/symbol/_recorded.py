@@ -1,0 +1,127 @@
+"""The recorded history of an NDArray as a symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compatgrad import _C
+
+from ..base import MXNetError
+from ._compose import text
+from ._graph import Entry, Node
+from .symbol import Symbol
+
+__all__ = ["symbol_of"]
+
+# op of the engine -> operator of MXNet
+_NAMES = {
+    "add": "broadcast_add", "sub": "broadcast_sub", "mul": "broadcast_mul", "div": "broadcast_div",
+    "pow": "broadcast_power", "mod": "broadcast_mod", "maximum": "broadcast_maximum",
+    "minimum": "broadcast_minimum", "equal": "broadcast_equal", "not_equal": "broadcast_not_equal",
+    "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
+    "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
+    "identity": "_copy", "batch_normalization": "BatchNorm", "fixed_batch_normalization": "BatchNorm",
+    "layer_normalization": "LayerNorm", "stop_gradient": "BlockGrad", "squeeze": "squeeze", "add_n": "add_n",
+}  # fmt: skip
+
+
+def _scalar(name: str, key: str = "value") -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
+    return lambda p: (name, {"scalar": float(p[key])})
+
+
+def _renamed(name: str, **keys: str) -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
+    """The operator with parameters under MXNet's names; what is None is left out."""
+    return lambda p: (name, {keys.get(k, k): v for k, v in p.items() if v is not None and keys.get(k, k)})
+
+
+_CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
+    "add_scalar": _scalar("_plus_scalar"), "mul_scalar": _scalar("_mul_scalar"), "div_scalar": _scalar("_div_scalar"),
+    "rsub_scalar": _scalar("_rminus_scalar"), "rdiv_scalar": _scalar("_rdiv_scalar"),
+    "pow_scalar": _scalar("_power_scalar", "exponent"), "rpow_scalar": _scalar("_rpower_scalar", "base"),
+    "maximum_scalar": _scalar("_maximum_scalar"), "minimum_scalar": _scalar("_minimum_scalar"),
+    "equal_scalar": _scalar("_equal_scalar"), "not_equal_scalar": _scalar("_not_equal_scalar"),
+    "greater_scalar": _scalar("_greater_scalar"), "less_scalar": _scalar("_lesser_scalar"),
+    "greater_equal_scalar": _scalar("_greater_equal_scalar"), "less_equal_scalar": _scalar("_lesser_equal_scalar"),
+    "reshape": _renamed("Reshape"), "concat": _renamed("Concat", axis="dim"), "cast": _renamed("Cast"),
+    "matmul": _renamed("dot", transa="transpose_a", transb="transpose_b"),
+    "clip": _renamed("clip", min="a_min", max="a_max"), "flip": _renamed("reverse"),
+    "dropout": _renamed("Dropout", ratio="p"), "relu": lambda p: ("relu", {}),
+    "leaky_relu": lambda p: ("LeakyReLU", {"slope": p.get("slope")}), "embedding": lambda p: ("Embedding", {}),
+}  # fmt: skip
+
+
+def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
+    name = function.op_name
+    if name is None:  # defined in Python
+        return "_CustomFunction", {"name": getattr(function, "label", type(function).__name__)}
+    params = dict(function.op_params)
+    if name == "linear":
+        params = {"num_hidden": inputs[1].shape[0], "no_bias": len([x for x in inputs if x is not None]) < 3}
+        return "FullyConnected", {k: text(v) for k, v in params.items()}
+    if name == "split":
+        params = {"axis": params["axis"], "num_outputs": len(params["indices"]) + 1}
+        return "SliceChannel", {k: text(v) for k, v in params.items()}
+    if name in ("convolution", "deconvolution"):
+        weight = inputs[1].shape
+        filters = weight[0] if name == "convolution" else weight[1]
+        found = {
+            "kernel": tuple(weight[2:]),
+            "num_filter": filters,
+            "no_bias": len([x for x in inputs if x is not None]) < 3,
+        }
+        names = {"stride": "stride", "pad": "pad", "dilate": "dilate", "dilation": "dilate", "groups": "num_group"}
+        found.update({new: params[old] for old, new in names.items() if old in params})
+        return name.capitalize(), {k: text(v) for k, v in found.items()}
+    if name in _CONVERT:
+        name, params = _CONVERT[name](params)
+    elif name in _NAMES:
+        name, params = _NAMES[name], {}
+    return name, {k: text(v) for k, v in params.items() if v is not None}
+
+
+def symbol_of(x: Any) -> Symbol:
+    """How x was computed while `autograd.record()` was on. Marked arrays are named var0, var1 …, others null0 ….
+
+    MXNetError where x is not in a recorded graph.
+    """
+    if not _C.in_graph(x):
+        raise MXNetError("get_symbol: x is not in a computational graph: it was not computed inside autograd.record()")
+    variables: dict[Any, Node] = {}
+    functions: dict[Any, Node] = {}
+    counts = {"var": 0, "null": 0, "node_": 0}
+
+    def fresh(kind: str) -> str:
+        counts[kind] += 1
+        return f"{kind}{counts[kind] - 1}"
+
+    def leaf(v: Any) -> Node:
+        if v not in variables:
+            variables[v] = Node(None, fresh("var" if v.requires_grad else "null"))
+        return variables[v]
+
+    def entry(v: Any) -> Entry:
+        function = v.creator_node
+        if function is None:
+            return leaf(v), 0
+        outputs = [ref() for ref in function.outputs]
+        return functions[function], next((i for i, y in enumerate(outputs) if y is v), 0)
+
+    # inputs before their function, without recursion: histories may be long
+    stack: list[tuple[Any, bool]] = [(x.node, False)]
+    while stack:
+        v, ready = stack.pop()
+        function = v.creator_node
+        if function is None:
+            leaf(v)
+            continue
+        if function in functions:
+            continue
+        inputs = [i for i in function.inputs or () if i is not None]
+        if ready:
+            op, params = _convert(function, inputs)
+            functions[function] = Node(op, fresh("node_"), [entry(i) for i in inputs], params)
+        else:
+            stack.append((v, True))
+            stack += [(i, False) for i in reversed(inputs)]
+    return Symbol([entry(x.node)])

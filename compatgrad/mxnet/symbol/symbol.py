@@ -1,0 +1,416 @@
+"""Symbol: a graph of operators that is run later, or that tells how an array came about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..attribute import AttrScope
+from ..base import MXNetError, NotImplementedForSymbol, numeric_types
+from ..ndarray._operator import operators
+from ._compose import function_of, text
+from ._graph import Entry, Node, auxiliary, copied, from_json, order, to_json
+
+__all__ = ["Group", "Symbol", "Variable", "load", "load_json", "var"]
+
+
+class Symbol:
+    """One output of a graph of operators, or a group of several."""
+
+    __array_priority__ = 1000.0
+
+    def __init__(self, outputs: Sequence[Entry]) -> None:
+        self._outputs: list[Entry] = list(outputs)
+
+    # ---- what it is
+    @property
+    def name(self) -> str | None:
+        """The name of its operator or variable; None for a group."""
+        nodes = {id(n): n for n, _ in self._outputs}
+        return next(iter(nodes.values())).name if len(nodes) == 1 else None
+
+    def __repr__(self) -> str:
+        name = self.name
+        if name is None:
+            return f"<{type(self).__name__} group [{', '.join(s.name for s in self)}]>"
+        return f"<{type(self).__name__} {name}>"
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        if isinstance(index, slice):
+            return Group([self[i] for i in range(*index.indices(len(self)))])
+        if isinstance(index, str):
+            found = [i for i, n in enumerate(self.list_outputs()) if n == index]
+            if len(found) != 1:
+                what = "There are multiple outputs with" if found else "Cannot find output that matches"
+                raise ValueError(f'{what} name "{index}"; the outputs are {self.list_outputs()}')
+            index = found[0]
+        if not isinstance(index, int):
+            raise TypeError(f"Symbol only supports integers and names to fetch an output, got {index!r}")
+        if not 0 <= index < len(self):
+            raise IndexError(f"output {index} of a symbol with {len(self)} outputs")
+        return Symbol([self._outputs[index]])
+
+    def _nodes(self) -> list[Node]:
+        return order(self._outputs)
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return [n.output_names()[i] for n, i in self._outputs]
+
+    def list_inputs(self) -> list[str]:
+        """Names of all variables, arguments and states."""
+        return [n.name for n in self._nodes() if n.op is None]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the variables that are arguments."""
+        nodes = self._nodes()
+        states = auxiliary(nodes)
+        return [n.name for n in nodes if n.op is None and id(n) not in states]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the variables that operators write to, such as moving averages."""
+        nodes = self._nodes()
+        states = auxiliary(nodes)
+        return [n.name for n in nodes if id(n) in states]
+
+    def get_internals(self) -> Symbol:
+        """A group of all outputs of all operators, and of all variables."""
+        return Symbol([(n, i) for n in self._nodes() for i in range(len(n.output_names()))])
+
+    def get_children(self) -> Symbol | None:
+        """A group of the inputs of the output's operator; None for a variable."""
+        seen: dict[int, Node] = {id(n): n for n, _ in self._outputs}
+        inputs = [e for n in seen.values() for e in n.inputs]
+        return Symbol(inputs) if inputs else None
+
+    # ---- attributes
+    def attr(self, key: str) -> str | None:
+        """An attribute or parameter of the operator or variable, None where it is not set."""
+        found = self._outputs[0][0].all_attrs
+        return found.get(key, found.get(f"__{key}__"))
+
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """All attributes of the operator or variable."""
+        if recursive:
+            raise DeprecationWarning("Symbol.list_attr with recursive=True is deprecated; use attr_dict")
+        return dict(self._outputs[0][0].all_attrs)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Attributes of all operators and variables, by their names."""
+        result = {}
+        for n in self._nodes():
+            found = n.all_attrs
+            for key in ("lr_mult", "wd_mult"):  # also under the names that older programs ask for
+                if f"__{key}__" in found:
+                    found[key] = found[f"__{key}__"]
+            if found:
+                result[n.name] = found
+        return result
+
+    def _set_attr(self, **kwargs: str) -> None:
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"Set Attr only accepts string values, got {key}={value!r}")
+            self._outputs[0][0].attrs[key] = value
+
+    # ---- text
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """The graph as JSON, in MXNet's format."""
+        return to_json(self._outputs)
+
+    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
+        """Writes the graph to a file that MXNet reads too."""
+        try:
+            with open(fname, "w", encoding="utf-8") as f:
+                f.write(self.tojson())
+        except OSError as e:
+            raise MXNetError(f'Symbol.save: cannot write "{fname}": {e.strerror or e}') from None
+
+    def debug_str(self) -> str:
+        """The graph as text for people."""
+        lines = ["Symbol Outputs:"]
+        lines += [f"\toutput[{k}]={n.name}({i})" for k, (n, i) in enumerate(self._outputs)]
+        for n in self._nodes():
+            if n.op is None:
+                lines.append(f"Variable:{n.name}")
+                continue
+            lines += ["-" * 20, f"Op:{n.op}, Name={n.name}", "Inputs:"]
+            lines += [f"\targ[{k}]={m.name}({i})" + ("" if m.op else " version=0") for k, (m, i) in enumerate(n.inputs)]
+            if n.all_attrs:
+                lines += ["Attrs:", *(f"\t{k}={v}" for k, v in sorted(n.all_attrs.items()))]
+        return "\n".join(lines) + "\n"
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"handle": self.tojson()}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self._outputs = from_json(state["handle"])
+
+    def __copy__(self) -> Symbol:
+        return Symbol(copied(self._outputs))
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return self.__copy__()
+
+    # ---- composition
+    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
+        """A copy in which variables are replaced by symbols: by order, or by name."""
+        s = self.__copy__()
+        s._compose(*args, **kwargs)
+        return s
+
+    def _compose(self, *args: Symbol, **kwargs: Any) -> None:
+        name = kwargs.pop("name", None)
+        if args and kwargs:
+            raise TypeError("compose: symbols come either by position or by name, not both")
+        for s in (*args, *kwargs.values()):
+            if not isinstance(s, Symbol):
+                raise TypeError(f"compose: expected Symbols, got {type(s)}")
+        variables = [n for n in self._nodes() if n.op is None]
+        if args:
+            if len(args) > len(variables):
+                raise MXNetError(f"compose: {len(args)} symbols for {len(variables)} variables")
+            pairs = list(zip(variables, args, strict=False))
+        else:
+            by_name = {n.name: n for n in variables}
+            unknown = [k for k in kwargs if k not in by_name]
+            if unknown:
+                raise MXNetError(f"compose: {unknown[0]} is no variable of the symbol, which has {list(by_name)}")
+            pairs = [(by_name[k], s) for k, s in kwargs.items()]
+        self._outputs = copied(self._outputs, {id(n): s._outputs[0] for n, s in pairs})
+        if name and self.name is not None:
+            self._outputs[0][0].name = name
+
+    def as_nd_ndarray(self) -> Symbol:
+        """Itself."""
+        return self
+
+    as_np_ndarray = as_nd_ndarray
+
+    # ---- running
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Shapes of arguments, outputs and states from those of some arguments, in order or by name.
+
+        Three Nones where they do not suffice; MXNetError where they contradict each other.
+        """
+        from ._shapes import infer_shape
+
+        return infer_shape(self, args, kwargs, False)
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """`infer_shape` that gives () for shapes it does not find."""
+        from ._shapes import infer_shape
+
+        return infer_shape(self, args, kwargs, True)
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Types of arguments, outputs and states: all that of the given ones, float32 otherwise."""
+        known = [t for t in (*args, *kwargs.values()) if t is not None]
+        dtype = np.dtype(known[0]).type if known else np.float32
+        counts = (self.list_arguments(), self.list_outputs(), self.list_auxiliary_states())
+        return tuple([dtype] * len(c) for c in counts)  # type: ignore[return-value]
+
+    infer_type_partial = infer_type
+
+    def eval_imperative(self, arrays: dict[str, Any]) -> list[Any]:
+        """The outputs from NDArrays by names of variables; recorded inside `autograd.record()`.
+
+        MXNetError names a variable that is missing, or the operator that fails.
+        """
+        from ._evaluate import evaluate
+
+        return evaluate(self._outputs, arrays)
+
+    def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
+        """The outputs from NDArrays by names of variables, in prediction mode."""
+        from ..context import current_context
+
+        return self.bind(current_context() if ctx is None else ctx, kwargs).forward()
+
+    def bind(
+        self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None,
+        group2ctx: Any = None, shared_exec: Any = None,
+    ) -> Any:  # fmt: skip
+        """An Executor with arrays for the arguments, and arrays for their gradients if wanted."""
+        from ..executor import Executor
+
+        return Executor(self, ctx, args, args_grad, grad_req, aux_states)
+
+    def simple_bind(
+        self, ctx: Any, grad_req: Any = "write", type_dict: Any = None, stype_dict: Any = None, group2ctx: Any = None,
+        shared_arg_names: Any = None, shared_exec: Any = None, shared_buffer: Any = None, **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """An Executor with new arrays; the keyword arguments are shapes of arguments."""
+        from ..executor import simple_bind
+
+        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, kwargs)
+
+    # ---- operators
+    def __bool__(self) -> bool:
+        raise NotImplementedForSymbol(self.__bool__, "bool")
+
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _ARRAY_ONLY:
+            raise NotImplementedForSymbol(_named(name))
+        if name.startswith("_") or name not in operators:
+            raise AttributeError(f"'Symbol' object has no attribute '{name}'")
+        function = function_of(name, name)
+        return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+    def astype(self, dtype: Any) -> Symbol:
+        """The symbol cast to another type."""
+        return function_of("cast", "cast")(self, dtype=dtype)
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The symbol in another shape, given as a tuple or as several numbers."""
+        if args and all(isinstance(n, int) for n in args):
+            args = (tuple(args),)
+        return function_of("reshape", "reshape")(self, *args, **kwargs)
+
+    def transpose(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The axes in another order, given as a tuple or as several numbers, or reversed."""
+        if args and all(isinstance(n, int) for n in args):
+            args = (tuple(args),)
+        kwargs = {**kwargs, "axes": args[0]} if args else kwargs
+        return function_of("transpose", "transpose")(self, **kwargs)
+
+    @property
+    def T(self) -> Symbol:
+        """The axes in reverse order."""
+        return self.transpose()
+
+
+_ARRAY_ONLY = frozenset("asnumpy asscalar copy copyto as_in_context detach backward wait_to_read attach_grad".split())
+
+
+def _named(name: str) -> Callable[..., None]:
+    def function() -> None: ...
+
+    function.__name__ = name
+    return function
+
+
+_OPERATORS = {
+    # slot -> (operator of two symbols, its hint), (operator with a number, its hint)
+    "add": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar")),
+    "radd": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar")),
+    "sub": (("elemwise_sub", "_minus"), ("_minus_scalar", "_minusscalar")),
+    "rsub": (None, ("_rminus_scalar", "_rminusscalar")),
+    "mul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar")),
+    "rmul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar")),
+    "truediv": (("elemwise_div", "_div"), ("_div_scalar", "_divscalar")),
+    "rtruediv": (None, ("_rdiv_scalar", "_rdivscalar")),
+    "mod": (("_mod", "_mod"), ("_mod_scalar", "_modscalar")),
+    "rmod": (None, ("_rmod_scalar", "_rmodscalar")),
+    "pow": (("_power", "_power"), ("_power_scalar", "_powerscalar")),
+    "rpow": (None, ("_rpower_scalar", "_rpower_scalar")),
+    "eq": (("_equal", "_equal"), ("_equal_scalar", "_equal_scalar")),
+    "ne": (("_not_equal", "_not_equal"), ("_not_equal_scalar", "_not_equal_scalar")),
+    "gt": (("_greater", "_greater"), ("_greater_scalar", "_greater_scalar")),
+    "ge": (("_greater_equal", "_greater_equal"), ("_greater_equal_scalar", "_greater_equal_scalar")),
+    "lt": (("_lesser", "_lesser"), ("_lesser_scalar", "_lesser_scalar")),
+    "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar")),
+}
+
+
+def _slot(pair: tuple[str, str] | None, number: tuple[str, str]) -> Callable[[Symbol, Any], Any]:
+    def method(self: Symbol, other: Any) -> Any:
+        if isinstance(other, Symbol) and pair is not None:
+            return function_of(*pair)(self, other)
+        if isinstance(other, numeric_types):
+            return function_of(*number)(self, scalar=other)
+        raise TypeError(f"type {type(other)} not supported: expected a Symbol or a number")
+
+    return method
+
+
+for _key, (_pair, _number) in _OPERATORS.items():
+    setattr(Symbol, f"__{_key}__", _slot(_pair, _number))
+Symbol.__neg__ = lambda self: self * -1.0  # type: ignore[attr-defined]
+Symbol.__abs__ = lambda self: function_of("abs", "abs")(self)  # type: ignore[attr-defined]
+
+
+def _in_place(sign: str) -> Callable[..., Any]:
+    def method(self: Symbol, other: Any) -> Any:
+        raise NotImplementedForSymbol(_named(sign), sign, other)
+
+    return method
+
+
+for _key, _sign in (("iadd", "+="), ("isub", "-="), ("imul", "*="), ("itruediv", "/=")):
+    setattr(Symbol, f"__{_key}__", _in_place(_sign))
+
+_DTYPE_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6, "bool": 7}
+_STYPE_NUMBERS = {"default": 0, "row_sparse": 1, "csr": 2}
+
+
+def var(
+    name: str, attr: dict[str, str] | None = None, shape: Any = None, lr_mult: float | None = None,
+    wd_mult: float | None = None, dtype: Any = None, init: Any = None, stype: str | None = None,
+    profiler_scope: Any = None, **kwargs: str,
+) -> Symbol:  # fmt: skip
+    """A variable; shape, dtype, multipliers and initializer are kept as attributes. TypeError unless name is a str.
+
+    Other keyword arguments must be named like `__key__`, else ValueError.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"var: name: expected a string, got {type(name)}")
+    attrs = dict(AttrScope._current.value.get(attr))
+    if shape is not None:
+        attrs["__shape__"] = text(tuple(shape))
+    if lr_mult is not None:
+        attrs["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attrs["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attrs["__dtype__"] = str(_DTYPE_NUMBERS[np.dtype(dtype).name])
+    if init is not None:
+        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = str(_STYPE_NUMBERS[stype])
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ValueError(
+                f"var: attribute name={key} is not supported: names must begin and end with double underscores"
+            )
+        attrs[key] = str(value)
+    return Symbol([(Node(None, name, attrs=attrs), 0)])
+
+
+Variable = var
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """Several symbols as one; TypeError for what is no list of symbols."""
+    if not symbols or any(not isinstance(s, Symbol) for s in symbols):
+        raise TypeError("Group: expected a list of symbols as input")
+    return Symbol([e for s in symbols for e in s._outputs])
+
+
+def load(fname: str) -> Symbol:
+    """The symbol in a file of `Symbol.save` here or in MXNet; MXNetError for a file that is missing or damaged."""
+    if not isinstance(fname, str):
+        raise TypeError(f"load: fname need to be string, got {type(fname)}")
+    try:
+        with open(fname, encoding="utf-8") as f:
+            content = f.read()
+    except (OSError, UnicodeDecodeError) as e:
+        raise MXNetError(f'symbol.load: cannot read "{fname}": {e}') from None
+    return Symbol(from_json(content, f'"{fname}"'))
+
+
+def load_json(json_str: str) -> Symbol:
+    """The symbol in a JSON text; MXNetError where it is none."""
+    if not isinstance(json_str, str):
+        raise TypeError(f"load_json: fname required to be string, got {type(json_str)}")
+    return Symbol(from_json(json_str))
