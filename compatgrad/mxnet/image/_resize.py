@@ -82,16 +82,22 @@ _METHODS: dict[int, Callable[[int, int], Taps]] = {
 
 
 @lru_cache(maxsize=256)
-def _taps(n: int, m: int, method: int, enlarged: bool) -> Taps:
-    return (_area_enlarged if method == AREA and enlarged else _METHODS[method])(n, m)
+def _taps(n: int, m: int, method: int, enlarged: bool, channels: int = 1) -> Taps:
+    """Taps of rows, or of columns whose pixels are so many numbers side by side."""
+    at, weights = (_area_enlarged if method == AREA and enlarged else _METHODS[method])(n, m)
+    if channels == 1:
+        return at, weights
+    each = at[:, None] * channels + np.arange(channels)[:, None]
+    return each.reshape(-1, at.shape[1]), np.repeat(weights, channels, 0)
 
 
-def _combine(x: np.ndarray, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted rows of x: sum over k of weights[i, k] * x[at[i, k]]."""
-    shape = (-1,) + (1,) * (x.ndim - 1)
-    y = x[at[:, 0]] * weights[:, 0].reshape(shape)
+def _combine(x: np.ndarray, at: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:
+    """Weighted rows (axis 0) or columns (1) of x: for rows, sum over k of weights[i, k] * x[at[i, k]]."""
+    weights = weights[:, None] if axis == 0 else weights
+    part = (lambda k: x[at[:, k]]) if axis == 0 else (lambda k: x[:, at[:, k]])
+    y = part(0) * weights[..., 0]
     for k in range(1, at.shape[1]):
-        y += x[at[:, k]] * weights[:, k].reshape(shape)
+        y += part(k) * weights[..., k]
     return y
 
 
@@ -100,23 +106,28 @@ def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
 
     `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels.
     """
-    h, w = x.shape[:2]
+    h, w, channels = x.shape
     if (h, w) == (height, width):
         return x.copy()
     enlarged = height > h or width > w
-    rows, columns = _taps(h, height, interp, enlarged), _taps(w, width, interp, enlarged)
+    rows, columns = _taps(h, height, interp, enlarged), _taps(w, width, interp, enlarged, channels)
+    flat = np.ascontiguousarray(x).reshape(h, w * channels)
     if interp == NEAREST:
-        return x[rows[0][:, 0]][:, columns[0][:, 0]]
-    if x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
-        return _linear_of_bytes(x, rows, columns)
-    wide = x.astype(np.float64 if x.dtype == np.float64 else np.float32)
-    y = _combine(wide, *rows)
-    y = _combine(y.swapaxes(0, 1), *columns).swapaxes(0, 1)
-    if x.dtype.kind == "f":
-        return np.ascontiguousarray(y, dtype=x.dtype)
-    limits = np.iinfo(x.dtype)
+        y = flat[rows[0][:, 0]][:, columns[0][:, 0]]
+    elif x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
+        y = _linear_of_bytes(flat, rows, columns)
+    else:
+        wide = flat.astype(np.float64 if x.dtype == np.float64 else np.float32)
+        y = _as_dtype(_combine(_combine(wide, *rows, 0), *columns, 1), x.dtype, interp)
+    return y.reshape(height, width, channels)
+
+
+def _as_dtype(y: np.ndarray, dtype: np.dtype, interp: int) -> np.ndarray:
+    if dtype.kind == "f":
+        return y.astype(dtype, copy=False)
+    limits = np.iinfo(dtype)
     y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # a sum of bytes is halved upwards
-    return np.clip(y, limits.min, limits.max).astype(x.dtype)
+    return np.clip(y, limits.min, limits.max).astype(dtype)
 
 
 def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
@@ -124,9 +135,16 @@ def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
     unit = 2048
     across = np.rint(columns[1] * unit).astype(np.int32)
     down = np.rint(rows[1] * unit).astype(np.int32)
-    y = _combine(x.swapaxes(0, 1).astype(np.int32), columns[0], across).swapaxes(0, 1)
-    shape = (-1, 1, 1)
+    y = _combine(x, columns[0], across, 1)
     y >>= 4
-    upper = (y[rows[0][:, 0]] * down[:, 0].reshape(shape)) >> 16
-    lower = (y[rows[0][:, 1]] * down[:, 1].reshape(shape)) >> 16
-    return np.ascontiguousarray((upper + lower + 2) >> 2).astype(np.uint8)
+    halves = []
+    for k in (0, 1):
+        half = y[rows[0][:, k]]
+        half *= down[:, k, None]
+        half >>= 16
+        halves.append(half)
+    y = halves[0]
+    y += halves[1]
+    y += 2
+    y >>= 2
+    return y.astype(np.uint8)
