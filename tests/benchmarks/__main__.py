@@ -1,4 +1,5 @@
-"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--json FILE] [--only WORD...]
+"""python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--frontend NAME]
+                           [--json FILE] [--only WORD...]
 
 Starts one process per framework and lets them take turns, workload by workload, on one thread. Shown are
 medians over the rounds, and medians of the ratios within each round, which a change of the machine's speed
@@ -31,7 +32,15 @@ RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "6
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
 # nnabla programs by the two kinds of their graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
-ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC)
+MX, MXNET = "mx", "MXNet"
+ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC, MXNET)
+FRONTENDS = {
+    "chainer": (FRONTEND, CHAINER),
+    "nnabla": (STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC),
+    "mxnet": (MX, MXNET),
+}
+# What an original does not differentiate twice.
+CANNOT = {("chain dbl", MXNET), ("wgan_gp", MXNET)}
 PAIRS = [
     (NATIVE, TORCH),
     (FRONTEND, TORCH),
@@ -40,6 +49,8 @@ PAIRS = [
     (STATIC, NNABLA_STATIC),
     (DYNAMIC, TORCH),
     (DYNAMIC, NNABLA_DYNAMIC),
+    (MX, TORCH),
+    (MX, MXNET),
 ]
 # workload -> (runs in a row that make one sample, samples in a round)
 CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
@@ -71,6 +82,9 @@ TARGETS = {
     ("cnn", FRONTEND, CHAINER): 1 / 3,
     ("lstm_lm", FRONTEND, CHAINER): 1 / 6,
     ("wgan_gp", FRONTEND, CHAINER): 1 / 2,
+    ("chain fb", MX, MXNET): 1 / 5,
+    ("mlp_tiny", MX, MXNET): 1 / 4,
+    **{(workload, MX, MXNET): 1.0 for workload in ("mlp_mnist", "cnn", "lstm_lm")},
     ("memory", FRONTEND, TORCH): 1.0,
 }
 
@@ -103,37 +117,43 @@ class Worker:
         self.process.wait(30)
 
 
-def commands(module: str, chainer: str | None, nnabla: str | None) -> dict[str, list[str]]:
-    """How each framework runs `tests.benchmarks.<module>_…`."""
+def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]]:
+    """How each framework runs `tests.benchmarks.<module>_…`; `pythons` are those of the originals there are."""
     run = [sys.executable, "-m"]
+    legacy = [*run, "compatgrad", "run", "-m"]
     found = {
         TORCH: [*run, f"tests.benchmarks.{module}_torch"],
-        FRONTEND: [*run, "compatgrad", "run", "-m", f"tests.benchmarks.{module}_chainer"],
+        FRONTEND: [*legacy, f"tests.benchmarks.{module}_chainer"],
     }
-    if module != "memory":
-        program = f"tests.benchmarks.{module}_nnabla"
-        found[STATIC] = [*run, "compatgrad", "run", "-m", program, "static"]
-        found[DYNAMIC] = [*run, "compatgrad", "run", "-m", program, "dynamic"]
-        if nnabla:
-            found[NNABLA_STATIC] = [nnabla, "-m", program, "static"]
-            found[NNABLA_DYNAMIC] = [nnabla, "-m", program, "dynamic"]
+    if module == "memory":
+        return found
     if module == "chain":
         found[NATIVE] = [*run, "tests.benchmarks.chain_native"]
-    if chainer and module != "memory":
-        found[CHAINER] = [chainer, "-m", f"tests.benchmarks.{module}_chainer"]
+    for framework, original, name, *mode in [
+        (FRONTEND, CHAINER, "chainer"),
+        (STATIC, NNABLA_STATIC, "nnabla", "static"),
+        (DYNAMIC, NNABLA_DYNAMIC, "nnabla", "dynamic"),
+        (MX, MXNET, "mxnet"),
+    ]:
+        program = [f"tests.benchmarks.{module}_{name}", *mode]
+        found[framework] = [*legacy, *program]
+        if python := pythons.get(name):
+            found[original] = [python, "-m", *program]
     return found
 
 
 def measure_times(workloads, rounds, quick, frameworks):
     """{workload: {framework: [seconds of each round]}}, the frameworks taking turns."""
     workers = {framework: Worker(command) for framework, command in frameworks.items()}
-    times = {name: {framework: [] for framework in workers} for name in workloads}
+    times = {}
     try:
         for name, (inner, samples) in workloads.items():
-            for worker in workers.values():  # set-up and warm-up are not a round
+            able = {key: worker for key, worker in workers.items() if (name, key) not in CANNOT}
+            times[name] = {framework: [] for framework in able}
+            for worker in able.values():  # set-up and warm-up are not a round
                 worker.seconds(name, inner, 1)
             for _ in range(rounds):
-                for framework, worker in workers.items():
+                for framework, worker in able.items():
                     seconds = worker.seconds(name, inner, max(3, samples // 3) if quick else samples)
                     times[name][framework].append(seconds)
     finally:
@@ -146,7 +166,7 @@ def measure_memory(rounds):
     """{framework: [bytes of each round]} at the peak of a training step of the convolutional example."""
     peaks = {}
     for _ in range(rounds):
-        for framework, command in commands("memory", None, None).items():
+        for framework, command in commands("memory", {}).items():
             environment = {**ENVIRONMENT, **RETURN_MEMORY}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
@@ -188,28 +208,26 @@ def show(row):
 
 def table_row(*cells):
     layout = ("<10", "<10", "<14", ">9", ">9", "<5", ">13", ">12", "<7")
-    print(
-        " ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True
-    )
+    print(" ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description="compatgrad against torch, Chainer and nnabla"
+        prog="python -m tests.benchmarks", description="compatgrad against torch, Chainer, nnabla and MXNet"
     )
     parser.add_argument("--quick", action="store_true", help="three short rounds")
-    parser.add_argument(
-        "--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)"
-    )
+    parser.add_argument("--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)")
     parser.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
     parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
-    parser.add_argument("--frontend", choices=["chainer", "nnabla"], help="programs of this frontend alone")
+    parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
+    parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
     args = parser.parse_args()
-    for option, python in [("--chainer", args.chainer), ("--nnabla", args.nnabla)]:
+    pythons = {name: getattr(args, name) for name in FRONTENDS}
+    for name, python in pythons.items():
         if python and not shutil.which(python):
-            parser.error(f"{option}: there is no interpreter {python}")
+            parser.error(f"--{name}: there is no interpreter {python}")
     rounds = args.rounds or (3 if args.quick else 7)
 
     def chosen(workloads):
@@ -229,14 +247,14 @@ def main():
         ("chain", CHAINS, "us/op", 1e6 / 200),
         ("steps", STEPS, "ms", 1e3),
     ]:
-        frameworks = commands(module, args.chainer, args.nnabla)
+        frameworks = commands(module, pythons)
         if args.frontend:
-            others = {FRONTEND, CHAINER} if args.frontend == "nnabla" else {STATIC, DYNAMIC, *ORIGINALS[1:]}
+            others = {key for name, keys in FRONTENDS.items() if name != args.frontend for key in keys}
             frameworks = {key: command for key, command in frameworks.items() if key not in others}
         for name, settings in chosen(workloads).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale)
-    if chosen({"memory": None}) and args.frontend != "nnabla":
+    if chosen({"memory": None}) and args.frontend in (None, "chainer"):
         add("memory", measure_memory(3), "MB", 1e-6)
     missed = sum(row["met"] is False for row in result)
     if args.json:
