@@ -26,6 +26,10 @@ from . import io as io
 from . import image as image
 from . import image as img
 from . import callback as callback
+from . import monitor as monitor
+from . import monitor as mon
+from . import visualization as visualization
+from . import visualization as viz
 from . import engine as engine
 from . import error as error
 from . import libinfo as libinfo

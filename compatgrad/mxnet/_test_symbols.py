@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import Any
 
-import mxnet as mx
 import numpy as np
 
 from ._tolerances import assert_almost_equal, default_numeric_eps, get_tolerance
 from .context import current_context
 
+mx = sys.modules[__name__.rpartition(".")[0]]  # the package, under whichever name it runs
+
 __all__ = [
     "check_consistency", "check_numeric_gradient", "check_speed", "check_symbolic_backward", "check_symbolic_forward",
     "numeric_grad", "same_symbol_structure", "simple_forward",
 ]  # fmt: skip
+
+mx = sys.modules[__package__]  # type: ignore[index]
 
 
 def simple_forward(sym: Any, ctx: Any = None, is_train: bool = False, **inputs: Any) -> Any:

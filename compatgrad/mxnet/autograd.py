@@ -257,8 +257,10 @@ class _FunctionNode(FunctionNodeBase):
         gxs = [next((gy for gy, h in zip(gys, given, strict=True) if g is h), g) for g in gxs]
         for i in indexes:
             if again and not any(gxs[i] is gy for gy in gys) and not _C.in_graph(gxs[i]) and gxs[i].tensor.any():
-                raise MXNetError(f"{self.label}.backward: gradient {i} was computed by something else than operators on "
-                                 "NDArrays, so it cannot be differentiated again (create_graph=True)")  # fmt: skip
+                raise MXNetError(
+                    f"{self.label}.backward: gradient {i} was computed by something else than operators on NDArrays, "
+                    "so it cannot be differentiated again (create_graph=True)"
+                )
         return [gxs[i] for i in indexes]
 
     def _connect(self, saved: Sequence[Any]) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import mxnet as mx
 import numpy as np
 import numpy.random as rnd
 
@@ -53,7 +52,10 @@ from .runtime import Features
 from .symbol import Symbol
 from .util import get_cuda_compute_capability, get_gpu_count, getenv, setenv, use_np
 
+mx = sys.modules[__name__.rpartition(".")[0]]  # the package, under whichever name it runs
+
 del annotations
+mx = sys.modules[__package__]  # type: ignore[index]
 
 
 def default_context() -> Context:

@@ -559,6 +559,17 @@ def test_writes_outside_record():
     assert numbers(x.grad) == [2, 2]
 
 
+def test_a_fresh_array_filled_inside_record():
+    x, z = marked(1, 2), nd.empty((2, 2))
+    with autograd.record():
+        z[:] = x * x
+        with pytest.raises(MXNetError, match="Inplace operations"):
+            z[:] = x
+        y = z * z
+    y.backward()
+    assert numbers(x.grad) == [8, 64]
+
+
 def test_out_takes_the_place_of_the_result():
     x, y = marked(0.5, 1.5), nd.zeros(2)
     with autograd.record():
@@ -610,6 +621,46 @@ def test_slices_share_memory_and_are_recorded():
     m.T[:] = 7
     nd.reshape(m, (4,))[0:1] *= 1
     assert numbers(m) == [[1, 2], [3, 4]]
+
+
+def test_indexing():
+    a = np.arange(24.0).reshape(2, 3, 4)
+    x = nd.array(a)
+    for key in [1, -1, (1, 2), (slice(None), 1), (slice(None, None, -1), [0, 2]), ([0, 1], slice(None, None, -2)),
+                (slice(None), slice(2, 0, -1), np.array([1, 3])), (Ellipsis, 2), (None, 1), ([0, 1], [1, 2]),
+                (slice(0, 2), slice(1, 3)), np.array([[1, 0]]), slice(5, 9)]:  # fmt: skip
+        np.testing.assert_array_equal(x[key].asnumpy(), a[key])
+        if isinstance(key, tuple) and any(isinstance(k, slice) and (k.step or 1) < 0 for k in key):
+            continue
+        y, b = x.copy(), a.copy()
+        y[key], b[key] = -1, -1
+        np.testing.assert_array_equal(y.asnumpy(), b)
+    y, b = x.copy(), a.copy()
+    y[0, ::-1], b[0, ::-1] = nd.array(a[1]), a[1]
+    np.testing.assert_array_equal(y.asnumpy(), b)
+    assert x[1, 2, 3].shape == (1,)
+    x[nd.array([0]), 1] = [1, 2, 3, 4]
+    assert numbers(x[0, 1]) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "key, error, message",
+    [
+        (2, IndexError, "index 2 is out of bounds for axis 0 with size 2"),
+        ((0, 0, 0), IndexError, r"too many indices \(3\) for array with 2 dimensions"),
+        ("a", ValueError, "does not support slicing with key a of type"),
+        ([0, 5], IndexError, "values from 0 to 5 is out of bounds for axis 0 with size 2"),
+        ((Ellipsis, Ellipsis), IndexError, "single Ellipsis"),
+    ],
+)
+def test_bad_keys(key, error, message):
+    x = nd.ones((2, 3))
+    with pytest.raises(error, match=message):
+        x[key]
+    with pytest.raises(error, match=message):
+        x[key] = 1
+    with pytest.raises(ValueError, match=r"shape \(4,\) cannot be broadcast to shape \(3,\)"):
+        x[0] = nd.ones(4)
 
 
 def test_results_own_their_memory():

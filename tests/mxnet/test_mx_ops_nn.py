@@ -1,10 +1,10 @@
 """Layers give what MXNet 1.9.1 gives (tests/golden/mxnet_nn.py), and both derivatives are right."""
 
-import mxnet as mx
 import numpy as np
 import pytest
-from mxnet import MXNetError, autograd, nd
 
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import MXNetError, autograd, nd
 from tests.golden import mxnet_nn
 from tests.golden.mxnet_nn import CASES, GOLDEN
 from tests.mxnet.operator_checks import A, check_gradients

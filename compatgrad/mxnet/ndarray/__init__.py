@@ -6,7 +6,7 @@ from ._elementwise import *
 from ._operator import operators as operators
 from ._random_operators import *
 from ._sparse_arrays import cast_storage as cast_storage
-from ._sparse_arrays import retain as sparse_retain
+from ._sparse_arrays import retain as sparse_retain  # noqa: F401
 from .ndarray import NDArray as NDArray
 from .ndarray import waitall as waitall
 from . import random as random

@@ -38,7 +38,12 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
         if attrs:
             raise MXNetError(f"{public}: unknown arguments {', '.join(attrs)}")
         t = data.tensor
-        y = body(data) if t.is_floating_point() else op.cast(body(op.cast(data, dtype="float32")), dtype=t.dtype)
+        if t.is_floating_point():
+            y = body(data)
+        elif public in _ROUNDING:
+            y = op.copy(data)
+        else:
+            y = op.cast(body(op.cast(data, dtype="float32")), dtype=t.dtype)
         return y if out is None else _operator.write(out, y)
 
     public = name
@@ -47,6 +52,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
     return call
 
 
+_ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # leave integers as they are
 _PLAIN = {  # MXNet's name -> the engine's
     "abs": "abs", "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh",
     "arctan": "arctan", "arctanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma",
@@ -133,7 +139,8 @@ def _check_pair(name: str, a: Any, b: Any, strict: bool) -> None:
             raise _operator.not_an_array(name, argument, value)
     if a.tensor.dtype != b.tensor.dtype:
         raise MXNetError(
-            f"{name}: rhs: incompatible types of the inputs: expected {np.dtype(a.dtype).name}, got {np.dtype(b.dtype).name}"
+            f"{name}: rhs: incompatible types of the inputs: expected {np.dtype(a.dtype).name}, "
+            f"got {np.dtype(b.dtype).name}"
         )
     if strict and a.shape != b.shape:
         raise MXNetError(f"{name}: rhs: incompatible shapes of the inputs: expected {a.shape}, got {b.shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import torch
 from compatgrad import _C
 
 from .._frontend import op
-from ..base import MXNetError
 
 _NAMES = "integers, slices, Ellipsis, None, and NDArrays, NumPy arrays or lists of integers"
 
@@ -89,6 +89,21 @@ def _without_negative_steps(entries: list[Any], shape: tuple[int, ...]) -> tuple
     return result, flips
 
 
+def _runs_backwards(k: Any) -> bool:
+    return isinstance(k, slice) and k.step is not None and k.step < 0
+
+
+def _mirrored(entries: list[Any], shape: tuple[int, ...]) -> Iterator[Any]:
+    """The key for an array whose axes with backward slices are flipped."""
+    sizes = iter(shape)
+    for k in entries:
+        n = None if k is None else next(sizes)
+        if _runs_backwards(k):
+            r = range(n)[k]
+            k = slice(n - 1 - r[0], n - r[-1], -k.step) if len(r) else slice(0, 0)
+        yield k
+
+
 def get_item(x: Any, key: Any) -> Any:
     """`x[key]`. A contiguous slice shares memory with x; no result is 0-d."""
     if type(key) is int:
@@ -96,10 +111,11 @@ def get_item(x: Any, key: Any) -> Any:
         if -size <= key < size:
             y = op.get_item(x, index=key)
             return y if y.shape else op.reshape(y, shape=(1,))
-    entries, arrays = _expanded(key, x)
-    entries, flips = _without_negative_steps(entries, x.shape)
-    if flips and arrays:
-        raise MXNetError("NDArray: a slice with negative step and an array of indices cannot be combined in one key")
+    originals, arrays = _expanded(key, x)
+    entries, flips = _without_negative_steps(originals, x.shape)
+    if flips and arrays:  # where an axis of the result lies is not known beforehand: flip the array
+        axes = [a for a, k in enumerate(k for k in originals if k is not None) if _runs_backwards(k)]
+        return op.get_item(op.flip(x, axis=tuple(axes)), index=tuple(_mirrored(originals, x.shape)))
     y = op.get_item(x, index=tuple(entries))
     if flips:
         y = op.flip(y, axis=tuple(flips))
@@ -123,8 +139,21 @@ def _value(value: Any, like: torch.Tensor) -> Any:
         raise TypeError(f"NDArray does not support assignment with {value!r} of type {type(value)}") from None
 
 
+def _fill(x: Any, value: Any) -> None:
+    """`x[:] = value` of a recorded array while recording: x takes the value's place in the graph."""
+    if value.tensor.dtype != x.tensor.dtype:
+        value = op.cast(value, dtype=x.tensor.dtype)
+    try:
+        x._take(op.broadcast_to(value, shape=x.shape))
+    except ValueError:
+        raise ValueError(f"NDArray: a value of shape {value.shape} cannot be broadcast to shape {x.shape}") from None
+
+
 def set_item(x: Any, key: Any, value: Any) -> None:
     """`x[key] = value` in x's memory, broadcasting and casting the value."""
+    if isinstance(key, slice) and key == slice(None) and x._can_take(value):
+        _fill(x, value)
+        return
     x._check_writable(value)
     t = x.tensor
     v = _value(value, t)

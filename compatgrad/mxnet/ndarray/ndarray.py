@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ __all__ = ["NDArray", "waitall"]
 _get_mode = _C.get_mode
 _in_graph, _mark, _gradient_of, _fresh = _C.in_graph, _C.mark, _C.gradient_of, _C.fresh
 _data_dtype = _C.Variable.dtype.__get__
+
+# What stands before one unnamed array in a file: the list's magic number, a reserved one, the number of arrays.
+_FILE_OF_ONE = struct.pack("<QQQ", 0x112, 0, 1)
 
 _TORCH_DTYPES: dict[Any, torch.dtype] = {
     np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
@@ -140,6 +144,20 @@ class NDArray(_C.Variable):
     def __reduce__(self):
         return _rebuild, (type(self), self.asnumpy(), self.context)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Reads what a pickle of the original's holds."""
+        from .utils import load_frombuffer
+
+        if state.get("handle") is not None:
+            (stored,) = load_frombuffer(_FILE_OF_ONE + bytes(state["handle"]) + bytes(8))
+            _C.Variable.__init__(self, stored.tensor, False)
+
+    def to_dlpack_for_read(self) -> Any:
+        """The array as a DLPack capsule, on the same memory."""
+        return torch.utils.dlpack.to_dlpack(self.tensor)
+
+    to_dlpack_for_write = to_dlpack_for_read
+
     def __deepcopy__(self, memo: Any) -> NDArray:
         return self.copy()
 
@@ -225,6 +243,10 @@ class NDArray(_C.Variable):
                 "in a computational graph, whose gradients would be wrong. Write outside of record(), or call backward "
                 "first"
             )
+
+    def _can_take(self, value: Any) -> bool:
+        """Whether writing `value` over the whole array makes it part of the graph, as a new result is."""
+        return is_recording() and isinstance(value, NDArray) and bool(_in_graph(value)) and not _in_graph(self)
 
     def _write(self, value: NDArray) -> NDArray:
         """Overwrites the memory with values of the same shape."""
