@@ -152,6 +152,9 @@ def _read_array(r: Reader) -> Stored:
     aux = [(name, r.dtype(name), r.dims(f"the shape of {name}")) for name in AUX_NAMES[stype]]
     shape = _known(r, shape, "the shape")
     size = _known(r, stored_shape, "the shape of the stored values") if aux else shape
+    if aux and 0 in size:
+        # the original may write this shape before it has computed it, and goes by the number of indices
+        size = (*_known(r, aux[-1][2], f"the shape of {aux[-1][0]}")[:1], *(shape[1:] if stype == "row_sparse" else ()))
     data = r.tensor(size, dtype, "the data")
     out = Stored(shape, data, stype, np_shape=np_shape)
     for name, aux_dtype, aux_shape in aux:

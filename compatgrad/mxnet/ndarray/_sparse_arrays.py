@@ -288,6 +288,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         return retain(self, indices)
 
 
+for _class in (BaseSparseNDArray, CSRNDArray, RowSparseNDArray):
+    _class.__module__ = f"{__package__}.sparse"  # where programs know them from
 _CLASSES: dict[str, type[NDArray]] = {"default": NDArray, "csr": CSRNDArray, "row_sparse": RowSparseNDArray}
 
 

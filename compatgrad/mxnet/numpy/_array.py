@@ -208,7 +208,7 @@ class ndarray(NDArray):
 
 
 fe_np.variable_class = ndarray
-ndarray.__module__ = "mxnet.numpy"
+ndarray.__module__ = __name__.rpartition(".")[0]  # where programs know it from
 
 
 def _mask(x: Any) -> torch.Tensor | None:

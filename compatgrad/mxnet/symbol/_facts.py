@@ -156,7 +156,7 @@ def n_visible(op: str, params: dict[str, str]) -> int:
 _SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
             "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2}  # fmt: skip
 _HIDDEN = {"BatchNorm": 3, "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
-           "LRN": 2, "L2Normalization": 2, "CTCLoss": 2, "SpatialTransformer": 3, "BilinearSampler": 2}  # fmt: skip
+           "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3, "BilinearSampler": 2}  # fmt: skip
 
 
 def n_outputs(op: str, params: dict[str, str]) -> int:
