@@ -311,3 +311,28 @@ def test_reports(caplog):
     text = caplog.text
     assert "Epoch[1] Batch [2-4]\tSpeed:" in text and "accuracy=0.500000" in text and "[==--] 40%" in text
     assert "Iter[1] Batch[4] Train-accuracy=0.500000" in text and "Epoch[1] Validation-accuracy=0.500000" in text
+
+
+def test_summary_of_a_symbol(capsys):
+    data = mx.sym.var("data")
+    net = mx.sym.FullyConnected(mx.sym.Convolution(data, kernel=(3, 3), num_filter=4, name="c"), num_hidden=5, name="f")
+    mx.viz.print_summary(net, {"data": (2, 3, 8, 8)}, line_length=80)
+    text = capsys.readouterr().out
+    assert "c(Convolution)" in text and "4x6x6" in text and "Total params: 837" in text
+    with pytest.raises(TypeError, match="must be a Symbol"):
+        mx.viz.print_summary(nd.zeros((2,)))
+
+
+def test_monitor():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f")
+    run = net.simple_bind(mx.cpu(), data=(2, 4))
+    run.arg_dict["f_weight"][:] = 2
+    monitor = mx.mon.Monitor(2, pattern="f_weight", sort=True)
+    monitor.install(run)
+    found = []
+    for _ in range(3):
+        monitor.tic()
+        run.forward()
+        found.append(monitor.toc())
+    assert [len(f) for f in found] == [1, 0, 1]
+    assert found[0][0][:2] == (1, "f_weight") and float(found[0][0][2]) == 2

@@ -137,3 +137,27 @@ def test_bad_input():
         loss.CTCLoss(layout="NCT")
     with pytest.raises(AssertionError, match="SDMLLoss"):
         loss.SDMLLoss()(nd.zeros((3, 4)), nd.zeros((2, 4)))
+
+
+def test_symbols():
+    data, label = mx.sym.var("data"), mx.sym.var("label")
+    x, y, t = nd.array(A(3, 4)), nd.array(POSITIVE), nd.array(LABELS)
+    for loss, target in (
+        (gluon.loss.SoftmaxCELoss(weight=2.0), t),
+        (gluon.loss.L2Loss(), y),
+        (gluon.loss.SigmoidBCELoss(), y),
+        (gluon.loss.HuberLoss(0.3), y),
+        (gluon.loss.KLDivLoss(from_logits=False), y),
+    ):
+        (found,) = loss(data, label).eval(data=x, label=target)
+        np.testing.assert_allclose(found.asnumpy(), loss(x, target).asnumpy(), rtol=1e-5)
+
+
+def test_numpy_arrays():
+    x, t = mx.np.array(A(3, 4), dtype="float32"), mx.np.array(LABELS)
+    x.attach_grad()
+    with autograd.record():
+        y = gluon.loss.SoftmaxCELoss()(x, t)
+    y.backward()
+    assert type(y) is type(x) and y.shape == (3,) and x.grad.shape == (3, 4)
+    np.testing.assert_allclose(gluon.loss.L1Loss()(x, x + 1).asnumpy(), np.ones(3), rtol=1e-6)

@@ -198,3 +198,32 @@ def test_bad_input():
     both = rnn.BidirectionalCell(rnn.GRUCell(4), rnn.GRUCell(4))
     with pytest.raises(NotImplementedError, match="Please use unroll"):
         both(nd.zeros((2, 3)), [])
+
+
+class Both(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.rnn = rnn.GRU(5, 2)
+            self.cell = rnn.LSTMCell(4, input_size=2)
+
+    def hybrid_forward(self, F, x):  # noqa: N803
+        steps, _ = self.cell.unroll(3, x, layout="TNC", merge_outputs=True)
+        return F.concat(self.rnn(x), steps, dim=2)
+
+
+def test_export_and_import(tmp_path):
+    net, x = Both(), nd.random.uniform(shape=(3, 2, 2))
+    net.initialize(mx.init.Uniform(0.5))
+    net.hybridize()
+    y = net(x).asnumpy()
+    path = str(tmp_path / "net")
+    net.export(path)
+    again = gluon.SymbolBlock.imports(f"{path}-symbol.json", ["data"], f"{path}-0000.params")
+    np.testing.assert_allclose(again(x).asnumpy(), y, rtol=1e-6)
+
+
+def test_steps_of_symbols_have_names_of_their_own():
+    outputs, _ = rnn.LSTMCell(4).unroll(3, [mx.sym.var(f"x{i}") for i in range(3)])
+    names = mx.sym.Group(outputs).get_internals().list_outputs()
+    assert len(names) == len(set(names))

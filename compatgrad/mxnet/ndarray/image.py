@@ -89,7 +89,7 @@ def normalize(data, mean=(0.0,), std=(1.0,)):
     if channels not in (1, 3):
         raise MXNetError(f"image.normalize: data: expected 1 or 3 channels at axis {data.ndim - 3}, got {data.shape}")
     if not data.tensor.is_floating_point():
-        raise MXNetError(f"image.normalize: data: expected floating point numbers, got {data.dtype.__name__}")
+        raise MXNetError(f"image.normalize: data: expected floating point numbers, got {np.dtype(data.dtype).name}")
     factors = []
     for name, value in (("mean", mean), ("std", std)):
         value = (value,) if isinstance(value, (int, float, np.generic)) else tuple(value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ... import ndarray
+from ...name import Prefix
 from ...ndarray import NDArray
 
 
@@ -26,8 +28,8 @@ def is_merged(x: Any) -> bool:
 
 
 def as_list(x: Any) -> list[Any]:
-    """x, or its elements if there are several."""
-    return list(x) if isinstance(x, (list, tuple)) else [x]
+    """The results of an operator that may have several: arrays in a list, one array, or one symbol of them all."""
+    return [x] if isinstance(x, NDArray) else list(x)
 
 
 def _format_sequence(
@@ -94,6 +96,28 @@ def made_state(func: Callable[..., Any], name: str, info: dict[str, Any], option
     return func(name=name, **options)
 
 
+def named_steps(step: Callable[..., Any]) -> Callable[..., Any]:
+    """For `hybrid_forward` of cells: names of symbols say which step they are of, so that no two are the same."""
+
+    @wraps(step)
+    def hybrid_forward(self: Any, F: Any, inputs: Any, states: Any, **weights: Any) -> Any:
+        if F is ndarray:
+            return step(self, F, inputs, states, **weights)
+        with Prefix(f"{self._prefix}t{self._counter}_"):
+            return step(self, F, inputs, states, **weights)
+
+    return hybrid_forward
+
+
+def zeros_for_each(F: Any, x: Any, batch_axis: int, shape: tuple[int, ...], axis: int) -> Any:
+    """Zeros of a shape but for `axis`, whose length is that of x's batch: for symbols, whose shapes are not known."""
+    flat = F.reshape(F.swapaxes(x, 0, batch_axis) if batch_axis else x, shape=(0, -1))
+    one = F.slice_axis(flat, axis=1, begin=0, end=1)
+    ones = F.reshape(one, shape=[-1 if i == axis else 1 for i in range(len(shape))])
+    others = tuple(i for i in range(len(shape)) if i != axis)
+    return F.zeros_like(F.broadcast_axis(ones, axis=others, size=tuple(shape[i] for i in others)))
+
+
 def _cells_state_info(cells: Any, batch_size: int) -> list[Any]:
     return [info for cell in cells for info in cell.state_info(batch_size)]
 
@@ -102,11 +126,14 @@ def _cells_begin_state(cells: Any, **kwargs: Any) -> list[Any]:
     return [state for cell in cells for state in cell.begin_state(**kwargs)]
 
 
-def _get_begin_state(cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int) -> Any:
+def _get_begin_state(
+    cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int, layout: str = "NTC"
+) -> Any:
     """`begin_state`, or zeros where the inputs are."""
     if begin_state is not None:
         return begin_state
     if F is not ndarray:
-        return cell.begin_state(func=F.zeros, batch_size=batch_size)
+        x, axis = (inputs, layout.find("N")) if is_merged(inputs) else (inputs[0], 0)
+        return [zeros_for_each(F, x, axis, info["shape"], 0) for info in cell.state_info(0)]
     with (inputs if is_merged(inputs) else inputs[0]).context:
         return cell.begin_state(func=F.zeros, batch_size=batch_size)

@@ -19,22 +19,12 @@ from ._sequence import (
     _reverse_sequences,
     is_merged,
     made_state,
+    named_steps,
 )
 
-__all__ = [
-    "RecurrentCell",
-    "HybridRecurrentCell",
-    "RNNCell",
-    "LSTMCell",
-    "GRUCell",
-    "SequentialRNNCell",
-    "HybridSequentialRNNCell",
-    "DropoutCell",
-    "ModifierCell",
-    "ZoneoutCell",
-    "ResidualCell",
-    "BidirectionalCell",
-]
+__all__ = ["RecurrentCell", "HybridRecurrentCell", "RNNCell", "LSTMCell", "GRUCell", "SequentialRNNCell",
+           "HybridSequentialRNNCell", "DropoutCell", "ModifierCell", "ZoneoutCell", "ResidualCell",
+           "BidirectionalCell"]  # fmt: skip
 
 
 class RecurrentCell(Block):
@@ -96,7 +86,7 @@ class RecurrentCell(Block):
         """
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
-        states = _get_begin_state(self, F, begin_state, inputs, batch_size)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
         outputs: Any = []
         history = []
         for i in range(length):
@@ -207,6 +197,7 @@ class RNNCell(_GatedCell):
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self._activation})"
 
+    @named_steps
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
@@ -250,6 +241,7 @@ class LSTMCell(_GatedCell):
     def _alias(self) -> str:
         return "lstm"
 
+    @named_steps
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
@@ -292,6 +284,7 @@ class GRUCell(_GatedCell):
     def _alias(self) -> str:
         return "gru"
 
+    @named_steps
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
@@ -360,7 +353,7 @@ class _Stack:
         """As RecurrentCell.unroll: each cell over all steps, then the next."""
         self.reset()
         inputs, _, F, batch_size = _format_sequence(length, inputs, layout, None)
-        states = _get_begin_state(self, F, begin_state, inputs, batch_size)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
         after: list[Any] = []
         last = len(self._children) - 1
         for i, (cell, before) in enumerate(self._with_states(states)):
@@ -406,6 +399,7 @@ class DropoutCell(HybridRecurrentCell):
     def _alias(self) -> str:
         return "dropout"
 
+    @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes)
@@ -484,6 +478,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output = None
 
+    @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         output, new_states = self.base_cell(inputs, states)
 
@@ -503,6 +498,7 @@ class ResidualCell(ModifierCell):
     def _alias(self) -> str:
         return "residualcell"
 
+    @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         output, states = self.base_cell(inputs, states)
         return output + inputs, states
@@ -575,7 +571,7 @@ class BidirectionalCell(HybridRecurrentCell):
         """As RecurrentCell.unroll; the width of outputs is that of both cells together."""
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
-        states = _get_begin_state(self, F, begin_state, inputs, batch_size)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
         l_cell, r_cell = self._children.values()
         cut = len(l_cell.state_info(batch_size))
         l_outputs, l_states = l_cell.unroll(

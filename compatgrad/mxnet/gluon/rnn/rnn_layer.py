@@ -10,7 +10,7 @@ from ... import ndarray
 from ...ndarray import NDArray
 from ..block import HybridBlock
 from . import rnn_cell
-from ._sequence import made_state
+from ._sequence import made_state, operators_of, zeros_for_each
 
 __all__ = ["RNN", "LSTM", "GRU"]
 
@@ -178,14 +178,16 @@ class _RNNLayer(HybridBlock):
                 batch_size = inputs.shape[self._layout.find("N")]
                 states = self.begin_state(batch_size, ctx=inputs.context, dtype=inputs.dtype)
             else:
-                from ... import symbol
-
-                states = self.begin_state(0, func=symbol.zeros)
+                states = self._symbolic_states(inputs)
         if not isinstance(states, (list, tuple)):
             states = [states]
         if self._use_sequence_length:
             return super().__call__(inputs, states, sequence_length, **kwargs)
         return super().__call__(inputs, states, **kwargs)
+
+    def _symbolic_states(self, inputs: Any) -> list[Any]:
+        F, axis = operators_of(inputs), self._layout.find("N")
+        return [zeros_for_each(F, inputs, axis, info["shape"], 1) for info in self.state_info(0)]
 
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any

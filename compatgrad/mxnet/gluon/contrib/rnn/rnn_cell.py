@@ -10,6 +10,7 @@ from ...rnn._sequence import (
     _mask_sequence_variable_length,
     as_list,
     is_merged,
+    named_steps,
 )
 from ...rnn.rnn_cell import BidirectionalCell, ModifierCell, RecurrentCell, _GatedCell
 
@@ -63,6 +64,7 @@ class VariationalDropoutCell(ModifierCell):
             setattr(self, name, F.Dropout(F.ones_like(x), p=rate))
         return x * getattr(self, name)
 
+    @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         if self.drop_states:
             states = [self._dropped(F, states[0], "states"), *states[1:]]
@@ -83,7 +85,7 @@ class VariationalDropoutCell(ModifierCell):
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length=valid_length)
         self.reset()
         inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, True)
-        states = _get_begin_state(self, F, begin_state, inputs, batch_size)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
         if self.drop_inputs:
             inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
         self.base_cell._modified = False
@@ -141,6 +143,7 @@ class LSTMPCell(_GatedCell):
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]} -> {self.h2r_weight.shape[0]})"
 
+    @named_steps
     def hybrid_forward(
         self,
         F: Any,
