@@ -222,10 +222,25 @@ def results(mx):
         yield f"lists_{name}", lambda values=values: np.concatenate([x.ravel() for x in values])
 
 
+def saved(mx):
+    """An updater after three updates, and the weight."""
+    scheduler = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.1)
+    updater = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1, lr_scheduler=scheduler))
+    weight = mx.nd.ones((3,))
+    for _ in range(3):
+        updater(0, mx.nd.array([1, 2, 3]), weight)
+    return updater, weight
+
+
 def main():
     import mxnet as mx
 
-    np.savez_compressed(GOLDEN, **{name: result() for name, result in results(mx)})
+    record = {name: result() for name, result in results(mx)}
+    updater, weight = saved(mx)
+    record["saved"] = np.frombuffer(updater.get_states(dump_optimizer=True), np.uint8)
+    updater(0, mx.nd.array([1, 2, 3]), weight)
+    record["saved_next"] = weight.asnumpy()
+    np.savez_compressed(GOLDEN, **record)
 
 
 if __name__ == "__main__":

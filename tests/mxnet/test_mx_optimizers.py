@@ -1,6 +1,10 @@
 """Optimizers and update operators against recorded ones, and what programs do with them."""
 
+import os
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -186,6 +190,35 @@ def test_states_are_saved_and_go_on():
         np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
     again.set_states(updater.get_states())
     assert isinstance(again.states[0], tuple) and again.states_synced == {0: False, 1: False}
+
+
+LOAD = """
+import sys
+import mxnet as mx
+import numpy as np
+from tests.golden import mxnet_optimizers as golden
+
+recorded = np.load(golden.GOLDEN)
+_, weight = golden.saved(mx)
+updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+updater.set_states(recorded["saved"].tobytes())
+updater(0, mx.nd.array([1, 2, 3]), weight)
+np.testing.assert_allclose(weight.asnumpy(), recorded["saved_next"], rtol=1e-6)
+print(type(updater.optimizer).__module__, updater.optimizer.num_update)
+"""
+
+
+def test_states_of_the_original(tmp_path):
+    (tmp_path / "load.py").write_text(LOAD)
+    root = pathlib.Path(golden.__file__).resolve().parents[2]
+    paths = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run(
+        [sys.executable, "-m", "compatgrad", "run", tmp_path / "load.py"],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.split()[-2:] == ["mxnet.optimizer.optimizer", "4"], run.stderr
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adagrad"])

@@ -38,7 +38,7 @@ def run_rule(
         _step(rule, weights, grads, states, constants, rounds)
     except (ValueError, RuntimeError, TypeError) as e:
         shown = "; ".join(
-            f"weight {w.dtype.__name__}{list(w.shape)}, gradient {g.dtype.__name__}{list(g.shape)}"
+            f"weight {np.dtype(w.dtype).name}{list(w.shape)}, gradient {np.dtype(g.dtype).name}{list(g.shape)}"
             for w, g in zip(weights, grads, strict=False)
             if hasattr(w, "shape") and hasattr(g, "shape")
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..base import MXNetError, _Null
 from ._operator import not_an_array, parse, register
 from ._update_rules import on_rows, power, run_rule, trust_ratio
@@ -61,9 +63,9 @@ def check(who: str, **arrays: Any) -> None:
             raise not_an_array(who, name, x)
         first = x if first is None else first
         if not x.tensor.is_floating_point():
-            raise MXNetError(f"{who}: argument {name}: expected floating point elements, got {x.dtype.__name__}")
+            raise MXNetError(f"{who}: argument {name}: expected floating point elements, got {np.dtype(x.dtype).name}")
         if x.dtype != first.dtype:
-            expected, got = first.dtype.__name__, x.dtype.__name__
+            expected, got = np.dtype(first.dtype).name, np.dtype(x.dtype).name
             raise MXNetError(f"{who}: argument {name}: expected elements of type {expected}, got {got}")
         if x.shape != first.shape:
             raise MXNetError(f"{who}: argument {name}: expected shape {first.shape}, got {x.shape}")

@@ -46,3 +46,9 @@ class Test(Optimizer):
     def update(self, index, weight, grad, state):
         weight[:] += grad * self.rescale_grad
         state[:] = weight
+
+
+# Pickles name this module, as the original's do.
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__
