@@ -30,7 +30,8 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const bool wanted = args[1] != Py_None;
     if (!keep) renew_node(v, wanted);
     auto buffer = std::make_unique<GradientBuffer>();
-    if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient"));
+    // A tensor of its own on the memory: one that no Python object of torch stands for.
+    if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
     buffer->add = PyObject_IsTrue(args[2]);
     node_of(v)->buffer = std::move(buffer);
     Py_RETURN_NONE;

@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = dict(
     re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
 )
-RUN = {"legacy": ["-m", "compatgrad", "run"], "nnabla": ["-m", "compatgrad", "run"], "native": [], "mixed": []}
+_AS_PROGRAM = ["-m", "compatgrad", "run"]
+RUN = {"legacy": _AS_PROGRAM, "nnabla": _AS_PROGRAM, "mxnet": _AS_PROGRAM, "native": [], "mixed": [], "module": []}
 
 
 @pytest.mark.parametrize("name", RUN)

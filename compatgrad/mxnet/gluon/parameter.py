@@ -225,7 +225,7 @@ class Parameter:
         if self._grad_req == "null":
             return
         self._grad = [self._zeros(a.shape, a.dtype, a.context, self._grad_stype) for a in self._data]
-        autograd.mark_variables(self._data, self._grad, self._grad_req)
+        self._mark()
 
     def _load_init(self, data, ctx, cast_dtype=False, dtype_source="current"):
         """Takes `data`, an array from a file, as the value, on the contexts of an earlier `initialize` or on `ctx`.
@@ -421,6 +421,13 @@ class Parameter:
             return self._deferred_init[1]
         raise RuntimeError(f"Parameter '{self.name}' has not been initialized")
 
+    def _mark(self):
+        """Lets passes write into the gradients. What is kept of them then is the passes' own array, whose memory they
+        may exchange instead of copying, as nothing else holds it.
+        """
+        autograd.mark_variables(self._data, self._grad, self._grad_req)
+        self._grad = [x.grad if g.stype == "default" else g for x, g in zip(self._data, self._grad, strict=True)]
+
     def zero_grad(self):
         """Fills the gradients with zeros; without gradients nothing happens."""
         for grad in self._grad or ():
@@ -435,7 +442,7 @@ class Parameter:
             self._set_arrays([array.astype(dtype) for array in self._data])
             if self._grad is not None:
                 self._grad = [grad.astype(dtype) for grad in self._grad]
-                autograd.mark_variables(self._data, self._grad, self._grad_req)
+                self._mark()
 
     def var(self):
         """A symbol with the parameter's name and attributes, the same at each call."""
