@@ -154,6 +154,14 @@ def test_bad_arguments(tmp_path):
         mx.sym.load("nowhere.json")
 
 
+def test_shape_semantics():
+    path = str(golden.GOLDEN / "np.params")
+    with pytest.raises(MXNetError, match="saved under NumPy's shape semantics"):
+        nd.load(path)
+    with mx.util.np_shape(True):
+        assert nd.load(path)["scalar"].shape == ()
+
+
 def test_numpy_archives(tmp_path):
     mx.npx.set_np()
     path = str(tmp_path / "a.npz")

@@ -42,6 +42,11 @@ def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
 
 def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
     """The array that a file kept, on the CPU; None for one that had no value."""
+    if a.np_shape and not is_np_shape():
+        raise MXNetError(
+            "load: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
+            "npx.set_np(), or inside `with mx.util.np_shape(True)`"
+        )
     if a.shape is None or a.data is None:
         return None
     if a.stype == "default":

@@ -108,7 +108,9 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
                 raise TypeError(f"{hint}: argument {n} came twice")
             given[n] = value
     given.update(kwargs)
-    given = {k: v for k, v in given.items() if v is not None and v is not _Null}
+    inputs = inputs_of(op)
+    # a parameter may be None; an input that is None, and a dtype, was left out
+    given = {k: v for k, v in given.items() if v is not _Null and (v is not None or k not in (*inputs, "dtype", "ctx"))}
     params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
     attrs = dict(AttrScope._current.value.get(attr))
     attrs.update({k: params.pop(k) for k in list(params) if _is_attribute(k)})

@@ -59,7 +59,8 @@ _INPUTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros".split())
 _VARIADIC = frozenset(
-    "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach".split()
+    "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach "
+    "_rnn_param_concat".split()
 )
 _AUX = {"BatchNorm": (3, 4), "_contrib_SyncBatchNorm": (3, 4)}
 PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
@@ -156,7 +157,8 @@ def n_visible(op: str, params: dict[str, str]) -> int:
 _SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
             "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2}  # fmt: skip
 _HIDDEN = {"BatchNorm": 3, "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
-           "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3, "BilinearSampler": 2}  # fmt: skip
+           "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3,
+           "BilinearSampler": 2}  # fmt: skip
 
 
 def n_outputs(op: str, params: dict[str, str]) -> int:

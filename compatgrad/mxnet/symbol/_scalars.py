@@ -46,6 +46,8 @@ def _full(shape: Any, value: Any = 0.0, ctx: Any = None, dtype: Any = "float32")
 
 def _filled(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(shape: Any = None, ctx: Any = None, dtype: Any = "float32") -> Any:
+        # a length of 0 is one that was not known, a batch's in the states of recurrent layers; 1 broadcasts
+        shape = (shape,) if isinstance(shape, int) else tuple(n or 1 for n in shape)
         return function(shape, ctx=_context(ctx), dtype=dtype)
 
     return run
@@ -64,4 +66,27 @@ def _arange(
     return nd.arange(start, stop, step, repeat, ctx=_context(ctx), dtype=dtype)
 
 
-SCALARS.update(_full=_full, _zeros=_filled(nd.zeros), _ones=_filled(nd.ones), _arange=_arange)
+def _rnn_param_concat(*args: Any, dim: Any = 0) -> Any:
+    return nd.concat(*(x.reshape((-1,)) for x in args), dim=0)
+
+
+def _rnn(data: Any, parameters: Any, state: Any, *more: Any, **params: Any) -> Any:
+    """RNN, with states of batch 1 for all of the batch."""
+    n = data.shape[1]
+    states = [
+        nd.broadcast_to(s, shape=(s.shape[0], n, s.shape[2]))
+        if s is not None and s.ndim == 3 and s.shape[1] == 1 != n
+        else s
+        for s in (state, *more)
+    ]
+    return nd.RNN(data, parameters, *states, **params)
+
+
+SCALARS.update(
+    _full=_full,
+    _zeros=_filled(nd.zeros),
+    _ones=_filled(nd.ones),
+    _arange=_arange,
+    _rnn_param_concat=_rnn_param_concat,
+    RNN=_rnn,
+)
