@@ -231,9 +231,24 @@ def test_row_sparse_gradients_leave_other_rows(name):
     updater((0,), (g,), (w,))
     rows = w.asnumpy()
     assert np.all(rows[[1, 3]] == 1) and np.all(rows[[0, 2]] < 1)
+    updater((0,), (nd.sparse.zeros("row_sparse", (4, 2)),), (w,))
+    assert optimizer.num_update == 2 and np.array_equal(w.asnumpy(), rows)
     optimizer.lazy_update = False
     updater((0,), (g,), (w,))
-    assert name == "adagrad" or np.all(w.asnumpy()[[1, 3]] < 1)
+    assert np.all(w.asnumpy()[[1, 3]] < 1)
+
+
+def test_row_sparse_gradients_of_other_rules_are_dense():
+    w = nd.ones((4, 2))
+    g = nd.sparse.row_sparse_array((nd.ones((2, 2)), nd.array([0, 2])), shape=(4, 2))
+    optimizer = mx.optimizer.create("nag", momentum=0.9, learning_rate=0.1, wd=0.1)
+    optimizer.update(0, w, g, optimizer.create_state(0, w))
+    assert np.all(w.asnumpy() < 1)
+    w = nd.ones((4, 2))
+    nd.sgd_update(w, g, lr=0.1, wd=0.1, out=w)
+    assert np.all(w.asnumpy()[[1, 3]] == 1) and np.allclose(w.asnumpy()[[0, 2]], 0.89)
+    nd.sgd_update(w, g, lr=0.1, wd=0.1, lazy_update=False, out=w)
+    assert np.all(w.asnumpy() < 1)
 
 
 def test_dead_gradients_and_crashes_of_the_original():
@@ -274,3 +289,20 @@ def test_half_precision_warns():
         0, nd.ones(2, dtype="float16")
     )
     assert momentum.dtype == master.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", sorted({case[0].lower() for case in golden.CASES.values()}))
+def test_weights_that_are_not_contiguous(name):
+    # they take the way of other devices, operation by operation
+    rng = np.random.RandomState(0)
+    values, grads = rng.randn(4, 6), [rng.randn(4, 6) for _ in range(3)]
+    results = []
+    for memory in (nd.zeros((4, 6)).tensor, nd.zeros((4, 12)).tensor[:, ::2]):
+        weight = nd.NDArray(memory)
+        weight[:] = nd.array(values)
+        updater = mx.optimizer.get_updater(mx.optimizer.create(name, wd=0.01, clip_gradient=0.7, learning_rate=0.1))
+        for g in grads:
+            updater((0,), (nd.array(g),), (weight,))
+        results.append(weight.asnumpy())
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(results[0], values)

@@ -50,6 +50,15 @@ def power(beta: float, t: float) -> float:
     return float(np.float32(np.float64(np.float32(beta)) ** t))
 
 
+# the rules that leave rows alone which a row_sparse gradient does not have; for others such a gradient is a dense one
+_BY_ROWS = {"mx_sgd", "mx_sgd_op", "mx_sgd_momentum", "mx_adam", "mx_ftrl", "mx_adagrad"}
+
+
+def goes_by_rows(rule: str, grad: Any) -> bool:
+    """Whether only the rows are updated that the gradient has."""
+    return grad.stype == "row_sparse" and rule.removesuffix("_clip") in _BY_ROWS
+
+
 def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
     """Calls `run(gradient, *parts)` with the rows of the arrays (None stays) that a row_sparse gradient has.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import MXNetError, _Null
 from ._operator import not_an_array, parse, register
-from ._update_rules import on_rows, power, run_rule, trust_ratio
+from ._update_rules import goes_by_rows, on_rows, power, run_rule, trust_ratio
 from .ndarray import NDArray
 
 __all__ = [
@@ -97,7 +97,7 @@ def update(
     check(who, weight=weight, grad=grad, **states)
     y = target(who, weight, out)
     arrays = tuple(states.values())
-    if grad.stype == "row_sparse":
+    if goes_by_rows(rule, grad):
         on_rows(grad, [y, *arrays], lambda g, x, *s: run_rule(who, rule, [x], [g], [s], constants))
     else:
         run_rule(who, rule, [y], [grad], [arrays], constants)
@@ -127,6 +127,10 @@ def sgd_rule(rule: str, constants: tuple[float, ...]) -> str:
     return rule if math.isinf(constants[3]) else rule + "_clip"
 
 
+def _dense(grad: Any) -> Any:
+    return grad.tostype("default") if isinstance(grad, NDArray) else grad
+
+
 # ---- one weight -----------------------------------------------------------------------------------------------------
 
 
@@ -136,7 +140,7 @@ def sgd_update(
 ):
     """weight - lr * (rescale_grad * grad + wd * weight), the scaled gradient clipped to +-clip_gradient."""
     c = common("sgd_update", lr, wd, rescale_grad, clip_gradient)
-    grad = grad if lazy_update else grad.tostype("default")
+    grad = grad if parse(lazy_update) else _dense(grad)
     return update("sgd_update", sgd_rule("mx_sgd_op", c), weight, grad, {}, c, out)
 
 
@@ -156,7 +160,7 @@ def sgd_mom_update(
 ):
     """SGD with momentum: mom = momentum * mom - lr * (gradient + wd * weight), which is added to the weight."""
     c = *common("sgd_mom_update", lr, wd, rescale_grad, clip_gradient), number("sgd_mom_update", "momentum", momentum)
-    grad = grad if lazy_update else grad.tostype("default")
+    grad = grad if parse(lazy_update) else _dense(grad)
     return update("sgd_mom_update", sgd_rule("mx_sgd_momentum", c), weight, grad, {"mom": mom}, c, out)
 
 
@@ -288,7 +292,7 @@ def adam_update(
 ):
     """weight - lr * mean / (sqrt(var) + epsilon), after the step of both moments; lr holds their correction."""
     c = *common("adam_update", lr, wd, rescale_grad, clip_gradient), float(beta1), float(beta2), float(epsilon)
-    grad = grad if lazy_update else grad.tostype("default")
+    grad = grad if parse(lazy_update) else _dense(grad)
     return update("adam_update", "mx_adam", weight, grad, {"mean": mean, "var": var}, c, out)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ndarray
 from ..ndarray import NDArray
-from ..ndarray._update_rules import on_rows, run_rule
+from ..ndarray._update_rules import goes_by_rows, on_rows, run_rule
 from ..util import is_np_array
 
 __all__ = ["Optimizer", "create", "register"]
@@ -338,10 +338,12 @@ class RuleOptimizer(Optimizer):
                 w.tensor.copy_(master.tensor)
 
     def _apply_sparse(self, index, weight, grad, state):
-        # rows without a gradient stay as they are, unless `lazy_update` is false
-        if grad.stype != "row_sparse" or not getattr(self, "lazy_update", True):
-            grad = grad.tostype("default") if grad.stype != "default" else grad
+        # rows without a gradient stay as they are where the rule goes by rows, unless `lazy_update` is false
+        if not (getattr(self, "lazy_update", True) and goes_by_rows(self._rule, grad)):
             self._apply([index], [weight], [grad], [state])
+            return
+        if not len(grad.indices):
+            self._update_count(index)
             return
         several = isinstance(state, (tuple, list))
 

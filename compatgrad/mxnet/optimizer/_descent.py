@@ -110,6 +110,7 @@ class SGLD(RuleOptimizer):
     """Stochastic gradient Langevin dynamics: half a step of descent, and noise of variance lr."""
 
     _rounds = False
+    lazy_update = False
 
     def create_state(self, index, weight):
         return None
@@ -165,6 +166,8 @@ class LBSGD(_Momentum):
     updates: "linear", "power2" or "sqrt"; "lars" takes the ratio of the norms of weight and gradient instead.
     begin_epoch: where training resumes. num_epochs: how long it lasts.
     """
+
+    lazy_update = False
 
     def __init__(
         self,
