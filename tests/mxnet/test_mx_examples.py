@@ -2,6 +2,7 @@
 tests/golden/record_mxnet.py).
 """
 
+import importlib.util
 import json
 import re
 import sys
@@ -39,6 +40,20 @@ def test_programs_have_no_trace_of_compatgrad():
         text = path.read_text()
         assert "mxnet" in text
         assert not re.search("compatgrad|torch", text), path
+
+
+def test_options_of_files(tmp_path):
+    """Parameters go to a file and back; the curve is written, and drawn."""
+    saved, plot = tmp_path / "p.params", tmp_path / "curve.png"
+    extra = ["--log-interval", "25", "--save", str(saved)]
+    drawn = importlib.util.find_spec("matplotlib") is not None
+    if drawn:
+        extra += ["--plot", str(plot)]
+    first, printed = programs.run_mxnet("train_digits_mlp", RUN, extra=extra)
+    assert "[update 25] loss " in printed and "test: accuracy 0." in printed
+    assert not drawn or plot.read_bytes().startswith(b"\x89PNG")
+    second, _ = programs.run_mxnet("train_digits_mlp", RUN, extra=["--init", str(saved)])
+    assert second["loss"][0] < first["loss"][0] / 2
 
 
 class Adam:

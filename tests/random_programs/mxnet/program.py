@@ -285,6 +285,10 @@ def _grads(heads, variables, *args, **kwargs):
     return attempt(lambda: [array(g) for g in autograd.grad(heads, variables, *args, **kwargs)])
 
 
+def _reaches(heads, x):
+    return isinstance(_grads(heads, x, retain_graph=True), list)
+
+
 def _backward(program, rng, seed):
     names = program.names
     heads = [names[name] for name in program.heads]
@@ -328,10 +332,10 @@ def _higher(program, rng, seed):
     """The gradient of a function of the gradient, and the third derivatives."""
     names = program.names
     heads = [names[name] for name in program.heads]
-    leaves = [names[name] for name in program.leaves]
     result = {}
     with autograd.record(program.train_mode):
-        reached = [x for x in leaves if isinstance(_grads(heads, x, retain_graph=True), list)]
+        names_reached = [name for name in program.leaves if _reaches(heads, names[name])]
+        reached = [names[name] for name in names_reached]
         if not reached:
             return result
         grads = autograd.grad(heads, reached, _head_grads(program, rng, heads), create_graph=True)
@@ -339,13 +343,20 @@ def _higher(program, rng, seed):
         functions = [nd.sin, nd.square, nd.tanh, nd.identity]
         terms = [rng.choice(functions)(g) for g in grads]
         weights = [program.constant(seed + i, t.shape) for i, t in enumerate(terms)]
-        seconds = [x for x in reached if isinstance(_grads(terms, x, weights, retain_graph=True), list)]
-        if not seconds:
+        second, result["second"], result["third"] = [], {}, {}
+        for name, x in zip(names_reached, reached):  # noqa: B905
+            found = attempt(lambda x=x: autograd.grad(terms, [x], weights, create_graph=True))
+            if isinstance(found, list):
+                second += found
+                found = array(found[0])
+            result["second"][name] = found
+        if not second:
             return result
-        second = autograd.grad(terms, seconds, weights, create_graph=True)
-        result["second"] = [array(g) for g in second]
         order = [nd.sin(g) for g in second]
-        result["third"] = [_grads(order, x, retain_graph=True) for x in seconds]
+        for name, x in zip(names_reached, reached):  # noqa: B905
+            third = _grads(order, x, retain_graph=True)
+            if isinstance(third, list):
+                result["third"][name] = third
     autograd.backward(terms, weights, retain_graph=True)
     result["second_backward"] = gradients(program)
     return result
