@@ -4,20 +4,14 @@ import os
 
 import numpy
 
+from . import autograd
 from . import ndarray as nd
 from . import optimizer as opt
 from .base import MXNetError
 
 __all__ = ["KVStore", "KVStoreBase", "create"]
 
-_KINDS = {
-    "local": "local",
-    "local_update_cpu": "local",
-    "local_allreduce_cpu": "local",
-    "local_allreduce_device": "device",
-    "device": "device",
-    "nccl": "nccl",
-}
+_KINDS = ("local", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device", "device", "nccl")
 
 
 class KVStoreBase:
@@ -83,6 +77,14 @@ def _total(arrays, ctx):
     for array in arrays[1:]:
         total = total + array.as_in_context(ctx)
     return total
+
+
+def _overwrite(array, value):
+    """Copies `value` into `array`, also while a program records: a store is no part of the graph."""
+    with autograd.pause():
+        if value.stype != array.stype:
+            value = value.tostype(array.stype)
+        value.copyto(array)
 
 
 @KVStoreBase.register
@@ -192,24 +194,24 @@ class KVStore(KVStoreBase):
         """Adds up the arrays given for a key and stores the sum, or has the updater use it."""
         for one_key, arrays in self._pairs(key, value):
             stored = self._stored(one_key)
-            total = _total(arrays, stored.context)
-            if self._updater is None:
-                self._values[one_key] = total
-            else:
-                self._updater(one_key, total, stored)
+            with autograd.pause():
+                total = _total(arrays, stored.context)
+                if self._updater is None:
+                    self._values[one_key] = total
+                else:
+                    self._updater(one_key, total, stored)
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
         """Copies the value of `key` to `out`, an array or a list of them.
 
-        ignore_sparse: row_sparse values are left out (`row_sparse_pull` reads them).
+        ignore_sparse: nothing is copied to row_sparse arrays (`row_sparse_pull` does that).
         """
         assert out is not None, "KVStore.pull: out must be given"
         for one_key, arrays in self._pairs(key, out):
             stored = self._stored(one_key)
-            if ignore_sparse and stored.stype != "default":
-                continue
             for array in arrays:
-                stored.copyto(array)
+                if array.stype == "default" or not ignore_sparse:
+                    _overwrite(array, stored)
 
     def pushpull(self, key, value, out=None, priority=0):
         """`push` of `value`, then `pull` to `out` (default: back to `value`)."""
@@ -220,20 +222,21 @@ class KVStore(KVStoreBase):
         """Copies the rows `row_ids` (NDArray of ints, or a list with one per `out`) of a row_sparse value."""
         assert out is not None, "KVStore.row_sparse_pull: out must be given"
         assert row_ids is not None, "KVStore.row_sparse_pull: row_ids must be given"
-        keys = _listed(key)
-        outs = [_listed(o) for o in out] if isinstance(key, (list, tuple)) else [_listed(out)]
-        ids = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids]
-        assert isinstance(ids[0], nd.NDArray), "row_ids should be NDArray or list of NDArray"
-        if len(ids) == 1:
-            ids = ids * sum(map(len, outs))
-        ids = iter(ids)
-        for one_key, arrays in zip(keys, outs, strict=True):
+        several = isinstance(key, (list, tuple))
+        outs = [_listed(o) for o in out] if several else [_listed(out)]
+        ids = [_listed(r) for r in row_ids] if several else [_listed(row_ids)]
+        for one_key, arrays, rows in zip(_listed(key), outs, ids, strict=True):
             stored = self._stored(self._checked(one_key))
-            for array in arrays:
-                rows = next(ids, None)
-                if rows is None:
-                    raise AssertionError("the number of row_ids doesn't match the number of values")
-                nd.sparse.retain(stored, rows.as_in_context(stored.context).reshape((-1,))).copyto(array)
+            if len(rows) == 1:
+                rows = rows * len(arrays)
+            assert len(rows) == len(arrays), "the number of row_ids doesn't match the number of values"
+            for array, wanted in zip(arrays, rows, strict=True):
+                assert isinstance(wanted, nd.NDArray), "row_ids should be NDArray or list of NDArray"
+                if array.stype != "row_sparse":
+                    raise MXNetError(f"KVStore.row_sparse_pull: out must be row_sparse, got {array.stype}")
+                with autograd.pause():
+                    wanted = wanted.as_in_context(stored.context).reshape((-1,))
+                    _overwrite(array, nd.sparse.retain(stored, wanted))
 
     # ---- optimizers ----
 
@@ -303,7 +306,7 @@ def create(name="local"):
         raise MXNetError(f"KVStore {name!r} spans processes, which is not supported; 'local' and 'device' are")
     if kind not in _KINDS:
         raise MXNetError(f"Unknown KVStore type {name!r}; 'local' and 'device' are known")
-    return KVStore(_KINDS[kind])
+    return KVStore(kind)
 
 
 def _create_kvstore(kvstore, num_device, arg_params):

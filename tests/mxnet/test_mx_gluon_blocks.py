@@ -446,3 +446,39 @@ def test_export_and_import(tmp_path):
     block = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
     np.testing.assert_allclose(block(x).asnumpy(), y, rtol=1e-5, atol=1e-6)
     assert list(block.collect_params()) and block.collect_params()["batchnorm0_running_var"].grad_req == "null"
+
+
+def test_files_under_numpy_semantics(tmp_path):
+    file = str(tmp_path / "net.params")
+    net = network()
+    net.initialize()
+    net.save_parameters(file)
+    with mx.util.np_array(True), mx.util.np_shape(True):
+        other = network()
+        other.load_parameters(file)
+        y = other(mx.np.ones((1, 2)))
+        assert type(y) is mx.np.ndarray
+        other.save_parameters(file)
+    np.testing.assert_array_equal(y.asnumpy(), net(nd.ones((1, 2))).asnumpy())
+        third = network()
+        third.load_parameters(file)
+    assert same(net, third)
+    with pytest.raises(mx.MXNetError, match="np_shape"):
+        network().load_parameters(file)
+
+
+def test_plain_blocks_know_their_context_too():
+    class Net(gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Dense(3), nn.Dense(2)
+
+        def forward(self, x):
+            return self.b(nd.relu(self.a(x * 2)) + 1)
+
+    net = Net()
+    contexts = [mx.cpu(1), mx.cpu(2)]
+    net.initialize(ctx=contexts)
+    outs = [net(nd.ones((2, 3), ctx=ctx)) for ctx in contexts]
+    assert [out.context for out in outs] == contexts
+    np.testing.assert_array_equal(outs[0].asnumpy(), outs[1].asnumpy())

@@ -318,3 +318,34 @@ def test_store_errors():
         mx.kv.create(3)
     with pytest.raises(ValueError, match="Unknown capability"):
         store.is_capable("speed")
+
+
+def test_row_sparse_values_are_read_by_rows():
+    store = mx.kv.create("local")
+    store.init("w", nd.array([[1, 1], [2, 2], [3, 3]]).tostype("row_sparse"))
+    out = nd.zeros((3, 2)).tostype("row_sparse")
+    store.pull("w", out=out)
+    assert not out.asnumpy().any()
+    store.row_sparse_pull("w", out=out, row_ids=nd.array([0, 2]))
+    np.testing.assert_array_equal(out.asnumpy(), [[1, 1], [0, 0], [3, 3]])
+    with pytest.raises(mx.MXNetError, match="row_sparse"):
+        store.row_sparse_pull("w", out=nd.zeros((3, 2)), row_ids=nd.array([0]))
+
+
+@pytest.mark.parametrize("layer", ["SparseEmbedding", "Embedding"])
+def test_sparse_gradients_train(layer):
+    if layer == "Embedding":
+        net = nn.Embedding(5, 2, sparse_grad=True, weight_initializer="ones")
+    else:
+        net = gluon.contrib.nn.SparseEmbedding(5, 2, weight_initializer="ones")
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        y = net(nd.array([1, 3, 3])).sum()
+    y.backward()
+    assert net.weight.grad().stype == "row_sparse"
+    trainer.step(1)
+    expected = np.ones((5, 2)) - np.array([0, 1, 0, 2, 0])[:, None]
+    rows = nd.arange(5)
+    value = net.weight.data() if layer == "Embedding" else net.weight.row_sparse_data(rows)
+    np.testing.assert_array_equal(value.asnumpy(), expected)

@@ -1,6 +1,5 @@
 """HybridBlock: a block whose `hybrid_forward` runs on arrays and on symbols."""
 
-import threading
 import warnings
 
 import numpy as np
@@ -8,18 +7,11 @@ import numpy as np
 from .. import autograd, context
 from .. import ndarray as nd
 from . import _shape_probe
+from ._scope import _state
 from .block import Block
 from .parameter import DeferredInitializationError
+from .utils import _save
 
-
-class _State(threading.local):
-    """What blocks know of the call they are in."""
-
-    probing = False  # inside infer_shape: shapes only, parameters keep waiting
-    ctx = None  # the context of the innermost call that is not on cpu(0): results of operators do not tell
-
-
-_state = _State()
 _NDArray = nd.NDArray
 
 
@@ -90,24 +82,25 @@ class HybridBlock(Block):
         if self._active and self._in_format is None:
             self._in_format = _structure(args)
         if self._forward_pre_hooks or self._forward_hooks:
-            return self._call_after_inference(super().__call__, args)
+            return self._call_with_hooks(args)
         try:
             return self.forward(*args)
-        except DeferredInitializationError:
-            if type(self).forward is HybridBlock.forward:
-                raise
-        return self._call_after_inference(self.forward, args)
+        except DeferredInitializationError as error:
+            return self._retry(args, error)
 
-    def _call_after_inference(self, call, args):
-        """`call(*args)`, where a block that defines `forward` itself may only then know its parameters' shapes."""
+    def _run(self, args):
         try:
-            return call(*args)
-        except DeferredInitializationError:
-            if type(self).infer_shape is HybridBlock.infer_shape or type(self).forward is HybridBlock.forward:
-                raise
+            return self.forward(*args)
+        except DeferredInitializationError as error:
+            return self._retry(args, error)
+
+    def _retry(self, args, error):
+        """`forward` once more, where a block that defines it says in `infer_shape` what its parameters' shapes are."""
+        if type(self).forward is HybridBlock.forward or type(self).infer_shape is HybridBlock.infer_shape:
+            raise error
         self._deferred_infer_shape(*args)
         self._finish_own_init()
-        return call(*args)
+        return self.forward(*args)
 
     def forward(self, x, *args):
         """Calls `hybrid_forward` with the parameters that are on the inputs' context.
@@ -261,7 +254,7 @@ class HybridBlock(Block):
                 values[f"aux:{name}"] = param._reduce()
             else:
                 warnings.warn(f'Parameter "{name}" is not found in the graph. ', stacklevel=2)
-        nd.save(f"{path}-{epoch:04d}.params", values)
+        _save(f"{path}-{epoch:04d}.params", values)
 
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
         """ValueError without a backend; MXNetError with one: there are none to choose from."""

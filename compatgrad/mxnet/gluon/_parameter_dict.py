@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .parameter import Constant, Parameter, _fill_zero
-from .utils import _brief_print_list, _indent
+from .utils import _brief_print_list, _indent, _load, _save
 
 _NAMING = (
     "For more info on naming, please see https://mxnet.io/api/python/docs/tutorials/packages/gluon/blocks/naming.html"
@@ -166,7 +166,7 @@ class ParameterDict:
                     f"Blocks or you forgot to use 'with name_scope()' when creating child blocks. {_NAMING}"
                 )
             values[param.name[len(strip_prefix) :]] = param._reduce()
-        nd.save(filename, values)
+        _save(filename, values)
 
     def load(
         self,
@@ -188,7 +188,7 @@ class ParameterDict:
                 f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with "
                 f"'{restore_prefix}'. {_NAMING}"
             )
-        found = nd.load(filename)
+        found = _load(filename)
         self.load_dict(found, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype, dtype_source)
 
     def load_dict(

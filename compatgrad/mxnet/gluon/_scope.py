@@ -1,9 +1,19 @@
-"""Prefixes of blocks: who is made inside `with block.name_scope()` is counted there."""
+"""Prefixes of blocks: who is made inside `with block.name_scope()` is counted there; and the state of calls."""
 
 import threading
 
 from .. import name as _name
 from .parameter import ParameterDict
+
+
+class _State(threading.local):
+    """What blocks know of the call they are in."""
+
+    probing = False  # inside infer_shape: shapes only, parameters keep waiting
+    ctx = None  # the context of the innermost call that is not on cpu(0): results of operators do not tell
+
+
+_state = _State()
 
 
 class _BlockScope:

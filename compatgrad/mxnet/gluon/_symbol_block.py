@@ -1,9 +1,9 @@
 """SymbolBlock: a block made from a symbol and its parameters."""
 
-from .. import ndarray as nd
 from ..base import MXNetError, mx_real_t
 from ._hybrid import HybridBlock, _flatten, _kinds
 from .parameter import ParameterDict
+from .utils import _save
 
 
 class SymbolBlock(HybridBlock):
@@ -93,7 +93,7 @@ class SymbolBlock(HybridBlock):
         auxiliary = set(self._outputs.list_auxiliary_states())
         kinds = {name: "aux" if name in auxiliary else "arg" for name in self._params.keys()}
         values = {f"{kinds[name]}:{name}": param._reduce() for name, param in self._params.items()}
-        nd.save(f"{path}-{epoch:04d}.params", values)
+        _save(f"{path}-{epoch:04d}.params", values)
 
     def hybrid_forward(self, F, x, *args, **kwargs):
         """Not used: the symbol is run."""

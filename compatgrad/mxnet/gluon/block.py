@@ -4,10 +4,9 @@ import re
 import warnings
 from collections import OrderedDict, defaultdict
 
-from .. import ndarray as nd
-from ._scope import _BlockScope
+from ._scope import _BlockScope, _state
 from .parameter import Parameter, ParameterDict
-from .utils import HookHandle, _brief_print_list, _indent
+from .utils import HookHandle, _brief_print_list, _indent, _load, _save
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
@@ -153,7 +152,7 @@ class Block:
         params = self._collect_params_with_prefix()
         if deduplicate:
             params = {name: param for param, name in {param: name for name, param in params.items()}.items()}
-        nd.save(filename, {name: param._reduce() for name, param in params.items()})
+        _save(filename, {name: param._reduce() for name, param in params.items()})
 
     def load_parameters(
         self,
@@ -170,7 +169,7 @@ class Block:
         lack some (else AssertionError) and have others (else ValueError). cast_dtype: other dtypes are cast, to the
         parameter's, or with dtype_source="saved" the parameter to the file's.
         """
-        found = nd.load(filename)
+        found = _load(filename)
         params = self._collect_params_with_prefix()
         if not found and not params:
             return
@@ -250,14 +249,24 @@ class Block:
             child.register_op_hook(callback, monitor_all)
 
     def __call__(self, *args):
-        if self._forward_pre_hooks:
-            for hook in list(self._forward_pre_hooks.values()):
-                hook(self, args)
-        out = self.forward(*args)
-        if self._forward_hooks:
-            for hook in list(self._forward_hooks.values()):
-                hook(self, args, out)
+        if args and getattr(args[0], "_ctx", None) is not None:
+            outer, _state.ctx = _state.ctx, args[0]._ctx
+            try:
+                return self._call_with_hooks(args)
+            finally:
+                _state.ctx = outer
+        return self._call_with_hooks(args)
+
+    def _call_with_hooks(self, args):
+        for hook in list(self._forward_pre_hooks.values()):
+            hook(self, args)
+        out = self._run(args)
+        for hook in list(self._forward_hooks.values()):
+            hook(self, args, out)
         return out
+
+    def _run(self, args):
+        return self.forward(*args)
 
     def forward(self, *args):
         """To be defined by subclasses."""

@@ -151,6 +151,26 @@ def _fetch(url, target, verify_ssl):
     replace_file(part, target)
 
 
+def _save(filename, arrays):
+    """Writes a dict of arrays, those of mxnet.nd or, under NumPy semantics, those of mxnet.np."""
+    if is_np_array():
+        from .. import numpy_extension
+
+        numpy_extension.save(filename, arrays)
+    else:
+        nd.save(filename, arrays)
+
+
+def _load(filename):
+    """The dict that `_save` wrote, as arrays of the current semantics."""
+    if is_np_array():
+        from .. import numpy_extension
+
+        found = numpy_extension.load(filename)
+        return {name: array.as_np_ndarray() for name, array in found.items()} if isinstance(found, dict) else found
+    return nd.load(filename)
+
+
 def _get_repo_url():
     """The address of the server of models and data sets; the environment's MXNET_GLUON_REPO overrides it."""
     url = os.environ.get("MXNET_GLUON_REPO", "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/")
