@@ -19,8 +19,9 @@ def follow(frontend: str, *, grad: Callable, backward: Callable) -> None:
     _followed[frontend] = (grad, backward)
 
 
-def _followed_by(outputs):
+def _followed_by(args, kwargs):
     """The pair registered for the frontend of the outputs, or None for the native one."""
+    outputs = args[0] if args else kwargs.get("outputs", kwargs.get("heads"))
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     if not isinstance(first, _C.Variable):
         return None
@@ -57,7 +58,24 @@ def _gradients(given, count: int, what: str, of: str) -> list:
     return gs
 
 
-def grad(
+def grad(*args, **kwargs):
+    """Gradients of `outputs` with respect to `inputs`, by the rules of the frontend that the outputs belong to.
+
+    It takes what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes, positional and by keyword, and gives what
+    they give; of outputs from several frontends the first one decides. For native Variables:
+
+    ``grad(outputs, inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False,
+    enable_double_backprop=False, loss_scale=None)`` gives a list of Variables, None for an input that is not reached.
+    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) hold Variables, tensors or None. ``set_grad``
+    stores the results in the inputs' gradients, ``retain_grad`` those of intermediates in theirs; else no gradient
+    changes. ``enable_double_backprop`` records the pass, so that results can be differentiated. Only functions between
+    outputs and inputs run. TypeError and ValueError name the argument at fault.
+    """
+    followed = _followed_by(args, kwargs)
+    return (_native_grad if followed is None else followed[0])(*args, **kwargs)
+
+
+def _native_grad(
     outputs,
     inputs,
     grad_outputs=None,
@@ -67,28 +85,6 @@ def grad(
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
 ) -> list:
-    """Gradients of `outputs` with respect to `inputs`: a list of Variables, None for an input that is not
-    reached.
-
-    Follows the semantics of the frontend that the outputs belong to; what follows is that of native
-    Variables. `grad_outputs` (default: ones) and `grad_inputs` (added to the results) hold Variables,
-    tensors or None. ``set_grad`` stores the results in the inputs' gradients, ``retain_grad`` those of
-    intermediates in theirs; else no gradient changes. ``enable_double_backprop`` records the pass, so that
-    results can be differentiated. Only functions between outputs and inputs run. TypeError and ValueError
-    name the argument at fault.
-    """
-    followed = _followed_by(outputs)
-    if followed is not None:
-        return followed[0](
-            outputs,
-            inputs,
-            grad_outputs,
-            grad_inputs,
-            set_grad,
-            retain_grad,
-            enable_double_backprop,
-            loss_scale,
-        )
     outputs, inputs = _as_list(outputs, "outputs"), _as_list(inputs, "inputs")
     _check(outputs, "outputs")
     _check(inputs, "inputs")
@@ -138,16 +134,19 @@ def compute_grad(
     return gxs
 
 
-def backward(outputs, grad_outputs=None, *, enable_double_backprop: bool = False) -> None:
-    """Backprop from several outputs at once, to all leaves, which accumulate.
+def backward(*args, **kwargs) -> None:
+    """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
 
-    Follows the semantics of the frontend that the outputs belong to; for native Variables, a gradient that
-    is not given is the output's own, which is used up, or ones for an output of one element. ValueError
+    It takes what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward` takes.
+    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``; leaves accumulate. A
+    gradient that is not given is the output's own, which is used up, or ones for an output of one element. ValueError
     without either.
     """
-    followed = _followed_by(outputs)
-    if followed is not None:
-        return followed[1](outputs, grad_outputs, enable_double_backprop=enable_double_backprop)
+    followed = _followed_by(args, kwargs)
+    (_native_backward if followed is None else followed[1])(*args, **kwargs)
+
+
+def _native_backward(outputs, grad_outputs=None, *, enable_double_backprop: bool = False) -> None:
     outputs = _as_list(outputs, "outputs")
     _check(outputs, "outputs")
     gys = _gradients(grad_outputs, len(outputs), "grad_outputs", "outputs")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C
+from compatgrad.core.backprop import follow
 from compatgrad.core.function import FunctionNodeBase
 
 from ._frontend import fe, op
@@ -347,3 +348,7 @@ class Function:
     def backward(self, *grad_outputs: NDArray) -> Any:
         """To be defined: the gradients of the inputs, from those of the outputs."""
         raise NotImplementedError(f"{type(self).__name__}.backward")
+
+
+follow("mxnet", grad=grad, backward=backward)
+follow("mxnet.np", grad=grad, backward=backward)

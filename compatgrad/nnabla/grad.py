@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core.backprop import follow
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
@@ -134,3 +135,24 @@ def _zeros(x: Variable) -> Variable:
     from compatgrad.nnabla.functions import constant
 
     return constant(0, x.shape)
+
+
+def _backward(outputs: Any, grad_outputs: Any = None, clear_buffer: bool = False, **kwargs: Any) -> None:
+    """`Variable.backward` of one output, or of several together."""
+    ys = _variables(outputs, "outputs")
+    given = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(ys)
+    if len(given) != len(ys):
+        raise ValueError(f"grad_outputs must be as long as outputs: {len(given)} != {len(ys)}")
+    if len(ys) == 1:
+        ys[0].backward(1 if given[0] is None else given[0], clear_buffer=clear_buffer, **kwargs)
+        return
+    from compatgrad.nnabla.functions import sink
+
+    for y, g in zip(ys, given, strict=True):
+        y.grad.fill(1) if g is None else y.grad.copy_from(NdArray.from_numpy_array(np.asarray(g)))
+    end = sink(*ys, one_input_grad=False)
+    end.forward(clear_no_need_grad=False)
+    end.backward(clear_buffer=clear_buffer, **kwargs)
+
+
+follow("nnabla", grad=grad, backward=_backward)
