@@ -64,7 +64,7 @@ _BODIES: dict[str, Callable[[Any], Any]] = {
     "abs": op.abs, "arccos": op.arccos, "arccosh": op.arccosh, "arcsin": op.arcsin, "arcsinh": op.arcsinh,
     "arctan": op.arctan, "arctanh": op.arctanh, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "exp": op.exp,
     "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10, "log1p": op.log1p,
-    "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal, "rint": op.rint,
+    "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal, "rint": lambda x: op.ceil(x - 0.5),
     "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "sqrt": op.sqrt, "square": op.square, "tan": op.tan,
     "tanh": op.tanh, "trunc": op.fix,
     "cbrt": lambda x: op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3),

@@ -235,7 +235,7 @@ def index_add(a: Any, ind: Any, val: Any) -> Any:
     shape = x.tensor[at].shape
     v = op.broadcast_to(v, shape=tuple(shape))
     flat = torch.arange(x.size).reshape(x.shape)[at].reshape(-1)
-    added = op.scatter_add_along(op.reshape(x, shape=(-1,)), op.reshape(v, shape=(-1,)), constant(flat), axis=0)
+    added = op.scatter_add_along(op.reshape(x, shape=(-1,)), constant(flat), op.reshape(v, shape=(-1,)), axis=0)
     return op.reshape(added, shape=x.shape)
 
 
