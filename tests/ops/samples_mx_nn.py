@@ -25,9 +25,27 @@ def normalizations():
     yield sample("mx_batch_normalization", by_torch(batch_norm), A(4, 3, 2), np.ones(3), A(3), tolerance=4, **moving)
 
 
+def gru(h, x, s):
+    logistic = lambda v: 1 / (1 + np.exp(-v))  # noqa: E731
+    (xr, xz, xn), (sr, sz, sn) = np.split(x, 3, 1), np.split(s, 3, 1)
+    z, n = logistic(xz + sz), np.tanh(xn + logistic(xr + sr) * sn)
+    return n + z * (h - n)
+
+
+def others():
+    for batch, units in ((2, 3), (1, 19), (0, 2)):
+        yield sample("gru", gru, A(batch, units), A(batch, 3 * units, low=-2, high=2), A(batch, 3 * units))
+    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [1.5, 1.5, 3, 3], [0.1, 0, 2, 2], [5, 5, 6, 6]])
+    for classes, kept in ((None, [1, 0, 1, 0, 1]), (np.array([0, 1, 1, 0, 0]), [1, 1, 1, 0, 1])):
+        yield sample("box_suppression", lambda *given, threshold, kept=kept: np.array(kept, "bool"), boxes, classes,
+                     threshold=0.5)
+    yield sample("mx_dropout", lambda x, p: x, A(3, 4), p=0.0)
+    yield sample("mx_dropout", lambda x, p: x * 0, A(3, 4), p=1.0)
+
+
 def losses():
     for multiply in (False, True):
         yield sample("loss_output", lambda x, y, g, multiply: y, X, Y, G, multiply=multiply, **FLAT)
 
 
-SAMPLES = [s for family in (normalizations, losses) for line in family() for s in line]
+SAMPLES = [s for family in (normalizations, others, losses) for line in family() for s in line]

@@ -97,16 +97,12 @@ def bipartite_matching(data, is_ascend=False, threshold=None, topk=-1):
 
 
 # ---- non-maximum suppression -----------------------------------------------------------------------------------------
-def suppressed(overlaps: Tensor, thresh: float) -> list[int]:
-    """Which of boxes, best first, stay: those that no box that stays overlaps by more than `thresh`."""
-    too_near = (overlaps > thresh).cpu().numpy()
-    dropped = too_near[0] * False if len(too_near) else None
-    kept = []
-    for i in range(len(too_near)):
-        if not dropped[i]:
-            kept.append(i)
-            dropped |= too_near[i]
-    return kept
+def _stays(boxes: Tensor, classes: Tensor | None, thresh: float) -> Tensor:
+    """Which of boxes, corners and best first, no better one of the same class that stays overlaps by more than
+    `thresh`.
+    """
+    given = [NDArray(boxes)] if classes is None else [NDArray(boxes), NDArray(classes)]
+    return op.box_suppression(*given, threshold=thresh).tensor
 
 
 @operator("data", name="_contrib_box_nms", aliases=("_contrib_box_non_maximum_suppression",))
@@ -143,11 +139,8 @@ def box_nms(
         places = boxes[order, coord_start : coord_start + 4]
         if in_format == "center":
             places = _corners(places)
-        overlaps = _overlaps(places, places)
-        if id_index >= 0 and not force_suppress:
-            classes = boxes[order, id_index]
-            overlaps = overlaps.where(classes[:, None] == classes, torch.zeros_like(overlaps))
-        kept = order.cpu()[suppressed(overlaps, overlap_thresh)] if len(order) else order.cpu()
+        classes = boxes[order, id_index] if id_index >= 0 and not force_suppress else None
+        kept = order[_stays(places, classes, overlap_thresh)].cpu()
         rows[k, : len(kept)] = kept
         there[k, : len(kept)] = True
     rows, there = rows.to(t.device), there.to(t.device)
@@ -360,12 +353,8 @@ def multibox_detection(
         found[b, len(best) : len(rows), 0] = -1
         found[b, : len(best)] = best
         if 0 < nms_threshold <= 1 and len(best):
-            overlaps = _overlaps(best[:, 2:], best[:, 2:])
-            if not force_suppress:
-                overlaps = overlaps.where(best[:, None, 0] == best[:, 0], torch.zeros_like(overlaps))
-            gone = torch.ones(len(best), dtype=torch.bool)
-            gone[suppressed(overlaps, nms_threshold)] = False
-            found[b, : len(best), 0][gone] = -1
+            stays = _stays(best[:, 2:], None if force_suppress else best[:, 0], nms_threshold)
+            found[b, : len(best), 0][~stays] = -1
     return NDArray(found)
 
 

@@ -80,7 +80,7 @@ def adaptive_avg_pooling_2d(data, output_size=()):
     size = data.shape[2:]
     if all(n % m == 0 for n, m in zip(size, out, strict=True)):
         kernel = tuple(n // m for n, m in zip(size, out, strict=True))
-        return op.average_pooling(data, ksize=kernel, stride=kernel)
+        return op.window_pooling(data, ksize=kernel, stride=kernel, divisor="padded")
     rows, columns = (_averages(n, m).to(data.tensor) for n, m in zip(size, out, strict=True))
     return op.matmul(op.matmul(NDArray(rows), data), NDArray(columns), transb=True)
 

@@ -217,15 +217,19 @@ def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):
     window = {"ksize": kernel, "stride": stride, "pad": pad}
     if pool_type == "max":
         return op.max_pooling(x, **window, cover_all=full)
+    full = full and any((x.shape[2 + k] + 2 * pad[k] - kernel[k]) % stride[k] for k in range(len(kernel)))
+
+    def total(v):
+        return op.sum_pooling(v, **window, cover_all=True) if full else op.window_pooling(v, **window)
+
     if pool_type == "lp":
-        return _lp(x, p, lambda v: op.sum_pooling(v, **window, cover_all=full))
+        return _lp(x, p, total)
     if pool_type == "sum":
-        return op.sum_pooling(x, **window, cover_all=full)
+        return total(x)
     include_pad = include_pad is None or bool(include_pad)
-    if all((x.shape[2 + k] + 2 * pad[k] - kernel[k]) % stride[k] == 0 for k in range(len(kernel))) or not full:
-        return op.average_pooling(x, **window, pad_value=0.0 if include_pad else None)
-    share = _shares(x.shape[2:], kernel, stride, pad, include_pad).to(x.tensor)
-    return op.mul(op.sum_pooling(x, **window, cover_all=True), NDArray(share))
+    if not full:
+        return op.window_pooling(x, **window, divisor="padded" if include_pad else "image")
+    return op.mul(total(x), NDArray(_shares(x.shape[2:], kernel, stride, pad, include_pad).to(x.tensor)))
 
 
 @lru_cache(64)

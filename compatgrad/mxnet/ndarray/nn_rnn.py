@@ -104,16 +104,12 @@ def _lstm(w: list[NDArray], units: int) -> tuple[NDArray, NDArray, Step]:
     return w_x, b, step
 
 
-def _gru(w: list[NDArray], units: int) -> tuple[NDArray, NDArray, Step]:
+def _gru(w: list[NDArray]) -> tuple[NDArray, NDArray, Step]:
     w_x, w_h, b_x, b_h = w
 
     def step(x, states):
         (h,) = states
-        x_gates, x_new = op.split(x, indices=(2 * units,), axis=1)
-        h_gates, h_new = op.split(op.linear(h, w_h, b_h), indices=(2 * units,), axis=1)
-        reset, keep = op.split(op.sigmoid(op.add(x_gates, h_gates)), indices=(units,), axis=1)
-        new = op.tanh(op.add(x_new, op.mul(reset, h_new)))
-        return [op.add(new, op.mul(keep, op.sub(h, new)))]
+        return [op.gru(h, x, op.linear(h, w_h, b_h))]
 
     return w_x, b_x, step
 
@@ -123,7 +119,7 @@ def _cell(net: _Network, w: list[NDArray]) -> tuple[NDArray, NDArray, Step]:
     if net.mode == "lstm":
         return _lstm(w, net.units)
     if net.mode == "gru":
-        return _gru(w, net.units)
+        return _gru(w)
     return _plain(w, op.relu if net.mode == "rnn_relu" else op.tanh)
 
 
@@ -207,7 +203,7 @@ def _run(
     last: list[list[NDArray]] = [[] for _ in states]
     for layer in range(net.layers):
         if layer and p and _get_mode("training"):
-            x = op.dropout(x, ratio=p)
+            x = op.mx_dropout(x, p=p)
         sides = []
         for d in range(net.directions):
             k = layer * net.directions + d
