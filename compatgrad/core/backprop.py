@@ -61,15 +61,15 @@ def _gradients(given, count: int, what: str, of: str) -> list:
 def grad(*args, **kwargs):
     """Gradients of `outputs` with respect to `inputs`, by the rules of the frontend that the outputs belong to.
 
-    It takes what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes, positional and by keyword, and gives what
-    they give; of outputs from several frontends the first one decides. For native Variables:
+    It takes what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes, positional and by keyword, and gives
+    what they give; of outputs from several frontends the first one decides. For native Variables:
 
     ``grad(outputs, inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False,
     enable_double_backprop=False, loss_scale=None)`` gives a list of Variables, None for an input that is not reached.
-    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) hold Variables, tensors or None. ``set_grad``
-    stores the results in the inputs' gradients, ``retain_grad`` those of intermediates in theirs; else no gradient
-    changes. ``enable_double_backprop`` records the pass, so that results can be differentiated. Only functions between
-    outputs and inputs run. TypeError and ValueError name the argument at fault.
+    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) hold Variables, tensors or None.
+    ``set_grad`` stores the results in the inputs' gradients, ``retain_grad`` those of intermediates in theirs; else no
+    gradient changes. ``enable_double_backprop`` records the pass, so that results can be differentiated. Only functions
+    between outputs and inputs run. TypeError and ValueError name the argument at fault.
     """
     followed = _followed_by(args, kwargs)
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
@@ -138,8 +138,8 @@ def backward(*args, **kwargs) -> None:
     """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
 
     It takes what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward` takes.
-    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``; leaves accumulate. A
-    gradient that is not given is the output's own, which is used up, or ones for an output of one element. ValueError
+    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``; leaves accumulate.
+    A gradient that is not given is the output's own, which is used up, or ones for an output of one element. ValueError
     without either.
     """
     followed = _followed_by(args, kwargs)

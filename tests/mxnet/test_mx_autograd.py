@@ -1,6 +1,8 @@
 """What mxnet.autograd promises: recording, marks, passes, Function. Rows M01 to M08."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -641,6 +643,17 @@ def test_indexing():
     assert x[1, 2, 3].shape == (1,)
     x[nd.array([0]), 1] = [1, 2, 3, 4]
     assert numbers(x[0, 1]) == [1, 2, 3, 4]
+
+
+def test_pickles_and_copies():
+    arrays = [nd.array([[1, 2, 3]]), nd.array([1], dtype="int64"), nd.ones(2, ctx=mx.cpu(1)), nd.zeros((0, 2)),
+              nd.ones((3, 2)).tostype("row_sparse"), nd.ones((3, 2)).tostype("csr"), mx.np.array(3.0)]  # fmt: skip
+    for x in arrays:
+        for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+            assert type(y) is type(x) and y.context == x.context and y.dtype == x.dtype and y.shape == x.shape
+            np.testing.assert_array_equal(x.asnumpy(), y.asnumpy())
+    with pytest.raises(MXNetError, match="pickled NDArray"):
+        nd.NDArray(None).__setstate__({"handle": b"nonsense"})
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,11 @@ def _raw(t: torch.Tensor) -> memoryview:
     return memoryview(t.reshape(-1).view(torch.uint8).numpy()) if t.numel() else memoryview(b"")
 
 
-def _write_array(out: BinaryIO, a: Stored) -> None:
+# What stands before one unnamed array in a file.
+FILE_OF_ONE = struct.pack("<QQQ", LIST_MAGIC, 0, 1)
+
+
+def write_array(out: BinaryIO, a: Stored) -> None:
     flags = {dtype: flag for flag, dtype in DTYPES.items()}
     assert a.shape is not None and a.data is not None
     out.write(struct.pack("<I", V3_MAGIC if a.np_shape else V2_MAGIC))
@@ -267,7 +271,7 @@ def write_params(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> N
         with open(path, "wb") as out:
             out.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays)))
             for a in arrays:
-                _write_array(out, a)
+                write_array(out, a)
             out.write(struct.pack("<Q", len(names)))
             for name in names:
                 raw = name.encode()

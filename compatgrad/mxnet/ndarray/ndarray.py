@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,6 @@ __all__ = ["NDArray", "waitall"]
 _get_mode = _C.get_mode
 _in_graph, _mark, _gradient_of, _fresh = _C.in_graph, _C.mark, _C.gradient_of, _C.fresh
 _data_dtype = _C.Variable.dtype.__get__
-
-# What stands before one unnamed array in a file: the list's magic number, a reserved one, the number of arrays.
-_FILE_OF_ONE = struct.pack("<QQQ", 0x112, 0, 1)
 
 _TORCH_DTYPES: dict[Any, torch.dtype] = {
     np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
@@ -79,7 +75,7 @@ class NDArray(_C.Variable):
     _ctx: Context | None = None  # where it is not what the device says
     stype = "default"
 
-    def __init__(self, handle: torch.Tensor | NDArray, writable: bool = True) -> None:
+    def __init__(self, handle: torch.Tensor | NDArray | None, writable: bool = True) -> None:
         super().__init__(handle.tensor if isinstance(handle, NDArray) else handle, False)
         if not writable:
             self._writable = False
@@ -142,15 +138,18 @@ class NDArray(_C.Variable):
         return bool((self == value).tensor.any())
 
     def __reduce__(self):
-        return _rebuild, (type(self), self.asnumpy(), self.context)
+        from .utils import packed
+
+        return type(self), (None,), {"handle": packed(self), "context": self._ctx}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Reads what a pickle of the original's holds."""
-        from .utils import load_frombuffer
+        """Reads what a pickle holds, one of the original's too."""
+        from .utils import unpacked
 
         if state.get("handle") is not None:
-            (stored,) = load_frombuffer(_FILE_OF_ONE + bytes(state["handle"]) + bytes(8))
-            _C.Variable.__init__(self, stored.tensor, False)
+            _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)
+        if state.get("context") is not None:
+            self._ctx = state["context"]
 
     def to_dlpack_for_read(self) -> Any:
         """The array as a DLPack capsule, on the same memory."""
@@ -341,13 +340,6 @@ def _backward(*args: Any) -> None:
     global _backward
     _backward = autograd.backward
     autograd.backward(*args)
-
-
-def _rebuild(cls: type, array: np.ndarray, context: Context) -> NDArray:
-    x = cls.__new__(cls)
-    t = torch.from_numpy(array)
-    _C.Variable.__init__(x, t if context.device_type != "gpu" else t.to(context.torch_device), False)
-    return _on(x, context)
 
 
 def _on(x: NDArray, context: Context) -> NDArray:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from typing import Any
 
 import torch
 
 from ..base import MXNetError
 from ..context import cpu
-from ..util import is_np_shape
+from ..util import is_np_shape, np_shape
 from ._creation import array as _dense_array
-from ._params_file import Stored, read_params, write_params
+from ._params_file import FILE_OF_ONE, Stored, read_params, write_array, write_params
 from .ndarray import NDArray
 from .sparse import BaseSparseNDArray, _is_scipy, _wrap
 from .sparse import array as _sparse_array
@@ -96,6 +97,22 @@ def arrays_and_names(
 def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
     """A dict where there are names, else a list."""
     return dict(zip(names, arrays, strict=True)) if names else list(arrays)
+
+
+def packed(x: NDArray) -> bytearray:
+    """One array in the form of a file, as pickles of the original hold it."""
+    out = BytesIO()
+    write_array(out, stored_of(x, x._zero_dim))
+    return bytearray(out.getvalue())
+
+
+def unpacked(handle: bytes | bytearray) -> NDArray:
+    """The array that `packed` took apart; MXNetError for damaged bytes."""
+    ((stored,), _) = read_params(FILE_OF_ONE + bytes(handle) + bytes(8), "a pickled NDArray")
+    with np_shape(stored.np_shape):
+        x = array_of(stored)
+    assert x is not None
+    return x
 
 
 def save(fname: str, data: Any) -> None:
