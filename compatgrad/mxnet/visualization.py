@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,6 +134,14 @@ def plot_network(
     except ImportError as e:
         raise ImportError("plot_network needs the package graphviz: pip install graphviz") from e
     graph = _Graph("plot_network", symbol, shape)
+    repeated = [name for name, count in Counter(n["name"] for n in graph.nodes).items() if count > 1]
+    if repeated:
+        warnings.warn(
+            "There are multiple variables with the same name in your graph, which are drawn as one: "
+            + ", ".join(repeated),
+            RuntimeWarning,
+            stacklevel=2,
+        )
     style = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
     dot = Digraph(name=title, format=save_format)
     hidden = {n["name"] for n in graph.nodes if hide_weights and graph.is_parameter(n)}

@@ -81,11 +81,18 @@ class MXDataIter(DataIter):
         self._batch = DataBatch([arrays[0]], [arrays[1]], pad, np.array(samples, dtype=np.uint64))
         return True
 
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return self._batch
+
     def getdata(self) -> Any:
-        return self._batch.data
+        """The array of data of the current batch, not in a list."""
+        return self._batch.data[0]
 
     def getlabel(self) -> Any:
-        return self._batch.label
+        """The array of labels of the current batch, not in a list."""
+        return self._batch.label[0]
 
     def getindex(self) -> Any:
         return self._batch.index

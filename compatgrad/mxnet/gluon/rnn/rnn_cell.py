@@ -202,7 +202,7 @@ class RNNCell(_GatedCell):
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
         both = self._linear(F, inputs, i2h_weight, i2h_bias) + self._linear(F, states[0], h2h_weight, h2h_bias)
-        output = self._get_activation(F, both, self._activation)
+        output = self._get_activation(F, both, self._activation, name="out")
         return output, [output]
 
 
@@ -250,7 +250,8 @@ class LSTMCell(_GatedCell):
         gate = self._recurrent_activation
         kept = self._get_activation(F, f, gate) * states[1]
         memory = kept + self._get_activation(F, i, gate) * self._get_activation(F, g, self._activation)
-        output = self._get_activation(F, o, gate) * self._get_activation(F, memory, self._activation)
+        shown = self._get_activation(F, memory, self._activation)
+        output = F.elemwise_mul(self._get_activation(F, o, gate), shown, name="out")
         return output, [output, memory]
 
 
@@ -293,7 +294,7 @@ class GRUCell(_GatedCell):
         h_r, h_z, h_n = F.SliceChannel(self._linear(F, before, h2h_weight, h2h_bias), num_outputs=3)
         n = F.tanh(i_n + F.sigmoid(i_r + h_r) * h_n)
         z = F.sigmoid(i_z + h_z)
-        output = n + z * (before - n)
+        output = F.elemwise_add(n, z * (before - n), name="out")
         return output, [output]
 
 
@@ -402,7 +403,7 @@ class DropoutCell(HybridRecurrentCell):
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:
         if self._rate > 0:
-            inputs = F.Dropout(inputs, p=self._rate, axes=self._axes)
+            inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name="fwd")
         return inputs, states
 
     def unroll(
@@ -501,7 +502,7 @@ class ResidualCell(ModifierCell):
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         output, states = self.base_cell(inputs, states)
-        return output + inputs, states
+        return F.elemwise_add(output, inputs, name="fwd"), states
 
     def unroll(
         self,
@@ -588,9 +589,10 @@ class BidirectionalCell(HybridRecurrentCell):
         r_outputs = _reverse_sequences(r_outputs, length, valid_length)
         merge = is_merged(l_outputs)
         if merge:
-            outputs: Any = F.concat(l_outputs, F.stack(*r_outputs, axis=axis), dim=2)
+            outputs: Any = F.concat(l_outputs, F.stack(*r_outputs, axis=axis), dim=2, name=self._output_prefix + "out")
         else:
-            outputs = [F.concat(a, b, dim=1) for a, b in zip(l_outputs, r_outputs, strict=True)]
+            names = [f"{self._output_prefix}t{i}" for i in range(length)]
+            outputs = [F.concat(*pair, dim=1, name=n) for *pair, n in zip(l_outputs, r_outputs, names, strict=True)]
         if valid_length is not None:
             outputs = _mask_sequence_variable_length(F, outputs, length, valid_length, axis, merge)
         return outputs, l_states + r_states

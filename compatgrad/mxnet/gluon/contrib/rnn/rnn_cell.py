@@ -159,7 +159,7 @@ class LSTMPCell(_GatedCell):
         i, f, g, o = F.SliceChannel(gates, num_outputs=4)
         memory = F.sigmoid(f) * states[1] + F.sigmoid(i) * F.tanh(g)
         hidden = F.sigmoid(o) * F.tanh(memory)
-        output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True)
+        output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name="out")
         return output, [output, memory]
 
 
