@@ -121,6 +121,8 @@ class Executor:
         """
         if not self.outputs:
             raise MXNetError("Executor.backward: call forward(is_train=True) first")
+        if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
+            return
         if isinstance(out_grads, dict):
             out_grads = [out_grads[n] for n in self._symbol.list_outputs()]
         grads = [out_grads] if isinstance(out_grads, NDArray) else out_grads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +65,8 @@ _BODIES: dict[str, Callable[[Any], Any]] = {
     "abs": op.abs, "arccos": op.arccos, "arccosh": op.arccosh, "arcsin": op.arcsin, "arcsinh": op.arcsinh,
     "arctan": op.arctan, "arctanh": op.arctanh, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "exp": op.exp,
     "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10, "log1p": op.log1p,
-    "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal, "rint": lambda x: op.ceil(x - 0.5),
+    "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal,
+    "rint": lambda x: op.ceil(x - 0.5),  # the original takes n.5 down
     "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "sqrt": op.sqrt, "square": op.square, "tan": op.tan,
     "tanh": op.tanh, "trunc": op.fix,
     "cbrt": lambda x: op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3),
@@ -309,7 +311,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     """`numpy.average`: the mean, weighted if `weights` are given; with their sum if `returned`."""
     if weights is None:
         y = op.mean(floats(_array("average", a)), axis=_axes(axis))
-        total = onp.prod(a.shape) / builtin_max(onp.prod(y.shape), 1)
+        total = onp.prod(a.shape) / builtins.max(onp.prod(y.shape), 1)
         return (finish(y, out), y * 0 + float(total)) if returned else finish(y, out)
     w = weights
     if w.shape != a.shape:
@@ -320,7 +322,6 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     return (finish(y, out), total) if returned else finish(y, out)
 
 
-builtin_max = __builtins__["max"] if isinstance(__builtins__, dict) else __builtins__.max
 for _function in (var, std, average):
     _public(_function)
 
@@ -329,7 +330,7 @@ def _truth(name: str) -> Callable[..., Any]:
     def call(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
         t = _array(name, a).tensor != 0
         axes = range(t.dim()) if axis is None else [axis] if isinstance(axis, int) else axis
-        for i in sorted((n % builtin_max(t.dim(), 1) for n in axes), reverse=True):
+        for i in sorted((n % builtins.max(t.dim(), 1) for n in axes), reverse=True):
             t = getattr(t, name)(dim=i, keepdim=bool(keepdims))
         return finish(constant(t), out)
 
@@ -402,6 +403,8 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """`numpy.diff`: the differences of neighbours along an axis, `n` times."""
+    if prepend is not None or append is not None:
+        raise NotImplementedError("diff: prepend and append are not supported")
     x = ndarray._around(_array("diff", a))
     axis %= x.ndim
     for _ in range(n):

@@ -1,0 +1,245 @@
+"""Symbols: composition, attributes, recorded histories, shapes, execution."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, gluon, nd, sym
+from compatgrad.mxnet.base import MXNetError, NotImplementedForSymbol
+
+
+@pytest.fixture(autouse=True)
+def fresh_names():
+    with mx.name.NameManager():
+        yield
+
+
+def classifier():
+    net = sym.FullyConnected(sym.Variable("data"), num_hidden=10, name="fc1")
+    net = sym.Dropout(sym.BatchNorm(sym.Activation(net, act_type="relu")), p=0.3)
+    return sym.SoftmaxOutput(sym.FullyConnected(net, num_hidden=3), name="softmax")
+
+
+def test_names():
+    net = classifier()
+    assert net.list_arguments() == [
+        "data", "fc1_weight", "fc1_bias", "batchnorm0_gamma", "batchnorm0_beta", "fullyconnected0_weight",
+        "fullyconnected0_bias", "softmax_label",
+    ]  # fmt: skip
+    assert net.list_auxiliary_states() == ["batchnorm0_moving_mean", "batchnorm0_moving_var"]
+    assert net.list_outputs() == ["softmax_output"] and net.name == "softmax" and repr(net) == "<Symbol softmax>"
+    inside = net.get_internals()
+    assert "fc1_output" in inside.list_outputs() and inside["fc1_output"].list_arguments() == [
+        "data",
+        "fc1_weight",
+        "fc1_bias",
+    ]
+    assert repr(net.get_children()) == "<Symbol group [fullyconnected0, softmax_label]>"
+    assert sym.Variable("x").get_children() is None
+    parts = sym.split(sym.Variable("x"), num_outputs=3)
+    assert len(parts) == 3 and parts.list_outputs() == ["split0_output0", "split0_output1", "split0_output2"]
+    assert [p.name for p in parts] == ["split0"] * 3 and len(parts[1:]) == 2
+    group = sym.Group([net, sym.Variable("y")])
+    assert group.name is None and repr(group) == "<Symbol group [softmax, y]>"
+    x = sym.Variable("x")
+    assert [(x + 1).name, (2 - x).name, (x * x).name, (x == x).name] == [
+        "_plusscalar0",
+        "_rminusscalar0",
+        "_mul0",
+        "_equal0",
+    ]
+    with mx.name.Prefix("block_"):
+        assert sym.relu(x).name == "block_relu0"
+
+
+def test_attributes():
+    a = sym.Variable("a", shape=(2, 3), lr_mult=2.0, init=mx.init.Zero(), dtype="float32", stype="default")
+    assert a.list_attr() == {
+        "__shape__": "(2, 3)", "__lr_mult__": "2.0", "__init__": '["zero", {}]', "__dtype__": "0",
+        "__storage_type__": "0",
+    }  # fmt: skip
+    assert a.attr("lr_mult") == "2.0" and a.attr("nothing") is None and a.attr_dict()["a"]["lr_mult"] == "2.0"
+    with mx.AttrScope(ctx_group="first"):
+        b = sym.Convolution(a, kernel=(3, 3), num_filter=2, no_bias=True, name="conv")
+    assert b.list_attr() == {"ctx_group": "first", "kernel": "(3, 3)", "num_filter": "2", "no_bias": "True"}
+    b._set_attr(mood="good")
+    assert b.attr("mood") == "good" and sym.load_json(b.tojson()).attr("mood") == "good"
+
+
+def test_recorded_histories():
+    x, w = nd.ones((2, 3)), nd.ones((4, 3))
+    for v in (x, w):
+        v.attach_grad()
+    with autograd.record():
+        y = nd.relu(nd.FullyConnected(x, w, no_bias=True, num_hidden=4)) * 2 + 1
+        a, b = nd.split(y, num_outputs=2, axis=1)
+        z = nd.softmax((a - b) * nd.ones((2, 2)) / a) ** 2
+    s = autograd.get_symbol(z)
+    assert (
+        s.list_arguments() == ["var0", "var1", "null0"] and s.name == "node_9" and s.list_outputs() == ["node_9_output"]
+    )
+    ops = [n.op for n in s._nodes() if n.op]
+    assert ops == [
+        "FullyConnected", "relu", "_mul_scalar", "_plus_scalar", "SliceChannel", "broadcast_sub", "broadcast_mul",
+        "broadcast_div", "softmax", "_power_scalar",
+    ]  # fmt: skip
+    assert autograd.get_symbol(a).list_outputs() == ["node_4_output0"]
+    assert autograd.get_symbol(b).list_outputs() == ["node_4_output1"]
+    text = s.debug_str()
+    assert "Symbol Outputs:\n\toutput[0]=node_9(0)\n" in text and "Op:_power_scalar, Name=node_9" in text
+    # it can be run again
+    (again,) = s.eval(var0=x, var1=w, null0=nd.ones((2, 2)))
+    np.testing.assert_allclose(again.asnumpy(), z.asnumpy(), rtol=1e-6)
+    with pytest.raises(MXNetError, match="not in a computational graph"):
+        autograd.get_symbol(nd.ones((1,)))
+
+    class Twice(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            return g * 2
+
+    with autograd.record():
+        y = Twice()(x)
+    node = autograd.get_symbol(y)
+    assert [n.op for n in node._nodes()] == [None, "_CustomFunction"] and node.attr("name") == "Twice"
+
+
+def test_a_long_history():
+    x = nd.ones((1,))
+    x.attach_grad()
+    with autograd.record():
+        y = x
+        for _ in range(20000):
+            y = y + 1
+    s = autograd.get_symbol(y)
+    assert len(s._nodes()) == 20001 and sym.load_json(s.tojson()).list_arguments() == ["var0"]
+
+
+def test_shapes():
+    net = classifier()
+    args, outs, aux = net.infer_shape(data=(5, 7))
+    assert (
+        args == [(5, 7), (10, 7), (10,), (10,), (10,), (3, 10), (3,), (5,)]
+        and outs == [(5, 3)]
+        and aux == [(10,), (10,)]
+    )
+    assert net.infer_shape((5, 7))[1] == [(5, 3)]
+    with pytest.warns(UserWarning, match="cannot decide the shapes"):
+        assert net.infer_shape() == (None, None, None)
+    assert net.infer_shape_partial()[1] == [()]
+    assert set(net.infer_type(data="float64")[0]) == {np.float64}
+    x = sym.Variable("x")
+    conv = sym.Deconvolution(sym.Convolution(x, kernel=(3, 3), num_filter=4, num_group=2), kernel=(2, 2), num_filter=6)
+    assert conv.infer_shape(x=(1, 2, 8, 8))[0] == [(1, 2, 8, 8), (4, 1, 3, 3), (4,), (4, 6, 2, 2)]
+    emb = sym.Embedding(x, input_dim=10, output_dim=4)
+    assert emb.infer_shape(x=(2, 3)) == ([(2, 3), (10, 4)], [(2, 3, 4)], [])
+    rnn = sym.RNN(x, state_size=5, num_layers=2, mode="lstm", state_outputs=True)
+    weights = 4 * 5 * (3 + 5 + 2) + 4 * 5 * (5 + 5 + 2)
+    assert rnn.infer_shape(x=(7, 2, 3))[:2] == (
+        [(7, 2, 3), (weights,), (2, 2, 5), (2, 2, 5)], [(7, 2, 5), (2, 2, 5), (2, 2, 5)],
+    )  # fmt: skip
+    assert (x + sym.Variable("y")).infer_shape(x=(2, 3))[0] == [(2, 3), (2, 3)]
+
+
+def test_execution():
+    mx.random.seed(0)
+    net = classifier()
+    e = net.simple_bind(mx.cpu(), data=(5, 7))
+    for name, x in e.arg_dict.items():
+        x[:] = 1 if name.endswith("gamma") else nd.random.uniform(-1, 1, shape=x.shape)
+    e.arg_dict["softmax_label"][:] = nd.array([0, 1, 2, 0, 1])
+    e.aux_dict["batchnorm0_moving_var"][:] = 1
+    (y,) = e.forward(is_train=True, data=np.ones((5, 7)))
+    assert y.shape == (5, 3) and e.output_dict["softmax_output"] is y
+    e.backward()
+    assert e.grad_dict["fullyconnected0_bias"].asnumpy().any() and e.aux_dict["batchnorm0_moving_mean"].asnumpy().any()
+    bigger = e.reshape(data=(8, 7))
+    assert bigger.forward()[0].shape == (8, 3) and bigger.arg_dict["fc1_weight"] is e.arg_dict["fc1_weight"]
+    e.copy_params_from({"fc1_bias": nd.ones((10,))})
+    assert (e.arg_dict["fc1_bias"].asnumpy() == 1).all()
+
+    x = sym.Variable("x")
+    a = nd.array([1.0, 4.0])
+    pairs = [(1 / x, [1, 0.25]), (x**2, [1, 16]), (2**x, [2, 16]), (x % 3, [1, 1]), (-x, [-1, -4]), (x > 2, [0, 1])]
+    pairs += [(sym.maximum(x, 2), [2, 4]), (x.sqrt(), [1, 2]), (sym.sum(x), [5]), (x.reshape((2, 1)).T, [[1, 4]])]
+    pairs += [(sym.zeros((2,)) + sym.arange(2), [0, 1]), (sym.concat(x, x, dim=0), [1, 4, 1, 4]), (abs(x - 2), [1, 2])]
+    pairs += [(sym.linalg.gemm2(x.reshape((1, 2)), x.reshape((2, 1))), [[17]]), (x.slice_axis(0, 1, None), [4])]
+    for s, expected in pairs:
+        assert sym.load_json(s.tojson()).eval_imperative({"x": a})[0].asnumpy().tolist() == expected
+    grad = nd.zeros((2,))
+    e = (x * x * 3).bind(mx.cpu(), {"x": a}, {"x": grad}, "add")
+    for _ in range(2):
+        e.forward(is_train=True)
+        e.backward(nd.array([1.0, 10.0]))
+    assert grad.asnumpy().tolist() == [12, 480]
+
+
+def test_composition():
+    x, y = sym.Variable("x"), sym.Variable("y")
+    inner = sym.exp(x, name="inner") + 1
+    outer = inner(x=y * 2)
+    assert outer.list_arguments() == ["y"] and inner.list_arguments() == ["x"]
+    np.testing.assert_allclose(outer.eval(y=nd.array([1.0]))[0].asnumpy(), [np.exp(2) + 1], rtol=1e-6)
+    assert inner(y).list_arguments() == ["y"]
+    for same in (copy.copy(inner), copy.deepcopy(inner)):
+        assert same.tojson() == inner.tojson() and same._outputs[0][0] is not inner._outputs[0][0]
+
+
+def test_blocks_to_symbols_and_back(tmp_path):
+    mx.random.seed(1)
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(4, 3, padding=1), gluon.nn.BatchNorm(), gluon.nn.PReLU(), gluon.nn.GlobalAvgPool2D(),
+            gluon.nn.Flatten(), gluon.nn.Dense(3))  # fmt: skip
+    net.initialize(mx.init.Normal(0.5))
+    net.hybridize()
+    x = nd.random.normal(shape=(2, 3, 8, 8))
+    with autograd.train_mode():
+        net(x)
+    net.export(str(tmp_path / "net"), epoch=3)
+    back = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0003.params"))
+    np.testing.assert_allclose(back(x).asnumpy(), net(x).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: bool(x), NotImplementedForSymbol, "bool"),
+        (lambda x: x.asnumpy(), NotImplementedForSymbol, "asnumpy"),
+        (lambda x: x.__iadd__(1), NotImplementedForSymbol, "="),
+        (lambda x: x + "a", TypeError, "expected a Symbol or a number"),
+        (lambda x: x["nothing"], ValueError, "Cannot find output"),
+        (lambda x: x[3], IndexError, "output 3"),
+        (lambda x: x.shape, AttributeError, "shape"),
+        (lambda x: sym.no_such, AttributeError, "no_such"),
+        (lambda x: sym.Variable(3), TypeError, "expected a string"),
+        (lambda x: sym.Variable("a", foo="b"), ValueError, "double underscores"),
+        (lambda x: sym.Group([x, 1]), TypeError, "list of symbols"),
+        (lambda x: sym.relu(3), TypeError, "relu: argument data: expected a Symbol"),
+        (lambda x: sym.concat(x, 3), TypeError, "argument 1: expected a Symbol"),
+        (lambda x: sym.relu(x, other=x), MXNetError, "other is no input"),
+        (lambda x: x(y=x), MXNetError, "y is no variable"),
+        (lambda x: x(3), TypeError, "expected Symbols"),
+        (lambda x: x.eval_imperative({}), MXNetError, "argument x is missing"),
+        (lambda x: x.eval_imperative({"x": 3}), MXNetError, "argument x must be an NDArray"),
+        (lambda x: x.bind(mx.cpu(), {}), ValueError, "key `x` is missing"),
+        (lambda x: x.bind("cpu", {}), TypeError, "expected a Context"),
+        (lambda x: x.bind(mx.cpu(), [nd.ones((1,))], grad_req="foo"), ValueError, "grad_req must be in"),
+        (lambda x: x.infer_shape(q=(1,)), MXNetError, "there is no argument q"),
+        (lambda x: sym.FullyConnected(x).infer_shape(x=(2, 3)), MXNetError, "num_hidden"),
+        (
+            lambda x: sym.FullyConnected(x, num_hidden=2, name="fc").infer_shape(x=(2, 3), fc_weight=(9, 9)),
+            MXNetError, r"operator fc: input fc_weight: Shape inconsistent, Provided = \[9, 9\], inferred shape=\[2,",
+        ),
+        (
+            lambda x: sym.dot(x, x, name="product").eval_imperative({"x": nd.ones((2, 3))}), MXNetError,
+            "Error in operator product",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call(sym.Variable("x"))
