@@ -1,11 +1,13 @@
-"""Overwrites a file of parameters by numbers that no framework has drawn.
+"""Writes initial parameters for a program: numbers that no framework has drawn.
 
-python -m tests.golden.mxnet_initial FILE.params
+python -m tests.golden.mxnet_initial FILE.params PROGRAM.py [ARGUMENT...]
 
 MXNet draws its parameters in C++, so programs that are to be compared read them from a file. The names and
-shapes are those of the file, as the program under test saved them.
+shapes are those that the program saves when it makes no steps.
 """
 
+import pathlib
+import runpy
 import sys
 
 import numpy as np
@@ -25,7 +27,10 @@ def values(name, shape, random):
 
 
 def main():
-    path = sys.argv[1]
+    path, program, *arguments = sys.argv[1:]
+    sys.argv = [program, *arguments, "--steps", "0", "--save", path]
+    sys.path.insert(0, str(pathlib.Path(program).parent))
+    runpy.run_path(program, run_name="__main__")
     arrays = nd.load(path)
     for name in sorted(arrays):
         # a seed for each shape, so that the two names of a shared parameter have one value

@@ -75,8 +75,7 @@ def run_mxnet(
 
 def write_initial_parameters(path: pathlib.Path, arguments: list[str], init: str, interpreter: list[str]) -> None:
     """Write parameters for the MXNet program `path` that tests/golden/mxnet_initial.py makes up."""
-    execute([*interpreter, str(path), *arguments, "--steps", "0", "--save", init])
-    execute([*interpreter, "-m", "tests.golden.mxnet_initial", init])
+    execute([*interpreter, "-m", "tests.golden.mxnet_initial", init, str(path), *arguments])
 
 
 def execute(command: list[str], timeout: float = 600) -> str:

@@ -4,6 +4,7 @@ tests/golden/record_mxnet.py).
 
 import importlib.util
 import json
+import pathlib
 import re
 import sys
 
@@ -44,16 +45,18 @@ def test_programs_have_no_trace_of_compatgrad():
 
 def test_options_of_files(tmp_path):
     """Parameters go to a file and back; the curve is written, and drawn."""
-    saved, plot = tmp_path / "p.params", tmp_path / "curve.png"
-    extra = ["--log-interval", "25", "--save", str(saved)]
+    saved, curve, plot = (str(tmp_path / name) for name in ("p.params", "curve.json", "curve.png"))
+    program = [*RUN, str(programs.MXNET_EXAMPLES / "train_digits_mlp.py"), "--curve", curve]
     drawn = importlib.util.find_spec("matplotlib") is not None
-    if drawn:
-        extra += ["--plot", str(plot)]
-    first, printed = programs.run_mxnet("train_digits_mlp", RUN, extra=extra)
+    options = ["--steps", "50", "--log-interval", "25", "--save", saved, *(["--plot", plot] if drawn else [])]
+    printed = programs.execute([*program, *options])
     assert "[update 25] loss " in printed and "test: accuracy 0." in printed
-    assert not drawn or plot.read_bytes().startswith(b"\x89PNG")
-    second, _ = programs.run_mxnet("train_digits_mlp", RUN, extra=["--init", str(saved)])
-    assert second["loss"][0] < first["loss"][0] / 2
+    first = json.loads(pathlib.Path(curve).read_text())
+    assert len(first) == 50
+    assert not drawn or pathlib.Path(plot).read_bytes().startswith(b"\x89PNG")
+    programs.execute([*program, "--steps", "2", "--init", saved])
+    second = json.loads(pathlib.Path(curve).read_text())
+    assert second[0]["loss"] < first[0]["loss"] / 2
 
 
 class Adam:
