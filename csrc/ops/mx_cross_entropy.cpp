@@ -20,7 +20,7 @@ struct PickCrossEntropy {
   static constexpr bool any_dtype = true;
   static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
-  Tensor log_sum;  // only where the CPU kernel ran
+  Tensor log_sum, chosen;  // only where the CPU kernel ran
 
   static constexpr kernels::CrossEntropy kernel{-1, false, false};
   // The shape of x with length 1 along the axis, or without it.
@@ -42,6 +42,25 @@ struct PickCrossEntropy {
   Tensor labels(const Tensor& x, const Tensor& t) const {
     return at::clamp(t.to(at::kLong), 0, x.size(axis) - 1).reshape(reduced(x, true));
   }
+  // The same in one loop, for labels in main memory.
+  template <class N>
+  Tensor read(const Tensor& x, const Tensor& t) const {
+    const Tensor result = at::empty(reduced(x, true), t.options().dtype(at::kLong));
+    const N* from = t.const_data_ptr<N>();
+    int64_t* to = result.data_ptr<int64_t>();
+    const auto last = x.size(axis) - 1;
+    for (int64_t i = 0, n = t.numel(); i < n; ++i)  // not a number: the first class
+      to[i] = from[i] >= static_cast<N>(last) ? last : from[i] > 0 ? static_cast<int64_t>(from[i]) : 0;
+    return result;
+  }
+  Tensor contiguous_labels(const Tensor& x, const Tensor& t) const {
+    if (t.device().is_cpu() && t.is_contiguous()) {
+      if (t.scalar_type() == at::kFloat) return read<float>(x, t);
+      if (t.scalar_type() == at::kInt) return read<int32_t>(x, t);
+      if (t.scalar_type() == at::kLong) return read<int64_t>(x, t);
+    }
+    return labels(x, t).contiguous();
+  }
 
   Tensor forward(const Tensor& x, const Tensor& t) {
     TORCH_CHECK_VALUE(axis >= -x.dim() && axis < x.dim(), "axis ", axis, " is not one of the ", x.dim(), " axes of x");
@@ -54,7 +73,8 @@ struct PickCrossEntropy {
     if (kernels::raw(x)) {
       log_sum = at::empty(reduced(x, true), x.options());
       const Tensor y = at::empty(reduced(x, keepdims), x.options());
-      kernels::softmax_cross_entropy(kernel, flat(x), labels(x, t).contiguous(), Tensor(), log_sum, y);
+      chosen = contiguous_labels(x, t);
+      kernels::softmax_cross_entropy(kernel, flat(x), chosen, Tensor(), log_sum, y);
       return y;
     }
     return -at::gather(log_softmax(x, axis), axis, labels(x, t)).reshape(reduced(x, keepdims));
@@ -72,8 +92,7 @@ struct PickCrossEntropy {
       const Tensor x = c.in(0);
       if (!log_sum.defined()) return composed(x, c.in(1), c.gy());
       const Tensor gx = at::empty(x.sizes(), x.options());
-      kernels::softmax_cross_entropy_grad(kernel, 1, flat(x), labels(x, c.in(1)).contiguous(), Tensor(), log_sum,
-                                          c.gy().contiguous(), flat(gx));
+      kernels::softmax_cross_entropy_grad(kernel, 1, flat(x), chosen, Tensor(), log_sum, c.gy().contiguous(), flat(gx));
       return gx;
     });
   }

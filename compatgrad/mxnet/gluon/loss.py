@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from .. import ndarray
@@ -50,6 +51,11 @@ def _reshape_like(F: Any, x: NDArray, y: NDArray) -> NDArray:
         return F.reshape_like(x, y)
     shape = y.shape
     return x if x.shape == shape else x.reshape(shape)
+
+
+@lru_cache(64)
+def _other_axes(ndim: int, axis: int) -> tuple[int, ...]:
+    return tuple(i for i in range(ndim) if i != axis % ndim)
 
 
 class _OnSymbols:
@@ -104,20 +110,16 @@ class Loss(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")
 
-    def _other_axes(self, loss: NDArray) -> tuple[int, ...]:
-        batch = self._batch_axis % loss.ndim
-        return tuple(i for i in range(loss.ndim) if i != batch)
-
     def _mean(self, F: Any, loss: NDArray) -> NDArray:
         if F is not ndarray:
             return F.mean(loss, axis=self._batch_axis, exclude=True)
-        axes = self._other_axes(loss)
+        axes = _other_axes(loss.ndim, self._batch_axis)
         return op.mean(loss, axis=axes) if axes else loss
 
     def _sum(self, F: Any, loss: NDArray) -> NDArray:
         if F is not ndarray:
             return F.sum(loss, axis=self._batch_axis, exclude=True)
-        axes = self._other_axes(loss)
+        axes = _other_axes(loss.ndim, self._batch_axis)
         return op.sum(loss, axis=axes) if axes else loss
 
 
