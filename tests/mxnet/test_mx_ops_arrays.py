@@ -149,6 +149,25 @@ def test_no_gradient_passes_where_none_is_wanted():
     np.testing.assert_allclose(x.grad.asnumpy(), x.asnumpy() - 3, rtol=1e-6)
 
 
+@pytest.mark.parametrize("call", [
+    lambda x: nd.argmax(x, axis=1), nd.zeros_like, nd.ones_like, nd.shape_array, lambda x: nd.one_hot(x, depth=2),
+    nd.topk, nd.argsort, nd.stop_gradient, nd.contrib.arange_like, lambda x: nd.topk(x, ret_typ="mask"),
+])  # fmt: skip
+def test_results_without_a_gradient_are_in_the_graph(call):
+    x = mx.nd.array(A(2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = call(x)
+        z = x * 2
+    autograd.backward([y, z])
+    assert (x.grad.asnumpy() == 2).all()
+    with autograd.record():
+        y = call(x)
+    x.grad[:] = 5
+    y.backward()
+    assert (x.grad.asnumpy() == 0).all()
+
+
 def test_ties_share_what_they_share_in_mxnet():
     x = mx.nd.array([[1, 2, 2], [3, 3, 0]])
     x.attach_grad()

@@ -1,4 +1,4 @@
-"""Samples of the ops behind MXNet's linalg: triangular systems, eigenvalues of symmetric matrices."""
+"""Samples of ops behind MXNet's arrays: triangular systems, eigenvalues of symmetric matrices, constants."""
 
 import numpy as np
 from harness import Floats as A
@@ -26,4 +26,5 @@ SAMPLES = [s for family in (
              lower=lower, transpose=transpose, right=right, **WIDE)
       for lower in (True, False) for transpose in (True, False) for right in (True, False)),
     sample("eigen_symmetric", eigen_symmetric, SYMMETRIC),
+    sample("constant_of", lambda x, y: y, A(2, 3), np.array([4, 2]), differentiable=()),
 ) for s in family]  # fmt: skip

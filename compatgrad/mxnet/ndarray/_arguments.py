@@ -7,8 +7,11 @@ from typing import Any
 
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ._operator import op, operators
+from .ndarray import NDArray
 
 
 def public_names(scope: dict[str, Any], *functions: str) -> list[str]:
@@ -43,6 +46,12 @@ def axes_in(name: str, axes: Any, ndim: int, argument: str = "axis") -> list[int
     if len(set(result)) < len(result):
         raise MXNetError(f"{name}: {argument} has duplicates: {tuple(result)}")
     return result
+
+
+def constant(value: torch.Tensor, data: NDArray) -> NDArray:
+    """A result that has no gradient. As in MXNet it is in the graph where `data`, from which it was computed, is."""
+    y = NDArray(value)
+    return op.constant_of(data, y) if _C.in_graph(data) else y
 
 
 def vector(y: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, axes_in, axis_in, require_shape, within
+from ._arguments import as_index, axes_in, axis_in, constant, require_shape, within
 from ._operator import op, operator
 from .indexing import write_at
 from .ndarray import NDArray
@@ -22,7 +22,7 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, ctx="", axis=None):
     t = data.tensor
     shape = tuple(t.shape) if axis is None else (t.shape[axis_in("arange_like", axis, t.dim())],)
     numbers = torch.arange(math.prod(shape), device=t.device).div(repeat, rounding_mode="floor").double()
-    return NDArray((start + step * numbers).reshape(shape).to(t.dtype))
+    return constant((start + step * numbers).reshape(shape).to(t.dtype), data)
 
 
 @operator("data", name="_contrib_index_array")
@@ -31,7 +31,7 @@ def index_array(data, axes=None):
     t = data.tensor
     chosen = range(t.dim()) if axes is None else axes_in("index_array", axes, t.dim(), "axes")
     grids = torch.meshgrid(*[torch.arange(n, device=t.device) for n in t.shape], indexing="ij")
-    return NDArray(torch.stack([grids[a] for a in chosen], -1))
+    return constant(torch.stack([grids[a] for a in chosen], -1), data)
 
 
 @operator("old_tensor, index_vector, new_tensor", name="_contrib_index_copy")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, axis_in, one_of, public_names
+from ._arguments import as_ints, axis_in, constant, one_of, public_names
 from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
 
@@ -162,25 +162,25 @@ def where(condition, x, y):
 @operator("data", method=True)
 def zeros_like(data):
     """Zeros of data's shape, dtype and device; constant."""
-    return NDArray(torch.zeros_like(data.tensor, memory_format=torch.contiguous_format))
+    return constant(torch.zeros_like(data.tensor, memory_format=torch.contiguous_format), data)
 
 
 @operator("data", method=True)
 def ones_like(data):
     """Ones of data's shape, dtype and device; constant."""
-    return NDArray(torch.ones_like(data.tensor, memory_format=torch.contiguous_format))
+    return constant(torch.ones_like(data.tensor, memory_format=torch.contiguous_format), data)
 
 
 @operator("data", method=True)
 def shape_array(data):
     """The shape, as int64."""
-    return NDArray(torch.tensor(data.shape, dtype=torch.int64, device=data.tensor.device))
+    return constant(torch.tensor(data.shape, dtype=torch.int64, device=data.tensor.device), data)
 
 
 @operator("data", method=True)
 def size_array(data):
     """The number of elements, as int64 of shape (1,)."""
-    return NDArray(torch.tensor([data.size], dtype=torch.int64, device=data.tensor.device))
+    return constant(torch.tensor([data.size], dtype=torch.int64, device=data.tensor.device), data)
 
 
 @operator("data", aliases=("Cast",))

@@ -14,6 +14,7 @@ from ._arguments import (
     axis_in,
     bounded,
     clipped,
+    constant,
     one_of,
     public_names,
     require_shape,
@@ -219,7 +220,7 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     t = torch_dtype(dtype, "one_hot: dtype")
     y = torch.full((*index.shape, depth), off_value, dtype=t, device=index.device)
     hit = index.unsqueeze(-1) == torch.arange(depth, device=index.device)
-    return NDArray(y.masked_fill_(hit, on_value))
+    return constant(y.masked_fill_(hit, on_value), indices)
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
@@ -239,7 +240,7 @@ def ravel_multi_index(data, shape=None):
     y = index[0]
     for n, i in zip(shape[1:], index[1:], strict=True):
         y = y * n + i
-    return NDArray(y.to(data.tensor.dtype))
+    return constant(y.to(data.tensor.dtype), data)
 
 
 @operator("data")
@@ -252,7 +253,7 @@ def unravel_index(data, shape=None):
     for n in shape[:0:-1]:
         rows.append(rest.remainder(n))
         rest = rest.div(n, rounding_mode="floor")
-    return NDArray(torch.stack([rest, *rows[::-1]]).to(data.tensor.dtype))
+    return constant(torch.stack([rest, *rows[::-1]]).to(data.tensor.dtype), data)
 
 
 __all__ = public_names(globals(), "onehot_encode")

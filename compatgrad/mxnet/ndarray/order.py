@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..base import MXNetError
-from ._arguments import axis_in, one_of, public_names
+from ._arguments import axis_in, constant, one_of, public_names
 from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
 
@@ -50,8 +50,8 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
         raise MXNetError(f"topk: k must not be larger than {n}, the size of the axis, got k={k}")
     index = _leading(x.tensor, axis, k if k > 0 else n, is_ascend)
     if ret_typ == "mask":
-        return NDArray(torch.zeros_like(x.tensor).scatter_(axis, index, 1).reshape(data.shape))
-    places = None if ret_typ == "value" else NDArray(index.to(torch_dtype(dtype, "topk: dtype")))
+        return constant(torch.zeros_like(x.tensor).scatter_(axis, index, 1).reshape(data.shape), data)
+    places = None if ret_typ == "value" else constant(index.to(torch_dtype(dtype, "topk: dtype")), data)
     if ret_typ == "indices":
         return places
     values = op.gather_along(x, NDArray(index), axis=axis)
@@ -69,7 +69,7 @@ def sort(data, axis=-1, is_ascend=True):
 def argsort(data, axis=-1, is_ascend=True, dtype="float32"):
     """The positions of the elements in order along `axis`, or of the flattened array (axis=None), as `dtype`."""
     x, axis = _line("argsort", data, axis)
-    return NDArray(_order(x.tensor, axis, is_ascend).to(torch_dtype(dtype, "argsort: dtype")))
+    return constant(_order(x.tensor, axis, is_ascend).to(torch_dtype(dtype, "argsort: dtype")), data)
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[NDArray]:  # noqa: A002

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, axes_in, axis_in, public_names, vector
+from ._arguments import as_ints, axes_in, axis_in, constant, public_names, vector
 from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
 
@@ -109,7 +109,7 @@ def _position(name: str, kernel: Any, data: NDArray, axis: int | None, keepdims:
         y = kernel(t).reshape((1,) * t.dim() if keepdims else (1,))
     else:
         y = kernel(t, axis_in(name, axis, t.dim()), bool(keepdims))
-    return NDArray((y if y.dim() else y.reshape(1)).to(t.dtype))
+    return constant((y if y.dim() else y.reshape(1)).to(t.dtype), data)
 
 
 @operator("data", method=True)
