@@ -79,8 +79,6 @@ class HybridBlock(Block):
     # ---- running ----
 
     def __call__(self, *args):
-        if self._active and self._in_format is None:
-            self._in_format = _structure(args)
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args)
         try:
@@ -108,6 +106,8 @@ class HybridBlock(Block):
         ValueError where there is no array or symbol among the inputs, or both; RuntimeError where parameters are
         not initialised on the context.
         """
+        if self._active and self._in_format is None:
+            self._in_format = _structure((x, *args))
         if isinstance(x, _NDArray) and x._ctx is None and not x.tensor.is_cuda:
             params = {}
             for name, param in self._reg_params.items():

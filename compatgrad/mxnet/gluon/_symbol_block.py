@@ -1,9 +1,13 @@
 """SymbolBlock: a block made from a symbol and its parameters."""
 
+import numpy as np
+
 from ..base import MXNetError, mx_real_t
 from ._hybrid import HybridBlock, _flatten, _kinds
 from .parameter import ParameterDict
 from .utils import _save
+
+_ROW_SPARSE = "1"  # as the attribute __storage_type__ of variables
 
 
 class SymbolBlock(HybridBlock):
@@ -42,13 +46,17 @@ class SymbolBlock(HybridBlock):
             assert len(x.get_internals().list_outputs()) == 1, (
                 f"Input symbols must be variable, but {x} is an output of operators"
             )
+        for node in outputs.get_internals():
+            assert node.attr("__storage_type__") != _ROW_SPARSE, (
+                f"SymbolBlock doesn't support Parameter '{node.name}' because its storage type is 'row_sparse'."
+            )
         self._inputs = [x.name for x in inputs]
         self._outputs = outputs
         auxiliary = set(outputs.list_auxiliary_states())
-        for name in (*outputs.list_arguments(), *outputs.list_auxiliary_states()):
+        for name, dtype in _dtypes(inputs, outputs).items():
             if name not in self._inputs:
                 options = {"grad_req": "null"} if name in auxiliary else {}
-                self._params.get(name, allow_deferred_init=True, dtype=mx_real_t, **options)
+                self._params.get(name, allow_deferred_init=True, dtype=dtype, **options)
         skip = len(_common_prefix(list(self._params.keys())))
         self._reg_params = {name[skip:]: param for name, param in self._params.items()}
 
@@ -87,6 +95,18 @@ class SymbolBlock(HybridBlock):
             if name not in self._inputs:
                 self._params[name].shape = shape
 
+    def cast(self, dtype):
+        """Changes the dtype of the parameters; those of batch normalisation stay float32 instead of float16."""
+        super().cast(dtype)
+        if np.dtype(dtype) != np.float16:
+            return
+        for name in list(self._params.keys()):
+            for mean, variance in (("running_mean", "running_var"), ("moving_mean", "moving_var")):
+                group = [name.removesuffix(variance) + part for part in (variance, mean, "gamma", "beta")]
+                if name.endswith(variance) and all(other in self._params for other in group):
+                    for other in group:
+                        self._params[other].cast("float32")
+
     def export(self, path, epoch=0, remove_amp_cast=True):
         """Writes the symbol and the parameters; see HybridBlock.export."""
         self._outputs.save(f"{path}-symbol.json")
@@ -98,6 +118,25 @@ class SymbolBlock(HybridBlock):
     def hybrid_forward(self, F, x, *args, **kwargs):
         """Not used: the symbol is run."""
         raise NotImplementedError("SymbolBlock runs its symbol")
+
+
+def _dtypes(inputs, outputs):
+    """The dtype of each variable under `outputs`, by name: as the inputs' dtypes tell, else float32."""
+    names = (*outputs.list_arguments(), *outputs.list_auxiliary_states())
+    known = {}
+    for x in inputs:
+        (dtype,) = x.infer_type()[0] or (None,)
+        if dtype is None:
+            return dict.fromkeys(names, mx_real_t)
+        known[x.name] = dtype
+    try:
+        arguments, _, auxiliary = outputs.infer_type(**known)
+    except MXNetError:
+        arguments = None
+    if arguments is None:
+        return dict.fromkeys(names, mx_real_t)
+    found = zip(names, (*arguments, *auxiliary), strict=True)
+    return {name: mx_real_t if dtype is None else dtype for name, dtype in found}
 
 
 def _common_prefix(names):
