@@ -17,6 +17,8 @@ def _axes(name: str, data: NDArray, axis: Any, exclude: bool = False) -> list[in
     if axis is None or (isinstance(axis, (tuple, list)) and not axis):
         return None
     ndim = data.tensor.dim()
+    if type(axis) is int and not exclude and -ndim <= axis < ndim:  # by far the most calls
+        return [axis]
     axes = axes_in(name, axis, ndim)
     return [i for i in range(ndim) if i not in axes] if exclude else axes
 
