@@ -75,6 +75,27 @@ def functions(mx):
     return {name: value.asnumpy() for name, value in found.items()}
 
 
+def detection(mx):
+    """Augmenters of images with boxes."""
+    random.seed(0)
+    np.random.seed(0)
+    boxes = np.array([[0, 0.1, 0.2, 0.5, 0.6], [1, 0.4, 0.4, 0.9, 0.95], [2, 0, 0, 0.15, 0.1]], "float32")
+    found = {}
+    for i, how in enumerate([
+        {"rand_crop": 1, "min_object_covered": 0.3, "max_attempts": 30},
+        {"rand_pad": 1, "rand_mirror": True},
+        {"rand_crop": 1, "min_object_covered": [0.1, 0.9], "area_range": [(0.1, 0.5), (0.5, 1.0)]},
+        {"rand_crop": 0.5, "rand_pad": 0.5, "rand_mirror": True, "mean": True, "std": True, "brightness": 0.2},
+    ]):  # fmt: skip
+        augmenters = mx.image.CreateDetAugmenter((3, 6, 7), inter_method=1, **how)
+        for k in range(3):
+            x, label = mx.nd.array(np.tile(IMAGE, (3, 3, 1)), dtype="uint8"), boxes.copy()
+            for augment in augmenters:
+                x, label = augment(x, label)
+            found[f"{i}/{k}/image"], found[f"{i}/{k}/label"] = x.asnumpy(), label.astype("float32")
+    return found
+
+
 def batches(it, epochs=3):
     found = []
     for _ in range(epochs):
@@ -120,7 +141,7 @@ def records(mx):
         return {os.path.splitext(p)[1]: np.frombuffer(Path(p).read_bytes(), "uint8") for p in paths}
 
 
-PARTS = {"operators": operators, "functions": functions, "iterators": iterators, "records": records}
+PARTS = {part.__name__: part for part in (operators, functions, detection, iterators, records)}
 
 if __name__ == "__main__":
     import mxnet

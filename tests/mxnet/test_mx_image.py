@@ -196,3 +196,30 @@ def test_records_of_images(tmp_path):
         mx.io.ImageRecordIter(max_rotate_angle=10, **common)
     it = mx.image.ImageIter(2, (3, 9, 9), path_imgrec=rec, path_imgidx=idx, shuffle=True)
     assert sorted(x for b in it for x in b.label[0].asnumpy()[: 2 - b.pad]) == [0, 1, 2, 3, 4]
+
+
+def test_detection_iterator(tmp_path):
+    idx, rec = str(tmp_path / "a.idx"), str(tmp_path / "a.rec")
+    writer = mx.recordio.MXIndexedRecordIO(idx, rec, "w")
+    objects = [[0, 0.1, 0.2, 0.5, 0.6], [1, 0.4, 0.4, 0.9, 0.9]]
+    for i in range(3):
+        label = [2, 5, *sum(objects[: 1 + i % 2], [])]
+        writer.write_idx(i, mx.recordio.pack_img((0, label, i, 0), PIXELS[..., ::-1], 9, ".png"))
+    writer.close()
+    it = mx.image.ImageDetIter(2, (3, 8, 8), path_imgrec=rec, path_imgidx=idx, rand_mirror=False)
+    assert it.label_shape == (2, 5) and it.provide_label == [("label", (2, 2, 5))]
+    first, second = list(it)
+    assert first.data[0].shape == (2, 3, 8, 8) and second.pad == 1
+    np.testing.assert_allclose(first.label[0].asnumpy(), [[objects[0], [-1] * 5], objects], rtol=1e-6)
+    rows = [[np.array([2, 5, *objects[0]]), str(tmp_path / "a.png")]]
+    (tmp_path / "a.png").write_bytes(encoded(PIXELS))
+    other = mx.image.ImageDetIter(1, (3, 8, 8), imglist=rows, path_root="")
+    assert other.label_shape == (1, 5)
+    it.sync_label_shape(other)
+    assert next(other).label[0].shape == (1, 2, 5)
+    with pytest.raises(ValueError, match="no room"):
+        it.reshape(label_shape=(1, 5))
+    with pytest.raises(RuntimeError, match="no objects of 4"):
+        it._parse_label(np.array([2, 4, 0, 0.1, 0.2, 0.3, 0.4, 0.5]))
+    with pytest.raises(TypeError, match="expected an Augmenter"):
+        mx.image.DetBorrowAug(3)

@@ -2,9 +2,10 @@
 
 # ruff: noqa: F403
 
-from . import augment, image, iterator
+from . import augment, detection, image, iterator
 from .augment import *
+from .detection import *
 from .image import *
 from .iterator import *
 
-__all__ = [*image.__all__, *augment.__all__, *iterator.__all__]
+__all__ = [*image.__all__, *augment.__all__, *iterator.__all__, *detection.__all__]

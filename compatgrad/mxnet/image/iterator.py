@@ -163,8 +163,12 @@ class ImageIter(io.DataIter):
                 pad = self.batch_size - len(samples)
                 self._rewind()
         data = nd.stack(*[image for _, image in samples])
-        labels = np.stack([np.asarray(label, np.float32).reshape(-1) for label, _ in samples])
-        return io.DataBatch([data], [array_of(labels.reshape(self.provide_label[0][1]))], pad=pad)
+        return io.DataBatch([data], [array_of(self._joined([label for label, _ in samples]))], pad=pad)
+
+    def _joined(self, labels: list[Any]) -> np.ndarray:
+        """The labels of a batch as one array."""
+        rows = np.stack([np.asarray(label, np.float32).reshape(-1) for label in labels])
+        return rows.reshape(self.provide_label[0][1])
 
     def check_data_shape(self, data_shape: Any) -> None:
         """ValueError unless it is (3, height, width)."""
