@@ -1,5 +1,9 @@
 """Mixing frontends and torch in one graph, and the way out to torch."""
 
+from compatgrad.interop._module import TorchModule as TorchModule
+from compatgrad.interop._module import as_torch_module as as_torch_module
 from compatgrad.interop._torch import call as call
+from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
+from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
 
-__all__ = ["call"]
+__all__ = ["TorchModule", "as_chainer_link", "as_gluon_block", "as_torch_module", "call"]

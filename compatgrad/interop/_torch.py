@@ -160,6 +160,12 @@ class _Call(_Host):
 
     held: Sequence[torch.Tensor] = ()
 
+    def apply(self, frontend: Any, variables: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """The results on Variables, the parameters' leaves being further inputs."""
+        info = TorchInfo(self.name) if frontend.deferred else None
+        ys = _C.apply_host(frontend, self, [*variables, *leaves], info)
+        return ys[0] if self.several is None else self.several(ys)
+
 
 def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
@@ -213,6 +219,19 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     frontend = variables[0]._frontend
     host = _Call(function, bind, len(variables))
     host.held = host.parameters([v.tensor for v in variables])
-    inputs = [*variables, *(_C.torch_leaf(frontend, p) for p in host.held)]
-    ys = _C.apply_host(frontend, host, inputs, TorchInfo(host.name) if frontend.deferred else None)
-    return ys[0] if host.several is None else host.several(ys)
+    return host.apply(frontend, variables, [_C.torch_leaf(frontend, p) for p in host.held])
+
+
+def call_with(
+    module: torch.nn.Module,
+    parameters: Sequence[tuple[Any, torch.Tensor]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """`call` of a module whose torch parameters have Variables of the frontend's own: gradients go to those."""
+    variables, bind = _taken_apart(module, args, kwargs)
+    if not variables:
+        raise TypeError(f"{_name_of(module)}: no Variable is given; call the module itself on tensors")
+    host = _Call(module, bind, len(variables))
+    host.held = [p for _, p in parameters]
+    return host.apply(variables[0]._frontend, variables, [v for v, _ in parameters])

@@ -15,7 +15,9 @@ bool recorded(const PyVariable* v) { return v->v.node && v->v.node->creator && !
 
 void renew_node(PyVariable* v, bool requires_grad) {
   if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-  v->v.node = make_node(v->v.data, requires_grad);
+  Ref<VariableNode> node = make_node(v->v.data, requires_grad);
+  if (v->v.node && v->v.node->name) node->name = std::make_unique<std::string>(*v->v.node->name);
+  v->v.node = std::move(node);
   v->v.node->variable = &v->v;
 }
 
@@ -34,6 +36,23 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
     buffer->add = PyObject_IsTrue(args[2]);
     node_of(v)->buffer = std::move(buffer);
+    Py_RETURN_NONE;
+  });
+}
+
+// replace_leaf(variable, tensor): other data, as a new leaf: graphs that hold the old one keep what they read.
+PyObject* replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !is_tensor(args[1]))
+    return PyErr_Format(PyExc_TypeError, "replace_leaf expected a Variable and a tensor");
+  return guarded([&]() -> PyObject* {
+    PyVariable* v = expect_variable(args[0], "variable");
+    const bool needed = v->v.node && v->v.node->requires_grad;
+    std::unique_ptr<GradientBuffer> buffer = v->v.node ? std::move(v->v.node->buffer) : nullptr;
+    v->v.data = unwrap_tensor(args[1], "tensor");
+    Py_CLEAR(v->array);
+    v->array_of = nullptr;
+    renew_node(v, needed);
+    v->v.node->buffer = std::move(buffer);
     Py_RETURN_NONE;
   });
 }
@@ -203,6 +222,7 @@ PyObject* copied_array(PyObject* o, PyObject*) {
 
 PyMethodDef functions[] = {
     {"mark", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(mark)), METH_FASTCALL, nullptr},
+    {"replace_leaf", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(replace_leaf)), METH_FASTCALL, nullptr},
     {"drop_mark", drop_mark, METH_O, nullptr},
     {"gradient_of", gradient_of, METH_O, nullptr},
     {"fresh", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fresh)), METH_FASTCALL, nullptr},

@@ -37,3 +37,16 @@ from ._multi_updates import *
 from . import _contrib_updates as _contrib_updates
 from . import image as image
 from . import contrib as contrib
+
+
+def __getattr__(name: str):
+    """`F.np` and `F.npx` of hybrid_forward: mxnet.np and mxnet.npx."""
+    if name in ("np", "numpy"):
+        from .. import numpy
+
+        return numpy
+    if name in ("npx", "numpy_extension"):
+        from .. import numpy_extension
+
+        return numpy_extension
+    raise AttributeError(f"module 'mxnet.ndarray' has no attribute {name!r}")

@@ -1,0 +1,210 @@
+"""Networks as torch modules, torch modules as links and blocks."""
+
+import copy
+import io
+
+import numpy as np
+import pytest
+import torch
+
+import compatgrad
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+import compatgrad.chainer.links as L
+import compatgrad.mxnet as mx
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as NF
+import compatgrad.nnabla.parametric_functions as PF
+from compatgrad import interop
+
+X = np.random.RandomState(0).rand(16, 3).astype("f")
+T = X @ np.float32([[1], [-2], [3]])
+
+
+class Net(chainer.Chain):
+    def __init__(self, dtype="d"):
+        super().__init__()
+        with self.init_scope():
+            self.first = L.Linear(3, 4)
+            self.norm = L.BatchNormalization(4, dtype=np.dtype(dtype))
+            self.last = L.Linear(4, 1)
+        for p in self.params():
+            p.array = p.array.astype(dtype)
+
+    def forward(self, x):
+        return self.last(F.tanh(self.norm(self.first(x))))
+
+
+def block(dtype="float64"):
+    b = mx.gluon.nn.HybridSequential()
+    b.add(mx.gluon.nn.Dense(4, activation="tanh"), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(1))
+    b.initialize(mx.init.Xavier())
+    b.cast(dtype)
+    return b
+
+
+def modules():
+    yield interop.as_torch_module(Net())
+    yield interop.as_torch_module(block(), example_inputs=[torch.zeros(1, 3, dtype=torch.float64)])
+    w = compatgrad.Variable(torch.rand(3, 2, dtype=torch.float64))
+    yield interop.as_torch_module(lambda x: (x @ w).tanh() if hasattr(x, "tanh") else compatgrad.ops.tanh(x @ w),
+                                  {"w": w})  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_gradcheck_and_gradgradcheck(k):
+    m = list(modules())[k]
+    m.eval()
+    x = torch.rand(5, 3, dtype=torch.float64, requires_grad=True)
+    names = [n for n, _ in m.named_parameters()]
+    values = [p.detach().clone().requires_grad_() for p in m.parameters()]
+
+    def call(x, *values):
+        for p, v in zip(m.parameters(), values, strict=True):
+            p.data = v.detach()
+        return _through(m, names, x, values)
+
+    assert torch.autograd.gradcheck(m, (x,))
+    assert torch.autograd.gradgradcheck(m, (x,))
+    assert torch.autograd.gradcheck(call, (x, *values))
+    assert torch.autograd.gradgradcheck(call, (x, *values))
+
+
+def _through(m, names, x, values):
+    return torch.func.functional_call(m, dict(zip(names, values, strict=True)), (x,))
+
+
+def test_torch_trains_a_chainer_network():
+    net = Net("f")
+    m = interop.as_torch_module(net)
+    optimizer = torch.optim.Adam(m.parameters(), lr=0.05)
+    x, t = torch.from_numpy(X), torch.from_numpy(T)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = ((m(x) - t) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.05
+    with chainer.using_config("train", False):
+        seen = net(X).array  # the link itself has learnt
+    m.eval()
+    np.testing.assert_array_equal(m(x).detach().numpy(), seen)
+    assert abs(net.norm.avg_mean).sum() > 0
+
+
+def test_state_dict_names_and_memory():
+    net = Net("f")
+    m = interop.as_torch_module(net)
+    state = m.state_dict()
+    assert sorted(state) == ["first.W", "first.b", "last.W", "last.b", "norm.avg_mean", "norm.avg_var", "norm.beta",
+                             "norm.gamma"]  # fmt: skip
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    other = Net("f")
+    interop.as_torch_module(other).load_state_dict(torch.load(file))
+    np.testing.assert_array_equal(other.first.W.array, net.first.W.array)
+    net.first.W.array[0, 0] = 7
+    assert m.first.W[0, 0] == 7
+
+
+def test_copies_are_networks_of_their_own():
+    m = interop.as_torch_module(Net("f"))
+    twin = copy.deepcopy(m)
+    with torch.no_grad():
+        twin.first.W.fill_(0)
+    m.eval(), twin.eval()
+    x = torch.from_numpy(X)
+    assert not torch.equal(m(x), twin(x)) and m.first.W.abs().sum() > 0
+    twin(x).sum().backward()
+    assert m.first.W.grad is None and twin.first.W.grad is not None
+
+
+def test_hooks_and_keyword_arguments():
+    m = interop.as_torch_module(lambda x, scale=1, shift=None: (x * scale, x + shift), frontend="chainer")
+    seen = []
+    m.register_forward_hook(lambda *a: seen.append(type(a[2])))
+    m.register_full_backward_hook(lambda *a: seen.append("backward"))
+    x = torch.rand(2, 3, requires_grad=True)
+    s = torch.rand(2, 3, requires_grad=True)
+    a, b = m(x, scale=3, shift=s)
+    (a.sum() + b.sum()).backward()
+    assert seen == [tuple, "backward"] and x.grad.eq(4).all() and s.grad.eq(1).all()
+
+
+def test_nnabla_function():
+    nn.clear_parameters()
+
+    def f(x):
+        with nn.parameter_scope("net"):
+            return NF.tanh(PF.affine(x, 2))
+
+    m = interop.as_torch_module(f, frontend="nnabla", example_inputs=[torch.zeros(4, 3)])
+    assert not list(m.parameters())  # a function's parameters are named
+    m = interop.as_torch_module(f, nn.get_parameters())
+    x = torch.rand(4, 3, requires_grad=True)
+    (g,) = torch.autograd.grad(m(x).sum(), x, create_graph=True)
+    (g**2).sum().backward()
+    got = [x.grad, *(p.grad for p in m.parameters())]
+    w, b = (p.detach().clone().requires_grad_() for p in m.parameters())
+    z = x.detach().clone().requires_grad_()
+    (g,) = torch.autograd.grad(torch.tanh(z @ w + b).sum(), z, create_graph=True)
+    (g**2).sum().backward()
+    for a, e in zip(got, (z.grad, w.grad, b.grad), strict=True):
+        torch.testing.assert_close(a, e)
+    nn.clear_parameters()
+
+
+def test_a_link_of_a_module_learns_and_is_saved():
+    torch.manual_seed(0)
+
+    def make():
+        layers = torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
+        return torch.nn.Sequential(*layers)
+
+    module = make()
+    link = interop.as_chainer_link(module)
+    assert sorted(n for n, _ in link.namedparams()) == ["/_0/bias", "/_0/weight", "/_1/bias", "/_1/weight", "/_3/bias",
+                                                        "/_3/weight"]  # fmt: skip
+    optimizer = chainer.optimizers.Adam(0.05).setup(link)
+    for _ in range(150):
+        loss = F.mean_squared_error(link(X), T)
+        link.cleargrads()
+        loss.backward()
+        optimizer.update()
+    assert loss.array < 0.05 and all(p.grad is None for p in module.parameters())
+    file = io.BytesIO()
+    chainer.serializers.save_npz(file, link)
+    file.seek(0)
+    other = make()
+    chainer.serializers.load_npz(file, interop.as_chainer_link(other))
+    module.eval(), other.eval()
+    assert torch.equal(module(torch.from_numpy(X)), other(torch.from_numpy(X)))
+
+
+def test_a_block_of_a_module_learns():
+    torch.manual_seed(0)
+    net = interop.as_gluon_block(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)))
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05})
+    x, t = mx.nd.array(X), mx.nd.array(T)
+    for _ in range(150):
+        with mx.autograd.record():
+            loss = ((net(x) - t) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+    assert loss.asscalar() < 0.05
+    assert ((net.module(torch.from_numpy(X)) - torch.from_numpy(T)) ** 2).mean() < 0.05
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: interop.as_torch_module(3), TypeError, "target: expected a link, a block or a function, got int"),
+    (lambda: interop.as_torch_module(abs, frontend="jax"), ValueError, "frontend: expected one of .*, got 'jax'"),
+    (lambda: interop.as_torch_module(L.Linear(None, 3)), ValueError, "parameter W has no value yet"),
+    (lambda: interop.as_torch_module(lambda x: 3, frontend="chainer")(torch.ones(1)), TypeError,
+     "output 0: expected a Variable, got int"),
+    (lambda: interop.as_chainer_link(3), TypeError, "as_chainer_link: module: expected a torch.nn.Module, got int"),
+    (lambda: interop.as_gluon_block(3), TypeError, "as_gluon_block: module: expected a torch.nn.Module, got int"),
+])  # fmt: skip
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
