@@ -244,6 +244,10 @@ def test_hybridize_changes_no_results():
         outer.hybridize()
     with pytest.raises(ValueError, match="backend"):
         net.optimize_for(x)
+    late = nn.Dense(2)
+    late.initialize()
+    late.optimize_for(x, backend="MKLDNN")
+    assert late.weight.data().shape == (2, 5)
 
 
 def test_inputs_may_be_nested_or_none():
@@ -416,6 +420,35 @@ def test_deduplicate_writes_a_shared_parameter_once(tmp_path):
     net.save_parameters(file, deduplicate=True)
     assert len(nd.load(file)) == 2
     net.load_parameters(file)
+
+
+def test_a_model_is_saved_with_its_names(tmp_path):
+    class Named(gluon.Block):
+        def add(self, block):
+            self._children[block.name] = block
+
+        def forward(self, x):
+            for block in self._children.values():
+                x = block(x)
+            return x
+
+    def make():
+        outer, inner = Named(), Named()
+        inner.add(nn.Dense(4))
+        outer.add(inner)
+        outer.add(nn.Dense(2))
+        return outer
+
+    net, other = make(), make()
+    net.initialize()
+    x = array(2, 3)
+    y = net(x).asnumpy()
+    net.save(str(tmp_path / "it"))
+    other.load(str(tmp_path / "it"))
+    np.testing.assert_array_equal(other(x).asnumpy(), y)
+    assert list(other._collect_params_with_prefix()) == list(net._collect_params_with_prefix())
+    with pytest.raises(ValueError, match="another model"):
+        nn.Dense(2).load(str(tmp_path / "it"))
 
 
 def test_cast_keeps_batch_normalisation_single():

@@ -257,12 +257,15 @@ class HybridBlock(Block):
         _save(f"{path}-{epoch:04d}.params", values)
 
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
-        """ValueError without a backend; MXNetError with one: there are none to choose from."""
+        """`hybridize`, and deferred parameters initialised for these inputs. No backend changes how operators run.
+
+        ValueError without a backend.
+        """
         if not backend:
             raise ValueError('Must specify "backend" to optimize_for')
-        from ..base import MXNetError
-
-        raise MXNetError(f"optimize_for: there is no backend {backend!r}; operators run at once and need none")
+        self.hybridize(True, backend, clear, **kwargs)
+        with autograd.pause():
+            self(x, *args)
 
 
 # ---- nested inputs ----

@@ -211,6 +211,18 @@ class Block:
         warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
+    def save(self, prefix):
+        """Writes the structure, `prefix`-model.json, and the parameters, `prefix`-model.params."""
+        from ._model_file import save_model
+
+        save_model(self, prefix)
+
+    def load(self, prefix):
+        """Reads what `save` wrote of a block of the same structure; blocks take over the names of then."""
+        from ._model_file import load_model
+
+        load_model(self, prefix)
+
     # ---- children ----
 
     def register_child(self, block, name=None):

@@ -79,6 +79,7 @@ class Trainer:
     def _reset_kvstore(self):
         self._kv_initialized = False
         self._kvstore = None
+        self._distributed = False
         self._update_on_kvstore = None
         self._params_to_init = list(self._params)  # that the store does not know yet
 

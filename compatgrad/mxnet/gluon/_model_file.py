@@ -1,0 +1,44 @@
+"""The structure of a block as a file beside its parameters: what the blocks and children were called."""
+
+import json
+
+
+def save_model(root, prefix):
+    """Writes `prefix`-model.json and `prefix`-model.params."""
+    with open(prefix + "-model.json", "w") as out:
+        json.dump(_described(root, iter(range(1 << 30))), out)
+    root.save_parameters(prefix + "-model.params")
+
+
+def _described(block, numbers):
+    key = f"{type(block).__name__.lower()}{next(numbers)}"
+    found = {"orig_name": block.name, "children": {}}
+    if hasattr(block, "hybrid_forward"):
+        found["hybridized"] = False  # the file may hold a graph, which is not needed where operators run at once
+    for name, child in block._children.items():
+        found["children"][child.name] = name
+        found.update(_described(child, numbers))
+    return {key: found}
+
+
+def load_model(root, prefix):
+    """Reads what `save_model` wrote into a block of the same structure: names first, then parameters."""
+    with open(prefix + "-model.json") as source:
+        _rename(root, iter(range(1 << 30)), json.load(source))
+    root.load_parameters(prefix + "-model.params")
+
+
+def _rename(block, numbers, saved):
+    key = f"{type(block).__name__.lower()}{next(numbers)}"
+    if key not in saved:
+        raise ValueError(f"The file describes another model: it has no {key}, but {', '.join(saved)}")
+    found = saved[key]
+    block._name = found["orig_name"]
+    params = block.params
+    for name in list(params.keys()):
+        params._params[f"{block.name}_{name[len(params.prefix) :]}"] = params._params.pop(name)
+    children = list(block._children.items())
+    block._children.clear()
+    for _, child in children:
+        _rename(child, numbers, found)
+        block._children[found["children"][child.name]] = child
