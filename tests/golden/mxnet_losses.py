@@ -199,10 +199,24 @@ def cell(mx, name):
     return differentiated(mx, net, inputs, run)
 
 
+def conv(mx, name):
+    """Cells with convolutions, over three steps of a batch of two."""
+    kind, shape, options = CONV[name]
+    net = getattr(mx.gluon.contrib.rnn, kind)(shape, 3, 3, 3, i2h_pad=1, **options)
+    x = mx.nd.array(np.random.RandomState(7).uniform(-1, 1, (2, 3, *shape)))
+    return differentiated(mx, net, [x], lambda: net.unroll(3, x, merge_outputs=True))
+
+
+CONV = {
+    "rnn": ("Conv2DRNNCell", (2, 4, 5), {}),
+    "lstm": ("Conv2DLSTMCell", (2, 4, 5), {"i2h_dilate": 2, "h2h_dilate": (2, 1), "activation": "relu"}),
+    "gru": ("Conv1DGRUCell", (2, 6), {}),
+    "lstm3": ("Conv3DLSTMCell", (2, 3, 3, 3), {}),
+}
 CELLS = ("rnn rnn_softsign lstm lstm_relu lstm_valid gru gru_valid_list sequential residual dropout zoneout "
          "bidirectional bidirectional_valid bidirectional_list vardrop lstmp").split()  # fmt: skip
 LAYERS = "lstm lstm_2_bi lstm_ntc lstm_states gru gru_bi_states rnn_relu rnn_tanh".split()
-PARTS = {"loss": (loss, tuple(LOSSES)), "cell": (cell, CELLS), "layer": (layer, LAYERS)}
+PARTS = {"loss": (loss, tuple(LOSSES)), "cell": (cell, CELLS), "layer": (layer, LAYERS), "conv": (conv, tuple(CONV))}
 
 if __name__ == "__main__":
     import mxnet

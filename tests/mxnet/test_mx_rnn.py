@@ -20,6 +20,11 @@ def test_layers_give_the_original_numbers(name):
     compare("layer", name, golden.layer(mx, name), rtol=1e-4, atol=5e-6)
 
 
+@pytest.mark.parametrize("name", golden.CONV)
+def test_cells_with_convolutions_give_the_original_numbers(name):
+    compare("conv", name, golden.conv(mx, name), rtol=1e-4, atol=5e-6)
+
+
 @pytest.mark.parametrize("layer", [rnn.LSTM(4, 2, bidirectional=True), rnn.GRU(4, 2), rnn.RNN(4, activation="tanh")])
 def test_a_layer_is_its_stack_of_cells(layer):
     x = nd.array(np.random.RandomState(0).uniform(-1, 1, (3, 2, 5)))
@@ -170,6 +175,18 @@ def test_hybridized_and_in_a_block():
         trainer.step(2)
         losses.append(y.mean().asscalar())
     assert losses[-1] < 0.8 * losses[0]
+
+
+def test_text_and_shapes_of_cells_with_convolutions():
+    cell = gluon.contrib.rnn.Conv2DLSTMCell((0, 8, 9), 10, (3, 5), 3, i2h_pad=(1, 2), prefix="c_")
+    assert repr(cell) == "Conv2DLSTMCell(None -> 40, tanh, NCHW)"
+    cell.initialize()
+    y, states = cell(nd.zeros((2, 4, 8, 9)), cell.begin_state(2))
+    assert y.shape == (2, 10, 8, 9) and len(states) == 2 and cell.i2h_weight.shape == (40, 4, 3, 5)
+    with pytest.raises(AssertionError, match="odd number"):
+        gluon.contrib.rnn.Conv1DRNNCell((2, 8), 10, 3, 2)
+    with pytest.raises(AssertionError, match="i2h_kernel must be a number or 2"):
+        gluon.contrib.rnn.Conv2DRNNCell((2, 8, 8), 10, (3, 3, 3), 3)
 
 
 def test_bad_input():

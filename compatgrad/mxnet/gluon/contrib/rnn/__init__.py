@@ -2,7 +2,8 @@
 
 # ruff: noqa: F403
 
-from . import rnn_cell
+from . import conv_rnn_cell, rnn_cell
+from .conv_rnn_cell import *
 from .rnn_cell import *
 
-__all__ = [*rnn_cell.__all__]
+__all__ = [*conv_rnn_cell.__all__, *rnn_cell.__all__]

@@ -14,7 +14,7 @@ from ...rnn._sequence import (
 )
 from ...rnn.rnn_cell import BidirectionalCell, ModifierCell, RecurrentCell, _GatedCell
 
-__all__ = ["VariationalDropoutCell", "LSTMPCell", "dynamic_unroll"]
+__all__ = ["VariationalDropoutCell", "LSTMPCell"]
 
 
 class VariationalDropoutCell(ModifierCell):
