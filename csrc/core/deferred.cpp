@@ -86,8 +86,18 @@ at::Tensor FunctionNode::deferred_input(size_t i) const {
   if (!d) return inputs[i]->data;
   return cast_input(*call, i, read_kept(*d->store->data, *this, "input", i));
 }
+at::Tensor FunctionNode::deferred_last_input(size_t i) const {
+  at::Tensor t = deferred_input(i);
+  if (call->last_reads & in_bit(i)) inputs[i]->deferred->store->data->clear();
+  return t;
+}
 at::Tensor FunctionNode::deferred_output(size_t j) const {
   return read_kept(*call->outputs[j]->data, *this, "output", j);
+}
+at::Tensor FunctionNode::deferred_last_output(size_t j) const {
+  at::Tensor t = deferred_output(j);
+  if (call->last_reads & out_bit(j)) call->outputs[j]->data->clear();
+  return t;
 }
 
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {

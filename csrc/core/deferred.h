@@ -5,6 +5,7 @@
 // variables and with a user's handles, and forward passes replace what they hold.
 #pragma once
 #include <c10/core/Scalar.h>
+#include <c10/util/FunctionRef.h>
 
 #include <functional>
 #include <memory>
@@ -90,6 +91,12 @@ struct Deferred {
   explicit Deferred(Ref<Store> s) : store(std::move(s)) {}
 };
 
+// What a pass frees once a function ran.
+struct LastUse {
+  c10::SmallVector<bool, 2> data, grads;  // of each output, in a backward pass
+  c10::function_ref<bool(size_t)> input;  // whether it frees the data of input i
+};
+
 // What a deferred function has beside its node.
 struct Call {
   c10::SmallVector<Ref<Store>, 1> outputs;  // outlive the output nodes
@@ -99,6 +106,7 @@ struct Call {
   bool again = false;         // runs once more for the sake of a gradient: random numbers are those of the last time
   bool keeps_inputs = false;  // passes that free memory leave its inputs alone
   at::Tensor rng_before;      // the random state before the last forward, where it may have to be run again
+  unsigned last_reads = 0;    // while backward runs: of what it `saves`, the data that is freed when it is read
   void* info = nullptr;       // owned by the binding: the frontend's name and arguments of the function
 };
 
@@ -120,8 +128,9 @@ void forget_uses(FunctionNode& f);
 // A user let go of the variable: in auto-forward mode what no gradient reads is freed.
 void release_unread(VariableNode& x);
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
-// Runs `f` on arrays.
-void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out);
+// Runs `f` on arrays. `last`: the result may take the memory of inputs that are freed.
+void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out,
+            const LastUse* last = nullptr);
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
 // Runs `f` once more on its own arrays: random numbers are those of the last time, running statistics stay.
 void run_on_again(FunctionNode& f);
@@ -142,6 +151,8 @@ const std::vector<FunctionNode*>& forward_order(VariableNode& y);
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options);
 // `grad`: the gradient to start from; null: what y's own array holds.
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options);
-void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accumulate);
+// `last`: what is freed as soon as the function has no use for it; gradients may take its memory.
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accumulate,
+                       const LastUse* last = nullptr);
 
 }  // namespace cg

@@ -20,7 +20,28 @@ void accumulate(Array& grad, at::Tensor g, bool overwrite) {
     grad.put(at::add(grad.read(), g));
 }
 
-void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum) {
+namespace {
+// Whether `a` is of the arrays that the function's inputs have.
+bool is_of(const Ref<Array>& a, c10::ArrayRef<Ref<Store>> in) {
+  return std::any_of(in.begin(), in.end(), [&](const Ref<Store>& s) { return s && (s->data == a || s->grad == a); });
+}
+void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<bool> wanted, const LastUse& last) {
+  const unsigned read = f.saves(wanted), once = f.reuses();
+  for (size_t j = 0; j < f.call->outputs.size() && j < 16; ++j) {
+    Store& y = *f.call->outputs[j];
+    if (last.grads[j] && !is_of(y.grad, in)) y.grad->clear();
+    if (!last.data[j] || is_of(y.data, in)) continue;
+    if (!(read & out_bit(j)))
+      y.data->clear();
+    else
+      f.call->last_reads |= once & out_bit(j);
+  }
+  for (size_t i = 0; i < in.size() && i < 15; ++i)
+    if (once & in_bit(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
+}
+}  // namespace
+
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
   const auto in = input_stores(f);
   if (f.backward_on(in, f.call->outputs, wanted, accum)) return;
   Tensors gys, gxs(wanted.size());
@@ -31,6 +52,11 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
     gys.push_back(none ? at::Tensor() : cast_input(*f.call, 32, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
+  struct Scope {
+    Call& call;
+    ~Scope() { call.last_reads = 0; }
+  } scope{*f.call};
+  if (last) free_early(f, in, wanted, *last);
   try {
     Unlocked unlocked(large && f.info());  // without info it may run Python
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
@@ -90,11 +116,11 @@ class Recomputation {
   }
   void run_again(FunctionNode& f) {
     run_on_again(f);
-    clear_inputs(f, false, true, true, uses_);
+    freeing_.ran(f);
     if (options_.finished) options_.finished(f);
   }
   const DeferredOptions& options_;
-  std::unordered_map<const Deferred*, Uses> uses_;
+  Freeing freeing_{false, true, true};
 };
 
 struct Queued {
@@ -129,7 +155,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     }
   }
   std::unordered_set<const VariableNode*> seen, kept;
-  std::unordered_set<const FunctionNode*> queued{&start};
+  std::unordered_map<const FunctionNode*, bool> queued{{&start, false}};  // true: visited
   Recomputation recomputation(options);
   // Data that a function outside this pass still reads stays: its own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
@@ -138,6 +164,17 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (f->call->need_grad && !queued.count(f)) return true;
     return false;
   };
+  // Whether no gradient reads an intermediate variable any more.
+  const auto read_up = [&](const VariableNode& x) {
+    if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
+    if (x.deferred->persistent || kept.count(&x)) return false;
+    for (auto& [f, order] : x.deferred->users) {
+      const auto found = queued.find(f);
+      if (f->call->need_grad && !(found != queued.end() && found->second)) return false;
+    }
+    return !(x.creator->saves(wanted_of(*x.creator)) & out_bit(x.output_index));
+  };
+  const bool early = options.clear_buffer && !options.after;
   std::vector<Queued> heap{{start.rank, 0, &start}};
   uint64_t next = 1;
   while (!heap.empty()) {
@@ -145,6 +182,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     FunctionNode& f = *heap.back().f;
     heap.pop_back();
     if (!f.call->need_grad) continue;
+    queued[&f] = true;
     c10::SmallVector<bool, 4> wanted = wanted_of(f), accum(f.inputs.size(), false);
     for (size_t i = 0; i < f.inputs.size(); ++i) {
       if (!f.inputs[i]) continue;
@@ -162,21 +200,25 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (&f != &start && (!f.outputs[j].node || !seen.count(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
     recomputation.prepare(f, wanted);
     if (options.before) options.before(f);
-    backward_function(f, wanted, accum);
+    const auto last_read = [&](size_t i) { return read_up(*f.inputs[i]); };
+    LastUse last{.input = last_read};
+    for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
+      VariableNode* o = f.outputs[j].node;
+      const bool stays = o && (o->deferred->persistent || kept.count(o));
+      last.data.push_back(!stays && &f != &start && !read_elsewhere(o));
+      last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
+    }
+    backward_function(f, wanted, accum, early && f.info() ? &last : nullptr);
     if (options.after) options.after(f);
-    if (options.clear_buffer) {
-      for (size_t j = 0; j < f.outputs.size(); ++j) {
-        VariableNode* o = f.outputs[j].node;
-        if (o && (o->deferred->persistent || kept.count(o))) continue;
-        if (&f != &start && !read_elsewhere(o)) f.call->outputs[j]->data->clear();
-        if (&f != &start || options.clear_initial_grad) f.call->outputs[j]->grad->clear();
-      }
+    for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
+      if (last.data[j]) f.call->outputs[j]->data->clear();
+      if (last.grads[j]) f.call->outputs[j]->grad->clear();
     }
     if (options.finished) options.finished(f);
     for (size_t i = 0; i < f.inputs.size(); ++i) {
       if (!wanted[i]) continue;
       FunctionNode* p = f.inputs[i]->creator.get();
-      if (!p || !p->call || !queued.insert(p).second) continue;
+      if (!p || !p->call || !queued.emplace(p, false).second) continue;
       heap.push_back({p->rank, next++, p});
       std::push_heap(heap.begin(), heap.end());
     }

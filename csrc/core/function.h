@@ -30,8 +30,10 @@ class Ctx {
   size_t outputs() const { return gys_.size(); }
   size_t inputs() const { return wanted_.size(); }
   bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
-  inline T in(size_t i) const;                     // needs `saves` to name input i
-  inline T out(size_t j) const;                    // needs `saves` to name output j
+  inline T in(size_t i) const;       // needs `saves` to name input i
+  inline T last_in(size_t i) const;  // the same for the last time: may_overwrite() where nobody reads on
+  inline T out(size_t j) const;      // needs `saves` to name output j
+  inline T last_out(size_t j) const;
   inline T saved(const at::Tensor& member) const;  // what forward stored in the op's struct
   // Gradient of input i; `f` runs only where it is wanted.
   template <class F>
@@ -81,6 +83,9 @@ struct FunctionNode {
   virtual const OpInfo* info() const { return nullptr; }
   virtual void* params() { return nullptr; }  // the op's struct, for reading and writing its fields
   virtual Tensors forward(VarsRef in) = 0;
+  // Whether there is a forward_into, which writes the result into y, of its shape and dtype; y may be an input.
+  virtual bool has_forward_into() const { return false; }
+  virtual Tensors forward_into(const at::Tensor& /*y*/, VarsRef) { return {}; }
   // Tensors of the shapes and dtypes that forward would give, from inputs that may lack data.
   virtual Tensors infer(VarsRef in);
   virtual void describe_inputs(Call& call) const;  // which inputs are integers, which keep their dtype
@@ -91,6 +96,7 @@ struct FunctionNode {
     return false;
   }
   virtual unsigned saves(c10::ArrayRef<bool> needs) const = 0;
+  virtual unsigned reuses() const { return 0; }  // what backward reads by last_in and last_out
   virtual void backward(Ctx<at::Tensor>& c) = 0;
   virtual void backward(Ctx<Var>& c) = 0;
 
@@ -122,14 +128,18 @@ struct FunctionNode {
   at::Tensor input_data(size_t i) const {
     return call ? deferred_input(i) : inputs[i] ? inputs[i]->data : at::Tensor();
   }
+  at::Tensor last_input_data(size_t i) const { return call ? deferred_last_input(i) : input_data(i); }
   at::Tensor output_data(size_t j) const {
     return call ? deferred_output(j) : outputs[j].node ? outputs[j].node->data : outputs[j].saved;
   }
+  at::Tensor last_output_data(size_t j) const { return call ? deferred_last_output(j) : output_data(j); }
   Var output(size_t j);  // revives the node of an output that was released
 
  private:
   at::Tensor deferred_input(size_t i) const;
+  at::Tensor deferred_last_input(size_t i) const;
   at::Tensor deferred_output(size_t j) const;
+  at::Tensor deferred_last_output(size_t j) const;
   void python_retain();
   void python_release();
   void release_handle();  // the view is the last to hold this node: neither is reachable if nothing else holds the view
@@ -148,11 +158,25 @@ T Ctx<T>::in(size_t i) const {
     return fn_.input_data(i);
 }
 template <class T>
+T Ctx<T>::last_in(size_t i) const {
+  if constexpr (std::is_same_v<T, Var>)
+    return fn_.input(i);
+  else
+    return fn_.last_input_data(i);
+}
+template <class T>
 T Ctx<T>::out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
   else
     return fn_.output_data(j);
+}
+template <class T>
+T Ctx<T>::last_out(size_t j) const {
+  if constexpr (std::is_same_v<T, Var>)
+    return fn_.output(j);
+  else
+    return fn_.last_output_data(j);
 }
 Var read_member(FunctionNode& f, const at::Tensor& member);
 template <class T>

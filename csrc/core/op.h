@@ -18,6 +18,9 @@
 // - `static constexpr unsigned integers = in_bit(1)`: input 1 is indices or labels.
 // - `infer`, with the signature of `forward`, where the meta device cannot say what forward would give: its inputs have
 //   no data, and of what it returns only shapes and dtypes count.
+// - `static constexpr unsigned reuses = in_bit(0)`: backward reads input 0 once, by c.last_in(0) (an output: last_out).
+//   Where nobody reads it any more, may_overwrite() holds for it.
+// - `forward_into(y, ...)` gives the result in y, which may be one of the inputs: one that a pass is about to free.
 // - A recorded backward reads tensors that forward stored in members by `c.saved(member)`.
 // - `unsigned saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
 // - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. In it, functions of
@@ -54,54 +57,24 @@ enum class ParamKind : uint8_t {
 };
 template <class V>
 struct KindOf;
-template <>
-struct KindOf<bool> {
-  static constexpr auto kind = ParamKind::Bool;
-};
-template <>
-struct KindOf<int64_t> {
-  static constexpr auto kind = ParamKind::Int;
-};
-template <>
-struct KindOf<double> {
-  static constexpr auto kind = ParamKind::Float;
-};
-template <>
-struct KindOf<std::string> {
-  static constexpr auto kind = ParamKind::Str;
-};
-template <>
-struct KindOf<Ints> {
-  static constexpr auto kind = ParamKind::Ints;
-};
-template <>
-struct KindOf<std::optional<int64_t>> {
-  static constexpr auto kind = ParamKind::OptInt;
-};
-template <>
-struct KindOf<std::optional<double>> {
-  static constexpr auto kind = ParamKind::OptFloat;
-};
-template <>
-struct KindOf<std::optional<Ints>> {
-  static constexpr auto kind = ParamKind::OptInts;
-};
-template <>
-struct KindOf<c10::Scalar> {
-  static constexpr auto kind = ParamKind::Scalar;
-};
-template <>
-struct KindOf<Tensor> {
-  static constexpr auto kind = ParamKind::Tensor;
-};
-template <>
-struct KindOf<std::optional<Tensor>> {
-  static constexpr auto kind = ParamKind::OptTensor;
-};
-template <>
-struct KindOf<at::ScalarType> {
-  static constexpr auto kind = ParamKind::DType;
-};
+#define CG_KIND(TYPE, KIND)                       \
+  template <>                                     \
+  struct KindOf<TYPE> {                           \
+    static constexpr auto kind = ParamKind::KIND; \
+  };
+CG_KIND(bool, Bool)
+CG_KIND(int64_t, Int)
+CG_KIND(double, Float)
+CG_KIND(std::string, Str)
+CG_KIND(Ints, Ints)
+CG_KIND(std::optional<int64_t>, OptInt)
+CG_KIND(std::optional<double>, OptFloat)
+CG_KIND(std::optional<Ints>, OptInts)
+CG_KIND(c10::Scalar, Scalar)
+CG_KIND(Tensor, Tensor)
+CG_KIND(std::optional<Tensor>, OptTensor)
+CG_KIND(at::ScalarType, DType)
+#undef CG_KIND
 
 template <class Op, class V>
 struct Param {
@@ -187,6 +160,19 @@ struct OpNode final : FunctionNode {
     } else {
       return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.forward(x...); });
     }
+  }
+  unsigned reuses() const override {
+    if constexpr (requires { Op::reuses; }) return Op::reuses;
+    return 0;
+  }
+  bool has_forward_into() const override {
+    return requires { &Op::forward_into; };
+  }
+  Tensors forward_into([[maybe_unused]] const Tensor& y, [[maybe_unused]] VarsRef in) override {
+    if constexpr (requires { &Op::forward_into; })
+      return call(in, std::make_index_sequence<Traits::arity>(),
+                  [&](const auto&... x) { return op.forward_into(y, x...); });
+    return {};
   }
 
  private:

@@ -77,21 +77,38 @@ c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   return wanted;
 }
 
-void clear_inputs(FunctionNode& f, bool clear_all, bool clear_unread, bool again,
-                  std::unordered_map<const Deferred*, Uses>& uses) {
-  unsigned mask = 0;
-  if (f.call->need_grad) mask = f.saves(wanted_of(f));
+namespace {
+unsigned saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : 0; }
+}  // namespace
+
+bool Freeing::decide(const FunctionNode& f, const VariableNode& x, const Uses& u) const {
+  const Deferred& d = *x.deferred;
+  if (u.seen < d.uses || !x.creator || d.persistent || f.call->keeps_inputs) return false;
+  return all_ || (!again_ && d.recompute) || (unread_ && !u.kept);
+}
+
+bool Freeing::frees(FunctionNode& f, size_t i) const {
+  const VariableNode* x = f.inputs[i].get();
+  if (!x || !x->deferred) return false;
+  const auto found = uses_.find(x->deferred.get());
+  Uses u = found == uses_.end() ? Uses() : found->second;
+  ++u.seen;
+  u.kept |= reads_input(saves_of(f), i);
+  return decide(f, *x, u);
+}
+
+void Freeing::ran(FunctionNode& f) {
+  const unsigned mask = saves_of(f);
   for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
     if (f.outputs[j].node && f.outputs[j].node->deferred && (mask >> (16 + j) & 1))
-      uses[f.outputs[j].node->deferred.get()].kept = true;
+      uses_[f.outputs[j].node->deferred.get()].kept = true;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     VariableNode* x = f.inputs[i].get();
     if (!x || !x->deferred) continue;
-    Deferred& d = *x->deferred;
-    Uses& u = uses[&d];
-    if (reads_input(mask, i)) u.kept = true;
-    if (++u.seen < d.uses || !x->creator || d.persistent || f.call->keeps_inputs) continue;
-    if (clear_all || (!again && d.recompute) || (clear_unread && !u.kept)) d.store->data->clear();
+    Uses& u = uses_[x->deferred.get()];
+    u.kept |= reads_input(mask, i);
+    ++u.seen;
+    if (decide(f, *x, u)) x->deferred->store->data->clear();
   }
 }
 
@@ -129,7 +146,23 @@ c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   return stores;
 }
 
-void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out) {
+namespace {
+// An input that is freed anyway, whose memory nobody else sees and in which the result of `f` has room; or none.
+at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
+  const at::Tensor& first = values[0].data;
+  if (!at::isFloatingType(first.scalar_type())) return {};
+  for (const Var& v : values)
+    if (!v.defined() || v.sizes() != first.sizes() || v.data.scalar_type() != first.scalar_type()) return {};
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!last.input(i)) continue;
+    in[i]->data->clear();
+    if (may_overwrite(values[i].data)) return values[i].data;
+  }
+  return {};
+}
+}  // namespace
+
+void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last) {
   if (f.forward_on(in, out)) return;
   Vars values;
   bool large = false;
@@ -138,9 +171,10 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
     large |= in[i] && values[i].data.numel() >= kLarge;
   }
   Tensors ys;
+  const at::Tensor y = last && f.has_forward_into() ? memory_for_result(in, values, *last) : at::Tensor();
   try {
     Unlocked unlocked(large && f.info());  // without info it may run Python
-    ys = f.forward(values);
+    ys = y.defined() ? f.forward_into(y, values) : f.forward(values);
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());
   }
@@ -199,7 +233,7 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
   bool recomputed = false;
   for (FunctionNode* f : *order)
     for (auto& x : f->inputs) recomputed |= x && x->deferred && x->deferred->recompute;
-  std::unordered_map<const Deferred*, Uses> uses;
+  Freeing freeing(options.clear_buffer, options.clear_no_need_grad, false);
   const bool clearing = options.clear_buffer || options.clear_no_need_grad || recomputed;
   for (FunctionNode* f : *order) {
     refresh(*f);
@@ -207,9 +241,11 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
       if (y.node && y.node->deferred && y.node->deferred->need_grad < 0) y.node->requires_grad = f->call->need_grad;
     if (options.before) options.before(*f);
     if (clearing) remember_random_state(*f);
-    run_on(*f, input_stores(*f), f->call->outputs);
+    const auto freed = [&](size_t i) { return freeing.frees(*f, i); };
+    const LastUse last{.input = freed};
+    run_on(*f, input_stores(*f), f->call->outputs, clearing && !options.after ? &last : nullptr);
     if (options.after) options.after(*f);
-    if (clearing) clear_inputs(*f, options.clear_buffer, options.clear_no_need_grad, false, uses);
+    if (clearing) freeing.ran(*f);
     if (options.finished) options.finished(*f);
   }
 }

@@ -9,13 +9,22 @@ namespace cg {
 void require_parent(const VariableNode& y);
 bool reads_input(unsigned mask, size_t i);                   // by an op's `saves`
 c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f);  // which inputs need a gradient
-// Frees what nobody reads any more after `f` ran. `clear_unread`: also what no gradient reads; `again`: `f` ran for the
-// sake of a gradient, so what is to be computed again stays.
-struct Uses {
-  uint32_t seen = 0;  // uses so far
-  bool kept = false;  // some gradient reads the data
+// Frees what nobody reads any more, function by function. `unread`: also what no gradient reads; `again`: functions run
+// for the sake of a gradient, so what is to be computed again stays.
+class Freeing {
+ public:
+  Freeing(bool all, bool unread, bool again) : all_(all), unread_(unread), again_(again) {}
+  bool frees(FunctionNode& f, size_t i) const;  // whether `ran(f)` is going to free input i
+  void ran(FunctionNode& f);
+
+ private:
+  struct Uses {
+    uint32_t seen = 0;  // so far
+    bool kept = false;  // some gradient reads the data
+  };
+  bool decide(const FunctionNode& f, const VariableNode& x, const Uses& u) const;
+  const bool all_, unread_, again_;
+  std::unordered_map<const Deferred*, Uses> uses_;
 };
-void clear_inputs(FunctionNode& f, bool clear_all, bool clear_unread, bool again,
-                  std::unordered_map<const Deferred*, Uses>& uses);
 
 }  // namespace cg

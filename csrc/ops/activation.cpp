@@ -1,4 +1,5 @@
 // Activations. A fused first derivative of ATen is an op of its own, `..._grad`, differentiable in both inputs.
+#include <ATen/ops/clamp_min.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/elu_backward.h>
 #include <ATen/ops/gelu.h>
@@ -90,14 +91,21 @@ struct ReLUGrad {
 CG_POINTWISE("relu_grad", ReLUGrad, "gy where y > 0, else 0; constant in y.")
 
 struct ReLU {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr unsigned saves = out_bit(0), reuses = out_bit(0);
   Tensor forward(const Tensor& x) { return at::relu(x); }
+  Tensor forward_into(Tensor y, const Tensor& x) { return at::clamp_min_out(y, x, 0); }
   template <class T>
   void backward(Ctx<T>& c) {
+    const T& gy = c.gy();
+    const T y = c.last_out(0);
     c.grad(0, [&] {
       return overwrite_or(
-          c.gy(), [&](auto& g) { return at::threshold_backward_out(g, g, value(c.out(0)), 0.0); },
-          [&] { return threshold_backward(c.gy(), c.out(0), 0.0); });
+          gy, [&](auto& g) { return at::threshold_backward_out(g, g, value(y), 0.0); },
+          [&] {
+            return overwrite_or(
+                y, [&](auto& buffer) { return at::threshold_backward_out(buffer, value(gy), buffer, 0.0); },
+                [&] { return threshold_backward(gy, y, 0.0); });
+          });
     });
   }
 };

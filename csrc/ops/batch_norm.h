@@ -79,8 +79,8 @@ struct BatchNormalizationGrad {
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
 
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
-                                             const Tensor& inv_std, std::array<bool, 3> wanted,
-                                             bool into_gy = false) const {
+                                             const Tensor& inv_std, std::array<bool, 3> wanted, bool into_gy = false,
+                                             bool into_x = false) const {
     const Channels k(x, gamma, axis);
     const Tensor cx = k.gather(x).contiguous();
     Tensor m = mean, r = inv_std;
@@ -92,7 +92,10 @@ struct BatchNormalizationGrad {
     const Tensor g = k.flat(gamma), cgy = k.gather(gy).contiguous();
     Tensor gx, ggamma, gbeta;
     if (kernels::raw(cx)) {
-      if (wanted[0]) gx = into_gy || !cgy.is_alias_of(gy) ? cgy : at::empty(k.sizes, cx.options());
+      if (wanted[0])
+        gx = into_gy || !cgy.is_alias_of(gy) ? cgy
+             : into_x || !cx.is_alias_of(x)  ? cx
+                                             : at::empty(k.sizes, cx.options());
       if (wanted[1]) ggamma = at::empty(g.sizes(), g.options());
       if (wanted[2]) gbeta = at::empty(g.sizes(), g.options());
       kernels::batch_norm_grad(cx, g, m.contiguous(), r.contiguous(), cgy, gx, ggamma, gbeta);

@@ -3,6 +3,7 @@
 // The three are the partial maps of one form <y, conv(x, w)> that is linear in each of x, w and y, so each is the
 // gradient of the others and any order of derivative stays within them. "Image" names the large side (x), "map" the
 // small one (y).
+#include <ATen/Parallel.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -65,6 +66,16 @@ Ints all_but_channels(int64_t ndim) {
   for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
   return r;
 }
+// On the CPU the kernels copy a batch into a layout of their own. How many images they get at once, so that the copies
+// stay small beside what the program holds: 0 for all of them.
+int64_t images_at_once(const Tensor& x, int64_t map_size) {
+  constexpr int64_t kBytes = 1 << 20;
+  const int64_t n = x.size(0);
+  if (!x.is_cpu() || n < 2) return 0;
+  const int64_t bytes = (x.numel() / n + map_size) * static_cast<int64_t>(x.element_size());
+  const int64_t parts = n * bytes / (kBytes * at::get_num_threads());
+  return parts < 2 ? 0 : (n + parts - 1) / parts;
+}
 unsigned saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
@@ -82,6 +93,17 @@ struct Convolution : Placement {
   static constexpr unsigned optional = in_bit(2);
   unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
+  // Elements of one image's result.
+  int64_t map_size(at::IntArrayRef image, at::IntArrayRef filter, const Ints& reach) const {
+    int64_t size = filter[0];
+    const size_t n = stride.size();
+    for (size_t k = 0; k < n; ++k) {
+      const int64_t more = reach.empty() ? 0 : reach[2 * (n - 1 - k) + 1];
+      const int64_t room = image[k + 2] + more + 2 * pad[k] - dilate[k] * (filter[k + 2] - 1) - 1;
+      size *= std::max<int64_t>(room / stride[k] + 1, 0);
+    }
+    return size;
+  }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     Ints reach;
@@ -90,19 +112,51 @@ struct Convolution : Placement {
       map.append(outsize->begin(), outsize->end());
       reach = overhang(x.sizes(), map, w.sizes());
     }
-    return at::convolution(extended(x, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0), groups);
+    const auto part = [&](const Tensor& images) {
+      return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
+                             groups);
+    };
+    const int64_t n = x.size(0), step = images_at_once(x, map_size(x.sizes(), w.sizes(), reach));
+    if (!step) return part(x);
+    Tensor y;
+    for (int64_t i = 0; i < n; i += step) {
+      const Tensor some = part(x.narrow(0, i, std::min(step, n - i)));
+      if (!y.defined()) {
+        Ints sizes = ints(some.sizes());
+        sizes[0] = n;
+        y = at::empty(sizes, some.options());
+      }
+      y.narrow(0, i, some.size(0)).copy_(some);
+    }
+    return y;
   }
   void backward(Ctx<Tensor>& c) {
     const Tensor& gy = c.gy();
-    const Tensor w = shape_only(c.in(1), c.in_sizes(1), gy);
+    const Tensor w = shape_only(c.in(1), c.in_sizes(1), gy), image = shape_only(c.in(0), c.in_sizes(0), gy);
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
-    const Tensor x = extended(shape_only(c.in(0), c.in_sizes(0), gy), reach);
-    auto [gx, gw, gb] =
-        at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(w.size(0)), stride, pad, dilate, false,
-                                 Ints(stride.size(), 0), groups, {c.needs(0), c.needs(1), c.needs(2)});
-    c.grad(0, [&] { return reach.empty() ? gx : cropped(gx, c.in_sizes(0)); });
-    c.grad(1, [&] { return gw; });
-    c.grad(2, [&] { return gb; });
+    const auto part = [&](const Tensor& g, const Tensor& images) {
+      auto [gx, gw, gb] =
+          at::convolution_backward(g, extended(images, reach), w, at::OptionalIntArrayRef(w.size(0)), stride, pad,
+                                   dilate, false, Ints(stride.size(), 0), groups, {c.needs(0), c.needs(1), c.needs(2)});
+      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, c.in_sizes(0)), gw, gb};
+    };
+    const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1));
+    std::array<Tensor, 3> sum;
+    if (!step) {
+      sum = part(gy, image);
+    } else {
+      // Where the gradients are as large as each other, one takes the place of the other part by part.
+      const bool into_gy = gy.sizes() == image.sizes() && gy.is_contiguous() && may_overwrite(gy);
+      if (c.needs(0)) sum[0] = into_gy ? gy : at::empty(image.sizes(), gy.options());
+      for (int64_t i = 0; i < n; i += step) {
+        const int64_t size = std::min(step, n - i);
+        const auto some = part(gy.narrow(0, i, size), image.narrow(0, i, size));
+        if (c.needs(0)) sum[0].narrow(0, i, size).copy_(some[0]);
+        for (size_t k = 1; k < 3; ++k)
+          if (some[k].defined()) sum[k] = sum[k].defined() ? sum[k].add_(some[k]) : some[k];
+      }
+    }
+    for (size_t k = 0; k < 3; ++k) c.grad(k, [&] { return sum[k]; });
   }
   void backward(Ctx<Var>& c) {
     c.grad(0, [&] { return deconvolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });

@@ -81,9 +81,18 @@ struct WindowPooling : Window {
     }
     return y;
   }
+  // Whether there is just one window, the whole image: all elements get the same gradient, which is not written out.
+  bool one_window(at::IntArrayRef x, at::IntArrayRef y) const {
+    const size_t n = ndim(), first = x.size() - n;
+    for (size_t k = 0; k < n; ++k)
+      if (pad[k] || ksize[k] != x[first + k] || y[first + k] != 1) return false;
+    return true;
+  }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
-      const Tensor gy = divided(c, c.gy()).contiguous();
+      const Tensor given = divided(c, c.gy());
+      if (one_window(c.in_sizes(0), given.sizes())) return given.expand(c.in_sizes(0));
+      const Tensor gy = given.contiguous();
       if (!kernels::raw(gy)) return spread(gy, c.in_sizes(0));
       Tensor gx = at::empty(c.in_sizes(0), gy.options());
       kernels::with_dtype(gy, [&](auto v) {

@@ -21,6 +21,7 @@ struct NnBatchNormalization {
                            param("rectify", &Op::rectify), param("update", &Op::update));
   }
   static constexpr bool any_dtype = true;
+  static constexpr unsigned reuses = in_bit(0);
   static constexpr unsigned optional = in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4) | in_bit(5);
   unsigned saves_for(c10::ArrayRef<bool>) const {
     return in_bit(0) | in_bit(2) | (batch_stat ? 0 : in_bit(3) | in_bit(4)) | (rectify ? out_bit(0) : 0);
@@ -122,8 +123,9 @@ struct NnBatchNormalization {
     const BatchNormalizationGrad first{eps, over(static_cast<int64_t>(shape.size()))};
     if (value(gy).defined()) {
       if constexpr (std::is_same_v<T, Tensor>) {
-        std::tie(gx, ggamma, gbeta) =
-            first.compute(c.in(0), gamma, gy, mean, inv_std, {c.needs(0), c.needs(2), c.needs(1)}, may_overwrite(gy));
+        const Tensor x = stats ? c.in(0) : c.last_in(0);
+        std::tie(gx, ggamma, gbeta) = first.compute(x, gamma, gy, mean, inv_std, {c.needs(0), c.needs(2), c.needs(1)},
+                                                    may_overwrite(gy), may_overwrite(x));
       } else {
         Vars g = run_all(first, c.in(0), gamma, gy, c.saved(mean), c.saved(inv_std));
         gx = g[0], ggamma = g[1], gbeta = g[2];

@@ -86,6 +86,7 @@ TARGETS = {
     ("mlp_tiny", MX, MXNET): 1 / 4,
     **{(workload, MX, MXNET): 1.0 for workload in ("mlp_mnist", "cnn", "lstm_lm")},
     ("memory", FRONTEND, TORCH): 1.0,
+    **{(workload, STATIC, NNABLA_STATIC): 1.0 for workload in ("memory cold", "memory warm")},
 }
 
 
@@ -142,6 +143,12 @@ def commands(module: str, pythons: dict[str, str | None]) -> dict[str, list[str]
     return found
 
 
+def memory_commands(nnabla: str, kind: str) -> dict[str, list[str]]:
+    """How `tests.benchmarks.memory_nnabla` runs, which is compared with the original alone."""
+    program = ["-m", "tests.benchmarks.memory_nnabla", kind]
+    return {STATIC: [sys.executable, "-m", "compatgrad", "run", *program], NNABLA_STATIC: [nnabla, *program]}
+
+
 def measure_times(workloads, rounds, quick, frameworks):
     """{workload: {framework: [seconds of each round]}}, the frameworks taking turns."""
     workers = {framework: Worker(command) for framework, command in frameworks.items()}
@@ -162,16 +169,15 @@ def measure_times(workloads, rounds, quick, frameworks):
     return times
 
 
-def measure_memory(rounds):
-    """{framework: [bytes of each round]} at the peak of a training step of the convolutional example."""
+def measure_memory(rounds, frameworks, environment):
+    """{framework: [bytes of each round]} by which training steps raise the peak."""
     peaks = {}
     for _ in range(rounds):
-        for framework, command in commands("memory", {}).items():
-            environment = {**ENVIRONMENT, **RETURN_MEMORY}
+        for framework, command in frameworks.items():
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(f"{' '.join(command)}:\n{done.stderr}")
-            peaks.setdefault(framework, []).append(int(done.stdout))
+            peaks.setdefault(framework, []).append(int(done.stdout.split()[-1]))  # nnabla greets first
     return peaks
 
 
@@ -255,7 +261,12 @@ def main():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale)
     if chosen({"memory": None}) and args.frontend in (None, "chainer"):
-        add("memory", measure_memory(3), "MB", 1e-6)
+        environment = {**ENVIRONMENT, **RETURN_MEMORY}
+        add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
+    for name in chosen({"memory cold": None, "memory warm": None}):
+        if args.nnabla and args.frontend in (None, "nnabla"):
+            frameworks = memory_commands(args.nnabla, name.split()[1])
+            add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
     missed = sum(row["met"] is False for row in result)
     if args.json:
         import torch

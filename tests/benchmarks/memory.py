@@ -24,3 +24,12 @@ def report(step, warm_up=3, repeats=5):
         step()
         peaks.append(_resident("VmHWM") - before)
     print(sorted(peaks)[len(peaks) // 2])
+
+
+def report_growth(step, repeats=2):
+    """Print the bytes by which the first steps raise the peak: for frameworks that keep what they allocated."""
+    gc.collect()
+    before = _resident("VmRSS")
+    for _ in range(repeats):
+        step()
+    print(_resident("VmHWM") - before)

@@ -1,0 +1,131 @@
+"""What passes that free memory leave alone, and that they compute the same."""
+
+import numpy as np
+import pytest
+
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    nn.clear_parameters()
+    yield
+    nn.clear_parameters()
+
+
+def residual(x):
+    def conv_bn(h, name, maps):
+        h = PF.convolution(h, maps, (3, 3), pad=(1, 1), with_bias=name != "b", name="conv" + name)
+        return PF.batch_normalization(h, name="bn" + name)
+
+    h = F.relu(conv_bn(x, "a", 8))
+    h = F.relu(conv_bn(F.relu(conv_bn(h, "b", 8)), "c", 8) + h)
+    h = F.relu(h + conv_bn(h, "d", 8))
+    return h, F.mean(F.average_pooling(h, (4, 4)) ** 2)
+
+
+def images(n, size):
+    random = np.random.RandomState(0)
+    return nn.Variable.from_numpy_array(random.randn(n, 3, size, size).astype(np.float32))
+
+
+@pytest.mark.semantics("N13")
+def test_gradients_do_not_hang_on_what_is_freed():
+    x = images(4, 8).apply(need_grad=True)
+    h, y = residual(x)
+    parameters = nn.get_parameters()
+    found = []
+    for forward, backward in [
+        ({}, {}),
+        ({"clear_no_need_grad": True}, {"clear_buffer": True}),
+        ({"clear_buffer": True}, {"clear_buffer": True}),
+        ({}, {"clear_buffer": True}),
+    ]:
+        for p in (x, *parameters.values()):
+            p.grad.zero()
+        y.forward(**forward)
+        y.backward(**backward)
+        found.append([y.d.copy(), x.g.copy(), *(p.g.copy() for p in parameters.values())])
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.semantics("N13")
+def test_arrays_in_a_users_hands_keep_their_values():
+    x = images(2, 8).apply(need_grad=True)
+    a = PF.convolution(x, 3, (3, 3), pad=(1, 1), name="conv")
+    b = PF.batch_normalization(a, name="bn")
+    c = b + x
+    h = F.relu(c)
+    y = F.sum(h * h)
+    y.forward()
+    y.backward()
+    views = [v.d for v in (a, b, c, h)] + [v.g for v in (a, b, c, h)]
+    copies = [v.copy() for v in views]
+    y.forward(clear_no_need_grad=True)
+    y.backward(clear_buffer=True)
+    for view, copy in zip(views, copies, strict=True):
+        np.testing.assert_array_equal(view, copy)
+
+
+@pytest.mark.semantics("N13")
+def test_persistent_variables_keep_theirs_among_buffers_that_change_hands():
+    x = images(2, 8).apply(need_grad=True)
+    a = PF.convolution(x, 3, (3, 3), pad=(1, 1), name="conv")
+    b = PF.batch_normalization(a, name="bn")
+    h = F.relu(b)
+    y = F.sum(h * h)
+    y.forward()
+    y.backward()
+    want = [v.copy() for v in (a.d, a.g, b.d, b.g, h.d, h.g)]
+    for v in (a, b, h):
+        v.persistent = True
+    y.forward(clear_no_need_grad=True)
+    y.backward(clear_buffer=True)
+    for value, expected in zip((a.d, a.g, b.d, b.g, h.d, h.g), want, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.semantics("N13")
+def test_hooks_see_what_a_pass_is_about_to_free():
+    x = images(2, 8).apply(need_grad=True)
+    b = PF.batch_normalization(PF.convolution(x, 3, (3, 3), pad=(1, 1), name="conv"), name="bn")
+    y = F.sum(F.relu(b))
+    y.forward(clear_no_need_grad=True)
+    seen = []
+
+    def see(f):
+        seen.extend(v.grad.clear_called for v in f.outputs)
+
+    y.backward(clear_buffer=True, function_post_hook=see)
+    assert len(seen) == 4 and not any(seen)
+
+
+def test_a_convolution_of_more_images_than_run_at_once():
+    random = np.random.RandomState(0)
+    n, size, maps = 9, 96, 24
+    arrays = [random.randn(*s).astype(np.float32) for s in ((n, maps, size, size), (maps, maps, 3, 3), (maps,))]
+
+    def gradients(arrays):
+        x, w, b = (nn.Variable.from_numpy_array(a).apply(need_grad=True) for a in arrays)
+        y = F.convolution(x, w, b, pad=(1, 1))
+        scale = nn.Variable.from_numpy_array((np.arange(len(arrays[0])) + 1.0).reshape(-1, 1, 1, 1))
+        z = F.mean((y * scale) ** 2)
+        for v in (x, w, b):
+            v.grad.zero()
+        z.forward(clear_no_need_grad=True)
+        z.backward(clear_buffer=True)
+        return z.d.copy(), x.g.copy(), w.g.copy(), b.g.copy(), scale.d
+
+    z, gx, gw, gb, _ = gradients(arrays)
+    weights = (np.arange(n) + 1.0) ** 2
+    parts = [gradients([arrays[0][i : i + 1], *arrays[1:]]) for i in range(n)]
+    np.testing.assert_allclose(z, sum(w * p[0] for w, p in zip(weights, parts, strict=True)) / n, rtol=1e-5)
+    for i, (w, p) in enumerate(zip(weights, parts, strict=True)):
+        np.testing.assert_allclose(gx[i], p[1][0] * w / n, rtol=1e-4, atol=1e-6)
+    for got, k in ((gw, 2), (gb, 3)):
+        want = sum(w * p[k] for w, p in zip(weights, parts, strict=True)) / n
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5 * np.abs(want).max())
