@@ -18,6 +18,7 @@ from pathlib import Path
 from compatgrad._build.target import WARNING_FLAGS, BuildError, Stamp, Target, module_file, source_files
 
 STAMP_SUFFIX = ".json"
+PREFIX = "csrc/prefix.h"  # of headers that are not ours
 _MAX_ERROR_LINES = 60
 
 Report = Callable[[str], None]
@@ -49,16 +50,41 @@ def _is_current(target: Target, obj: Path) -> bool:
     try:
         made = obj.stat().st_mtime_ns
         dependencies = _dependencies(obj.with_suffix(".d"))
+        if (target.root / PREFIX).exists():  # depfiles do not name what was compiled ahead
+            dependencies.append(PREFIX)
         return all((target.root / name).stat().st_mtime_ns < made for name in dependencies)
     except OSError:  # the object, its depfile or a header that it names is gone
         return False
 
 
-def _compile(target: Target, source: Path, obj: Path, report: Report) -> float:
+def _precompile(target: Target, folder: Path, report: Report) -> list[str]:
+    """The flags that give each file the prefix header, which is compiled here once.
+
+    Without that a file takes twice as long. A compiler that cannot use the result reads the header instead.
+    """
+    source = target.root / PREFIX
+    if not source.exists():
+        return []
+    header = folder / source.name
+    made = header.with_name(f"{header.name}.gch")
+    text = source.read_text()
+    if not header.exists() or header.read_text() != text or not made.exists():
+        header.write_text(text)
+        made.unlink(missing_ok=True)
+        new = made.with_name(f"{made.name}.new")
+        command = [*target.compiler, *target.compile_flags(), "-x", "c++-header", str(header), "-o", str(new)]
+        if subprocess.run(command, cwd=target.root, capture_output=True).returncode:
+            report("the prefix header cannot be compiled ahead")
+        else:
+            os.replace(new, made)
+    return ["-include", str(header)]
+
+
+def _compile(target: Target, source: Path, obj: Path, prefix: list[str], report: Report) -> float:
     obj.parent.mkdir(parents=True, exist_ok=True)
     depfile = obj.with_suffix(".d")
     command = [*target.compiler, *WARNING_FLAGS, *target.compile_flags(), "-MMD", "-MF", str(depfile)]
-    command += ["-c", str(source), "-o", str(obj)]
+    command += [*prefix, "-c", str(source), "-o", str(obj)]
     begun = time.time_ns()
     done = subprocess.run(command, cwd=target.root, capture_output=True, text=True)
     if done.returncode:
@@ -77,11 +103,13 @@ def _compile(target: Target, source: Path, obj: Path, report: Report) -> float:
     return (time.time_ns() - begun) / 1e9
 
 
-def _compile_all(target: Target, work: list[tuple[Path, Path]], jobs: int, report: Report) -> None:
+def _compile_all(
+    target: Target, work: list[tuple[Path, Path]], prefix: list[str], jobs: int, report: Report
+) -> None:
     failure: BuildError | None = None
 
     def compile_unless_failed(source: Path, obj: Path) -> float | None:
-        return None if failure else _compile(target, source, obj, report)
+        return None if failure else _compile(target, source, obj, prefix, report)
 
     with ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(compile_unless_failed, source, obj): source for source, obj in work}
@@ -125,7 +153,8 @@ def build(target: Target, folder: Path, report: Report = print_line, jobs: int |
         work = [pair for pair in pairs if not _is_current(target, pair[1])]
         if work:
             report(f"compiling {len(work)} of {len(sources)} files for {target.torch}")
-        _compile_all(target, work, jobs or os.cpu_count() or 1, report)
+        prefix = _precompile(target, folder, report) if work else []
+        _compile_all(target, work, prefix, jobs or os.cpu_count() or 1, report)
         out = folder / module_file()
         _link(target, [obj for _, obj in pairs], out)
     return out

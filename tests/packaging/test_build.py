@@ -58,6 +58,20 @@ def test_inplace_build_is_incremental(checkout):
     assert compiled(checkout.build()) == [*ALL[:1], "csrc/ops/renamed.cpp", *ALL[2:]]
 
 
+def test_the_prefix_header_is_compiled_ahead(checkout):
+    checkout.write("site/csrc/prefix.h", "#include <string>\n#define ANSWERS 42\n")
+    checkout.write("site/csrc/core/answer.cpp", '#include "core/answer.h"\nint answer() { return ANSWERS; }\n')
+    assert compiled(checkout.build()) == ALL
+    assert len(list(checkout.root.rglob("prefix.h.gch"))) == 1
+    assert compiled(checkout.build()) == []
+    checkout.write("site/csrc/prefix.h", "#include <string>\n#define ANSWERS 43\n")
+    assert compiled(checkout.build()) == ALL
+    assert checkout.output(ANSWER).startswith("43 ")
+    checkout.write("site/csrc/prefix.h", "#include <nowhere>\n")
+    done = checkout.build()
+    assert done.returncode == 1 and "cannot be compiled ahead" in done.stderr and "nowhere" in done.stderr
+
+
 def test_a_compile_error_is_shown_and_leaves_the_module(checkout):
     checkout.build()
     checkout.write("site/csrc/core/answer.cpp", '#include "core/answer.h"\nint answer() { return wrong; }\n')
