@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad import _C
+
 from . import autograd
 from . import ndarray as nd
 from .base import MXNetError
@@ -87,7 +89,7 @@ class Executor:
         return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
-        """Runs the symbol; keyword arguments overwrite arguments first. With `is_train`, `backward` may follow."""
+        """Runs the symbol; keyword arguments overwrite arguments first. `is_train`: layers such as dropout train."""
         arguments = self.arg_dict
         for name, value in kwargs.items():
             if name not in arguments:
@@ -102,9 +104,9 @@ class Executor:
             if g is not None and r != "null"
         ]  # fmt: skip
         arrays = {**arguments, **self.aux_dict}
-        if is_train and marked:
+        if marked:  # `backward` may follow in prediction mode too
             autograd.mark_variables(*(list(part) for part in zip(*marked, strict=True)))
-            with autograd.record(train_mode=True):
+            with autograd.record(train_mode=bool(is_train)):
                 self.outputs = self._symbol.eval_imperative(arrays)
         else:
             with autograd.pause(train_mode=bool(is_train)):
@@ -117,10 +119,10 @@ class Executor:
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Writes the gradients of the arguments, from those of the outputs (ones unless given).
 
-        MXNetError where the last run was not `forward(is_train=True)`.
+        MXNetError where nothing was run before.
         """
         if not self.outputs:
-            raise MXNetError("Executor.backward: call forward(is_train=True) first")
+            raise MXNetError("Executor.backward: call forward first")
         if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
             return
         if isinstance(out_grads, dict):
@@ -128,7 +130,11 @@ class Executor:
         grads = [out_grads] if isinstance(out_grads, NDArray) else out_grads
         if grads is not None and len(grads) != len(self.outputs):
             raise MXNetError(f"Executor.backward: expected {len(self.outputs)} out_grads, got {len(grads)}")
-        autograd.backward(self.outputs, None if grads is None else list(grads), train_mode=is_train)
+        grads = [None] * len(self.outputs) if grads is None else list(grads)
+        # an output without a history, behind BlockGrad say, has no gradient to give
+        pairs = [(y, g) for y, g in zip(self.outputs, grads, strict=True) if _C.in_graph(y)]
+        if pairs:
+            autograd.backward([y for y, _ in pairs], [g for _, g in pairs], train_mode=is_train)
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
         """`callback(name, array)` is called for each output after each run."""

@@ -86,9 +86,11 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes what was recorded to the file of `set_config(filename=...)`, in the format of Chrome's tracing."""
     if finished:
         _profile.stop()
-    if _profile.done:
-        _profile.done[-1].export_chrome_trace(str(_profile.config["filename"]))
-    else:
+    unwritten = [run for run in _profile.done if not hasattr(run, "_written")]
+    if unwritten:  # PyTorch writes each recording once
+        unwritten[-1].export_chrome_trace(str(_profile.config["filename"]))
+        unwritten[-1]._written = True
+    elif not _profile.done:
         warnings.warn("profiler.dump: nothing was recorded, no file is written", stacklevel=2)
 
 
@@ -106,7 +108,8 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     if reset:
         _profile.done.clear()
     if format == "json":
-        return json.dumps({"Time": {name: {"Count": n, "Total": t, "Avg": t / max(n, 1)} for name, n, t in rows}})
+        times = {name: {"Count": n, "Total": t, "Avg": t / max(n, 1)} for name, n, t in rows}
+        return json.dumps({"Time": {"operator": times}, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kb"}})
     if not rows:
         return ""
     head = f"{'Name':<50}{'Total Count':>14}{'Time (ms)':>16}{'Avg Time (ms)':>16}"

@@ -57,13 +57,19 @@ def test_names():
 def test_attributes():
     a = sym.Variable("a", shape=(2, 3), lr_mult=2.0, init=mx.init.Zero(), dtype="float32", stype="default")
     assert a.list_attr() == {
-        "__shape__": "(2, 3)", "__lr_mult__": "2.0", "__init__": '["zero", {}]', "__dtype__": "0",
+        "__shape__": "(2, 3)", "lr_mult": "2.0", "__lr_mult__": "2.0", "__init__": '["zero", {}]', "__dtype__": "0",
         "__storage_type__": "0",
     }  # fmt: skip
     assert a.attr("lr_mult") == "2.0" and a.attr("nothing") is None and a.attr_dict()["a"]["lr_mult"] == "2.0"
     with mx.AttrScope(ctx_group="first"):
         b = sym.Convolution(a, kernel=(3, 3), num_filter=2, no_bias=True, name="conv")
-    assert b.list_attr() == {"ctx_group": "first", "kernel": "(3, 3)", "num_filter": "2", "no_bias": "True"}
+    assert b.list_attr() == {
+        "ctx_group": "first",
+        "__ctx_group__": "first",
+        "kernel": "(3, 3)",
+        "num_filter": "2",
+        "no_bias": "True",
+    }
     b._set_attr(mood="good")
     assert b.attr("mood") == "good" and sym.load_json(b.tojson()).attr("mood") == "good"
 
@@ -132,6 +138,8 @@ def test_shapes():
         assert net.infer_shape() == (None, None, None)
     assert net.infer_shape_partial()[1] == [()]
     assert set(net.infer_type(data="float64")[0]) == {np.float64}
+    bn = sym.BatchNorm(sym.Variable("x", dtype="float16"), name="bn")
+    assert bn.infer_type() == ([np.float16, np.float32, np.float32], [np.float16], [np.float32, np.float32])
     x = sym.Variable("x")
     conv = sym.Deconvolution(sym.Convolution(x, kernel=(3, 3), num_filter=4, num_group=2), kernel=(2, 2), num_filter=6)
     assert conv.infer_shape(x=(1, 2, 8, 8))[0] == [(1, 2, 8, 8), (4, 1, 3, 3), (4,), (4, 6, 2, 2)]

@@ -87,6 +87,24 @@ class BaseSparseNDArray(NDArray):
     def __neg__(self) -> Any:
         return self._like(super().__neg__())
 
+    def __eq__(self, other: Any) -> Any:
+        return _compared("__eq__", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compared("__ne__", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared("__lt__", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared("__le__", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared("__gt__", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared("__ge__", self, other)
+
     __hash__ = NDArray.__hash__
 
     # ---- copies keep the storage type
@@ -368,6 +386,14 @@ def _result(name: str, a: Any, b: Any) -> Any:
     return y
 
 
+def _compared(slot: str, a: BaseSparseNDArray, b: Any) -> Any:
+    """Sparse where the comparison of a zero with a number is false."""
+    y = getattr(NDArray, slot)(a, b)
+    if isinstance(b, numeric_types) and not getattr(np.float64(0), slot)(b):
+        y = a._like(y, keep=False)
+    return y
+
+
 def _function(name: str, words: str) -> Callable[[Any, Any], Any]:
     def binary(lhs: Any, rhs: Any) -> Any:
         if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray):
@@ -385,10 +411,14 @@ add, subtract = _function("add", "add"), _function("sub", "subtract")
 multiply, divide = _function("mul", "multiply"), _function("div", "divide")
 
 
-def retain(data: NDArray, indices: NDArray, out: NDArray | None = None, name: str | None = None) -> Any:
+def retain(
+    data: NDArray, indices: Any = None, out: NDArray | None = None, name: str | None = None, **kwargs: Any
+) -> Any:
     """A copy of a row_sparse array with only the rows that `indices` names; differentiable."""
     if not isinstance(data, RowSparseNDArray):
         raise MXNetError(f"sparse_retain: data must be row_sparse, got {getattr(data, 'stype', type(data))}")
+    if kwargs:
+        raise MXNetError(f"sparse_retain: unknown arguments {', '.join(kwargs)}")
     if not isinstance(indices, NDArray):
         raise not_an_array("sparse_retain", "indices", indices)
     rows = indices.tensor.detach().to(torch.int64).unique()

@@ -31,9 +31,6 @@ def text(value: Any) -> str:
     return str(value)
 
 
-_PREFIXES = ("", "_contrib_", "_image_", "_linalg_", "_random_", "_sample_", "_")
-
-
 @functools.cache
 def implementation(op: str) -> Callable[..., Any]:
     """The function of NDArrays that runs an operator of a graph; MXNetError for one that is not there."""
@@ -48,9 +45,8 @@ def implementation(op: str) -> Callable[..., Any]:
     for name, graph_name in _reverse().items():
         if graph_name == op and name in operators:
             return operators[name]
-    for prefix in _PREFIXES[1:]:
-        if op.startswith(prefix) and op[len(prefix) :] in operators and prefix not in ("_contrib_", "_image_"):
-            return operators[op[len(prefix) :]]
+    if op.startswith("_") and op[1:] in operators:
+        return operators[op[1:]]
     from .. import ndarray
 
     for prefix, module in (("_contrib_", "contrib"), ("_image_", "image"), ("_linalg_", "linalg")):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base import MXNetError
+from ..util import is_np_shape
 from ._facts import aux_inputs, n_outputs, n_visible
 
 __all__ = ["Node", "from_json", "order", "to_json"]
@@ -30,12 +31,18 @@ class Node:
         self.op, self.name = op, name
         self.inputs = list(inputs)
         self.params = params or {}  # of the operator
-        self.attrs = attrs or {}  # of the user: lr_mult, ctx_group, __shape__ …
+        # of the user: lr_mult, ctx_group, __shape__ …
+        self.attrs = {f"__{k}__" if k in HIDDEN else k: v for k, v in (attrs or {}).items()}
 
     @property
     def all_attrs(self) -> dict[str, str]:
         """Parameters and attributes, as JSON keeps them."""
         return {**self.attrs, **self.params}
+
+    def shown_attrs(self) -> dict[str, str]:
+        """What users see of parameters and attributes."""
+        found = self.all_attrs
+        return {**{k: found[f"__{k}__"] for k in HIDDEN if f"__{k}__" in found}, **found}
 
     def output_names(self) -> list[str]:
         """Names of the outputs that users see."""
@@ -107,13 +114,15 @@ def to_json(heads: Sequence[Entry]) -> str:
         # the third number is a version: an operator has written to what it reads
         entry["inputs"] = [[number[id(n)], i, int(id(n) in states)] for n, i in node.inputs]
         shown.append(entry)
-    graph = {
+    graph: dict[str, Any] = {
         "nodes": shown,
         "arg_nodes": [i for i, n in enumerate(nodes) if n.op is None],
         "node_row_ptr": rows,
         "heads": [[number[id(n)], i, 0] for n, i in heads],
         "attrs": {"mxnet_version": ["int", 10901]},
     }
+    if is_np_shape():
+        graph["attrs"]["is_np_shape"] = ["int", 1]
     return json.dumps(graph, indent=2)
 
 
@@ -148,8 +157,9 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
         raise wrong(f"heads {graph['heads']} name nodes that are not there, there are {len(nodes)}") from None
 
 
-_ATTRIBUTES = frozenset(("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope"))
+# kept as __key__, and shown under both names
+HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 
 
 def _is_attribute(key: str) -> bool:
-    return key in _ATTRIBUTES or (key.startswith("__") and key.endswith("__"))
+    return key in HIDDEN or (key.startswith("__") and key.endswith("__"))

@@ -11,7 +11,7 @@ from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol, numeric_types
 from ..ndarray._operator import operators
 from ._compose import function_of, text
-from ._graph import Entry, Node, auxiliary, copied, from_json, order, to_json
+from ._graph import HIDDEN, Entry, Node, auxiliary, copied, from_json, order, to_json
 
 __all__ = ["Group", "Symbol", "Variable", "load", "load_json", "var"]
 
@@ -94,23 +94,19 @@ class Symbol:
     # ---- attributes
     def attr(self, key: str) -> str | None:
         """An attribute or parameter of the operator or variable, None where it is not set."""
-        found = self._outputs[0][0].all_attrs
-        return found.get(key, found.get(f"__{key}__"))
+        return self._outputs[0][0].shown_attrs().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """All attributes of the operator or variable."""
         if recursive:
             raise DeprecationWarning("Symbol.list_attr with recursive=True is deprecated; use attr_dict")
-        return dict(self._outputs[0][0].all_attrs)
+        return self._outputs[0][0].shown_attrs()
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Attributes of all operators and variables, by their names."""
         result = {}
         for n in self._nodes():
-            found = n.all_attrs
-            for key in ("lr_mult", "wd_mult"):  # also under the names that older programs ask for
-                if f"__{key}__" in found:
-                    found[key] = found[f"__{key}__"]
+            found = n.shown_attrs()
             if found:
                 result[n.name] = found
         return result
@@ -119,7 +115,7 @@ class Symbol:
         for key, value in kwargs.items():
             if not isinstance(value, str):
                 raise ValueError(f"Set Attr only accepts string values, got {key}={value!r}")
-            self._outputs[0][0].attrs[key] = value
+            self._outputs[0][0].attrs[f"__{key}__" if key in HIDDEN else key] = value
 
     # ---- text
     def tojson(self, remove_amp_cast: bool = True) -> str:
@@ -212,11 +208,13 @@ class Symbol:
         return infer_shape(self, args, kwargs, True)
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Types of arguments, outputs and states: all that of the given ones, float32 otherwise."""
-        known = [t for t in (*args, *kwargs.values()) if t is not None]
-        dtype = np.dtype(known[0]).type if known else np.float32
-        counts = (self.list_arguments(), self.list_outputs(), self.list_auxiliary_states())
-        return tuple([dtype] * len(c) for c in counts)  # type: ignore[return-value]
+        """Types of arguments, outputs and states from those of some arguments, in order or by name.
+
+        What is not given has the type of what it meets, float32 where nothing is known.
+        """
+        from ._types import infer_type
+
+        return infer_type(self, args, kwargs)
 
     infer_type_partial = infer_type
 
