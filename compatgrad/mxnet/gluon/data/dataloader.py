@@ -20,6 +20,7 @@ import numpy as np
 from ... import context
 from ... import ndarray as nd
 from ...ndarray._random_state import seed_all
+from ...numpy import ndarray as np_ndarray
 from ...util import is_np_array, is_np_shape, set_np
 from .batchify import stacked
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -52,6 +53,7 @@ def reduce_ndarray(x: nd.NDArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 ForkingPickler.register(nd.NDArray, reduce_ndarray)
+ForkingPickler.register(np_ndarray, reduce_ndarray)
 
 
 def default_batchify_fn(data: list[Any]) -> Any:
