@@ -23,10 +23,18 @@ def array_of(values: np.ndarray) -> nd.NDArray:
 
 def _pillow() -> Any:
     try:
-        from PIL import Image, ImageOps
+        from PIL import Image
     except ImportError as e:
         raise ImportError("reading and writing image files needs the package Pillow: pip install pillow") from e
-    return Image, ImageOps
+    return Image
+
+
+def _grey(image: Any) -> np.ndarray:
+    if image.format != "PNG" or image.mode in ("L", "1", "LA"):
+        return np.array(image.convert("L"))
+    # rounded downwards, as libpng does it
+    rgb = np.array(image.convert("RGB")).astype(np.int32)
+    return ((rgb @ np.array([9798, 19235, 3735], np.int32)) >> 15).astype(np.uint8)
 
 
 def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode") -> np.ndarray:
@@ -39,7 +47,7 @@ def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode")
 
     MXNetError if the bytes are no image that Pillow knows.
     """
-    Image, ImageOps = _pillow()
+    Image = _pillow()
     if not data:
         raise MXNetError(f"{name}: the image is empty: no bytes to decode")
     try:
@@ -49,13 +57,11 @@ def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode")
         image.load()
     except Exception as e:  # Pillow's decoders raise many things on broken files
         raise MXNetError(f"{name}: not an image that can be decoded ({len(data)} bytes): {e}") from e
-    if flag >= 0:
-        image = ImageOps.exif_transpose(image)
     if image.mode.startswith(("I;16", "I", "F")) and flag >= 0:
         # 16 bits for each pixel, of which the upper half is kept
         image = Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8))
     if flag == 0:
-        return np.array(image.convert("L"))
+        return _grey(image)
     if flag > 0:
         mode = "RGB"
     elif image.mode in ("L", "1", "LA"):
@@ -75,7 +81,7 @@ def encode(pixels: np.ndarray, quality: int = 95, img_fmt: str = ".jpg") -> byte
         quality: of a JPEG, 0 to 100; the compression level of a PNG, 0 to 9.
         img_fmt: '.jpg', '.jpeg' or '.png'.
     """
-    Image, _ = _pillow()
+    Image = _pillow()
     pixels = np.asarray(pixels)
     if pixels.ndim == 3:
         pixels = pixels[..., 0] if pixels.shape[2] == 1 else pixels[..., ::-1]

@@ -43,6 +43,8 @@ def _given(out: nd.NDArray | None, result: nd.NDArray) -> nd.NDArray:
 
 
 def _decoded(data: bytes, flag: int, to_rgb: bool, out: nd.NDArray | None, name: str) -> nd.NDArray:
+    if flag not in (0, 1):
+        raise MXNetError(f"{name}: flag must be 0 (grey) or 1 (colours), got {flag}")
     pixels = decode(data, int(flag), bool(to_rgb), name)
     return _given(out, array_of(pixels[..., None] if pixels.ndim == 2 else pixels))
 
