@@ -65,6 +65,7 @@ SMOOTH = [
       for act in ("relu", "sigmoid", "softrelu", "softsign", "tanh")],
     *[("LeakyReLU", [A(2, 3, low=-2, high=2)], dict(act_type=act)) for act in ("leaky", "elu", "selu", "gelu")],
     ("LeakyReLU", [A(2, 2, 2), A(2)], dict(act_type="prelu")),
+    ("LeakyReLU", [A(2, 3), A(2, 3)], dict(act_type="prelu")),
     ("smooth_l1", [A(2, 4, low=-2, high=2)], dict(scalar=1.5)),
     ("hard_sigmoid", [A(2, 4, low=-4, high=4)], {}),
     ("Embedding", [np.array([[0, 2], [2, 7]]), A(3, 2)], dict(input_dim=3, output_dim=2)),
@@ -144,6 +145,15 @@ def test_dropout_differentiates_with_its_own_mask(args):
     assert abs(y.mean() - 1) < 0.1
     if "axes" in args:
         assert (y == y[:, :1]).all()
+
+
+def test_pooling_of_as_many_windows_as_strides():
+    x = nd.array([[[1.0, 2, 3, 4, 5, 6, 7]]])
+    for kernel, stride, expected in ((2, 2, [2, 4, 6, 7]), (3, 2, [2, 4, 6, 7]), (4, 3, [3, 6, 7])):
+        y = nd.Pooling(x, kernel=(kernel,), stride=(stride,), pad=(0, 0, 0), pooling_convention="same")
+        assert y.asnumpy()[0, 0].tolist() == expected
+    with pytest.raises(MXNetError, match="same"):
+        nd.Pooling(x, kernel=(2,), pool_type="avg", pooling_convention="same")
 
 
 def test_rrelu_draws_slopes_in_training_only():

@@ -173,9 +173,10 @@ def Pooling(  # noqa: N802
     """One number for each window over one to three axes of data (batch, channels, *size), or for each channel.
 
     pool_type: "max", "avg", "sum", or "lp", the p_value-th root of the sum of p_value-th powers, p_value being 1, 2
-    or 3. pooling_convention: "full" adds windows that reach beyond the padding so that no element is left out.
-    `count_include_pad` (default True): padding counts as zeros in means. `global_pool`: one window is the image.
-    Strides are 1 unless given. Layouts NWC, NHWC, NDHWC have channels last. MXNetError where anything does not fit.
+    or 3. pooling_convention: "full" adds windows that reach beyond the padding so that no element is left out;
+    "same", for maxima over one axis, pads so that there is one window for each stride. `count_include_pad` (default
+    True): padding counts as zeros in means. `global_pool`: one window is the image. Strides are 1 unless given. Layouts
+    NWC, NHWC, NDHWC have channels last. MXNetError where anything does not fit.
     """
     n = data.ndim - 2
     if (
@@ -199,9 +200,9 @@ def Pooling(  # noqa: N802
     if global_pool:
         y = _global_pool(x, pool_type, p_value)
     else:
-        if one_of(name, "pooling_convention", pooling_convention, ("valid", "full", "same")) == "same":
-            raise MXNetError(f"{name}: pooling_convention 'same' is not supported")
         kernel = _windows(name, data, kernel)
+        if one_of(name, "pooling_convention", pooling_convention, ("valid", "full", "same")) == "same":
+            x, pad = _padded_for_same(name, x, kernel, _tuple(name, "stride", stride, n, 1), pool_type), ()
         stride, pad = _tuple(name, "stride", stride, n, 1), _tuple(name, "pad", pad, n, 0)
         _check_positive(name, kernel=kernel, stride=stride)
         for k in range(n):
@@ -211,6 +212,19 @@ def Pooling(  # noqa: N802
                 raise MXNetError(f"{name}: pad must be smaller than kernel {kernel}, got {pad}")
         y = _pool(x, pool_type, p_value, kernel, stride, pad, pooling_convention == "full", count_include_pad)
     return _to_last(y) if last else y
+
+
+def _padded_for_same(name: str, x: NDArray, kernel: Any, stride: Any, pool_type: str) -> NDArray:
+    """x with so much around it that there is one window for each `stride` elements."""
+    if pool_type != "max" or len(kernel) != 1:
+        raise MXNetError(f"{name}: pooling_convention 'same' is for pool_type 'max' over one axis, got {pool_type!r} "
+                         f"over {len(kernel)}")  # fmt: skip
+    _check_positive(name, kernel=kernel, stride=stride)
+    length = x.shape[2]
+    missing = max((-(-length // stride[0]) - 1) * stride[0] + kernel[0] - length, 0)
+    if not missing:
+        return x
+    return op.pad(x, pad_width=(0, 0, 0, 0, missing // 2, missing - missing // 2), value=-float("inf"))
 
 
 def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):

@@ -84,8 +84,10 @@ def Activation(data, act_type=""):  # noqa: N802
 
 
 def _along_channels(name: str, gamma: NDArray, data: NDArray) -> NDArray:
-    """Slopes of channels, (1,) or (channels,), to multiply `data` with."""
+    """Slopes of channels, (1,), (channels,) or (batch, channels), to multiply `data` with."""
     n = data.ndim
+    if n > 1 and gamma.shape == data.shape[:2]:
+        return op.reshape(gamma, shape=(*data.shape[:2], *(1,) * (n - 2)))
     channels = data.shape[1] if n > 1 else data.shape[0]
     if gamma.shape == (1,) or n == 1:
         if gamma.shape not in ((1,), (channels,)):
@@ -102,8 +104,8 @@ _LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
 def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):  # noqa: N802
     """x where it is positive, else something that grows slowly.
 
-    act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,) or (channels,); "elu": slope *
-    (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution function;
+    act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,), (channels,) or (batch, channels); "elu":
+    slope * (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution function;
     "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError otherwise.
     """
     one_of("LeakyReLU", "act_type", act_type, _LEAKY)

@@ -28,10 +28,10 @@ def _check_batch(data: NDArray, axis: int, parameters: dict[str, NDArray]) -> No
         require_shape("BatchNorm", name, p.shape, (channels,))
 
 
-@operator("data, gamma, beta, moving_mean, moving_var", aliases=("BatchNorm_v1", "_contrib_SyncBatchNorm"))
+@operator("data, gamma, beta, moving_mean, moving_var", aliases=("BatchNorm_v1",))
 def BatchNorm(  # noqa: N802
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
-    output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None, ndev=1, key=None,
+    output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
 ):  # fmt: skip
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel along `axis`.
 
@@ -74,6 +74,19 @@ def batch_norm_with_relu(
     y = BatchNorm.body(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
                        output_mean_var, axis)  # fmt: skip
     return [op.relu(y[0]), *y[1:]] if output_mean_var else op.relu(y)
+
+
+@operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_SyncBatchNorm")
+def sync_batch_norm(
+    data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
+    output_mean_var=False, ndev=1, key="",
+):  # fmt: skip
+    """`BatchNorm` over axis 1, on one device; its third result is the variance."""
+    y = BatchNorm.body(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
+                       output_mean_var)  # fmt: skip
+    if output_mean_var:
+        y[2] = op.add_scalar(op.reciprocal(op.square(y[2])), value=-eps)
+    return y
 
 
 # ---- over parts of samples -------------------------------------------------------------------------------------------
