@@ -13,6 +13,8 @@ commands:
   run SCRIPT [ARGUMENT ...]      run a script; its `import chainer` gets compatgrad's
   run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
   run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
+  convert IN OUT                 write a parameter file of Chainer, nnabla or MXNet as safetensors or
+                                 a torch state dict; `convert --help` tells more
   info                           print what a bug report needs
 
 options:
@@ -49,6 +51,10 @@ def main() -> int:
         print(report())
     elif command == "info":
         return _usage_error(f"info takes no arguments, got {rest[0]!r}")
+    elif command == "convert":
+        from compatgrad.interop._convert import main as convert
+
+        return convert(rest)
     elif command == "run":
         from compatgrad._run import UsageError, run
 

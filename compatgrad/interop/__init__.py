@@ -5,5 +5,15 @@ from compatgrad.interop._module import as_torch_module as as_torch_module
 from compatgrad.interop._torch import call as call
 from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
 from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
+from compatgrad.interop.files import read_parameters as read_parameters
+from compatgrad.interop.files import write_parameters as write_parameters
 
-__all__ = ["TorchModule", "as_chainer_link", "as_gluon_block", "as_torch_module", "call"]
+__all__ = [
+    "TorchModule",
+    "as_chainer_link",
+    "as_gluon_block",
+    "as_torch_module",
+    "call",
+    "read_parameters",
+    "write_parameters",
+]

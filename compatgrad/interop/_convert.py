@@ -1,0 +1,125 @@
+"""`python -m compatgrad convert`: parameter files of the frameworks become files for torch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from compatgrad.interop import files
+
+_DESCRIPTION = """\
+Reads the parameters in IN and writes them to OUT, without the framework that wrote IN. Nothing in IN is executed.
+
+IN    Chainer   .npz, .h5    a model or the snapshot of a whole trainer
+      nnabla    .h5, .protobuf, .nntxt, .nnp
+      MXNet     .params
+                .safetensors
+      If its name ends otherwise, as those of Chainer's snapshots do, its content tells what it is.
+OUT   .safetensors, or .pt or .pth: a torch state dict, for torch.load(OUT)
+
+Names, shapes and types stay as they are in IN. Parameters that have no value yet are left out.
+"""
+_EPILOG = """\
+PREFIX and OLD are beginnings of names up to the end of a part, that is before /, . or :, or beginnings as they are if
+they end in one of these or in _. l1 is the beginning of l1/W, not of l10/W; dense0_ is that of dense0_weight.
+
+examples:
+  python -m compatgrad convert model.npz model.safetensors
+  python -m compatgrad convert --list snapshot_iter_1000
+  python -m compatgrad convert snapshot_iter_1000 model.pt --model main --map predictor/l1/W=l1.weight
+  python -m compatgrad convert net-0020.params net.safetensors --map arg:= --map aux:=
+"""
+
+
+def _change(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected OLD=NEW, got {text!r}")
+    return old, new
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m compatgrad convert",
+        usage="python -m compatgrad convert [OPTION ...] IN OUT\n       python -m compatgrad convert --list IN",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", metavar="IN", help="the file to read")
+    parser.add_argument("output", metavar="OUT", nargs="?", help="the file to write")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--prefix", help="take only the names that begin with PREFIX, and remove it")
+    part.add_argument(
+        "--model", metavar="NAME", help="the same as --prefix updater/model:NAME/, for snapshots; NAME mostly is main"
+    )
+    parser.add_argument(
+        "--map",
+        metavar="OLD=NEW",
+        type=_change,
+        action="append",
+        default=[],
+        help="let names begin with NEW that begin with OLD; may be repeated, the first that fits counts",
+    )
+    parser.add_argument("--list", action="store_true", help="print names, shapes and types, and write nothing")
+    parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; returns the exit code. 1: IN or OUT is no good, 2: the command line is not."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.list == bool(options.output):
+        parser.error("--list takes no OUT: nothing is written" if options.list else "OUT is missing (or --list)")
+    try:
+        if options.output:
+            files.writer(options.output)
+            _check_free(options.output, options.force)
+        _run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has seen enough; Python would complain at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, OSError, ImportError) as error:
+        print(f"compatgrad: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _check_free(path: str, force: bool) -> None:
+    if os.path.lexists(path) and not force:
+        raise ValueError(f"{path} exists: --force replaces it")
+
+
+def _shown(name: str) -> str:
+    """The name as a terminal may see it."""
+    return name if name.isprintable() and name else repr(name)
+
+
+def _run(options: argparse.Namespace) -> None:
+    prefix = options.prefix if options.model is None else f"updater/model:{options.model}/"
+    contents = files.load(options.input, prefix, refuse=not options.list)
+    tensors = files.rename(contents.tensors, options.map)
+    values = sum(tensor.numel() for tensor in tensors.values())
+    size = sum(tensor.nbytes for tensor in tensors.values())
+    summary = f"{len(tensors)} parameters, {values:,} values, {size:,} bytes"
+    print(f"{options.input}: {contents.format}; {summary}", flush=True)
+    if options.list:
+        rows = [(_shown(name), str(tuple(t.shape)), str(t.dtype)[6:]) for name, t in tensors.items()]
+        rows += [(_shown(name), "no value", "") for name in contents.empty]
+        rows += [(_shown(name), "no tensor:", reason) for name, reason in contents.refused.items()]
+        widths = [max(len(row[i]) for row in rows) for i in range(2)]
+        for name, shape, kind in rows:
+            print(f"  {name:{widths[0]}}  {shape:{widths[1]}}  {kind}".rstrip())
+        return
+    if contents.empty:
+        print(f"  left out, having no value: {', '.join(map(_shown, contents.empty))}")
+    if not tensors:
+        raise ValueError(f"{options.input}: no parameter has a value")
+    _check_free(options.output, options.force)  # it may have come while we read
+    files.write_parameters(options.output, tensors)
+    print(f"{options.output}: written, {os.path.getsize(options.output):,} bytes")

@@ -1,0 +1,136 @@
+"""The safetensors format: the length of a header (8 bytes, little endian), the header (JSON), and the tensors' bytes.
+
+The header maps each name to a type, a shape and where in the rest of the file the bytes lie; they fill it without gaps.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import torch
+
+__all__ = ["prepare", "read", "write"]
+
+DTYPES = {
+    "BOOL": torch.bool,
+    "U8": torch.uint8,
+    "I8": torch.int8,
+    "U16": torch.uint16,
+    "I16": torch.int16,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "U32": torch.uint32,
+    "I32": torch.int32,
+    "F32": torch.float32,
+    "U64": torch.uint64,
+    "I64": torch.int64,
+    "F64": torch.float64,
+}
+METADATA = "__metadata__"
+MAX_HEADER = 100_000_000  # what the format's own package accepts
+
+
+def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    """Everything that stands before the data of `tensors`. ValueError for what the format cannot hold.
+
+    The names keep their order. The data are laid out by the size of their elements, largest first: so all of them are
+    aligned, and readers can map them.
+    """
+    codes = {dtype: code for code, dtype in DTYPES.items()}
+    places, end = {}, 0
+    for name, tensor in _layout(tensors):
+        begin, end = end, end + tensor.nbytes
+        places[name] = [begin, end]
+    header: dict[str, Any] = {METADATA: {"format": "pt"}}
+    for name, tensor in tensors.items():
+        if name == METADATA:
+            raise ValueError(f"a safetensors file keeps the name {METADATA!r} for itself: rename that parameter")
+        if tensor.dtype not in codes:
+            raise ValueError(f"parameter {name!r}: safetensors has no type for {str(tensor.dtype)[6:]}")
+        header[name] = {"dtype": codes[tensor.dtype], "shape": list(tensor.shape), "data_offsets": places[name]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > MAX_HEADER:
+        raise ValueError(f"the names and shapes take {len(text)} bytes, safetensors allows {MAX_HEADER}")
+    return struct.pack("<Q", len(text)) + text
+
+
+def write(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Writes `tensors`, contiguous and on the CPU."""
+    file.write(prepare(tensors))
+    for _, tensor in _layout(tensors):
+        if tensor.numel():
+            file.write(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+
+
+def _layout(tensors: Mapping[str, torch.Tensor]) -> list[tuple[str, torch.Tensor]]:
+    return sorted(tensors.items(), key=lambda pair: -pair[1].element_size())
+
+
+def read(path: str) -> dict[str, torch.Tensor]:
+    """The tensors of a file, in the order of its header. ValueError tells what is wrong with it."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = file.read(8)
+        if len(start) < 8:
+            raise ValueError(f"expected the 8 bytes of the header's length, found {len(start)}")
+        (length,) = struct.unpack("<Q", start)
+        if length > min(size - 8, MAX_HEADER):
+            raise ValueError(f"expected a header of {length} bytes (at most {MAX_HEADER}), found {size - 8}")
+        header = json.loads(file.read(length), object_pairs_hook=_without_doubles)
+        if not isinstance(header, dict):
+            raise ValueError(f"expected a header with names, found a {type(header).__name__}")
+        header.pop(METADATA, None)
+        places = {name: _place(name, entry) for name, entry in header.items()}
+        at = 0
+        for name, (_, _, begin, end) in sorted(places.items(), key=lambda pair: pair[1][2:]):
+            if begin != at:
+                raise ValueError(f"expected the data of {name!r} to begin at byte {at}, found {begin}")
+            at = end
+        if at != size - 8 - length:
+            raise ValueError(f"expected {at} bytes of data, found {size - 8 - length}")
+        out = {}
+        for name, (dtype, shape, begin, end) in places.items():
+            file.seek(8 + length + begin)
+            tensor = torch.empty(shape, dtype=dtype)
+            if end > begin:
+                got = file.readinto(memoryview(tensor.view(-1).view(torch.uint8).numpy()))
+                if got != end - begin:
+                    raise ValueError(f"expected {end - begin} bytes of {name!r}, could read {got}")
+            out[name] = tensor
+        return out
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the header has {next(n for n in names if names.count(n) > 1)!r} twice")
+    return found
+
+
+def _is_size(n: Any) -> bool:
+    return type(n) is int and 0 <= n < 2**62
+
+
+def _place(name: str, entry: Any) -> tuple[torch.dtype, list[int], int, int]:
+    """Type, shape, begin and end of a tensor's data."""
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise ValueError(f"expected dtype, shape and data_offsets of {name!r}, found {str(entry)[:100]}")
+    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(code, str) or code not in DTYPES:
+        raise ValueError(f"expected the type of {name!r} to be one of {', '.join(DTYPES)}, found {str(code)[:100]}")
+    if not isinstance(shape, list) or not all(map(_is_size, shape)):
+        raise ValueError(f"expected the shape of {name!r}, found {str(shape)[:100]}")
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
+        raise ValueError(f"expected where the data of {name!r} begin and end, found {str(offsets)[:100]}")
+    begin, end = offsets
+    needed = math.prod(shape) * DTYPES[code].itemsize
+    if end - begin != needed:
+        raise ValueError(f"expected {needed} bytes for {name!r} of type {code} and shape {shape}, found {end - begin}")
+    return DTYPES[code], shape, begin, end

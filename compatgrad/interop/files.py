@@ -1,0 +1,318 @@
+"""Parameter files of Chainer, nnabla and MXNet as dictionaries of tensors, and such dictionaries as files for torch.
+
+None of the frameworks is needed, and nothing in a file is ever executed: pickles are not loaded.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+import torch
+
+from compatgrad.interop import _foreign_files, _safetensors
+from compatgrad.interop._foreign_files import Entry, Refused
+
+__all__ = ["Contents", "load", "read_parameters", "rename", "write_parameters"]
+
+SEPARATORS = "/.:"
+_Path = str | os.PathLike
+
+
+class _Format(NamedTuple):
+    name: str
+    signature: str  # what its files begin with, one of _SIGNATURES
+    read: Callable[[str], Iterator[Entry]]
+
+
+def _safetensors_entries(path: str) -> Iterator[Entry]:
+    for name, tensor in _safetensors.read(path).items():
+        yield Entry(name, lambda tensor=tensor: tensor)
+
+
+def _nnabla(extension: str) -> Callable[[str], Iterator[Entry]]:
+    return lambda path: _foreign_files.nnabla_file(path, extension)
+
+
+_TEXT = _Format("text of nnabla", "", _nnabla(".nntxt"))
+_HDF5 = _Format("an HDF5 file of Chainer or nnabla", "HDF5", _foreign_files.hdf5)
+_FORMATS = {
+    ".npz": _Format("a .npz archive of Chainer", "zip", _foreign_files.npz),
+    ".h5": _HDF5,
+    ".hdf5": _HDF5,
+    ".protobuf": _Format("a .protobuf file of nnabla", "", _nnabla(".protobuf")),
+    ".nntxt": _TEXT,
+    ".prototxt": _TEXT,
+    ".nnp": _Format("a .nnp archive of nnabla", "zip", _foreign_files.nnabla_nnp),
+    ".params": _Format("a .params file of MXNet", "MXNet", _foreign_files.mxnet_params),
+    ".safetensors": _Format("a safetensors file", "safetensors", _safetensors_entries),
+}
+_SIGNATURES = {
+    "zip": "a zip archive",
+    "HDF5": "an HDF5 file",
+    "MXNet": "a .params file of MXNet",
+    "safetensors": "a safetensors file",
+}
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    format: str
+    tensors: dict[str, torch.Tensor]
+    empty: list[str]  # parameters that have no value yet
+    refused: dict[str, str]  # what is no tensor, and why
+
+
+def _signature(start: bytes) -> str:
+    """Which of _SIGNATURES a file begins with, or ''."""
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    if start.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "HDF5"
+    if start.startswith(b"\x12\x01\0\0\0\0\0\0"):
+        return "MXNet"
+    return "safetensors" if start[8:9] == b"{" and start[4:8] == bytes(4) else ""
+
+
+def _format_of(path: str) -> _Format:
+    """The format of a file, by its name, and by its content where the name does not tell."""
+    if os.path.exists(path) and not os.path.isfile(path):  # reading from a pipe would wait
+        raise ValueError(f"{path}: expected a file, found a {'folder' if os.path.isdir(path) else 'device or pipe'}")
+    with open(path, "rb") as file:
+        start = file.read(16)
+    if not start:
+        raise ValueError(f"{path}: expected parameters, found an empty file")
+    found = _signature(start)
+    named = _FORMATS.get(os.path.splitext(path)[1].lower())
+    if named is None and found == "zip":
+        return _zip_format(path)
+    wanted = named or next((f for f in _FORMATS.values() if f.signature and f.signature == found), None)
+    if wanted is None:
+        raise ValueError(
+            f"{path}: expected one of {', '.join(_FORMATS)}, by name or content; found neither, it begins with "
+            f"{start!r}"
+        )
+    if not wanted.signature:  # nnabla's formats have none
+        fits = found not in ("zip", "HDF5")
+    else:
+        fits = found == wanted.signature or (wanted is _HDF5 and not found)  # HDF5 may have other things before it
+    if not fits:
+        what = _SIGNATURES.get(found, f"what begins with {start!r}")
+        raise ValueError(f"{path}: expected {wanted.name}, found {what}")
+    return wanted
+
+
+def _zip_format(path: str) -> _Format:
+    with _named_errors(path, "an archive"), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if names and all(name.endswith(".npy") for name in names):
+        return _FORMATS[".npz"]
+    if any(name.endswith((".nntxt", ".prototxt")) for name in names):
+        return _FORMATS[".nnp"]
+    raise ValueError(
+        f"{path}: expected an archive of Chainer (.npy) or nnabla (.nntxt), found a zip archive of {names[:5]}"
+    )
+
+
+class _named_errors:
+    """Makes every error of a reader a ValueError that says of which file it tells."""
+
+    def __init__(self, path: str, expected: str) -> None:
+        self.path, self.expected = path, expected
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: Any, error: BaseException | None, traceback: Any) -> None:
+        if not isinstance(error, Exception) or isinstance(error, (FileNotFoundError, PermissionError, ImportError)):
+            return
+        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        if not text.startswith(self.path):
+            text = f"{self.path}: expected {self.expected}, could not read it: {text}"
+        raise ValueError(text) from error
+
+
+def follows(name: str, prefix: str) -> bool:
+    """Whether `name` begins with `prefix`, which ends where a part of the name does.
+
+    Parts end before /, . and :. A prefix that ends in one of these, or in _, is taken as it is.
+    """
+    if not name.startswith(prefix):
+        return False
+    return not prefix or prefix[-1] in SEPARATORS + "_" or name[len(prefix) : len(prefix) + 1] in ("", *SEPARATORS)
+
+
+def _without(name: str, prefix: str) -> str:
+    rest = name[len(prefix) :]
+    return rest[1:] if prefix and prefix[-1] not in SEPARATORS + "_" else rest
+
+
+def load(path: _Path, prefix: str | None = None, refuse: bool = True) -> Contents:
+    """Reads a file as `read_parameters` does, which see, and tells what else it knows of it.
+
+    With `refuse` unset, entries that are no tensors do not raise but are named in `refused`.
+    """
+    path = os.fspath(path)
+    format_ = _format_of(path)
+    contents = Contents(format_.name, {}, [], {})
+    with _named_errors(path, format_.name):
+        seen = _collect(path, contents, format_.read(path), prefix or "")
+    if not seen:
+        raise ValueError(f"{path}: expected parameters in {format_.name}, found none")
+    if not (contents.tensors or contents.empty or contents.refused):
+        raise ValueError(f"{path}: no name begins with {prefix!r}; {_beginnings(seen)}")
+    if refuse and contents.refused:
+        name, reason = next(iter(contents.refused.items()))
+        raise ValueError(f"{path}: parameter {name!r}: {reason}{'' if prefix else _hint(seen)}")
+    return contents
+
+
+def _collect(path: str, contents: Contents, entries: Iterator[Entry], prefix: str) -> list[str]:
+    """Puts those entries into `contents` that `prefix` picks; returns the names of all."""
+    seen: list[str] = []
+    taken: dict[str, str] = {}
+    for full, read in entries:
+        seen.append(full)
+        if not follows(full, prefix):
+            continue
+        name = _without(full, prefix)
+        if not name:
+            raise ValueError(f"{path}: {full!r} is a parameter itself, the prefix must leave something of its name")
+        if name in taken:
+            raise ValueError(f"{path}: {taken[name]!r} and {full!r} are both parameter {name!r}")
+        taken[name] = full
+        try:
+            tensor = read()
+        except Refused as error:
+            contents.refused[name] = str(error)
+            continue
+        except Exception as error:
+            raise ValueError(f"{path}: parameter {full!r} cannot be read: {error or type(error).__name__}") from error
+        if tensor is None:
+            contents.empty.append(name)
+        else:
+            # files may have any byte for true
+            contents.tensors[name] = tensor.view(torch.uint8).ne(0) if tensor.dtype == torch.bool else tensor
+    return seen
+
+
+def _hint(names: Iterable[str]) -> str:
+    """How to get at the model in a trainer's snapshot."""
+    models = {name.split("/")[1] for name in names if name.startswith("updater/model:") and name.count("/") > 1}
+    if not models:
+        return ""
+    options = " or ".join(repr(f"updater/{model}/") for model in sorted(models))
+    return f"; this is the snapshot of a trainer, whose model is below the prefix {options}"
+
+
+def _beginnings(names: Iterable[str]) -> str:
+    parts = list(dict.fromkeys(name.split("/")[0] for name in names))
+    return f"names begin with {', '.join(map(repr, parts[:8]))}{', ...' if len(parts) > 8 else ''}"
+
+
+def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.Tensor]:
+    """The parameters in a file, names to tensors on the CPU, of the shapes, types and order in the file.
+
+    Chainer's .npz and .h5, nnabla's .h5, .protobuf, .nntxt and .nnp, MXNet's .params, and .safetensors; a file whose
+    name does not end so is recognised by its content, .protobuf and text excepted. Parameters without a value are left
+    out. `prefix` takes only the names that begin with it, up to the end of a part, and removes it: the model of a
+    trainer's snapshot is ``"updater/model:main/"``. An unnamed list of arrays has the names "0", "1", ...; sparse
+    arrays become dense.
+
+    Raises ValueError for a file that is empty, damaged, of another kind, or has no (such) parameters, and for a
+    parameter that is no tensor or whose name another has; OSError where the file cannot be opened; ImportError for HDF5
+    without h5py.
+    """
+    return load(path, prefix).tensors
+
+
+def rename(tensors: Mapping[str, torch.Tensor], changes: Iterable[tuple[str, str]]) -> dict[str, torch.Tensor]:
+    """`tensors` under new names: the first of the pairs (old, new) whose `old` a name begins with replaces that part.
+
+    `old` ends where a part of the name does, see `follows`. Raises ValueError where a pair changes nothing, a name
+    becomes empty or two become the same.
+    """
+    changes = list(changes)
+    used: set[str] = set()
+    origins: dict[str, str] = {}
+    out: dict[str, torch.Tensor] = {}
+    for name, tensor in tensors.items():
+        new = name
+        for old, replacement in changes:
+            if follows(name, old):
+                new = replacement + name[len(old) :]
+                used.add(old)
+                break
+        if not new:
+            raise ValueError(f"parameter {name!r} would have no name left")
+        if new in out:
+            raise ValueError(f"parameters {origins[new]!r} and {name!r} would both become {new!r}")
+        origins[new], out[new] = name, tensor
+    for old, replacement in changes:
+        if old not in used:
+            raise ValueError(f"{old}={replacement} renames nothing; {_beginnings(tensors)}")
+    return out
+
+
+def _plain(name: Any, tensor: Any) -> torch.Tensor:
+    """The tensor as a file takes it: contiguous, on the CPU, nothing beside it in its memory."""
+    if not isinstance(name, str):
+        raise ValueError(f"the name of a parameter must be a string, not {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"parameter {name!r}: the name is no valid text") from None
+    if not isinstance(tensor, torch.Tensor):
+        raise ValueError(f"parameter {name!r} must be a tensor, not {type(tensor).__name__}")
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        raise ValueError(f"parameter {name!r} must be a dense tensor with data, not {tensor.layout} on {tensor.device}")
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    return plain if plain.untyped_storage().nbytes() == plain.nbytes else plain.clone()
+
+
+def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None]:
+    """What writes the format that a file's name says.
+
+    ValueError if it is none of those known, FileNotFoundError where the folder of the file is missing.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such folder", folder)
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".safetensors":
+        return _safetensors.write
+    if ending in (".pt", ".pth"):
+        return lambda file, tensors: torch.save(dict(tensors), file)
+    raise ValueError(f"{os.fspath(path)}: expected a name that ends in .safetensors, .pt or .pth, found {ending!r}")
+
+
+def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Writes tensors to a file that torch programs read, over one that exists: a safetensors file, or a torch state
+    dict for .pt and .pth.
+
+    The file appears under its name when it is complete. Raises ValueError for another ending, a name that is no text
+    and a tensor that the format cannot hold, and then writes nothing; OSError where it cannot write.
+    """
+    write = writer(path)
+    plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}
+    if write is _safetensors.write:
+        _safetensors.prepare(plain)  # for its errors, before there is a file
+    path = os.path.realpath(path)  # a link stays one
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: expected the name of a file, found something else there")
+    temporary = os.path.join(os.path.dirname(path), f".compatgrad-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            write(file, plain)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
