@@ -53,6 +53,10 @@ def test_gradients():
     scale = np.exp(w.asnumpy()).sum()
     np.testing.assert_allclose(x.grad.asnumpy(), np.outer(1 - t**2, w.asnumpy()) * scale / 2, rtol=1e-5)
     with autograd.record():
+        y = (x > 2).astype("float32") * x + (x == x)  # comparisons have no gradient
+    y.backward()
+    assert x.grad.tolist() == [[0, 0], [1, 1]]
+    with autograd.record():
         y = (x**3).sum()
         (g,) = autograd.grad(y, x, create_graph=True)
         z = (g * g).sum()
@@ -139,6 +143,11 @@ def test_writing():
     x *= 2
     assert x.tolist() == [[4, 0, 8], [22, 20, 22]]
     x[()] = 3
+    assert (
+        mxnp.array([1.0, 2.0])[[True, False]].tolist() == [1]
+        and x[True].shape == (1, 2, 3)
+        and x[False].shape == (0, 2, 3)
+    )
     s = mxnp.array(1.0)
     s[()] = 4
     assert s.item() == 4 and (x == 3).all()

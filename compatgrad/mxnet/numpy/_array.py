@@ -15,7 +15,7 @@ from ..base import MXNetError
 from ..ndarray import _elementwise, _indexing
 from ..ndarray._operator import op as op
 from ..ndarray._operator import write
-from ..ndarray.ndarray import NDArray, _on, torch_dtype
+from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
 
 __all__ = ["ndarray"]
 
@@ -24,6 +24,7 @@ fe_np = _C.Frontend("mxnet.np", "numpy")
 fe_np.on_request = True
 fe_np.base = fe
 
+_NOTHING = object()  # stands for the index False
 _view_as_np = fe_np.bind("reshape", None, "any", "as_np_ndarray")
 _view_as_nd = fe.bind("reshape", None, "any", "as_nd_ndarray")
 _share_place = getattr(_C, "share_place", None)
@@ -87,7 +88,9 @@ class ndarray(NDArray):
         return str(self.asnumpy())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+        if not spec:
+            return str(self)
+        return format(self.item() if not self.shape else self.asnumpy(), spec)  # NumPy's TypeError for arrays with axes
 
     __hash__ = NDArray.__hash__
 
@@ -119,13 +122,23 @@ class ndarray(NDArray):
         if key == () if isinstance(key, tuple) else False:
             return _view_as_np(self, shape=self.shape)
         key = _without_masks(self, key)
+        if key is _NOTHING:
+            return op.get_item(op.expand_dims(self, axis=0), index=slice(0, 0))
         return ndarray._around(_indexing.get_item(self, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _without_masks(self, key)
+        if key is _NOTHING:
+            return
         if isinstance(key, tuple) and not key:
             key = Ellipsis
         _indexing.set_item(self, key, value)
+
+    def copy(self, order: str = "C") -> ndarray:
+        """A new array of the same values."""
+        if order != "C":
+            raise NotImplementedError(f"copy: order must be 'C', got {order!r}")
+        return NDArray.copy(self)
 
     # ---- operators
     def __eq__(self, other: Any) -> Any:
@@ -216,7 +229,9 @@ def _mask(x: Any) -> torch.Tensor | None:
         return x.tensor
     if isinstance(x, onp.ndarray) and x.dtype == onp.bool_:
         return torch.from_numpy(x.copy())
-    return None
+    if isinstance(x, list) and x and all(isinstance(v, (bool, onp.bool_)) for v in x):
+        return torch.tensor(x)
+    return torch.tensor(bool(x)) if isinstance(x, (bool, onp.bool_)) else None
 
 
 def _without_masks(x: NDArray, key: Any) -> Any:
@@ -230,6 +245,10 @@ def _without_masks(x: NDArray, key: Any) -> Any:
         if mask is None:
             result.append(k)
             continue
+        if not mask.dim():  # True adds an axis of length 1, False one of length 0
+            if len(entries) > 1:
+                raise IndexError("a boolean without axes must be the only index")
+            return None if mask else _NOTHING
         axis = sum(e is not None for e in result)
         if tuple(mask.shape) != x.shape[axis : axis + mask.dim()]:
             raise IndexError(f"boolean index has shape {tuple(mask.shape)}, the array {x.shape}")
@@ -282,6 +301,21 @@ _COMPARE = {
 }
 
 
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def _recorded_comparison(name: str, a: Any, b: Any) -> Any:
+    """In the graph, where its gradient is zero."""
+    a, b = promoted(name, a, b)
+    if isinstance(a, NDArray) and isinstance(b, NDArray):
+        y = getattr(op, name)(a, b)
+    elif isinstance(a, NDArray):
+        y = getattr(op, f"{name}_scalar")(a, value=float(b))
+    else:
+        y = getattr(op, f"{_MIRRORED.get(name, name)}_scalar")(b, value=float(a))
+    return ndarray._around(op.cast(y, dtype=torch.bool))
+
+
 def compare(name: str, a: Any, b: Any) -> Any:
     """Booleans; of what is no array or number: not equal."""
     x, y = (v.tensor if isinstance(v, NDArray) else v for v in (a, b))
@@ -291,10 +325,11 @@ def compare(name: str, a: Any, b: Any) -> Any:
                 return name == "not_equal"
             raise TypeError(f"{name}: type {type(v)} not supported: expected an mx.np.ndarray or a number")
     try:
+        if is_recording() and any(isinstance(v, NDArray) and _C.in_graph(v) for v in (a, b)):
+            return _recorded_comparison(name, a, b)
         if isinstance(x, torch.Tensor):
             return ndarray(_COMPARE[name](x, y.item() if isinstance(y, onp.generic) else y))
-        mirrored = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
-        return ndarray(_COMPARE[mirrored.get(name, name)](y, x.item() if isinstance(x, onp.generic) else x))
+        return ndarray(_COMPARE[_MIRRORED.get(name, name)](y, x.item() if isinstance(x, onp.generic) else x))
     except RuntimeError:
         raise MXNetError(
             f"{name}: operands could not be broadcast together with shapes {tuple(x.shape)} {tuple(y.shape)}"

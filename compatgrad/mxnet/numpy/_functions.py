@@ -423,12 +423,14 @@ for _function in (argsort, sort, cumsum, unique, nonzero, diff):
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
     """`numpy.matmul`: matrices, vectors and batches of matrices."""
     for n, v in (("a", a), ("b", b)):
-        if not _array("matmul", v, n).ndim:
+        if not hasattr(v, "settled") and not _array("matmul", v, n).ndim:
             raise MXNetError(f"matmul: {n} must have at least one dimension")
     return finish(_product("matmul", op.matmul, a, b), out)
 
 
 def _product(who: str, body: Callable[..., Any], a: NDArray, b: NDArray) -> Any:
+    if hasattr(b, "settled"):  # a parameter whose shape this product tells
+        b = b.settled((a.shape[-1], *b.param.shape[1:]))
     x, y = promoted(who, a, b)
     try:
         return body(ndarray._around(x), y)

@@ -167,6 +167,8 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
         raise MXNetError(f"multinomial: pvals must be probabilities that sum up to at most 1, got {p.tolist()}")
     shape = _shape(size)
     rows = math.prod(shape)
+    if not len(p):
+        return ndarray(torch.zeros((*shape, 0), dtype=torch.int64))
     rest = torch.cat([p[:-1], (1 - p[:-1].sum()).clamp(min=0).reshape(1)])
     ends = rest.cumsum(0)
     u = torch.rand(rows, int(n), dtype=torch.float64, generator=generator(torch.device("cpu"))) * ends[-1]
