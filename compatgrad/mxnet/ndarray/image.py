@@ -90,13 +90,21 @@ def normalize(data, mean=(0.0,), std=(1.0,)):
         raise MXNetError(f"image.normalize: data: expected 1 or 3 channels at axis {data.ndim - 3}, got {data.shape}")
     if not data.tensor.is_floating_point():
         raise MXNetError(f"image.normalize: data: expected floating point numbers, got {np.dtype(data.dtype).name}")
-    factors = []
+    t = data.tensor
+    mean, std = (x if isinstance(x, (int, float, tuple)) else tuple(np.ravel(x).tolist()) for x in (mean, std))
+    centre, width = _mean_and_std(mean, std, channels, t.dtype, t.device)
+    return op.div(op.sub(data, centre), width)
+
+
+@lru_cache(maxsize=64)
+def _mean_and_std(mean: Any, std: Any, channels: int, dtype: torch.dtype, device: torch.device) -> list[NDArray]:
+    found = []
     for name, value in (("mean", mean), ("std", std)):
-        value = (value,) if isinstance(value, (int, float, np.generic)) else tuple(value)
-        if len(value) not in (1, channels):
+        values = [float(v) for v in np.ravel(value)]
+        if len(values) not in (1, channels):
             raise MXNetError(f"image.normalize: {name}: expected 1 or {channels} numbers, got {value}")
-        factors.append(_constant([float(v) for v in value], (-1, 1, 1), data))
-    return op.div(op.sub(data, factors[0]), factors[1])
+        found.append(NDArray(torch.tensor(values, dtype=dtype, device=device).reshape(-1, 1, 1)))
+    return found
 
 
 def _target(size: Any, keep_ratio: bool, h: int, w: int) -> tuple[int, int]:
