@@ -8,6 +8,7 @@ import multiprocessing.pool
 import pickle
 import random
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -91,8 +92,7 @@ def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool, se
     set_np(shape=active_shape, array=active_array)
     torch.set_num_threads(1)  # threads of OpenMP do not survive a fork
     # every process would otherwise draw the same numbers
-    number = multiprocessing.current_process()._identity[-1] if multiprocessing.current_process()._identity else 0
-    seed = (seed + number) % 2**32
+    seed = (seed + (multiprocessing.current_process()._identity or (0,))[-1]) % 2**32
     random.seed(seed)
     np.random.seed(seed)
     seed_all(seed)
@@ -271,7 +271,9 @@ class DataLoader:
         except ValueError:
             in_main_thread = False
         try:
-            return multiprocessing.Pool(
+            # a fork shares the dataset's memory, and needs no pickling of datasets and functions
+            method = "fork" if sys.platform.startswith("linux") else None
+            return multiprocessing.get_context(method).Pool(
                 self._num_workers, initializer=_worker_initializer, initargs=(self._dataset, *modes, seed)
             )
         finally:
