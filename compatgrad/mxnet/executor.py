@@ -132,9 +132,16 @@ class Executor:
             raise MXNetError(f"Executor.backward: expected {len(self.outputs)} out_grads, got {len(grads)}")
         grads = [None] * len(self.outputs) if grads is None else list(grads)
         # an output without a history, behind BlockGrad say, has no gradient to give
+        wanted = [(x, g) for x, g, r in zip(self.arg_arrays, self.grad_arrays, self._requests, strict=True)
+                  if g is not None and r == "write"]  # fmt: skip
+        for x, _ in wanted:
+            x._fresh_grad = False
         pairs = [(y, g) for y, g in zip(self.outputs, grads, strict=True) if _C.in_graph(y)]
         if pairs:
             autograd.backward([y for y, _ in pairs], [g for _, g in pairs], train_mode=is_train)
+        for x, g in wanted:
+            if not x._fresh_grad:  # the outputs do not depend on it
+                g[:] = 0
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
         """`callback(name, array)` is called for each output after each run."""

@@ -251,3 +251,12 @@ def test_blocks_to_symbols_and_back(tmp_path):
 def test_wrong_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call(sym.Variable("x"))
+
+
+def test_gradients_of_what_outputs_do_not_depend_on():
+    x, y = sym.Variable("x"), sym.Variable("y")
+    grads = {k: nd.ones((2,)) for k in "xy"}
+    e = (x * 2 + sym.BlockGrad(y)).bind(mx.cpu(), {"x": nd.ones((2,)), "y": nd.ones((2,))}, grads)
+    e.forward(is_train=True)
+    e.backward()
+    assert grads["x"].asnumpy().tolist() == [2, 2] and grads["y"].asnumpy().tolist() == [0, 0]

@@ -22,7 +22,7 @@ _CANONICAL = {
     "swapaxes": "SwapAxis", "uniform": "_random_uniform", "unravel_index": "_unravel_index", "zeros": "_zeros",
     "ones": "_ones", "full": "_full", "arange": "_arange", "eye": "_eye", "linspace": "_linspace",
     "split_v2": "_split_v2", "_contrib_CTCLoss": "CTCLoss", "_contrib_ctc_loss": "CTCLoss",
-    "_contrib_box_non_maximum_suppression": "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression": "_contrib_box_nms", "cumsum": "_np_cumsum",
 }  # fmt: skip
 
 _PAIR = ("lhs", "rhs")
@@ -54,6 +54,11 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "_contrib_boolean_mask": ("data", "index"), "_contrib_quadratic": ("data",),
     "_contrib_interleaved_matmul_selfatt_qk": ("queries_keys_values",),
     "_contrib_interleaved_matmul_selfatt_valatt": ("queries_keys_values", "attention"),
+    "_contrib_interleaved_matmul_encdec_qk": ("queries", "keys_values"),
+    "_contrib_interleaved_matmul_encdec_valatt": ("keys_values", "attention"), "_contrib_allclose": ("a", "b"),
+    "_contrib_BatchNormWithReLU": ("data", "gamma", "beta", "moving_mean", "moving_var"),
+    "BatchNorm_v1": ("data", "gamma", "beta"), "_contrib_SparseEmbedding": ("data", "weight"),
+    "fill_element_0index": ("lhs", "mhs", "rhs"), "_slice_assign": _PAIR,
     "_contrib_DeformableConvolution": ("data", "offset", "weight", "bias"),
     "_contrib_BilinearResize2D": ("data", "like"),
 }  # fmt: skip
@@ -62,7 +67,7 @@ _VARIADIC = frozenset(
     "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach "
     "_rnn_param_concat".split()
 )
-_AUX = {"BatchNorm": (3, 4), "_contrib_SyncBatchNorm": (3, 4)}
+_AUX = dict.fromkeys(("BatchNorm", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"), (3, 4))
 PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
                   "logical_and logical_or logical_xor".split())  # fmt: skip
 

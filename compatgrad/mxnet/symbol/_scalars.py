@@ -70,6 +70,10 @@ def _rnn_param_concat(*args: Any, dim: Any = 0) -> Any:
     return nd.concat(*(x.reshape((-1,)) for x in args), dim=0)
 
 
+def _cumsum(data: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return nd.cumsum(data, axis=axis, dtype=dtype)
+
+
 def _rnn(data: Any, parameters: Any, state: Any, *more: Any, **params: Any) -> Any:
     """RNN, with states of batch 1 for all of the batch."""
     n = data.shape[1]
@@ -89,4 +93,5 @@ SCALARS.update(
     _arange=_arange,
     _rnn_param_concat=_rnn_param_concat,
     RNN=_rnn,
+    _np_cumsum=_cumsum,
 )

@@ -52,6 +52,10 @@ def _channels(axis: int) -> Callable[[Shape, dict[str, Any]], dict[str, Shape]]:
     return rule
 
 
+def _prelu(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
+    return {"gamma": (d[1] if len(d) > 1 else 1,)}
+
+
 def _embedding(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
     return {"weight": (int(p["input_dim"]), int(p["output_dim"]))}
 
@@ -81,7 +85,7 @@ _RULES: dict[str, Callable[[Shape, dict[str, Any]], dict[str, Shape]]] = {
     "InstanceNorm": _channels(1),
     "GroupNorm": _channels(1),
     "LayerNorm": _channels(-1),
-    "LeakyReLU": _channels(1),
+    "LeakyReLU": _prelu,
     "Embedding": _embedding,
     "RNN": _rnn,
     "SoftmaxOutput": _label,
