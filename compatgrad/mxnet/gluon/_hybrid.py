@@ -108,7 +108,7 @@ class HybridBlock(Block):
         """
         if self._active and self._in_format is None:
             self._in_format = _structure((x, *args))
-        if isinstance(x, _NDArray) and x._ctx is None and not x.tensor.is_cuda:
+        if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
             params = {}
             for name, param in self._reg_params.items():
                 params[name] = value = param._one
@@ -266,6 +266,12 @@ class HybridBlock(Block):
         self.hybridize(True, backend, clear, **kwargs)
         with autograd.pause():
             self(x, *args)
+
+
+def _on_current_gpu(x):
+    """Whether what is made now would be where x is: an outer call has entered its context."""
+    ctx = context.current_context()
+    return ctx.device_typeid == 2 and ctx.device_id == x.tensor.get_device()
 
 
 # ---- nested inputs ----
