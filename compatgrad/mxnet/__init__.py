@@ -37,12 +37,14 @@ from . import numpy as np
 from . import numpy as numpy
 from . import numpy_extension as npx
 from . import numpy_extension as numpy_extension
+from . import operator as operator
 from . import profiler as profiler
 from . import random as random
 from . import random as rnd
 from . import runtime as runtime
 from . import symbol as sym
 from . import symbol as symbol
+from . import contrib as contrib
 from . import executor as executor
 from . import test_utils as test_utils
 from . import util as util

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ndarray._operator import operators as _operators
 from ._compose import function_of as _function_of
+from ._custom import Custom as Custom
 from ._recorded import symbol_of as symbol_of
 from .symbol import Group as Group
 from .symbol import Symbol as Symbol

@@ -26,7 +26,9 @@ def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
     if known is not None:
         params = {k: v for k, v in params.items() if k in known}
     try:
-        if is_variadic(op):
+        if op == "Custom":
+            y = run(*inputs, **node.params)
+        elif is_variadic(op):
             y = run(*inputs, **params)
         else:
             by_name = dict(zip(needed_inputs(op, node.params), inputs, strict=False))

@@ -128,17 +128,32 @@ _OPTIONAL: dict[str, dict[str, Callable[[dict[str, str]], Any]]] = {
 
 def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
     """Names of the inputs that the operator has with these parameters; what is not given becomes a variable."""
+    if op == "Custom":
+        prop = _custom(params)
+        return [*prop.list_arguments(), *prop.list_auxiliary_states()]
     optional = _OPTIONAL.get(op, {})
     return [n for n in inputs_of(op) if n not in optional or optional[n](params)]
 
 
-def aux_inputs(op: str) -> tuple[int, ...]:
+def aux_inputs(op: str, params: dict[str, str] | None = None) -> tuple[int, ...]:
     """Places of the inputs that the operator writes to."""
+    if op == "Custom" and params:
+        prop = _custom(params)
+        n = len(prop.list_arguments())
+        return tuple(range(n, n + len(prop.list_auxiliary_states())))
     return _AUX.get(op, ())
+
+
+def _custom(params: dict[str, str]) -> Any:
+    from ..operator import prop_of
+
+    return prop_of(params)
 
 
 def n_visible(op: str, params: dict[str, str]) -> int:
     """How many outputs users see."""
+    if op == "Custom":
+        return len(_custom(params).list_outputs())
     if op == "SliceChannel":
         return int(_flag(params, "num_outputs", 1))
     if op == "_split_v2":

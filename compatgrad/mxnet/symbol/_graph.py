@@ -78,7 +78,7 @@ def auxiliary(nodes: Iterable[Node]) -> set[int]:
     result = set()
     for node in nodes:
         if node.op is not None:
-            for i in aux_inputs(node.op):
+            for i in aux_inputs(node.op, node.params):
                 if i < len(node.inputs) and node.inputs[i][0].op is None:
                     result.add(id(node.inputs[i][0]))
     return result

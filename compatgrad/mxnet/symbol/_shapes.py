@@ -100,6 +100,8 @@ def _inferred(node: Node, shapes: list[Shape | None]) -> list[Shape | None]:
     op = node.op or ""
     if is_variadic(op):
         return shapes
+    if op == "Custom":
+        return _custom_shapes(node, shapes)
     names = needed_inputs(op, node.params)
     if op in _RULES and shapes and shapes[0]:
         try:
@@ -111,6 +113,19 @@ def _inferred(node: Node, shapes: list[Shape | None]) -> list[Shape | None]:
         if shapes[0] is None or shapes[1] is None:
             return [shapes[0] or shapes[1]] * 2
     return shapes
+
+
+def _custom_shapes(node: Node, shapes: list[Shape | None]) -> list[Shape | None]:
+    """As the operator's infer_shape says, where it can with what is known."""
+    from ..operator import prop_of
+
+    prop = prop_of(node.params)
+    n = len(prop.list_arguments())
+    if not shapes or shapes[0] is None:
+        return shapes
+    found = prop.infer_shape([list(s) if s is not None else [] for s in shapes[:n]])
+    states = found[2] if len(found) > 2 else ()
+    return [tuple(int(d) for d in s) for s in (*found[0], *states)]
 
 
 def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:

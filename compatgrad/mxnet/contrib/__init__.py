@@ -1,0 +1,13 @@
+"""`mx.contrib`: contributed operators of arrays and symbols, the first autograd interface, mixed precision."""
+
+import sys
+
+from .. import ndarray as _ndarray
+from .. import symbol as _symbol
+from . import amp as amp
+from . import autograd as autograd
+
+nd = ndarray = _ndarray.contrib
+sym = symbol = _symbol.contrib
+for _name, _module in (("ndarray", nd), ("nd", nd), ("symbol", sym), ("sym", sym)):
+    sys.modules[f"{__name__}.{_name}"] = _module

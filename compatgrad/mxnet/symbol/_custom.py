@@ -1,0 +1,30 @@
+"""Symbols of operators that are defined in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..name import NameManager
+from ._compose import text
+from ._graph import Node
+from .symbol import Symbol
+
+__all__ = ["Custom"]
+
+
+def Custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of an operator that `mx.operator.register` made known; missing inputs become variables."""
+    from ..operator import prop_of
+
+    given = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
+    params = {"op_type": op_type, **{k: text(v) for k, v in kwargs.items() if k not in given}}
+    prop = prop_of(params)
+    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    for i, s in enumerate(data):
+        if not isinstance(s, Symbol):
+            raise TypeError(f"Custom: argument {i}: expected a Symbol, got {type(s)}")
+    given = dict(zip(names, data, strict=False)) | given
+    name = NameManager._current.value.get(name, "custom")
+    inputs = [given[n]._outputs[0] if n in given else (Node(None, f"{name}_{n}"), 0) for n in names]
+    node = Node("Custom", name, inputs, params, dict(attr or {}))
+    return Symbol([(node, i) for i in range(len(prop.list_outputs()))])

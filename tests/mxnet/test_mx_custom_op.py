@@ -1,0 +1,151 @@
+"""Operators defined in Python, by mx.operator: arrays, symbols, blocks, second derivatives, mistakes."""
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd, nd, sym
+from compatgrad.mxnet.base import MXNetError
+
+
+class Softmax(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0].asnumpy()
+        y = np.exp(x - x.max(axis=1, keepdims=True))
+        self.assign(out_data[0], req[0], mx.nd.array(y / y.sum(axis=1, keepdims=True)))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        label = in_data[1].asnumpy().ravel().astype(int)
+        y = out_data[0].asnumpy()
+        y[np.arange(label.shape[0]), label] -= 1.0
+        self.assign(in_grad[0], req[0], mx.nd.array(y))
+
+
+@mx.operator.register("test_softmax")
+class SoftmaxProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super().__init__(need_top_grad=False)
+
+    def list_arguments(self):
+        return ["data", "label"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], (in_shape[0][0],)], [in_shape[0]], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Softmax()
+
+
+@mx.operator.register("test_scaled_cube")
+class ScaledCubeProp(mx.operator.CustomOpProp):
+    """factor * x ** 3, and how often it ran."""
+
+    def __init__(self, factor="1"):
+        super().__init__()
+        self.factor = float(factor)
+
+    def list_auxiliary_states(self):
+        return ["runs"]
+
+    def list_outputs(self):
+        return ["cube", "square"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0], in_shape[0]], [(1,)]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        factor = self.factor
+
+        class Op(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                x = in_data[0]
+                self.assign(out_data[0], req[0], factor * x * x * x)
+                self.assign(out_data[1], req[1], x * x)
+                aux[0][:] = aux[0] + 1
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+                x = in_data[0]
+                self.assign(in_grad[0], req[0], out_grad[0] * 3 * factor * x * x)
+                self.assign(in_grad[0], "add", out_grad[1] * 2 * x)
+
+        return Op()
+
+
+def test_on_arrays():
+    x = nd.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
+    label = nd.array([2, 0])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.Custom(x, label, op_type="test_softmax")
+    y.backward()
+    expected = np.exp(x.asnumpy()) / np.exp(x.asnumpy()).sum(1, keepdims=True)
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-6)
+    expected[[0, 1], [2, 0]] -= 1
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    assert nd.Custom(label=label, data=x, op_type="test_softmax").shape == (2, 3)
+
+
+def test_second_derivatives_and_states():
+    x, runs, v = nd.array([1.0, -2.0]), nd.zeros((1,)), nd.array([3.0, 5.0])
+    x.attach_grad()
+    with autograd.record():
+        cube, square = nd.Custom(x, runs, op_type="test_scaled_cube", factor=2)
+        (g,) = autograd.grad((cube * v).sum() + square.sum(), x, create_graph=True)
+        h = (g * g).sum()
+    h.backward()
+    a, b = x.asnumpy(), v.asnumpy()
+    first = 6 * b * a**2 + 2 * a
+    np.testing.assert_allclose(g.asnumpy(), first, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * first * (12 * b * a + 2), rtol=1e-5)
+    assert runs.asscalar() == 1
+
+
+def test_in_symbols():
+    s = sym.Custom(sym.Variable("x"), op_type="test_scaled_cube", factor=2, name="c")
+    assert s.list_arguments() == ["x"] and s.list_auxiliary_states() == ["c_runs"] and len(s) == 2
+    assert s.infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 3), (2, 3)], [(1,)])
+    e = sym.load_json(s.tojson()).simple_bind(mx.cpu(), x=(3,))
+    e.arg_dict["x"][:] = nd.array([1, 2, 3])
+    outputs = e.forward(is_train=True)
+    assert outputs[0].asnumpy().tolist() == [2, 16, 54] and outputs[1].asnumpy().tolist() == [1, 4, 9]
+    e.backward([nd.ones((3,)), nd.zeros((3,))])
+    assert e.grad_dict["x"].asnumpy().tolist() == [6, 24, 54] and e.aux_dict["c_runs"].asscalar() == 1
+    net = sym.Custom(data=sym.Variable("data"), op_type="test_softmax", name="out")
+    assert net.list_arguments() == ["data", "out_label"] and net.infer_shape(data=(4, 3))[0] == [(4, 3), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: nd.Custom(x, op_type="nothing"), MXNetError, "op_type 'nothing' is not registered"),
+        (lambda x: nd.Custom(x), MXNetError, "op_type None is not registered"),
+        (lambda x: nd.Custom(x, op_type="test_softmax"), MXNetError, r"takes \['data', 'label'\], got 1 arrays"),
+        (lambda x: nd.Custom(x, x, op_type="test_softmax"), MXNetError, r"label has shape \(2, 3\), expected \(2,\)"),
+        (lambda x: nd.Custom(3, x, op_type="test_softmax"), AssertionError, "argument data must have NDArray type"),
+        (lambda x: sym.Custom(x, op_type="test_softmax"), TypeError, "argument 0: expected a Symbol"),
+        (lambda x: mx.operator.CustomOp().assign(x, "foo", x), ValueError, "req must be"),
+    ],
+)
+def test_mistakes(call, error, words):
+    with pytest.raises(error, match=words):
+        call(nd.ones((2, 3)))
+
+
+def test_contributed_modules():
+    assert mx.contrib.nd is nd.contrib and mx.contrib.ndarray is nd.contrib and mx.contrib.sym is sym.contrib
+    old = mx.contrib.autograd
+    x = nd.array([1.0, 2.0])
+    grads, loss = old.grad_and_loss(lambda x: x * x)(x)
+    assert grads[0].asnumpy().tolist() == [2, 4] and loss.asnumpy().tolist() == [1, 4]
+    assert old.grad(lambda a, b: a * b, argnum=1)(x, x.copy())[0].asnumpy().tolist() == [1, 2]
+    with old.train_section():
+        assert autograd.is_recording() and autograd.is_training()
+        with old.test_section():
+            assert not autograd.is_recording() and not autograd.is_training()
+    with pytest.warns(UserWarning, match="mixed precision is not used"):
+        mx.contrib.amp.init()
+    mx.contrib.amp.init()
+    with mx.contrib.amp.scale_loss(loss, None) as scaled:
+        assert scaled is loss
+    with pytest.raises(ValueError, match="target_dtype"):
+        mx.contrib.amp.init("float8")
