@@ -1,5 +1,6 @@
 """Mixing frontends and torch in one graph, and the way out to torch."""
 
+from compatgrad.interop._cross import to as to
 from compatgrad.interop._module import TorchModule as TorchModule
 from compatgrad.interop._module import as_torch_module as as_torch_module
 from compatgrad.interop._torch import call as call
@@ -7,13 +8,17 @@ from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
 from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
 from compatgrad.interop.files import read_parameters as read_parameters
 from compatgrad.interop.files import write_parameters as write_parameters
+from compatgrad.interop.graph import Graph as Graph
+from compatgrad.interop.graph import graph as graph
 
 __all__ = [
+    "Graph",
     "TorchModule",
     "as_chainer_link",
     "as_gluon_block",
     "as_torch_module",
-    "call",
+    "call", "to",
+    "graph",
     "read_parameters",
     "write_parameters",
 ]

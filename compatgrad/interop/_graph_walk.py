@@ -1,0 +1,274 @@
+"""What stands in a graph: variables and functions, inputs first, and which tensors wait there for a backward pass."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compatgrad import _C, core
+
+# Below this many elements an op is tried on zeros, above on the meta device, which takes no time for large shapes but
+# seconds at its first use.
+_SMALL = 1 << 21
+
+# the engine's own attributes: frontends' classes show Variables, or parameters of their own, under these names
+_inputs = vars(_C.FunctionNode)["inputs"].__get__
+_op_params = vars(_C.FunctionNode)["op_params"].__get__
+_outputs = vars(_C.FunctionNode)["outputs"].__get__
+_creator = vars(_C.VariableNode)["creator_node"].__get__
+
+
+def inputs_of(f: Any) -> tuple[Any, ...]:
+    """The nodes a function was applied to; none where they were released."""
+    return _inputs(f) or ()
+
+
+def outputs_of(f: Any) -> list[Any]:
+    """The output nodes, None for those that are gone."""
+    return [ref() for ref in _outputs(f) or ()]
+
+
+def creator_of(v: Any) -> Any:
+    """The function that computed a node, or None."""
+    return _creator(v)
+
+
+def in_order(roots: Iterable[Any]) -> list[Any]:
+    """All nodes, of variables and functions, that the roots depend on: each after what it depends on."""
+    order: list[Any] = []
+    seen: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        if isinstance(node, _C.FunctionNode):
+            stack += [(x, False) for x in reversed(inputs_of(node))]
+        elif (f := creator_of(node)) is not None:
+            stack.append((f, False))
+    return order
+
+
+@dataclass
+class Kept:
+    """A tensor that a function's backward reads."""
+
+    what: str  # "input 0", "output", a parameter's name
+    shape: tuple[int, ...]
+    nbytes: int
+    node: Any  # of the variable, None for others
+    place: Any  # what shares memory has this in common
+    part: Any  # where in there
+    limit: int  # bytes of all that memory
+    leaf: bool
+    there: bool = True  # False: a static graph has not computed it yet, or freed it
+
+
+def _kept(what: str, t: torch.Tensor, node: Any = None, leaf: bool = False) -> Kept:
+    nbytes = t.numel() * t.element_size()
+    try:
+        storage = t.untyped_storage()
+        place, limit = (t.device, storage.data_ptr()), storage.nbytes()
+    except (RuntimeError, NotImplementedError):  # of a layout that has no one storage
+        place, limit = (t.device, id(t)), nbytes
+    return Kept(what, tuple(t.shape), nbytes, node, place, (t.storage_offset() if limit else 0, nbytes), limit, leaf)
+
+
+def total(kept: Iterable[Kept]) -> int:
+    """Bytes of all together; memory that several share counts once."""
+    parts: dict[Any, dict[Any, int]] = {}
+    limits: dict[Any, int] = {}
+    for k in kept:
+        parts.setdefault(k.place, {})[k.part] = k.nbytes
+        limits[k.place] = k.limit
+    return sum(min(sum(sizes.values()), limits[place]) for place, sizes in parts.items())
+
+
+def is_deferred(f: Any) -> bool:
+    """Whether a function belongs to a static graph (nnabla's), whose values lie in arrays beside the nodes."""
+    try:
+        _C.function_rank(f)
+    except TypeError:
+        return False
+    return True
+
+
+def kept_by(f: Any, tried: Trial) -> list[Kept]:
+    """What the backward of `f` is going to read. What an op stores inside itself (a dropout mask) nobody can see."""
+    if _inputs(f) is None:
+        return []
+    if is_deferred(f):
+        found = _kept_deferred(f)
+    elif not f.is_native:
+        found = _kept_python(f)
+    else:
+        found = _kept_native(f, tried)
+    for name, value in (_op_params(f) or {}).items():
+        if isinstance(value, torch.Tensor):
+            found.append(_kept(name, value))
+    # x * x keeps x once
+    return list({(k.place, k.part, k.shape): k for k in reversed(found)}.values())[::-1]
+
+
+def _word(word: str, i: int, n: int) -> str:
+    return word if n == 1 else f"{word} {i}"
+
+
+def _kept_deferred(f: Any) -> list[Kept]:
+    if not _C.function_need_grad(f):
+        return []
+    xs = _C.function_inputs(f)
+    # further flags stand for optional inputs that were left out
+    reads, writes = _C.function_saves(f, [x.need_grad for x in xs] + [False] * 32)
+    found = [
+        _kept_array(_word("input", i, len(xs)), x, inputs_of(f)[i]) for i, x in enumerate(xs) if reads[i]
+    ]
+    if any(writes):
+        ys = _C.function_outputs(f)
+        nodes = outputs_of(f)
+        found += [_kept_array(_word("output", j, len(ys)), y, nodes[j]) for j, y in enumerate(ys) if writes[j]]
+    return found
+
+
+def _kept_array(what: str, x: Any, node: Any) -> Kept:
+    array = x.data
+    leaf = x.parent is None
+    if not array._lazy:
+        return _kept(what, array.read(), node, leaf)
+    nbytes = array.size * array._dtype.itemsize
+    return Kept(what, tuple(x.shape), nbytes, node, array, 0, nbytes, leaf, False)
+
+
+def _kept_python(f: Any) -> list[Kept]:
+    found = []
+    for word, variables, nodes in (
+        ("input", _C.FunctionNode.get_retained_inputs(f), inputs_of(f)),
+        ("output", _C.FunctionNode.get_retained_outputs(f), outputs_of(f)),
+    ):
+        for v in variables:
+            if v is None or v.tensor is None:
+                continue
+            node = v.node
+            i = next((k for k, n in enumerate(nodes) if n is node), 0)
+            found.append(_kept(_word(word, i, len(nodes)), v.tensor, node, creator_of(node) is None))
+    return found
+
+
+def _kept_native(f: Any, tried: Trial) -> list[Kept]:
+    xs, ys = inputs_of(f), outputs_of(f)
+    held = [x.tensor for x in xs], [None if y is None else y.tensor for y in ys]
+    if not any(x.requires_grad for x in xs) or all(t is None for ts in held for t in ts):
+        return []
+    reads, writes = tried.reads(f, xs, ys)
+    found = [
+        _kept(_word("input", i, len(xs)), t, xs[i], creator_of(xs[i]) is None)
+        for i, t in enumerate(held[0])
+        if t is not None and reads[i]
+    ]
+    return found + [
+        _kept(_word("output", j, len(ys)), t, ys[j]) for j, t in enumerate(held[1]) if t is not None and writes[j]
+    ]
+
+
+class Trial:
+    """Which inputs and outputs an op's backward reads.
+
+    A node tells that its data is retained, not for which of the functions around it. So the op is recorded once more,
+    alone, on zeros of the same shapes.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[list[bool], list[bool]]] = {}
+
+    def reads(self, f: Any, xs: Sequence[Any], ys: Sequence[Any]) -> tuple[list[bool], list[bool]]:
+        """Flags for inputs and outputs. Where the trial fails, all inputs: nothing else is known then."""
+        guess = [True] * len(xs), [False] * len(ys)
+        if f.op_name is None:
+            return guess
+        params = _op_params(f)
+        # A frontend that records constants saves for their sake too.
+        always = bool(getattr(getattr(f, "_frontend", None), "record_constants", False))
+        tensors = [(x.shape, _dtype(x), always or x.requires_grad) for x in xs]
+        elements = sum(_count(n.shape) for n in (*xs, *ys) if n is not None)
+        key = f.op_name, repr({k: _kind(v) for k, v in params.items()}), tuple(tensors), len(ys)
+        if key not in self._known:
+            try:
+                flags = _recorded(f.op_name, params, tensors, "cpu" if elements < _SMALL else "meta")
+            except Exception:  # any op may refuse zeros, or the meta device, in its own way
+                flags = guess
+            self._known[key] = flags if len(flags[1]) == len(ys) else guess
+        return self._known[key]
+
+
+def _recorded(name: str, params: dict[str, Any], tensors: Sequence[Any], device: str) -> tuple[list[bool], list[bool]]:
+    xs = [
+        core.Variable(torch.zeros(shape, dtype=dtype, device=device), requires_grad=needs)
+        for shape, dtype, needs in tensors
+    ]
+    # copies: an op may write into its tensors (running statistics)
+    params = {k: v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for k, v in params.items()}
+    op = _C.op(name)
+    ys = op(xs, **params) if _C.op_info(name)["inputs"] < 0 else op(*xs, **params)
+    ys = ys if isinstance(ys, (tuple, list)) else (ys,)
+    return [x.node.tensor is not None for x in xs], [y.node.tensor is not None for y in ys]
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Trials inside leave no trace: no hook sees them, no random number is used up."""
+    hooks = _C.function_hooks()
+    active = dict(hooks)
+    modes = {name: _C.get_mode_raw(name) for name in ("debug", "deferred")}
+    hooks.clear()
+    for name in modes:
+        _C.set_mode(name, False)
+    try:
+        with core.force_backprop_mode(), torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        for name, value in modes.items():
+            _C.set_mode(name, value)
+        hooks.update(active)
+
+
+def _count(shape: Any) -> int:
+    n = 1
+    for length in shape or ():
+        n *= length
+    return n
+
+
+def _dtype(node: Any) -> torch.dtype:
+    if (t := node.tensor) is not None:
+        return t.dtype
+    dtype = node.dtype
+    return dtype if isinstance(dtype, torch.dtype) else getattr(torch, str(dtype))
+
+
+def _kind(value: Any) -> Any:
+    return (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor) else value
+
+
+def parameter_names() -> dict[Any, str]:
+    """Arrays of nnabla's registered parameters -> their names."""
+    if "compatgrad.nnabla" not in sys.modules:
+        return {}
+    from compatgrad import nnabla
+
+    return {p.data: name for name, p in nnabla.get_parameters(grad_only=False).items()}
+
+
+def is_parameter(variable: Any) -> bool:
+    """Whether a Variable is a Chainer Parameter."""
+    chainer = sys.modules.get("compatgrad.chainer")
+    return chainer is not None and isinstance(variable, chainer.Parameter)

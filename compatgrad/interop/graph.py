@@ -1,0 +1,326 @@
+"""Pictures of graphs: `graph(y)`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.interop import _graph_walk as walk
+from compatgrad.interop._graph_layout import Box, Edge, printable, svg_text
+
+__all__ = ["Graph", "graph"]
+
+FILLS = {"parameter": "#fff2b3", "leaf": "#cfe8cf", "constant": "#e6e6e6", "result": "#ffffff", "function": "#cfe0f5"}
+# Graphviz takes minutes for more than this; the own layout takes seconds
+_MOST_FOR_DOT = 800
+_MOST_KEPT_LINES = 4
+
+
+class Graph:
+    """A drawn graph. It is text: it keeps no Variable and no function alive.
+
+    `dot`: the text for Graphviz, where it is to be another one than the boxes and edges give.
+    """
+
+    def __init__(
+        self, boxes: list[Box], edges: list[Edge], direction: str = "TB", caption: str = "", dot: str | None = None
+    ) -> None:
+        self._boxes, self._edges, self._direction, self._caption, self._dot = boxes, edges, direction, caption, dot
+
+    @property
+    def dot(self) -> str:
+        """The text for Graphviz."""
+        if self._dot is not None:
+            return self._dot
+        out = [
+            "digraph {",
+            f"  rankdir={self._direction};",
+            *([f"  label={_quoted(self._caption)}; labelloc=b;"] if self._caption else []),
+            '  node [fontname="Helvetica", fontsize=11, style=filled];',
+        ]
+        for i, box in enumerate(self._boxes):
+            shape = "ellipse" if box.oval else "box"
+            bold = ", penwidth=2" if box.bold else ""
+            out.append(f'  n{i} [label={_quoted(*box.lines)}, shape={shape}, fillcolor="{box.fill}"{bold}];')
+        for e in self._edges:
+            out.append(f"  n{e.tail} -> n{e.head}" + (f" [headlabel={_quoted(e.text)}];" if e.text else ";"))
+        return "\n".join([*out, "}\n"])
+
+    def svg(self, layout: str | None = None) -> str:
+        """The picture as SVG. `layout`: "dot" is Graphviz's, "own" the one built in; by default Graphviz's where it is
+        installed and the graph is not too large for it.
+        """
+        if layout not in (None, "dot", "own"):
+            raise ValueError(f"svg: layout must be 'dot', 'own' or None, got {layout!r}")
+        if layout is None:
+            layout = "dot" if shutil.which("dot") and len(self._boxes) <= _MOST_FOR_DOT else "own"
+        if layout == "dot":
+            return self._by_dot("svg").decode()
+        return svg_text(self._boxes, self._edges, self._direction, self._caption)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file: .dot and .gv are the text, .svg the picture; for others (.png, .pdf) Graphviz is needed."""
+        path = Path(path)
+        kind = path.suffix[1:].lower()
+        if not kind:
+            raise ValueError(f"save: path must end in .dot, .gv, .svg or another format of Graphviz, got '{path}'")
+        if kind in ("dot", "gv"):
+            path.write_text(self.dot, encoding="utf-8")
+        elif kind == "svg":
+            path.write_text(self.svg(), encoding="utf-8")
+        else:
+            path.write_bytes(self._by_dot(kind))
+
+    def _by_dot(self, kind: str) -> bytes:
+        program = shutil.which("dot")
+        if program is None:
+            raise RuntimeError(
+                f"'.{kind}' needs Graphviz, whose program `dot` was not found; .dot, .gv and .svg do not"
+            )
+        done = subprocess.run([program, f"-T{kind}"], input=self.dot.encode(), capture_output=True, check=False)
+        if done.returncode:
+            words = done.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"`dot -T{kind}` failed: {words}")
+        return done.stdout
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return self.dot
+
+    def __repr__(self) -> str:
+        functions = sum(box.oval for box in self._boxes)
+        return f"<Graph of {len(self._boxes) - functions} variables and {functions} functions>"
+
+
+def graph(
+    y: Any,
+    *more: Any,
+    parameters: bool = True,
+    saved: bool = True,
+    direction: str = "TB",
+    names: Mapping[Any, str] | None = None,
+) -> Graph:
+    """A picture of everything from which Variables of any frontend were computed.
+
+    Boxes are variables: yellow for parameters, green for other leaves that get a gradient, grey for constants. Ovals
+    are functions with their parameters and what they keep for backward; the last line sums that up, memory that
+    several share counts once.
+
+    parameters: show the leaves. saved: show what is kept. direction: "TB", from top to bottom, or "LR", from left to
+    right. names: texts for Variables, instead of their own names.
+    """
+    for what, v in [("y", y), *((f"more[{i}]", v) for i, v in enumerate(more))]:
+        if not isinstance(v, _C.Variable):
+            raise TypeError(f"graph: {what} must be a Variable, got {type(v).__name__}")
+    if direction not in ("TB", "LR"):
+        raise ValueError(f"graph: direction must be 'TB' or 'LR', got {direction!r}")
+    return _Drawing([y, *more], parameters, saved, _Names(names)).graph(direction)
+
+
+class _Names:
+    """What variables are called."""
+
+    def __init__(self, given: Mapping[Any, str] | None) -> None:
+        if given is None:
+            given = {}
+        if not isinstance(given, Mapping):
+            raise TypeError(f"graph: names must be a dict from Variables to text, got {type(given).__name__}")
+        for v, text in given.items():
+            if not isinstance(v, _C.Variable):
+                raise TypeError(f"graph: names: its keys must be Variables, got {type(v).__name__}")
+            if not isinstance(text, str):
+                raise TypeError(f"graph: names: the text of a Variable must be a str, got {type(text).__name__}")
+        self._given = {v.node: text for v, text in given.items()}
+        self._arrays = walk.parameter_names()
+        self.parameters = set(self._arrays)
+        # nnabla's Variables on the same arrays are the same to a user
+        self._arrays.update({v.data: text for v, text in given.items() if isinstance(v, _C.DeferredVariable)})
+
+    def of(self, node: Any, array: Any) -> str:
+        return self._given.get(node) or (array is not None and self._arrays.get(array)) or node.name or ""
+
+
+class _Drawing:
+    def __init__(self, outputs: list[Any], parameters: bool, saved: bool, names: _Names) -> None:
+        self.names, self.saved = names, saved
+        self.roots = {v.node for v in outputs}
+        self.boxes: list[Box] = []
+        self.edges: list[Edge] = []
+        self.number: dict[Any, int] = {}
+        self.kept: list[walk.Kept] = []
+        self.arrays = {v.node: v for v in outputs if isinstance(v, _C.DeferredVariable)}
+        self.frontend = outputs[0]._frontend.name
+        self.tried = walk.Trial()
+        order = walk.in_order(self.roots_in_order(outputs))
+        functions = [node for node in order if isinstance(node, _C.FunctionNode)]
+        for f in functions:
+            if walk.is_deferred(f):
+                self.arrays.update(zip(walk.inputs_of(f), _C.function_inputs(f), strict=True))
+        with walk.undisturbed():
+            for node in order:
+                if isinstance(node, _C.FunctionNode):
+                    self.function(node)
+                elif parameters or node in self.roots or walk.creator_of(node) is not None:
+                    self.variable(node)
+
+    @staticmethod
+    def roots_in_order(outputs: list[Any]) -> list[Any]:
+        return list(dict.fromkeys(v.node for v in outputs))
+
+    def graph(self, direction: str) -> Graph:
+        return Graph(self.boxes, self.edges, direction, self.summary() if self.saved else "")
+
+    def add(self, node: Any, box: Box) -> None:
+        self.number[node] = len(self.boxes)
+        self.boxes.append(box)
+
+    # ---- variables -------------------------------------------------------------------------------------------------
+
+    def variable(self, node: Any) -> None:
+        f = walk.creator_of(node)
+        array = self.arrays.get(node)
+        name = self.names.of(node, None if array is None else array.data)
+        self.add(node, Box([*([name] if name else []), _described(node)], FILLS[self.kind(node, array)],
+                           bold=node in self.roots))
+        if f is not None and f in self.number:
+            outputs = walk.outputs_of(f)
+            index = next((j for j, y in enumerate(outputs) if y is node), 0)
+            self.edges.append(Edge(self.number[f], self.number[node], str(index) if len(outputs) > 1 else ""))
+
+    def kind(self, node: Any, array: Any) -> str:
+        if walk.creator_of(node) is not None:
+            return "result"
+        if array is not None:
+            if array.data in self.names.parameters:
+                return "parameter"
+            return "leaf" if array.need_grad else "constant"
+        if walk.is_parameter(node.get_variable_or_none()):
+            return "parameter"
+        return "leaf" if node.requires_grad else "constant"
+
+    # ---- functions -------------------------------------------------------------------------------------------------
+
+    def function(self, f: Any) -> None:
+        inputs = walk.inputs_of(f)
+        name, params = _named(f, inputs, self.frontend)
+        # tensors among the parameters are listed with what is kept
+        words = [f"{k}={_short(v)}" for k, v in params.items() if not (self.saved and isinstance(v, torch.Tensor))]
+        lines = [name, *_wrapped(words)]
+        if f.op_name is not None and not inputs:
+            lines.append("(inputs released)")
+        if self.saved:
+            lines += self.saved_lines(f)
+        self.add(f, Box(lines, FILLS["function"], oval=True))
+        for x in inputs:
+            if x in self.number:
+                self.edges.append(Edge(self.number[x], self.number[f]))
+
+    def saved_lines(self, f: Any) -> list[str]:
+        kept = walk.kept_by(f, self.tried)
+        self.kept += kept
+        lines = []
+        for k in kept[: len(kept) if len(kept) <= _MOST_KEPT_LINES else _MOST_KEPT_LINES - 1]:
+            array = self.arrays.get(k.node)
+            what = (k.node and self.names.of(k.node, None if array is None else array.data)) or k.what
+            lines.append(f"{'keeps' if k.there else 'reads'} {what} {k.shape}: {_bytes(k.nbytes)}")
+        if rest := kept[len(lines) :]:
+            lines.append(f"and {len(rest)} more: {_bytes(sum(k.nbytes for k in rest))}")
+        return lines
+
+    def summary(self) -> str:
+        there = [k for k in self.kept if k.there]
+        absent = walk.total(k for k in self.kept if not k.there)
+        tensors = len({(k.place, k.part) for k in there})
+        text = f"kept for backward: {_bytes(walk.total(there))} in {tensors} tensor{'s' * (tensors != 1)}"
+        if leaves := walk.total(k for k in there if k.leaf):
+            text += f", {_bytes(leaves)} of it leaves"
+        return text + (f"; {_bytes(absent)} not in memory" if absent else "")
+
+
+def _described(node: Any) -> str:
+    if node.shape is None:
+        return "uninitialized"
+    return f"{tuple(node.shape)} {str(node.dtype).removeprefix('torch.')}"
+
+
+def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[str, Any]]:
+    """The frontend's name of a function, and the parameters that tell something."""
+    if walk.is_deferred(f):
+        info = getattr(f, "info", None) or _C.function_info(f)
+        if info is not None:
+            return info.type_name, _telling(info.args)
+    if f.op_name is None:
+        return str(getattr(f, "label", None) or _unlabelled(f)), {}
+    if frontend == "mxnet" and not hasattr(f, "label"):
+        from compatgrad.mxnet.symbol._recorded import _convert
+
+        try:
+            name, texts = _convert(f, list(inputs))
+            return name, _telling(texts)
+        except (KeyError, IndexError, TypeError, ValueError):  # an operator that has no form as a symbol
+            pass
+    defaults = {name: default for name, _, default in _C.op_info(f.op_name)["params"]}
+    params = {k: v for k, v in f.op_params.items() if isinstance(v, torch.Tensor) or not _same(v, defaults.get(k, f))}
+    return str(getattr(f, "label", None) or f.op_name), params
+
+
+def _unlabelled(f: Any) -> str:
+    return "interop.call" if f.is_native else type(f).__name__
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except (RuntimeError, ValueError):  # arrays
+        return False
+
+
+def _telling(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is off: most frameworks list every flag."""
+    return {k: v for k, v in params.items() if str(v) not in ("None", "False")}
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"array{tuple(value.shape)}"
+    text = str(value).removeprefix("torch.")
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    """The words in lines of about 36 letters, three at most."""
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + len(word) < 36:
+            lines[-1] += ", " + word
+        elif len(lines) == 3:
+            lines[-1] += ", …"
+            break
+        else:
+            lines.append(word)
+    return lines
+
+
+def _bytes(n: int) -> str:
+    size = float(n)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{n} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def _quoted(*lines: str) -> str:
+    text = "\\n".join(printable(line).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in lines)
+    return f'"{text}"'
