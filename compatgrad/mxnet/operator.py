@@ -71,7 +71,9 @@ class CustomOpProp:
         return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype: list[str]) -> Any:
-        """Storage types; dense unless defined otherwise."""
+        """Storage types; dense unless defined otherwise. AssertionError for sparse inputs unless it is."""
+        for i, stype in enumerate(in_stype):
+            assert stype == "default", f"infer_storage_type must be defined for input {i} to be {stype}"
         return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
 
     def list_outputs(self) -> list[str]:
@@ -124,21 +126,28 @@ def prop_of(params: dict[str, Any]) -> CustomOpProp:
 class _Call(autograd.Function):
     """One call of a CustomOp, in the graph."""
 
-    def __init__(self, op_type: str, op: CustomOp, out: list[tuple[Any, Any]], aux: list[NDArray]) -> None:
+    def __init__(self, op_type: str, op: CustomOp, out: list[tuple[Any, Any, str]], aux: list[NDArray]) -> None:
         super().__init__()
         self.op_type, self.op, self.out, self.aux = op_type, op, out, aux
 
     def forward(self, *inputs: NDArray) -> Any:
-        ys = [nd.zeros(shape, ctx=inputs[0].context if inputs else None, dtype=dtype) for shape, dtype in self.out]
-        self.op.forward(autograd.is_training(), ["write"] * len(ys), list(inputs), ys, self.aux)
+        ctx = inputs[0].context if inputs else None
+        ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
+        self._run("forward", autograd.is_training(), ["write"] * len(ys), list(inputs), ys, self.aux)
         self.save_for_backward(*inputs, *ys)
         return tuple(ys) if len(ys) != 1 else ys[0]
+
+    def _run(self, method: str, *args: Any) -> None:
+        try:
+            getattr(self.op, method)(*args)
+        except Exception as e:  # as the original has it, whatever the operator's own code raises
+            raise MXNetError(f"Error in CustomOp.{method} of {self.op_type}: {type(e).__name__}: {e}") from e
 
     def backward(self, *out_grads: NDArray) -> Any:
         n = len(self.saved_tensors) - len(self.out)
         inputs, ys = list(self.saved_tensors[:n]), list(self.saved_tensors[n:])
         grads = [nd.zeros(x.shape, ctx=x.context, dtype=x.dtype) for x in inputs]
-        self.op.backward(["write"] * n, list(out_grads), inputs, ys, grads, self.aux)
+        self._run("backward", ["write"] * n, list(out_grads), inputs, ys, grads, self.aux)
         return tuple(grads) if n != 1 else grads[0]
 
 
@@ -180,7 +189,8 @@ def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: st
             raise MXNetError(f"Custom: {op_type}: {n} has shape {x.shape}, expected {tuple(shape)}")
     ctx = inputs[0].context if inputs else None
     op = prop.create_operator(ctx, [list(x.shape) for x in inputs], [x.dtype for x in inputs])
-    made = [(tuple(s), t) for s, t in zip(shapes[1], types[1], strict=True)]
+    stypes = _lists(op_type or "", "infer_storage_type", prop.infer_storage_type([x.stype for x in inputs]), sizes)
+    made = [(tuple(s), t, k) for s, t, k in zip(shapes[1], types[1], stypes[1], strict=True)]
     y = _Call(op_type or "", op, made, aux)(*inputs)
     if out is not None:
         from .ndarray._operator import write

@@ -149,3 +149,20 @@ def test_contributed_modules():
         assert scaled is loss
     with pytest.raises(ValueError, match="target_dtype"):
         mx.contrib.amp.init("float8")
+
+
+def test_errors_of_an_operator_are_named():
+    @mx.operator.register("test_broken")
+    class Broken(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            class Op(mx.operator.CustomOp):
+                def forward(self, is_train, req, in_data, out_data, aux):
+                    raise KeyError("weights")
+
+            return Op()
+
+    with pytest.raises(MXNetError, match="Error in CustomOp.forward of test_broken: KeyError: 'weights'") as e:
+        nd.Custom(nd.ones((1,)), op_type="test_broken")
+    assert isinstance(e.value.__cause__, KeyError)
+    with pytest.raises(AssertionError, match="input 0 to be csr"):
+        nd.Custom(nd.ones((1, 1)).tostype("csr"), op_type="test_broken")
