@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from harness import Floats as A
 from harness import by_torch, sample
 
@@ -43,9 +44,22 @@ def others():
     yield sample("mx_dropout", lambda x, p: x * 0, A(3, 4), p=1.0)
 
 
+def ctc(x, labels, steps, lengths, blank=0):
+    loss = F.ctc_loss(x.log_softmax(2), labels, steps, lengths, blank, reduction="none")
+    return torch.where(loss.isinf(), 0, loss)
+
+
+def sequences():
+    cases = ((0, [[1, 2], [3, 3]], [5, 4], [2, 2]), (3, [[1, 1, 0], [0, 2, 0]], [5, 3], [3, 1]),
+             (1, [[0, 2], [2, 0]], [5, 5], [0, 1]), (0, [[1, 1], [2, 3]], [2, 3], [2, 2]))
+    for blank, labels, steps, lengths in cases:
+        numbers = [np.array(v) for v in (labels, steps, lengths)]
+        yield sample("ctc_loss", by_torch(ctc), A(5, 2, 4, low=-2, high=2), *numbers, blank=blank, tolerance=4)
+
+
 def losses():
     for multiply in (False, True):
         yield sample("loss_output", lambda x, y, g, multiply: y, X, Y, G, multiply=multiply, **FLAT)
 
 
-SAMPLES = [s for family in (normalizations, others, losses) for line in family() for s in line]
+SAMPLES = [s for family in (normalizations, others, sequences, losses) for line in family() for s in line]

@@ -105,8 +105,9 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
     """x where it is positive, else something that grows slowly.
 
     act_type: "leaky": slope * x; "prelu": gamma * x, gamma of shape (1,), (channels,) or (batch, channels); "elu":
-    slope * (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution function;
-    "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError otherwise.
+    slope * (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution's
+    function; "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError
+    otherwise.
     """
     one_of("LeakyReLU", "act_type", act_type, _LEAKY)
     if (gamma is not None) != (act_type == "prelu"):

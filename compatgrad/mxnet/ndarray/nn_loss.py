@@ -11,7 +11,6 @@ from ..base import MXNetError
 from ._arguments import one_of, public_names, require_ndim, require_shape
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import slices
 
 _NORMALIZATIONS = ("null", "batch", "valid")
 
@@ -192,7 +191,7 @@ def CTCLoss(  # noqa: N802
     data: (time, batch, classes), before softmax; label: (batch, labels). The blank is the first class or the last
     one; without `label_lengths` a label ends at its first 0 (blank "first") or -1 ("last"). `data_lengths`: how many
     steps of each sample count. As in MXNet the loss is 0 where a label needs more steps than there are. MXNetError
-    where shapes do not fit or a label is no class.
+    where shapes do not fit, or a label is no class or the blank.
     """
     name = "CTCLoss"
     one_of(name, "blank_label", blank_label, ("first", "last"))
@@ -213,46 +212,12 @@ def CTCLoss(  # noqa: N802
     blank = 0 if first else classes - 1
     there = torch.arange(labels.shape[1], device=labels.device) < count[:, None]
     chosen = labels[there]
-    if chosen.numel() and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
-        raise MXNetError(f"{name}: label must name one of the {classes} classes, got {int(chosen.min())} to "
-                         f"{int(chosen.max())}")  # fmt: skip
-    loss = _ctc(data, torch.where(there, labels, blank), count, ends, blank)
-    # equal labels in a row need a blank between them
-    needed = count + ((labels[:, 1:] == labels[:, :-1]) & there[:, 1:]).sum(1)
-    too_short = needed > (steps if ends is None else ends)
-    return op.bool_fill(loss, NDArray(too_short), value=0.0) if bool(too_short.any()) else loss
-
-
-def _ctc(data: NDArray, labels: torch.Tensor, count: torch.Tensor, ends: torch.Tensor | None, blank: int) -> NDArray:
-    """The recursion over paths, forward in time: labels with blanks between and around them."""
-    steps, batch, _ = data.shape
-    size = 2 * labels.shape[1] + 1
-    dtype, device = data.tensor.dtype, data.tensor.device
-    impossible = -1e4 if dtype == torch.float16 else -1e30
-    path = torch.full((batch, size), blank, dtype=torch.int64, device=device)
-    path[:, 1::2] = labels
-    places = torch.arange(size, device=device)
-    jump = (places >= 2) & (path != path.roll(2, 1))  # a blank between different labels may be left out
-    # moves[b, to, from]: the logarithm of 1 or 0
-    to, start = places[:, None], places[None, :]
-    near = ((to == start) | (to == start + 1)).expand(batch, size, size)
-    moves = torch.where(near | ((to == start + 2) & jump[:, :, None]), 0.0, impossible).to(dtype)
-    scores = op.gather_along(op.log_softmax(data, axis=2), NDArray(path.expand(steps, batch, size)), axis=2)
-    scores = slices(scores, 0)
-    begin = torch.where(places < 2, 0.0, impossible).to(dtype).expand(batch, size)
-    alpha = op.add(scores[0], NDArray(begin))
-    moves = NDArray(moves)
-    for t in range(1, steps):
-        reached = op.logsumexp(op.add(op.expand_dims(alpha, axis=1), moves), axis=2)
-        following = op.add(reached, scores[t])
-        if ends is None:
-            alpha = following
-        else:
-            goes_on = (t < ends)[:, None].expand(batch, size)
-            alpha = op.where(NDArray(goes_on), following, alpha)
-    last = 2 * count[:, None]
-    final = torch.where((places == last) | (places == last - 1), 0.0, impossible).to(dtype)
-    return op.neg(op.logsumexp(op.add(alpha, NDArray(final)), axis=1))
+    low = 1 if first else 0
+    if chosen.numel() and not low <= int(chosen.min()) <= int(chosen.max()) < classes - 1 + low:
+        raise MXNetError(f"{name}: label must name one of the {classes} classes but the blank, {blank}, got "
+                         f"{int(chosen.min())} to {int(chosen.max())}")  # fmt: skip
+    ends = torch.full((batch,), steps, device=labels.device) if ends is None else ends
+    return op.ctc_loss(data, *map(NDArray, (torch.where(there, labels, blank), ends, count)), blank=blank)
 
 
 __all__ = public_names(globals())

@@ -1,0 +1,110 @@
+// Connectionist temporal classification. The value and its first derivative are ATen's; a recorded pass writes the
+// forward-backward recursion down in ops, so that it can be differentiated at any order.
+#include <ATen/ops/_ctc_loss.h>
+#include <ATen/ops/_ctc_loss_backward.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/zeros.h>
+
+#include "ops/index.h"
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+struct CtcLoss {
+  int64_t blank = 0;
+  static constexpr auto params() { return std::make_tuple(param("blank", &CtcLoss::blank)); }
+  static constexpr bool any_dtype = true;
+  static constexpr unsigned integers = in_bit(1) | in_bit(2) | in_bit(3);
+  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
+  Tensor log_p, loss, log_alpha;  // the loss being infinite where there is no path
+
+  static Tensor wide(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
+  Tensor infer(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) {
+    return at::empty({x.size(1)}, x.options());
+  }
+  Tensor forward(const Tensor& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths) {
+    TORCH_CHECK_VALUE(x.dim() == 3 && labels.dim() == 2 && labels.size(0) == x.size(1), "ctc_loss: labels of shape ",
+                      labels.sizes(), " do not fit data of shape ", x.sizes());
+    log_p = at::log_softmax(wide(x), 2);
+    std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, steps, lengths, blank, true);
+    return loss.masked_fill(loss.isinf(), 0).to(x.scalar_type());
+  }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] {
+      return at::_ctc_loss_backward(wide(c.gy()), log_p, c.in(1), c.in(2), c.in(3), loss, log_alpha, blank, true)
+          .to(c.in_dtype(0));
+    });
+  }
+
+  // What is fixed by the labels. States: blanks, labels between them; `low` is the logarithm of no probability.
+  struct Paths {
+    int64_t time, batch, classes, states;
+    Tensor labels;  // of the states, (batch, states)
+    Tensor moves;   // low or 0 for each (sample, to, from)
+    Tensor begin, final;
+    Tensor running;  // which samples have not ended, (time, batch)
+
+    Paths(const Tensor& x, const Tensor& given, const Tensor& steps, const Tensor& lengths, int64_t blank)
+        : time(x.size(0)), batch(x.size(1)), classes(x.size(2)), states(2 * given.size(1) + 1) {
+      const double low = x.scalar_type() == at::kHalf ? -1e4 : -1e30;
+      labels = at::full({batch, states}, blank, given.options().dtype(at::kLong));
+      if (given.size(1)) labels.slice(1, 1, states, 2).copy_(given);
+      const Tensor place = at::arange(states, labels.options());
+      const Tensor to = place.unsqueeze(1), from = place.unsqueeze(0);
+      const Tensor skips = labels.ne(labels.roll(2, 1)).logical_and_(place.ge(2)).unsqueeze(2);
+      const Tensor near = to.eq(from).logical_or(to.eq(from + 1)).unsqueeze(0);
+      auto logarithm = [&](const Tensor& possible) {
+        return at::zeros(possible.sizes(), x.options()).masked_fill_(possible.logical_not(), low);
+      };
+      moves = logarithm(near.logical_or(to.eq(from + 2).unsqueeze(0).logical_and(skips)));
+      begin = logarithm(place.lt(2)).unsqueeze(0);
+      const Tensor last = (lengths.to(at::kLong) * 2).unsqueeze(1);
+      final = logarithm(place.unsqueeze(0).eq(last).logical_or(place.unsqueeze(0).eq(last - 1)));
+      running = at::arange(time, labels.options()).unsqueeze(1).lt(steps.to(at::kLong).unsqueeze(0));
+    }
+    Tensor index() const { return labels.unsqueeze(0).expand({time, batch, states}).contiguous(); }
+  };
+  static Var at_step(const Var& x, int64_t t) { return get_item(x, Index{IndexItem::integer(t)}); }
+  static Var log_sum(const Var& x, int64_t axis) {
+    return Named(CG_NAMED("logsumexp")).with("axis", std::optional<Ints>(Ints{axis}))(x);
+  }
+  // How probable each class is at each step, given the label: (time, batch, classes).
+  static Var occupancy(const Paths& p, const Var& x) {
+    const Var index(p.index()), moves(p.moves);
+    const Var log_p = Named(CG_NAMED("log_softmax")).with("axis", int64_t(2))(x);
+    const Var scores = Named(CG_NAMED("gather_along")).with("axis", int64_t(2))(log_p, index);
+    std::vector<Var> alpha{at_step(scores, 0) + p.begin}, states(p.time);
+    for (int64_t t = 1; t < p.time; ++t)
+      alpha.push_back(log_sum(reshape(alpha.back(), {p.batch, 1, p.states}) + moves, 2) + at_step(scores, t));
+    Var beta(p.final);
+    for (int64_t t = p.time - 1; t >= 0; --t) {
+      if (t + 1 < p.time) {
+        const Var next = reshape(at_step(scores, t + 1) + beta, {p.batch, p.states, 1});
+        beta = where(Var(p.running[t + 1].unsqueeze(1)), log_sum(next + moves, 1), Var(p.final));
+      }
+      states[t] = reshape(softmax(alpha[t] + beta, 1), {1, p.batch, p.states});
+    }
+    const Var all = concat(VarsRef(states), 0);
+    return Named(CG_NAMED("scatter_along"))
+        .with("axis", int64_t(2))
+        .with("shape", Ints{p.time, p.batch, p.classes})(all, index);
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] {
+      const Var x = c.in(0);
+      const Paths p(value(x), value(c.in(1)), value(c.in(2)), value(c.in(3)), blank);
+      const Tensor counts = p.running.logical_and(loss.isfinite().unsqueeze(0)).unsqueeze(2).to(value(x).scalar_type());
+      return (softmax(x, 2) - occupancy(p, x)) * counts * reshape(c.gy(), {1, p.batch, 1});
+    });
+  }
+};
+CG_OP("ctc_loss", CtcLoss,
+      "-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax, steps (batch,) "
+      "of which count and label lengths (batch,); 0 where a label needs more steps than there are.")
+
+}  // namespace
+}  // namespace cg
