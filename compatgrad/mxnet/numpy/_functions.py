@@ -392,7 +392,10 @@ def unique(
     """`numpy.unique`: the different elements in rising order; no gradient."""
     result = onp.unique(_array("unique", ar, "ar").asnumpy(), return_index, return_inverse, return_counts, axis)
     several = isinstance(result, tuple)
-    parts = [constant(torch.from_numpy(onp.ascontiguousarray(r))) for r in (result if several else (result,))]
+    device = ar.tensor.device
+    parts = [
+        constant(torch.from_numpy(onp.ascontiguousarray(r)).to(device)) for r in (result if several else (result,))
+    ]
     return tuple(parts) if several else parts[0]
 
 

@@ -21,13 +21,13 @@ def _to_numpy(x: Any) -> Any:
     return {k: _to_numpy(v) for k, v in x.items()} if isinstance(x, dict) else x
 
 
-def _from_numpy(x: Any) -> Any:
+def _from_numpy(x: Any, device: torch.device | None = None) -> Any:
     if isinstance(x, (onp.ndarray, onp.generic)) and not isinstance(x, (onp.bool_, onp.str_)):
         if x.dtype.kind not in "biuf" or x.dtype in (onp.uint16, onp.uint32, onp.uint64):
             return x
-        return constant(torch.from_numpy(onp.ascontiguousarray(x)).reshape(onp.shape(x)))
+        return constant(torch.from_numpy(onp.ascontiguousarray(x)).reshape(onp.shape(x)).to(device))
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
-        return type(x)(_from_numpy(v) for v in x)
+        return type(x)(_from_numpy(v, device) for v in x)
     return bool(x) if isinstance(x, onp.bool_) else x
 
 
@@ -36,7 +36,8 @@ def of_numpy(name: str) -> Callable[..., Any]:
     function = getattr(onp, name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _from_numpy(function(*_to_numpy(args), **_to_numpy(kwargs)))
+        device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
+        return _from_numpy(function(*_to_numpy(args), **_to_numpy(kwargs)), device)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.{name}`; no gradient."

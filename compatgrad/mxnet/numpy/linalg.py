@@ -108,7 +108,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         x, n = op.inverse(x), -n
     if n == 0:
-        return constant(torch.eye(x.shape[-1], dtype=x.tensor.dtype).expand(x.shape).clone())
+        return constant(torch.eye(x.shape[-1], dtype=x.tensor.dtype, device=x.tensor.device).expand(x.shape).clone())
     y = x
     for _ in range(n - 1):
         y = op.matmul(y, x)
@@ -128,13 +128,14 @@ def multi_dot(arrays: Any) -> Any:
 def _of_numpy(name: str) -> Callable[..., Any]:
     function = getattr(onp.linalg, name)
 
-    def convert(v: Any) -> Any:
+    def convert(v: Any, device: Any) -> Any:
         if isinstance(v, tuple):
-            return tuple(convert(x) for x in v)
-        return constant(torch.from_numpy(onp.ascontiguousarray(v)).reshape(onp.shape(v)))
+            return tuple(convert(x, device) for x in v)
+        return constant(torch.from_numpy(onp.ascontiguousarray(v)).reshape(onp.shape(v)).to(device))
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return convert(function(*(a.asnumpy() if isinstance(a, NDArray) else a for a in args), **kwargs))
+        device = next((a.tensor.device for a in args if isinstance(a, NDArray)), None)
+        return convert(function(*(a.asnumpy() if isinstance(a, NDArray) else a for a in args), **kwargs), device)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.linalg.{name}`; no gradient."

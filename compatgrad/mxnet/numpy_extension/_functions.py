@@ -205,7 +205,7 @@ def _masked(who: str, body: Any, data: Any, mask: Any, axis: int, temperature: f
     if mask is None:
         return body(x, axis=axis)
     wide = constant(torch.broadcast_to(mask.tensor.bool(), x.shape))
-    low = constant(torch.full(x.shape, -1e30 if x.tensor.dtype != torch.float16 else -6e4, dtype=x.tensor.dtype))
+    low = constant(torch.full_like(x.tensor.detach(), -1e30 if x.tensor.dtype != torch.float16 else -6e4))
     return op.where(wide, body(op.where(wide, x, low), axis=axis), constant(torch.full_like(low.tensor, fill)))
 
 
@@ -226,7 +226,7 @@ def masked_log_softmax(
 def _indexed(who: str, a: Any, ind: Any, val: Any) -> tuple[Any, tuple[torch.Tensor, ...], Any]:
     x, v = promoted(who, _array(who, a, "a"), val)
     at = tuple(i for i in torch.atleast_2d(ind.tensor.detach().to(torch.int64)))
-    return x, at, v if isinstance(v, NDArray) else constant(torch.tensor(v, dtype=x.tensor.dtype))
+    return x, at, v if isinstance(v, NDArray) else constant(x.tensor.new_tensor(v))
 
 
 def index_add(a: Any, ind: Any, val: Any) -> Any:
@@ -234,7 +234,7 @@ def index_add(a: Any, ind: Any, val: Any) -> Any:
     x, at, v = _indexed("index_add", a, ind, val)
     shape = x.tensor[at].shape
     v = op.broadcast_to(v, shape=tuple(shape))
-    flat = torch.arange(x.size).reshape(x.shape)[at].reshape(-1)
+    flat = torch.arange(x.size, device=x.tensor.device).reshape(x.shape)[at].reshape(-1)
     added = op.scatter_add_along(op.reshape(x, shape=(-1,)), constant(flat), op.reshape(v, shape=(-1,)), axis=0)
     return op.reshape(added, shape=x.shape)
 
@@ -242,6 +242,6 @@ def index_add(a: Any, ind: Any, val: Any) -> Any:
 def index_update(a: Any, ind: Any, val: Any) -> Any:
     """`a` with `val` in place of what is at the positions that the columns of `ind` give."""
     x, at, v = _indexed("index_update", a, ind, val)
-    mask = torch.ones(x.shape, dtype=x.tensor.dtype)
+    mask = torch.ones_like(x.tensor.detach())
     mask[at] = 0
     return index_add(op.mul(x, constant(mask)), ind, v)
