@@ -67,10 +67,27 @@ class ComputationalGraph:
             raise NotImplementedError(f"Currently, only dot format is supported, not {format!r}.")
         return self._to_dot()
 
+    def _repr_svg_(self):
+        """The picture for notebooks, drawn also where there is no Graphviz."""
+        from compatgrad.interop import Graph
+        from compatgrad.interop._graph_layout import Box, Edge
+
+        nodes, edges = self._drawn()
+        number = {node: i for i, node in enumerate(nodes)}
+        boxes = []
+        for node in nodes:
+            is_variable = isinstance(node, _C.VariableNode)
+            style = self.variable_style if is_variable else self.function_style
+            attribute = DotNode(node, style, self.show_name).attribute
+            boxes.append(Box([str(attribute["label"])], attribute.get("fillcolor", "white"), is_variable))
+        lines = [Edge(number[head], number[tail]) for head, tail in dict.fromkeys(edges)]
+        return Graph(boxes, lines, self.rankdir, dot=self.dump())._repr_svg_()
+
+    def _drawn(self):
+        return _without_variables(self.nodes, self.edges) if self.remove_variable else (self.nodes, self.edges)
+
     def _to_dot(self):
-        nodes, edges = self.nodes, self.edges
-        if self.remove_variable:
-            nodes, edges = _without_variables(nodes, edges)
+        nodes, edges = self._drawn()
         parts = [f"digraph graphname{{rankdir={self.rankdir};"]
         for node in nodes:
             style = self.variable_style if isinstance(node, _C.VariableNode) else self.function_style

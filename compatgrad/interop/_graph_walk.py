@@ -128,8 +128,9 @@ def _kept_deferred(f: Any) -> list[Kept]:
     if not _C.function_need_grad(f):
         return []
     xs = _C.function_inputs(f)
+    needs = [x.need_grad if isinstance(x, _C.DeferredVariable) else x.requires_grad for x in xs]
     # further flags stand for optional inputs that were left out
-    reads, writes = _C.function_saves(f, [x.need_grad for x in xs] + [False] * 32)
+    reads, writes = _C.function_saves(f, needs + [False] * 32)
     found = [
         _kept_array(_word("input", i, len(xs)), x, inputs_of(f)[i]) for i, x in enumerate(xs) if reads[i]
     ]
@@ -141,8 +142,10 @@ def _kept_deferred(f: Any) -> list[Kept]:
 
 
 def _kept_array(what: str, x: Any, node: Any) -> Kept:
+    leaf = creator_of(node) is None
+    if not isinstance(x, _C.DeferredVariable):  # of another frontend
+        return _kept(what, x.tensor, node, leaf)
     array = x.data
-    leaf = x.parent is None
     if not array._lazy:
         return _kept(what, array.read(), node, leaf)
     nbytes = array.size * array._dtype.itemsize

@@ -107,7 +107,7 @@ def graph(
     parameters: bool = True,
     saved: bool = True,
     direction: str = "TB",
-    names: Mapping[Any, str] | None = None,
+    names: Mapping[Any, Any] | None = None,
 ) -> Graph:
     """A picture of everything from which Variables of any frontend were computed.
 
@@ -116,7 +116,8 @@ def graph(
     several share counts once.
 
     parameters: show the leaves. saved: show what is kept. direction: "TB", from top to bottom, or "LR", from left to
-    right. names: texts for Variables, instead of their own names.
+    right. names: a dict that pairs Variables with texts, which replace their own names; the texts may be the keys, as
+    Chainer's Variables cannot be.
     """
     for what, v in [("y", y), *((f"more[{i}]", v) for i, v in enumerate(more))]:
         if not isinstance(v, _C.Variable):
@@ -129,21 +130,21 @@ def graph(
 class _Names:
     """What variables are called."""
 
-    def __init__(self, given: Mapping[Any, str] | None) -> None:
-        if given is None:
-            given = {}
-        if not isinstance(given, Mapping):
-            raise TypeError(f"graph: names must be a dict from Variables to text, got {type(given).__name__}")
-        for v, text in given.items():
-            if not isinstance(v, _C.Variable):
-                raise TypeError(f"graph: names: its keys must be Variables, got {type(v).__name__}")
-            if not isinstance(text, str):
-                raise TypeError(f"graph: names: the text of a Variable must be a str, got {type(text).__name__}")
-        self._given = {v.node: text for v, text in given.items()}
+    def __init__(self, given: Mapping[Any, Any] | None) -> None:
+        if not isinstance(given, Mapping | None):
+            raise TypeError(f"graph: names must be a dict, got {type(given).__name__}")
+        pairs = []
+        for item in (given or {}).items():
+            v, text = reversed(item) if isinstance(item[0], str) else item
+            if not isinstance(v, _C.Variable) or not isinstance(text, str):
+                kinds = " and ".join(type(part).__name__ for part in item)
+                raise TypeError(f"graph: names must pair Variables and texts, got {kinds}")
+            pairs.append((v, text))
+        self._given = {v.node: text for v, text in pairs}
         self._arrays = walk.parameter_names()
         self.parameters = set(self._arrays)
         # nnabla's Variables on the same arrays are the same to a user
-        self._arrays.update({v.data: text for v, text in given.items() if isinstance(v, _C.DeferredVariable)})
+        self._arrays.update({v.data: text for v, text in pairs if isinstance(v, _C.DeferredVariable)})
 
     def of(self, node: Any, array: Any) -> str:
         return self._given.get(node) or (array is not None and self._arrays.get(array)) or node.name or ""
@@ -164,7 +165,8 @@ class _Drawing:
         functions = [node for node in order if isinstance(node, _C.FunctionNode)]
         for f in functions:
             if walk.is_deferred(f):
-                self.arrays.update(zip(walk.inputs_of(f), _C.function_inputs(f), strict=True))
+                inputs = zip(walk.inputs_of(f), _C.function_inputs(f), strict=True)
+                self.arrays.update((node, x) for node, x in inputs if isinstance(x, _C.DeferredVariable))
         with walk.undisturbed():
             for node in order:
                 if isinstance(node, _C.FunctionNode):

@@ -1,7 +1,9 @@
 """Drawings of graphs, by Graphviz."""
 
+import importlib.util
 import json
 import os
+import shutil
 from collections import Counter
 
 from ..parameter import get_parameters
@@ -18,6 +20,10 @@ _COLORS = (
     ("Mul", "purple"),
     ("Div", "purple"),
 )
+
+
+def _installed():
+    return importlib.util.find_spec("graphviz") is not None and shutil.which("dot") is not None
 
 
 class SimpleGraph:
@@ -37,7 +43,13 @@ class SimpleGraph:
 
     def save(self, vleaf, fpath, cleanup=False, format=None):
         """Draws into the file `fpath`; cleanup: removes the text that Graphviz reads. format: instead of the
-        constructor's."""
+        constructor's. Without Graphviz, svg, gv and dot are drawn by `compatgrad.interop.graph`."""
+        kind = format or self._format
+        if kind in ("svg", "gv", "dot") and not _installed():
+            from compatgrad.interop import graph
+
+            graph(vleaf).save(f"{fpath}.{kind}")
+            return
         self.create_graphviz_digraph(vleaf, format=format).render(fpath, cleanup=cleanup)
 
     def view(self, vleaf, fpath=None, cleanup=True, format=None, params=None):
