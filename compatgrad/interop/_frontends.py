@@ -16,6 +16,9 @@ class Native:
 
     name = "compatgrad"
 
+    def variable_class(self) -> Any:
+        return core.Variable
+
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         """A leaf on the tensor's memory."""
         return core.Variable(t, requires_grad=requires_grad)
@@ -39,6 +42,11 @@ class Native:
 
 class Chainer(Native):
     name = "chainer"
+
+    def variable_class(self) -> Any:
+        from compatgrad import chainer
+
+        return chainer.Variable
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         from compatgrad import chainer
@@ -72,6 +80,11 @@ class Chainer(Native):
 class MXNet(Native):
     name = "mxnet"
 
+    def variable_class(self) -> Any:
+        from compatgrad.mxnet import nd
+
+        return nd.NDArray
+
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         from compatgrad.mxnet import nd
 
@@ -101,6 +114,11 @@ def _gluon_parameters(target: Any) -> Iterable[tuple[str, Any]]:
 
 class NNabla(Native):
     name = "nnabla"
+
+    def variable_class(self) -> Any:
+        from compatgrad import nnabla
+
+        return nnabla.Variable
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         from compatgrad import nnabla

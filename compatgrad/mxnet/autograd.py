@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from compatgrad import _C
@@ -127,6 +128,9 @@ def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDA
             )
         if g is not None:
             check_same_shape("backward", f"head_grads[{i}]", g, y)
+            if g.tensor.dtype != y.tensor.dtype:
+                got, expected = (np.dtype(v.dtype).name for v in (g, y))
+                raise MXNetError(f"backward: head_grads[{i}]: expected {expected}, as its head, got {got}")
         if place != _EXCLUDED:
             pairs.append((y, g))
     if not pairs:

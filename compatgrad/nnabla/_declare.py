@@ -22,6 +22,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad import core as _core
+from compatgrad.core import bridge
 from compatgrad.nnabla import _arithmetic
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
@@ -283,6 +284,9 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
             continue
         if isinstance(x, NdArray):
             return _run_at_once(spec, inputs, args, n_outputs, outputs)
+        if isinstance(x, _C.Variable):  # of another frontend
+            inputs = [_entered(v) for v in inputs]
+            continue
         if not (x is None and _is_optional(spec, i)):
             name = spec.inputs[0 if spec.variadic else i]
             raise TypeError(f"{spec.name}: {name}: expected a Variable or an NdArray, got {type(x).__name__}")
@@ -317,6 +321,12 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
     if outputs:
         _place(ys, outputs)
     return ys[0] if len(ys) == 1 else tuple(ys)
+
+
+def _entered(x: Any) -> Any:
+    if not isinstance(x, _C.Variable) or isinstance(x, _C.DeferredVariable):
+        return x
+    return bridge.enter(x, fe.variable_class)
 
 
 def _is_optional(spec: Spec, i: int) -> bool:

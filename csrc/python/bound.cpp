@@ -28,6 +28,13 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
   if (is_variable(o)) {
     Frontend* own = as_variable(o)->frontend;
     if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
+    if (own->deferred && !f->deferred && own != f && !mode(Mode::plain)) {
+      // Its graph runs on its own: it enters this one as the value of one function.
+      Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
+      Obj y = Obj::steal(PyObject_CallMethod(bridge.get(), "leave", "OO", o, reinterpret_cast<PyObject*>(f)));
+      *out = var_of(as_variable(y.get()));
+      return out->defined();
+    }
     *out = var_of(as_variable(o));
     return out->defined();
   }

@@ -184,6 +184,12 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   return o;
 }
 
+PyObject* pass_done = nullptr;  // called when a pass to the leaves is over: it goes on in other frontends' graphs
+PyObject* set_after_backward(PyObject*, PyObject* f) {
+  Py_XSETREF(pass_done, f == Py_None ? nullptr : Py_NewRef(f));
+  Py_RETURN_NONE;
+}
+
 PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {
       "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", "release", nullptr};
@@ -199,6 +205,7 @@ PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
     fill_with_ones(reinterpret_cast<Frontend*>(frontend), ys, gys);
     backward(ys, gys, read_options(retain, loss_scale, create_graph, release, reinterpret_cast<Frontend*>(frontend)));
+    if (pass_done) Obj::steal(PyObject_CallNoArgs(pass_done));
     Py_RETURN_NONE;
   });
 }
@@ -375,6 +382,7 @@ void init_binding() {
 PyMethodDef module_methods[] = {
     {"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
     {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
+    {"set_after_backward", set_after_backward, METH_O, nullptr},
     {"get_mode", get_mode, METH_O, nullptr},
     {"get_mode_raw", get_mode_raw, METH_O, nullptr},
     {"set_mode", FAST(set_mode), nullptr},

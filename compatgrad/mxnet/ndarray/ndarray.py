@@ -119,11 +119,16 @@ class NDArray(_C.Variable):
             return False
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
 
+    def _number(self, kind: type) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only an NDArray of one element is a number: {kind.__name__}() of shape {self.shape}")
+        return kind(self.asscalar())
+
     def __float__(self) -> float:
-        return float(self.asscalar())
+        return self._number(float)
 
     def __int__(self) -> int:
-        return int(self.asscalar())
+        return self._number(int)
 
     def __index__(self) -> int:
         if self.size != 1 or self.tensor.is_floating_point():
