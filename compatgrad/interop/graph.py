@@ -257,7 +257,11 @@ def _described(node: Any) -> str:
 def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[str, Any]]:
     """The frontend's name of a function, and the parameters that tell something."""
     if walk.is_deferred(f):
-        info = getattr(f, "info", None) or _C.function_info(f)
+        info = _C.function_info(f)
+        if info is None and f.op_name is not None:
+            from compatgrad.nnabla._op_names import info_of_op
+
+            info = info_of_op(f)
         if info is not None:
             return info.type_name, _telling(info.args)
     if f.op_name is None:
@@ -276,7 +280,7 @@ def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[st
 
 
 def _unlabelled(f: Any) -> str:
-    return "interop.call" if f.is_native else type(f).__name__
+    return "interop" if f.is_native else type(f).__name__  # torch's, or the border to a graph of another frontend
 
 
 def _same(a: Any, b: Any) -> bool:
