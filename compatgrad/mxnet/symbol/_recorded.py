@@ -21,8 +21,7 @@ _NAMES = {
     "minimum": "broadcast_minimum", "equal": "broadcast_equal", "not_equal": "broadcast_not_equal",
     "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
     "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
-    "identity": "_copy", "batch_normalization": "BatchNorm", "fixed_batch_normalization": "BatchNorm",
-    "layer_normalization": "LayerNorm", "stop_gradient": "BlockGrad", "squeeze": "squeeze", "add_n": "add_n",
+    "identity": "_copy", "stop_gradient": "BlockGrad",
 }  # fmt: skip
 
 
@@ -33,6 +32,12 @@ def _scalar(name: str, key: str = "value") -> Callable[[dict[str, Any]], tuple[s
 def _renamed(name: str, **keys: str) -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
     """The operator with parameters under MXNet's names; what is None is left out."""
     return lambda p: (name, {keys.get(k, k): v for k, v in p.items() if v is not None and keys.get(k, k)})
+
+
+def _window(p: dict[str, Any]) -> dict[str, Any]:
+    full = p.get("cover_all") or p.get("ignore_border") is False
+    more = {"pooling_convention": "full"} if full else {}
+    return {"kernel": p["ksize"], "stride": p["stride"], "pad": p["pad"], **more}
 
 
 _CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
@@ -47,7 +52,15 @@ _CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
     "matmul": _renamed("dot", transa="transpose_a", transb="transpose_b"),
     "clip": _renamed("clip", min="a_min", max="a_max"), "flip": _renamed("reverse"),
     "dropout": _renamed("Dropout", ratio="p"), "relu": lambda p: ("relu", {}),
-    "leaky_relu": lambda p: ("LeakyReLU", {"slope": p.get("slope")}), "embedding": lambda p: ("Embedding", {}),
+    "leaky_relu": lambda p: ("LeakyReLU", {"act_type": "leaky", "slope": p["slope"]}),
+    "elu": lambda p: ("LeakyReLU", {"act_type": "elu", "slope": p["alpha"]}),
+    "gelu": lambda p: ("LeakyReLU", {"act_type": "gelu"}), "prelu": lambda p: ("LeakyReLU", {"act_type": "prelu"}),
+    "mx_dropout": _renamed("Dropout"), "layer_normalization": _renamed("LayerNorm", begin_axis="axis"),
+    "mx_batch_normalization": _renamed("BatchNorm", moving_mean="", moving_var=""),
+    "max_pooling": lambda p: ("Pooling", {**_window(p), "pool_type": "max"}),
+    "window_pooling": lambda p: ("Pooling", {
+        **_window(p), "pool_type": "avg", "count_include_pad": p.get("divisor") != "valid",
+    }),
 }  # fmt: skip
 
 
@@ -73,6 +86,9 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
         names = {"stride": "stride", "pad": "pad", "dilate": "dilate", "dilation": "dilate", "groups": "num_group"}
         found.update({new: params[old] for old, new in names.items() if old in params})
         return name.capitalize(), {k: text(v) for k, v in found.items()}
+    if name == "matmul" and len(inputs[0].shape) == 3:
+        params = {"transpose_a": params["transa"], "transpose_b": params["transb"]}
+        return "batch_dot", {k: text(v) for k, v in params.items()}
     if name in _CONVERT:
         name, params = _CONVERT[name](params)
     elif name in _NAMES:
@@ -120,7 +136,10 @@ def symbol_of(x: Any) -> Symbol:
         inputs = [i for i in function.inputs or () if i is not None]
         if ready:
             op, params = _convert(function, inputs)
-            functions[function] = Node(op, fresh("node_"), [entry(i) for i in inputs], params)
+            entries = [entry(i) for i in inputs]
+            if op == "BatchNorm":  # its states are no inputs of the engine's op
+                entries += [(Node(None, fresh("null")), 0) for _ in range(5 - len(entries))]
+            functions[function] = Node(op, fresh("node_"), entries, params)
         else:
             stack.append((v, True))
             stack += [(i, False) for i in reversed(inputs)]
