@@ -1,4 +1,6 @@
 // One step of a GRU, with the gates of the state apart from those of the input.
+#include "ops/mx_gru.h"
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
@@ -69,53 +71,58 @@ struct GRUCell {
         s_n(part(s, 2)) {}
 };
 
+template <class T>
+T joined(const T& r, const T& z, const T& n) {
+  const T parts[] = {r, z, n};
+  return concat(c10::ArrayRef<T>(parts), 1);
+}
+template <class T>
+std::array<T, 3> formulas(const T& h, const T& x, const T& s, const T& gy) {
+  const GRUCell<T> k(x, s);
+  const T gn = gy * (1.0 - k.z) * (1.0 - k.n * k.n);
+  const T gr = gn * k.s_n * k.r * (1.0 - k.r), gz = gy * (h - k.n) * k.z * (1.0 - k.z);
+  return {gy * k.z, joined(gr, gz, gn), joined(gr, gz, gn * k.r)};
+}
+
+}  // namespace
+
+Tensor gru(const Tensor& h, const Tensor& x, const Tensor& s) {
+  TORCH_CHECK_VALUE(
+      h.dim() == 2 && x.dim() == 2 && x.sizes() == s.sizes() && x.size(0) == h.size(0) && x.size(1) == 3 * h.size(1),
+      "gru: gates of shapes ", x.sizes(), " and ", s.sizes(), " do not fit h of shape ", h.sizes());
+  if (!dense(h, x, s)) {
+    const GRUCell<Tensor> k(x, s);
+    return k.n + k.z * (h - k.n);
+  }
+  const Tensor a = h.contiguous(), b = x.contiguous(), c = s.contiguous(), y = at::empty(h.sizes(), h.options());
+  kernels::with_dtype(h, [&]<class V>(V) {
+    run_rows(h.size(0), h.size(1), a.const_data_ptr<V>(), b.const_data_ptr<V>(), c.const_data_ptr<V>(),
+             y.mutable_data_ptr<V>());
+  });
+  return y;
+}
+std::array<Tensor, 3> gru_grads(const Tensor& h, const Tensor& x, const Tensor& s, const Tensor& gy) {
+  if (!dense(h, x, s) || !kernels::raw(h, gy)) return formulas(h, x, s, gy);
+  const Tensor a = h.contiguous(), b = x.contiguous(), d = s.contiguous(), g = gy.contiguous();
+  const Tensor gh = at::empty_like(a), gx = at::empty_like(b), gs = at::empty_like(d);
+  kernels::with_dtype(h, [&]<class V>(V) {
+    run_rows(h.size(0), h.size(1), a.const_data_ptr<V>(), b.const_data_ptr<V>(), d.const_data_ptr<V>(),
+             g.const_data_ptr<V>(), gh.mutable_data_ptr<V>(), gx.mutable_data_ptr<V>(), gs.mutable_data_ptr<V>());
+  });
+  return {gh, gx, gs};
+}
+std::array<Var, 3> gru_grads(const Var& h, const Var& x, const Var& s, const Var& gy) { return formulas(h, x, s, gy); }
+
+namespace {
+
 struct GRU {
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
 
-  Tensor forward(const Tensor& h, const Tensor& x, const Tensor& s) {
-    TORCH_CHECK_VALUE(
-        h.dim() == 2 && x.dim() == 2 && x.sizes() == s.sizes() && x.size(0) == h.size(0) && x.size(1) == 3 * h.size(1),
-        "gru: gates of shapes ", x.sizes(), " and ", s.sizes(), " do not fit h of shape ", h.sizes());
-    if (!dense(h, x, s)) {
-      const GRUCell<Tensor> k(x, s);
-      return k.n + k.z * (h - k.n);
-    }
-    const Tensor a = h.contiguous(), b = x.contiguous(), c = s.contiguous(), y = at::empty(h.sizes(), h.options());
-    kernels::with_dtype(h, [&]<class V>(V) {
-      run_rows(h.size(0), h.size(1), a.const_data_ptr<V>(), b.const_data_ptr<V>(), c.const_data_ptr<V>(),
-               y.mutable_data_ptr<V>());
-    });
-    return y;
-  }
-  void backward(Ctx<Tensor>& c) {
-    const Tensor h = c.in(0), x = c.in(1), s = c.in(2), gy = c.gy();
-    if (!dense(h, x, s) || !kernels::raw(h, gy)) return formulas(c);
-    const Tensor a = h.contiguous(), b = x.contiguous(), d = s.contiguous(), g = gy.contiguous();
-    const Tensor gh = at::empty_like(a), gx = at::empty_like(b), gs = at::empty_like(d);
-    kernels::with_dtype(h, [&]<class V>(V) {
-      run_rows(h.size(0), h.size(1), a.const_data_ptr<V>(), b.const_data_ptr<V>(), d.const_data_ptr<V>(),
-               g.const_data_ptr<V>(), gh.mutable_data_ptr<V>(), gx.mutable_data_ptr<V>(), gs.mutable_data_ptr<V>());
-    });
-    c.grad(0, [&] { return gh; });
-    c.grad(1, [&] { return gx; });
-    c.grad(2, [&] { return gs; });
-  }
-  void backward(Ctx<Var>& c) { formulas(c); }
-
+  Tensor forward(const Tensor& h, const Tensor& x, const Tensor& s) { return gru(h, x, s); }
   template <class T>
-  void formulas(Ctx<T>& c) const {
-    const T h = c.in(0), gy = c.gy();
-    const GRUCell<T> k(c.in(1), c.in(2));
-    const T gn = gy * (1.0 - k.z) * (1.0 - k.n * k.n);
-    const T gr = gn * k.s_n * k.r * (1.0 - k.r), gz = gy * (h - k.n) * k.z * (1.0 - k.z);
-    c.grad(0, [&] { return gy * k.z; });
-    c.grad(1, [&] { return joined(gr, gz, gn); });
-    c.grad(2, [&] { return joined(gr, gz, gn * k.r); });
-  }
-  template <class T>
-  static T joined(const T& r, const T& z, const T& n) {
-    const T parts[] = {r, z, n};
-    return concat(c10::ArrayRef<T>(parts), 1);
+  void backward(Ctx<T>& c) {
+    const std::array<T, 3> g = gru_grads(c.in(0), c.in(1), c.in(2), c.gy());
+    for (size_t i = 0; i < 3; ++i) c.grad(i, [&] { return g[i]; });
   }
 };
 CG_OP("gru", GRU,

@@ -57,9 +57,34 @@ def sequences():
         yield sample("ctc_loss", by_torch(ctc), A(5, 2, 4, low=-2, high=2), *numbers, blank=blank, tolerance=4)
 
 
+def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False):
+    hs, cs = [None] * len(x), [None] * len(x)
+    for t in reversed(range(len(x))) if reverse else range(len(x)):
+        s = h @ w.T + (0 if b is None else b)
+        if mode == "gru":
+            h = gru(h, x[t], s)
+        elif mode == "lstm":
+            a, i, f, o = (x[t] + s).reshape(len(h), -1, 4).transpose(2, 0, 1)
+            logistic = lambda v: 1 / (1 + np.exp(-v))  # noqa: E731
+            c = np.tanh(a) * logistic(i) + c * logistic(f)
+            h = logistic(o) * np.tanh(c)
+        else:
+            h = np.tanh(x[t] + s) if mode == "rnn_tanh" else np.maximum(x[t] + s, 0)
+        hs[t], cs[t] = h, c
+    return [np.stack(hs), np.stack(cs)] if mode == "lstm" else np.stack(hs)
+
+
+def layers():
+    for mode, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)):
+        for reverse, time in ((False, 3), (True, 3), (False, 1)):
+            c, b = A(2, 3) if mode == "lstm" else None, A(3 * gates) if mode == "gru" else None
+            yield sample("rnn_layer", rnn_layer, A(time, 2, 3 * gates, low=-2, high=2), A(2, 3), c, A(3 * gates, 3), b,
+                         mode=mode, reverse=reverse, tolerance=4)
+
+
 def losses():
     for multiply in (False, True):
         yield sample("loss_output", lambda x, y, g, multiply: y, X, Y, G, multiply=multiply, **FLAT)
 
 
-SAMPLES = [s for family in (normalizations, others, sequences, losses) for line in family() for s in line]
+SAMPLES = [s for family in (normalizations, others, sequences, layers, losses) for line in family() for s in line]

@@ -1,11 +1,12 @@
 """The fused recurrent network.
 
-The products with the inputs are done for all time steps at once; only those with the states wait for one another.
+The products with the inputs are done for all time steps at once; only those with the states wait for one another, in
+one op for a layer and direction unless samples end early or outputs are projected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,8 +22,6 @@ from .nn_layers import required, slices
 
 _get_mode = _C.get_mode
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
-# one step: the gates' part from the input and the states, to the new states, of which the first is the output
-Step = Callable[[Any, list[NDArray]], list[NDArray]]
 
 
 class _Network(NamedTuple):
@@ -74,76 +73,71 @@ def _unpacked(net: _Network, parameters: NDArray) -> list[list[NDArray]]:
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
-def _plain(w: list[NDArray], activation: Callable[[NDArray], NDArray]) -> tuple[NDArray, NDArray, Step]:
-    w_x, w_h, b_x, b_h = w
+class _Cell(NamedTuple):
+    """The weights of one layer in one direction."""
 
-    def step(x, states):
-        return [activation(op.add(x, op.linear(states[0], w_h, None)))]
-
-    return w_x, op.add(b_x, b_h), step
+    mode: str
+    w_x: NDArray
+    b_x: NDArray
+    w_h: NDArray
+    b_h: NDArray | None  # where it is not part of b_x
+    w_out: NDArray | None  # of the projection
 
 
 @lru_cache(64)
 def _interleaved(units: int, device: torch.device) -> torch.Tensor:
-    """Rows in the order in which the cell takes them: of each unit its input, then its gates."""
+    """Rows in the order in which the op `lstm` takes them: of each unit its input, then its gates."""
     gates = torch.tensor([2, 0, 1, 3], device=device) * units
     return (torch.arange(units, device=device)[:, None] + gates).reshape(-1)
 
 
-def _lstm(w: list[NDArray], units: int) -> tuple[NDArray, NDArray, Step]:
-    rows = NDArray(_interleaved(units, w[0].tensor.device))
-    w_x, w_h = op.embedding(w[0], rows), op.embedding(w[1], rows)
-    b = op.embed(rows, op.add(w[-2], w[-1]))
-    w_out = w[2] if len(w) == 5 else None
-
-    def step(x, states):
-        h, c = states
-        c, h = op.lstm(c, op.add(x, op.linear(h, w_h, None)))
-        return [h if w_out is None else op.linear(h, w_out, None), c]
-
-    return w_x, b, step
-
-
-def _gru(w: list[NDArray]) -> tuple[NDArray, NDArray, Step]:
-    w_x, w_h, b_x, b_h = w
-
-    def step(x, states):
-        (h,) = states
-        return [op.gru(h, x, op.linear(h, w_h, b_h))]
-
-    return w_x, b_x, step
-
-
-def _cell(net: _Network, w: list[NDArray]) -> tuple[NDArray, NDArray, Step]:
-    """Weight and bias of the inputs, and what one step does."""
-    if net.mode == "lstm":
-        return _lstm(w, net.units)
+def _cell(net: _Network, w: list[NDArray]) -> _Cell:
     if net.mode == "gru":
-        return _gru(w)
-    return _plain(w, op.relu if net.mode == "rnn_relu" else op.tanh)
+        return _Cell(net.mode, w[0], w[2], w[1], w[3], None)
+    b = op.add(w[-2], w[-1])
+    if net.mode != "lstm":
+        return _Cell(net.mode, w[0], b, w[1], None, None)
+    rows = NDArray(_interleaved(net.units, b.tensor.device))
+    w_x, w_h = op.embedding(w[0], rows), op.embedding(w[1], rows)
+    return _Cell(net.mode, w_x, op.embed(rows, b), w_h, None, w[2] if len(w) == 5 else None)
+
+
+def _step(cell: _Cell, x: NDArray, states: list[NDArray]) -> list[NDArray]:
+    """The states after one step, from the input's part of the gates; the first of them is the output."""
+    s = op.linear(states[0], cell.w_h, cell.b_h)
+    if cell.mode == "gru":
+        return [op.gru(states[0], x, s)]
+    s = op.add(x, s)
+    if cell.mode != "lstm":
+        return [op.relu(s) if cell.mode == "rnn_relu" else op.tanh(s)]
+    c, h = op.lstm(states[1], s)
+    return [h if cell.w_out is None else op.linear(h, cell.w_out, None), c]
 
 
 def _direction(
-    x: NDArray, states: list[NDArray], cell: tuple[NDArray, NDArray, Step], backward: bool,
-    goes_on: Sequence[Any] | None,
-) -> tuple[NDArray, list[NDArray]]:  # fmt: skip
+    x: NDArray, states: list[NDArray], cell: _Cell, backward: bool, goes_on: Sequence[Any] | None
+) -> tuple[NDArray, list[NDArray]]:
     """One layer in one direction: the outputs (time, batch, units) and the last states.
 
     goes_on: for each step which samples have not ended; the others keep their states and give 0.
     """
-    w_x, b, step = cell
     time, batch, width = x.shape
-    gates = op.linear(op.reshape(x, shape=(time * batch, width)), w_x, b)
-    gates = slices(op.reshape(gates, shape=(time, batch, w_x.shape[0])), 0)
-    outputs: list[Any] = [None] * time
+    gates = op.linear(op.reshape(x, shape=(time * batch, width)), cell.w_x, cell.b_x)
+    gates = op.reshape(gates, shape=(time, batch, cell.w_x.shape[0]))
+    if goes_on is None and cell.w_out is None:
+        first = states[1] if cell.mode == "lstm" else None
+        y = op.rnn_layer(gates, states[0], first, cell.w_h, cell.b_h, mode=cell.mode, reverse=backward)
+        ys = y if cell.mode == "lstm" else (y,)
+        return ys[0], [op.get_item(v, index=0 if backward else time - 1) for v in ys]
+    steps, outputs = slices(gates, 0), [None] * time
     for t in reversed(range(time)) if backward else range(time):
-        new = step(gates[t], states)
-        if goes_on is None:
-            outputs[t], states = new[0], new
-            continue
-        alive = goes_on[t]
-        outputs[t] = op.dropout_mask(new[0], mask=alive.tensor.expand(new[0].shape))
-        states = [op.where(alive, a, b) for a, b in zip(new, states, strict=True)]
+        new = _step(cell, steps[t], states)
+        outputs[t] = new[0]
+        if goes_on is not None:
+            alive = goes_on[t]
+            outputs[t] = op.dropout_mask(new[0], mask=alive.tensor.expand(new[0].shape))
+            new = [op.where(alive, a, b) for a, b in zip(new, states, strict=True)]
+        states = new
     return op.stack(outputs, axis=0), states
 
 
