@@ -89,7 +89,7 @@ CSR += struct.pack("<i", 6) + shape64(3) + struct.pack("<i", 6) + shape64(1) + b
         (whole(GOOD)[:-20], r"array 0 of 1, byte \d+: expected 16 bytes for the data of shape \(2, 2\)"),
         (struct.pack("<QQQ", 0x112, 0, 2**60), "arrays announced"),
         (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40, 2**40) + bytes(12)), "beyond every memory"),
-        (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40) + bytes(12)), "expected 4398046511104 bytes"),
+        (whole(struct.pack("<Ii", 0xF993FAC9, 0) + shape64(2**40) + b"\1" + bytes(11)), "expected 4398046511104 bytes"),
         (whole(struct.pack("<Iii", 0xF993FAC9, 0, 77) + bytes(99)), "at most 32 dimensions of the shape, found 77"),
         (whole(struct.pack("<Ii", 0xF993FAC9, 9) + bytes(99)), r"storage type in \[0, 1, 2\], found 9"),
         (whole(GOOD.replace(struct.pack("<iii", 1, 0, 0), struct.pack("<iii", 1, 0, 99))), "type flag of the data"),
@@ -98,6 +98,7 @@ CSR += struct.pack("<i", 6) + shape64(3) + struct.pack("<i", 6) + shape64(1) + b
         (whole(GOOD, names=[b"a", b"b"]), "no names or one for each of the 1 arrays, found 2"),
         (whole(GOOD, names=[b"\xff"]), "not UTF-8"),
         (b"\x80", "expected 8 bytes"),
+        (whole(GOOD.replace(struct.pack("<ii", 1, 0), struct.pack("<ii", 77, 0))), "device type in 1..6, found 77"),
     ],
 )
 def test_damaged_files(content, words, tmp_path):

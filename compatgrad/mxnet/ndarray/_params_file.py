@@ -25,7 +25,6 @@ __all__ = ["Stored", "read_params", "write_params"]
 LIST_MAGIC = 0x112
 V1_MAGIC, V2_MAGIC, V3_MAGIC = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 MAX_DIMS = 32
-CPU = 1  # the device type that files of ours name: what is loaded goes to the CPU whatever the file says
 
 STYPES = {0: "default", 1: "row_sparse", 2: "csr"}
 AUX_NAMES = {"default": (), "row_sparse": ("indices",), "csr": ("indptr", "indices")}
@@ -55,6 +54,7 @@ class Stored:
     stype: str = "default"
     aux: list[torch.Tensor] = field(default_factory=list)
     np_shape: bool = False
+    context: tuple[int, int] = (1, 0)  # the numbers of the device's type and of the device
 
 
 class Reader:
@@ -135,9 +135,9 @@ def _read_array(r: Reader) -> Stored:
         shape = r.dims("the shape") if magic == V1_MAGIC else r.dims("the shape (no magic number)", magic, "I")
         if not shape:
             return Stored(None)
-        r.take(8, "the context")
+        context = _context(r)
         dtype = r.dtype("the data")
-        return Stored(shape, r.tensor(_known(r, shape, "the shape"), dtype, "the data"))
+        return Stored(shape, r.tensor(_known(r, shape, "the shape"), dtype, "the data"), context=context)
     np_shape = magic == V3_MAGIC
     flag = r.number("i", "the storage type")
     if flag not in STYPES:
@@ -147,7 +147,7 @@ def _read_array(r: Reader) -> Stored:
     shape = r.dims("the shape")
     if shape is None or (not np_shape and shape == ()) or (np_shape and -1 in shape):
         return Stored(None, np_shape=np_shape)
-    r.take(8, "the context")
+    context = _context(r)
     dtype = r.dtype("the data")
     aux = [(name, r.dtype(name), r.dims(f"the shape of {name}")) for name in AUX_NAMES[stype]]
     shape = _known(r, shape, "the shape")
@@ -156,12 +156,19 @@ def _read_array(r: Reader) -> Stored:
         # the original may write this shape before it has computed it, and goes by the number of indices
         size = (*_known(r, aux[-1][2], f"the shape of {aux[-1][0]}")[:1], *(shape[1:] if stype == "row_sparse" else ()))
     data = r.tensor(size, dtype, "the data")
-    out = Stored(shape, data, stype, np_shape=np_shape)
+    out = Stored(shape, data, stype, np_shape=np_shape, context=context)
     for name, aux_dtype, aux_shape in aux:
         out.aux.append(r.tensor(_known(r, aux_shape, f"the shape of {name}"), aux_dtype, name))
     if aux:
         _check_sparse(r, out)
     return out
+
+
+def _context(r: Reader) -> tuple[int, int]:
+    kind, number = r.number("i", "the device type"), r.number("i", "the device number")
+    if not 1 <= kind <= 6:
+        raise r.error(f"expected a device type in 1..6, found {kind}")
+    return kind, number
 
 
 def _known(r: Reader, shape: tuple[int, ...] | None, what: str) -> tuple[int, ...]:
@@ -258,7 +265,7 @@ def write_array(out: BinaryIO, a: Stored) -> None:
     if a.aux:
         out.write(_shape_bytes(a.data.shape))
     out.write(_shape_bytes(a.shape))
-    out.write(struct.pack("<iii", CPU, 0, flags[a.data.dtype]))
+    out.write(struct.pack("<iii", *a.context, flags[a.data.dtype]))
     for t in a.aux:
         out.write(struct.pack("<i", flags[t.dtype]) + _shape_bytes(t.shape))
     for t in (a.data, *a.aux):

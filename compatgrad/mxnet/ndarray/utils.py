@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ..context import cpu
+from ..context import cpu, gpu, num_gpus
 from ..util import is_np_shape, np_shape
 from ._creation import array as _dense_array
 from ._params_file import FILE_OF_ONE, Stored, read_params, write_array, write_params
@@ -36,13 +36,14 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
 
 def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
     """What a file keeps of an array."""
+    where = (x.context.device_typeid, x.context.device_id)
     if isinstance(x, BaseSparseNDArray):
-        return Stored(x.shape, x._values(), x.stype, list(x._indices()))
-    return Stored(x.shape, x.tensor, np_shape=np_shape)
+        return Stored(x.shape, x._values(), x.stype, list(x._indices()), context=where)
+    return Stored(x.shape, x.tensor, np_shape=np_shape, context=where)
 
 
 def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
-    """The array that a file kept, on the CPU; None for one that had no value."""
+    """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
     if a.np_shape and not is_np_shape():
         raise MXNetError(
             "load: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
@@ -50,8 +51,10 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
         )
     if a.shape is None or a.data is None:
         return None
+    kind, number = a.context
+    target = gpu(number) if kind == 2 and 0 <= number < num_gpus() else cpu()
     if a.stype == "default":
-        return wrap(a.data)
+        return wrap(a.data.to(target.torch_device))
     needed = math.prod(a.shape) * a.data.dtype.itemsize
     if needed > _MEMORY // 2:
         raise MXNetError(f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes")
@@ -64,7 +67,8 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
         dense[rows, aux[1]] = a.data[: len(rows)]
     else:
         aux = (torch.zeros(a.shape[0] + 1, dtype=torch.int64), aux[1])
-    return _wrap(dense, a.stype, cpu(), aux)
+    device = target.torch_device
+    return _wrap(dense.to(device), a.stype, target, tuple(t.to(device) for t in aux))
 
 
 def arrays_and_names(
