@@ -17,8 +17,9 @@ __all__ = [
     "as_chainer_link",
     "as_gluon_block",
     "as_torch_module",
-    "call", "to",
+    "call",
     "graph",
     "read_parameters",
+    "to",
     "write_parameters",
 ]

@@ -10,12 +10,8 @@ from .context import current_context as current_context
 from .context import gpu as gpu
 from .context import gpu_memory_info as gpu_memory_info
 from .context import num_gpus as num_gpus
-
-nd = ndarray
-
 from . import registry as registry
 from . import initializer as initializer
-from . import initializer as init
 from . import lr_scheduler as lr_scheduler
 from . import metric as metric
 from . import optimizer as optimizer
@@ -24,27 +20,18 @@ from . import model as model
 from . import recordio as recordio
 from . import io as io
 from . import image as image
-from . import image as img
 from . import callback as callback
 from . import monitor as monitor
-from . import monitor as mon
 from . import visualization as visualization
-from . import visualization as viz
 from . import engine as engine
 from . import error as error
 from . import libinfo as libinfo
-from . import numpy as np
 from . import numpy as numpy
-from . import numpy_extension as npx
 from . import numpy_extension as numpy_extension
-from . import operator as operator
 from . import profiler as profiler
 from . import random as random
-from . import random as rnd
 from . import runtime as runtime
-from . import symbol as sym
 from . import symbol as symbol
-from . import contrib as contrib
 from . import executor as executor
 from . import test_utils as test_utils
 from . import util as util
@@ -57,9 +44,15 @@ from .util import use_np as use_np
 from .util import use_np_array as use_np_array
 from .util import use_np_shape as use_np_shape
 from . import name as name
+from . import attribute as attribute
 from .attribute import AttrScope as AttrScope
 from . import kvstore as kvstore
-from . import kvstore as kv
+from . import operator as operator
+from . import contrib as contrib
 from . import gluon as gluon
+
+# the short names that programs write
+nd, np, npx, sym, kv = ndarray, numpy, numpy_extension, symbol, kvstore
+init, rnd, img, mon, viz = initializer, random, image, monitor, visualization
 
 __version__ = "1.9.1"
