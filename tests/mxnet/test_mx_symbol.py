@@ -260,3 +260,30 @@ def test_gradients_of_what_outputs_do_not_depend_on():
     e.forward(is_train=True)
     e.backward()
     assert grads["x"].asnumpy().tolist() == [2, 2] and grads["y"].asnumpy().tolist() == [0, 0]
+
+
+def test_names_of_numpy(tmp_path):
+    x, y = sym.Variable("x"), sym.Variable("y")
+    a, b = nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([[2.0, 2.0], [1.0, 0.0]])
+    np_ = mx.np
+    cases = [
+        (sym.np.dot(x, y), lambda a, b: np_.dot(a, b)),
+        (sym.np.multiply(x, y), lambda a, b: a * b),
+        (sym.np.subtract(1, x), lambda a, b: 1 - a),
+        (sym.np.power(x, 2), lambda a, b: a**2),
+        (sym.np.concatenate([x, y], axis=1), lambda a, b: np_.concatenate([a, b], 1)),
+        (sym.np.stack([x, y]), lambda a, b: np_.stack([a, b])),
+        (sym.np.reshape(x, (4, 1)), lambda a, b: a.reshape(4, 1)),
+        (sym.np.sum(sym.np.exp(x), axis=1), lambda a, b: np_.exp(a).sum(1)),
+        (sym.npx.relu(x - 2), lambda a, b: npx_relu(a - 2)),
+        (sym.npx.softmax(x, axis=-1), lambda a, b: mx.npx.softmax(a)),
+        (sym.np.maximum(x, y), lambda a, b: np_.maximum(a, b)),
+        (sym.np.greater(2, x), lambda a, b: (a < 2).astype("float32")),
+        (sym.np.transpose(x), lambda a, b: a.T),
+    ]
+    npx_relu = mx.npx.relu
+    for s, expected in cases:
+        found = sym.load_json(s.tojson()).eval_imperative({"x": a, "y": b})[0].asnumpy()
+        np.testing.assert_allclose(found, expected(a.as_np_ndarray(), b.as_np_ndarray()).asnumpy(), rtol=1e-6)
+    with pytest.raises(AttributeError, match="no_such"):
+        sym.np.no_such  # noqa: B018

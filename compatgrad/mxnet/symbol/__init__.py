@@ -10,6 +10,8 @@ from typing import Any
 from ..ndarray._operator import operators as _operators
 from ._compose import function_of as _function_of
 from ._custom import Custom as Custom
+from ._numpy import np as np
+from ._numpy import npx as npx
 from ._recorded import symbol_of as symbol_of
 from .symbol import Group as Group
 from .symbol import Symbol as Symbol
@@ -34,6 +36,7 @@ def _pair(name: str, number: str, reverse: str, plain: Any) -> Any:
     return call
 
 
+numpy, numpy_extension = np, npx
 maximum = _pair("maximum", "_maximum_scalar", "_maximum_scalar", max)
 minimum = _pair("minimum", "_minimum_scalar", "_minimum_scalar", min)
 power = pow = _pair("power", "_power_scalar", "_rpower_scalar", lambda a, b: a**b)
