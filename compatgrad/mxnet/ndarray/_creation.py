@@ -47,8 +47,10 @@ def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs) ->
 
 
 def empty(shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
-    """An array whose values are whatever the memory holds."""
-    return _stype(_made(torch.empty, shape, ctx, dtype, "empty"), stype)
+    """An array whose values are whatever the memory holds; a sparse one holds none."""
+    if stype not in (None, "default"):
+        return zeros(shape, ctx, dtype, stype)
+    return _made(torch.empty, shape, ctx, dtype, "empty")
 
 
 def full(shape: Any, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: NDArray | None = None):

@@ -277,6 +277,14 @@ class NDArray(_C.Variable):
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing.set_item(self, key, value)
 
+    def _slice(self, start: int, stop: int) -> NDArray:
+        """`self[start:stop]`; programs call it by this name."""
+        return self[start:stop]
+
+    def _at(self, index: int) -> NDArray:
+        """`self[index]`; programs call it by this name."""
+        return self[index]
+
     # ---- gradients ---------------------------------------------------------------------------------------------
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Marks the array: `backward` writes ("write"), adds ("add") or leaves out ("null") its gradient.
