@@ -309,6 +309,7 @@ BAD = [
      dict(kernel=(3, 3), num_filter=3, target_shape=(9, 9)), "target_shape"),
     ("Pooling", [IMG], dict(kernel=(7, 7)), "kernel"),
     ("Pooling", [IMG], dict(kernel=(2, 2), pool_type="min"), "pool_type"),
+    ("Pooling", [IMG[0]], dict(kernel=2, pad=1, pooling_convention="same"), "pad"),
     ("Pooling", [IMG], dict(kernel=(2, 2), pad=(2, 2)), "pad"),
     ("Pooling", [IMG], dict(kernel=(2, 2), pool_type="lp"), "p_value"),
     ("BatchNorm", [X, *[np.zeros(3)] * 4], dict(fix_gamma=False), "gamma"),

@@ -202,6 +202,8 @@ def Pooling(  # noqa: N802
     else:
         kernel = _windows(name, data, kernel)
         if one_of(name, "pooling_convention", pooling_convention, ("valid", "full", "same")) == "same":
+            if any(as_ints(name, "pad", pad)):
+                raise MXNetError(f"{name}: pad must be 0 with pooling_convention 'same', got {pad}")
             x, pad = _padded_for_same(name, x, kernel, _tuple(name, "stride", stride, n, 1), pool_type), ()
         stride, pad = _tuple(name, "stride", stride, n, 1), _tuple(name, "pad", pad, n, 0)
         _check_positive(name, kernel=kernel, stride=stride)

@@ -238,7 +238,8 @@ def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True
 def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N802
     """Zeros each element with probability `p` and divides the others by 1 - p.
 
-    In training mode, or always with mode="always"; else a copy. `axes`: along these all elements share one draw.
+    In training mode, or always with mode="always"; else a copy. `axes`: along these all elements share one draw. As in
+    MXNet p = 1 gives NaN, 0 divided by 0.
     MXNetError for p outside [0, 1] and for another mode.
     """
     if not 0 <= p <= 1:
@@ -247,13 +248,15 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N8
         return op.copy(data)
     if p == 0:
         return op.copy(data)
+    if p == 1:
+        return op.mul_scalar(data, value=math.nan)
     if not axes:
         return op.mx_dropout(data, p=p)
     t = data.tensor
     shared = set(axes_in("Dropout", axes, data.ndim, "axes"))
     sizes = [1 if k in shared else n for k, n in enumerate(data.shape)]
     kept = torch.rand(sizes, device=t.device, generator=generator(t.device)) >= p
-    return op.dropout_mask(data, mask=kept.expand(data.shape), scale=1 / (1 - p) if p < 1 else 0.0)
+    return op.dropout_mask(data, mask=kept.expand(data.shape), scale=1 / (1 - p))
 
 
 @operator("data, weight")
