@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.random as rnd
 
+from ._test_data import *  # noqa: F403
 from ._test_symbols import (
     check_consistency,
     check_numeric_gradient,
@@ -504,17 +505,6 @@ def verify_generator(
     if sum(p > alpha for p in values) < nrepeat * success_rate:
         raise AssertionError(f"the samples do not follow the distribution: p={values}, counts {runs[-1][1:]}")
     return values
-
-
-def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
-    """A random orthonormal matrix."""
-    return np.linalg.qr(rnd.randn(n, n))[0]
-
-
-def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
-    """A random symmetric matrix with eigenvalues 1, 2, …, n."""
-    q = new_orthonormal_matrix_2d(n)
-    return q @ np.diag(np.arange(1.0, n + 1)) @ q.T
 
 
 def check_gluon_hybridize_consistency(

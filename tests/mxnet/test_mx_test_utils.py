@@ -221,3 +221,30 @@ def test_small_modules(tmp_path):
         mx.profiler.set_config(foo=1)
     util.makedirs(str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_data(tmp_path):
+    import gzip
+    import struct
+
+    def write(name, array):
+        with gzip.open(tmp_path / name, "wb") as f:
+            f.write(bytes((0, 0, 8, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes())
+
+    r = np.random.RandomState(0)
+    for name, n in (("train", 6), ("t10k", 4)):
+        write(f"{name}-images-idx3-ubyte.gz", r.randint(0, 256, (n, 28, 28)).astype(np.uint8))
+        write(f"{name}-labels-idx1-ubyte.gz", r.randint(0, 10, n).astype(np.uint8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # these are not the published files
+        mnist = test_utils.get_mnist(str(tmp_path))
+        train, _ = test_utils.get_mnist_iterator(2, (784,), num_parts=2, part_index=1, path=str(tmp_path))
+    assert mnist["train_data"].shape == (6, 1, 28, 28) and mnist["test_label"].shape == (4,)
+    assert mnist["train_data"].dtype == np.float32 and mnist["train_data"].max() <= 1
+    same = test_utils.DummyIter(train)
+    assert next(same) is next(same) and next(same).data[0].shape == (2, 784)
+    q = test_utils.new_orthonormal_matrix_2d(4)
+    np.testing.assert_allclose(q @ q.T, np.eye(4), atol=1e-12)
+    assert np.isreal(np.linalg.eigvals(test_utils.new_matrix_with_real_eigvals_nd((2, 3, 3)))).all()
+    values = np.linalg.eigvalsh(test_utils.new_sym_matrix_with_real_eigvals_nd((2, 3, 3)))
+    np.testing.assert_allclose(values, [[1, 2, 3]] * 2)
