@@ -1,4 +1,4 @@
-"""compatgrad: programs written for Chainer or nnabla run on PyTorch, with their own graph and backprop loop.
+"""compatgrad: programs written for Chainer, nnabla or MXNet run on PyTorch, with their own graph and backprop loop.
 
 Everything below is imported at first use: `import compatgrad` is cheap and needs no compiled module.
 """

@@ -7,10 +7,10 @@ import compatgrad
 _HELP = """\
 usage: python -m compatgrad COMMAND ...
 
-Runs programs written for Chainer or nnabla on PyTorch.
+Runs programs written for Chainer, nnabla or MXNet on PyTorch.
 
 commands:
-  run SCRIPT [ARGUMENT ...]      run a script; its `import chainer` gets compatgrad's
+  run SCRIPT [ARGUMENT ...]      run a script; its `import chainer`, nnabla, mxnet get ours
   run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
   run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
   convert IN OUT                 write a parameter file of Chainer, nnabla or MXNet as safetensors or

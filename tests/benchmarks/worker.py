@@ -5,19 +5,13 @@ import sys
 import time
 
 
-def clock_of(module):
-    """The clock by which a framework's workloads are timed, from a module of it: for real MXNet the wall's, for
-    its own threads compute while Python goes on."""
-    return time.process_time if "compatgrad" in (module.__file__ or "") else time.perf_counter
-
-
 def serve(workloads, clock=time.process_time):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
 
     `workloads` maps a name to a function that sets up and returns the step. Set-up and two warm-up runs
     happen once, at the first request. Seconds are those of the processor, of all threads: on an idle machine
     the same as on the wall, on a busy one they do not count what other programs took in the middle of a step.
-    `clock`: another clock to go by.
+    `clock`: another clock to go by; the wall's for MXNet, whose own threads compute while Python goes on.
     """
     steps = {}
     for line in sys.stdin:
