@@ -162,7 +162,13 @@ def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], part
             node.inputs, _inferred(node, [known.get((id(n), i)) for n, i in node.inputs]), strict=False
         ):
             old = known.get((id(n), i))
-            if old is not None and shape is not None and old != tuple(shape) and n.op is None and old != (1,):
+            if (
+                old is not None
+                and shape is not None
+                and old != tuple(shape)
+                and n.op is None
+                and node.op != "LeakyReLU"
+            ):
                 raise MXNetError(
                     f"Error in operator {node.name}: input {n.name}: Shape inconsistent, Provided = {list(old)}, "
                     f"inferred shape={list(shape)}"
