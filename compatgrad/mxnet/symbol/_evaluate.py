@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..base import MXNetError
 from ..ndarray._operator import parse
@@ -16,33 +17,39 @@ __all__ = ["evaluate", "run_node"]
 _IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
 
 
-def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
-    """The visible outputs of an operator of a graph; MXNetError names the node where it fails."""
+def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
+    """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
     op = node.op
     assert op is not None
     run = implementation(op)
+    if op == "Custom":
+        return run, None, (), dict(node.params)
     params = {k: parse(v) for k, v in node.params.items() if k not in _IGNORED}
     known = parameters(op)
     if known is not None:
         params = {k: v for k, v in params.items() if k in known}
+    return run, None if is_variadic(op) else needed_inputs(op, node.params), inputs_of(op), params
+
+
+def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
+    """The visible outputs of an operator of a graph; MXNetError names the node where it fails."""
+    if node.call is None:
+        node.call = _call_of(node)
+    run, names, all_names, params = node.call
+    args: list[Any] = list(inputs)
+    if names is not None and len(names) < len(all_names):  # optional ones between may be missing
+        by_name = dict(zip(names, inputs, strict=False))
+        args = [by_name.get(n) for n in all_names] + list(inputs[len(names) :])
+        while args and args[-1] is None:
+            args.pop()
     try:
-        if op == "Custom":
-            y = run(*inputs, **node.params)
-        elif is_variadic(op):
-            y = run(*inputs, **params)
-        else:
-            by_name = dict(zip(needed_inputs(op, node.params), inputs, strict=False))
-            args = [by_name.get(n) for n in inputs_of(op)]
-            args += inputs[len(by_name) :]
-            while args and args[-1] is None:
-                args.pop()
-            y = run(*args, **params)
+        y = run(*args, **params)
     except MXNetError as e:
         raise MXNetError(f"Error in operator {node.name}: {e}") from None
     except (TypeError, AssertionError) as e:
-        raise MXNetError(f"Error in operator {node.name} ({op} of {[x.shape for x in inputs]}): {e}") from e
+        raise MXNetError(f"Error in operator {node.name} ({node.op} of {[x.shape for x in inputs]}): {e}") from e
     ys = list(y) if isinstance(y, (list, tuple)) else [y]
-    return ys[: n_visible(op, node.params)]
+    return ys if len(ys) == 1 else ys[: n_visible(node.op or "", node.params)]
 
 
 def evaluate(outputs: Sequence[Entry], arrays: dict[str, NDArray]) -> list[NDArray]:

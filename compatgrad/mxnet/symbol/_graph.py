@@ -18,7 +18,7 @@ Entry = tuple["Node", int]
 class Node:
     """A variable (`op` None) or an operator. `inputs`: (node, index of its output) each; `params`: text by name."""
 
-    __slots__ = ("attrs", "inputs", "name", "op", "params")
+    __slots__ = ("attrs", "call", "inputs", "name", "op", "params")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Node:
         self.op, self.name = op, name
         self.inputs = list(inputs)
         self.params = params or {}  # of the operator
+        self.call: Any = None  # how it is run, made at the first run
         # of the user: lr_mult, ctx_group, __shape__ …
         self.attrs = {f"__{k}__" if k in HIDDEN else k: v for k, v in (attrs or {}).items()}
 
