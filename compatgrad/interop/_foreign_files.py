@@ -12,6 +12,8 @@ import os
 import pickletools
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nn
 
 DEFLATE = 1032  # deflate makes nothing smaller than by this factor
 SLACK = 1 << 20  # what may be announced beyond that
-SPARSE = 1 << 28  # bytes that a sparse array may have dense, however small its file
+SPARSE = 1 << 26  # bytes that a sparse array may have dense, however small its file
 NONE_PICKLED = 4096  # bytes; numpy's pickle of None has less than 200
 
 
@@ -83,7 +85,7 @@ def npz(path: str) -> Iterator[Entry]:
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
                 raise ValueError(f"expected arrays (.npy) in the archive, found {member.filename!r}")
-            yield Entry(name, lambda member=member, name=name: _array_of(archive, name, member))
+            yield Entry(name, partial(_array_of, archive, name, member))
 
 
 def _array_of(archive: Any, name: str, member: zipfile.ZipInfo) -> torch.Tensor | None:
@@ -96,19 +98,14 @@ def _array_of(archive: Any, name: str, member: zipfile.ZipInfo) -> torch.Tensor 
         rest = member.file_size - file.tell()
     if dtype.hasobject:
         if version == (1, 0) and rest <= NONE_PICKLED and _small_pickle(archive._pickled(name)):
-            try:
-                return None if archive[name][()] is None else _refuse_objects()
-            except ValueError:
-                pass
-        _refuse_objects()
+            with suppress(ValueError):  # for every other pickle
+                if archive[name][()] is None:
+                    return None
+        raise Refused("expected numbers, found pickled Python objects, which are never loaded")
     _check_type(dtype)
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:
         raise ValueError(f"{name!r} of shape {shape} and type {dtype} does not take the {rest} bytes it has")
     return as_tensor(archive[name])
-
-
-def _refuse_objects() -> None:
-    raise Refused("expected numbers, found pickled Python objects, which are never loaded")
 
 
 def _small_pickle(payload: bytes) -> bool:
@@ -189,7 +186,7 @@ def _chainer_h5(file: Any, datasets: list[tuple[str, Any]], size: int) -> Iterat
         return None if value is None else as_tensor(value)
 
     for name, dataset in datasets:
-        yield Entry(name, lambda name=name, dataset=dataset: load(name, dataset))
+        yield Entry(name, partial(load, name, dataset))
 
 
 # ---- nnabla -----------------------------------------------------------------------------------------------------
@@ -197,8 +194,13 @@ def nnabla_file(path: str, extension: str) -> Iterator[Entry]:
     """The parameters of a file of nnabla; `extension` names its format."""
     from compatgrad.nnabla.utils import nnabla_pb2, parameter_files
 
-    for record in parameter_files.read(path, nnabla_pb2.NNablaProtoBuf(), extension) or ():
-        yield Entry(record.name, lambda record=record: as_tensor(record.data))
+    try:
+        records = parameter_files.read(path, nnabla_pb2.NNablaProtoBuf(), extension)
+    except (OSError, ValueError) as error:  # the reader names the file, as our caller will
+        cause = error.__cause__
+        raise ValueError(str(error) if cause is None else f"{type(cause).__name__}: {cause}") from cause
+    for record in records or ():
+        yield Entry(record.name, partial(as_tensor, record.data))
 
 
 def nnabla_nnp(path: str) -> Iterator[Entry]:
@@ -221,7 +223,7 @@ def mxnet_params(path: str) -> Iterator[Entry]:
     limit = max(SPARSE, 16 * os.path.getsize(path))
     for i, stored in enumerate(arrays):
         name = names[i] if names else str(i)
-        yield Entry(name, lambda stored=stored: _dense(stored, limit))
+        yield Entry(name, partial(_dense, stored, limit))
 
 
 def _dense(stored: Any, limit: int) -> torch.Tensor | None:

@@ -99,7 +99,7 @@ def read(path: str) -> dict[str, torch.Tensor]:
             file.seek(8 + length + begin)
             tensor = torch.empty(shape, dtype=dtype)
             if end > begin:
-                got = file.readinto(memoryview(tensor.view(-1).view(torch.uint8).numpy()))
+                got = file.readinto(tensor.view(-1).view(torch.uint8).numpy())
                 if got != end - begin:
                     raise ValueError(f"expected {end - begin} bytes of {name!r}, could read {got}")
             out[name] = tensor

@@ -10,6 +10,7 @@ import os
 import secrets
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 import torch
@@ -31,7 +32,7 @@ class _Format(NamedTuple):
 
 def _safetensors_entries(path: str) -> Iterator[Entry]:
     for name, tensor in _safetensors.read(path).items():
-        yield Entry(name, lambda tensor=tensor: tensor)
+        yield Entry(name, partial(torch.Tensor.detach, tensor))
 
 
 def _nnabla(extension: str) -> Callable[[str], Iterator[Entry]]:

@@ -1,0 +1,687 @@
+"""Parameter files: what the frameworks wrote, files that are damaged or hostile, what is written, the command.
+
+tests/golden/interop_files.py recorded the files and what is in them.
+"""
+
+import json
+import os
+import pathlib
+import pickle
+import random
+import resource
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from compatgrad import interop
+from compatgrad.interop import _convert, _safetensors, files
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "interop_files"
+EXPECTED = {}
+for framework in ("chainer", "mxnet", "nnabla"):
+    EXPECTED.update(json.loads((GOLDEN / f"{framework}.json").read_text()))
+MODEL = "updater/model:main/"
+
+
+def needs(name):
+    """Skips a test of that file where h5py is missing."""
+    if "h5" in name:
+        pytest.importorskip("h5py")
+    return GOLDEN / name
+
+
+def check(tensors, expected):
+    """Names in order, shapes, types and values."""
+    found = {name: [list(t.shape), str(t.dtype)[6:], t.flatten().tolist()] for name, t in tensors.items()}
+    assert list(found.items()) == [(name, value) for name, value in expected.items() if isinstance(value, list)]
+
+
+# ---- what the frameworks wrote ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", EXPECTED)
+def test_files_of_the_frameworks(name):
+    contents = files.load(needs(name), refuse=False)
+    check(contents.tensors, EXPECTED[name])
+    assert contents.empty == [key for key, value in EXPECTED[name].items() if value is None]
+    assert list(contents.refused) == [key for key, value in EXPECTED[name].items() if isinstance(value, str)]
+    if not contents.refused:
+        check(interop.read_parameters(str(needs(name))), EXPECTED[name])
+
+
+def test_bfloat16_of_mxnet(tmp_path):
+    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+
+    value = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
+    write_params(str(tmp_path / "a.params"), [Stored((2,), value)], ["x"])
+    (found,) = interop.read_parameters(tmp_path / "a.params").values()
+    assert found.dtype == torch.bfloat16 and found.tolist() == [1.5, -2.0]
+
+
+@pytest.mark.parametrize(
+    "name", ["model.npz", "model.h5", "parameters.h5", "network_h5.nnp", "network_protobuf.nnp", "gluon.params"]
+)
+def test_the_content_tells_where_the_name_does_not(name, tmp_path):
+    path = tmp_path / "snapshot_iter_10"
+    path.write_bytes(needs(name).read_bytes())
+    check(interop.read_parameters(path), EXPECTED[name])
+
+
+@pytest.mark.parametrize("prefix", [MODEL, MODEL.rstrip("/")])
+@pytest.mark.parametrize("name", ["trainer.npz", "trainer.h5"])
+def test_the_model_of_a_trainer(name, prefix):
+    found = interop.read_parameters(needs(name), prefix)
+    expected = {key[len(MODEL) :]: v for key, v in EXPECTED[name].items() if key.startswith(MODEL)}
+    assert len(expected) == 9
+    check(found, expected)
+    inner = interop.read_parameters(needs(name), prefix=MODEL + "predictor/l1")
+    assert sorted(inner) == ["W", "b"]
+
+
+def test_text_in_a_snapshot_points_to_the_model():
+    with pytest.raises(ValueError, match="'extensions/LogReport/_summary/_names'.* text .*'updater/model:main/'"):
+        interop.read_parameters(GOLDEN / "trainer.npz")
+
+
+def test_prefixes_end_where_parts_do(tmp_path):
+    np.savez(tmp_path / "a.npz", **{"l1/W": np.ones(2), "l10/W": np.zeros(3), "d0_w": np.ones(1)})
+    assert list(interop.read_parameters(tmp_path / "a.npz", "l1")) == ["W"]
+    assert list(interop.read_parameters(tmp_path / "a.npz", "d0_")) == ["w"]
+    assert len(interop.read_parameters(tmp_path / "a.npz", "")) == 3
+    for missing in ("l", "d0", "x/", "l1/W/"):
+        with pytest.raises(ValueError, match="a.npz.*no name begins with .*'l1', 'l10', 'd0_w'"):
+            interop.read_parameters(tmp_path / "a.npz", missing)
+    with pytest.raises(ValueError, match="'l1/W' is a parameter itself"):
+        interop.read_parameters(tmp_path / "a.npz", "l1/W")
+
+
+def test_layouts_and_byte_orders_of_numpy(tmp_path):
+    values = np.arange(6.0).reshape(2, 3)
+    arrays = {"big": values.astype(">f4"), "fortran": np.asfortranarray(values), "complex": values * 1j}
+    np.savez(tmp_path / "a.npz", scalar=np.float16(2), flags=np.array([True, False]), none=np.zeros((0, 3)), **arrays)
+    found = interop.read_parameters(tmp_path / "a.npz")
+    assert found["big"].dtype == torch.float32 and found["big"].tolist() == values.tolist()
+    assert found["fortran"].is_contiguous() and found["fortran"].tolist() == values.tolist()
+    assert found["complex"].dtype == torch.complex128
+    assert found["scalar"].shape == () and found["scalar"].dtype == torch.float16
+    assert found["flags"].dtype == torch.bool and found["none"].shape == (0, 3)
+
+
+# ---- what is refused --------------------------------------------------------------------------------------------
+EXPLODED = []
+
+
+def explode():
+    EXPLODED.append(1)
+
+
+class Bomb:
+    """A pickle that runs code."""
+
+    def __reduce__(self):
+        return explode, ()
+
+
+def boxed(value):
+    array = np.empty((), object)
+    array[()] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "value", [Bomb(), [1], np.array([None, None]), "x" * 10000], ids=["code", "list", "two", "long"]
+)
+def test_pickles_are_not_loaded(value, tmp_path):
+    np.savez(tmp_path / "a.npz", fine=np.ones(2), x=value if isinstance(value, np.ndarray) else boxed(value))
+    with pytest.raises(ValueError, match="a.npz.*'x'.*pickled Python objects, which are never loaded"):
+        interop.read_parameters(tmp_path / "a.npz")
+    assert not EXPLODED
+
+
+def with_member(path, name, content, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr(name, content)
+
+
+def npy(header, data=b""):
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def test_a_pickle_that_would_take_memory_is_not_looked_into(tmp_path):
+    payload = pickle.dumps(np.array(None), protocol=2)
+    assert payload.startswith(b"\x80\x02")
+    big = payload[:2] + b"Nr\xff\xff\xff\x7f0" + payload[2:]  # remembers None under a number that makes a long table
+    header = "{'descr': '|O', 'fortran_order': False, 'shape': (), }"
+    with_member(tmp_path / "a.npz", "x.npy", npy(header, payload))
+    assert files.load(tmp_path / "a.npz").empty == ["x"]
+    with_member(tmp_path / "a.npz", "x.npy", npy(header, big))
+    with pytest.raises(ValueError, match="never loaded"):
+        interop.read_parameters(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.array("text"), np.array([b"bytes"]), np.zeros(2, "datetime64[s]"), np.zeros(2, "f4,i4"), np.longdouble(1)],
+)
+def test_types_that_tensors_do_not_have(array, tmp_path):
+    np.savez(tmp_path / "a.npz", fine=np.ones(2), **{"l1/W": array})
+    with pytest.raises(ValueError, match=r"a\.npz: parameter 'l1/W': expected numbers, found"):
+        interop.read_parameters(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("shape", ["(1000000000000,)", "(3,)", "(-1,)", "(1, 2" + ", 1" * 40 + ")", "(2, 'a')", "2"])
+def test_npz_whose_header_does_not_fit_its_data(shape, tmp_path):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    with_member(tmp_path / "a.npz", "x.npy", npy(header, bytes(4)))
+    with pytest.raises(ValueError, match="a.npz.*x"):
+        interop.read_parameters(tmp_path / "a.npz")
+
+
+def test_archives_that_unpack_to_more_than_they_hold(tmp_path):
+    path = tmp_path / "a.npz"
+    zeros = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2500000,), }", bytes(10**7))
+    with_member(path, "x.npy", zeros)
+    assert interop.read_parameters(path)["x"].shape == (2_500_000,)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(struct.pack("<I", len(zeros)), struct.pack("<I", 2**31)))
+    with pytest.raises(ValueError, match="a.npz.*'x.npy' announces 2147483648 bytes.*cannot hold"):
+        interop.read_parameters(path)
+    with_member(
+        path, "x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", bytes(4)), zipfile.ZIP_LZMA
+    )
+    with pytest.raises(ValueError, match="a.npz.*'x.npy' is compressed by method 14"):
+        interop.read_parameters(path)
+    # both names lead to the same bytes
+    with_member(path, "x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }", os.urandom(4000)))
+    content = path.read_bytes()
+    entry = content[content.index(b"PK\x01\x02") : content.index(b"PK\x05\x06")]
+    end = bytearray(content[content.index(b"PK\x05\x06") :])
+    end[8:12], end[12:16] = struct.pack("<HH", 2, 2), struct.pack("<I", 2 * len(entry))
+    path.write_bytes(content[: content.index(b"PK\x01\x02")] + entry + entry.replace(b"x.npy", b"y.npy") + bytes(end))
+    with pytest.raises(ValueError, match="overlap"):
+        interop.read_parameters(path)
+
+
+def test_two_parameters_of_one_name(tmp_path):
+    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+
+    write_params(str(tmp_path / "a.params"), [Stored((1,), torch.ones(1))] * 2, ["x", "x"])
+    with pytest.raises(ValueError, match="a.params.*both parameter 'x'"):
+        interop.read_parameters(tmp_path / "a.params")
+    value = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", bytes(4))
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", value)
+        archive.writestr("x.npy", value)
+    with pytest.raises(ValueError, match="a.npz.*both parameter 'x'"):
+        interop.read_parameters(tmp_path / "a.npz")
+    message = (GOLDEN / "parameters.protobuf").read_bytes()
+    (tmp_path / "a.protobuf").write_bytes(message * 2)
+    with pytest.raises(ValueError, match="a.protobuf.*both parameter 'z/affine/W'"):
+        interop.read_parameters(tmp_path / "a.protobuf")
+
+
+def test_h5_files_that_announce_too_much_or_lead_elsewhere(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.h5"
+
+    def refused(match, **kwargs):
+        with h5py.File(path, "w") as file:
+            file.create_dataset("fine", data=np.ones(3))
+            for name in ("l/x", "y"):
+                dataset = file.create_dataset(name, **kwargs)
+                if name == "y":
+                    dataset.attrs["need_grad"] = True  # so that the whole is nnabla's
+                    file["fine"].attrs["need_grad"] = file["l/x"].attrs["need_grad"] = True
+                    break
+                file.flush()
+                (tmp_path / "b.h5").write_bytes(path.read_bytes())  # Chainer's
+        for damaged in (path, tmp_path / "b.h5"):
+            with pytest.raises(ValueError, match=f"{damaged.name}.*l/x.*{match}"):
+                interop.read_parameters(damaged)
+
+    refused("announces shape", shape=(2**40,), dtype="f4", chunks=(1000,))
+    refused("announces chunks", shape=(10,), maxshape=(None,), dtype="f4", chunks=(10**9,))
+    refused("text|objects", data="some text")
+    refused("objects", shape=(2,), dtype=h5py.vlen_dtype(np.float32))
+    (tmp_path / "secret").write_bytes(bytes(80))
+    refused("another file", shape=(10,), dtype="f8", external=[(str(tmp_path / "secret"), 0, 80)])
+    with h5py.File(path, "w") as file:
+        layout = h5py.VirtualLayout(shape=(3,), dtype="f8")
+        layout[:] = h5py.VirtualSource(str(tmp_path / "b.h5"), "fine", shape=(3,))
+        file.create_virtual_dataset("x", layout)
+        file["y"] = h5py.ExternalLink(str(tmp_path / "b.h5"), "fine")
+    with pytest.raises(ValueError, match="a.h5.*'x' lie in another file"):
+        interop.read_parameters(path)
+
+
+def test_h5_of_half_nnabla(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"], file["z"] = np.ones(2), np.ones(2)
+        file["x"].attrs["need_grad"] = True
+    with pytest.raises(ValueError, match="a.h5.*'z' has no attribute need_grad"):
+        interop.read_parameters(tmp_path / "a.h5")
+
+
+def test_sparse_arrays_beyond_memory(tmp_path):
+    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+
+    stored = Stored((2**40, 4), torch.ones(1, 4), "row_sparse", [torch.tensor([3])])
+    write_params(str(tmp_path / "a.params"), [stored], ["embedding"])
+    with pytest.raises(ValueError, match="a.params: parameter 'embedding': expected a sparse array of at most"):
+        interop.read_parameters(tmp_path / "a.params")
+
+
+@pytest.mark.parametrize("extension", [e for e in files._FORMATS if "h" not in e] + ["", ".h5", ".nothing"])
+def test_foreign_files(extension, tmp_path):
+    if extension == ".h5":
+        pytest.importorskip("h5py")
+    path = tmp_path / ("a" + extension)
+    foreign = {
+        "empty": b"",
+        "text": b"#!/bin/sh\necho no parameters here\n",
+        "zeros": bytes(100),
+        "png": b"\x89PNG\r\n",
+    }
+    if extension != ".npz":
+        foreign["zip"] = (GOLDEN / "model.npz").read_bytes()
+    if extension != ".params":
+        foreign["params"] = (GOLDEN / "gluon.params").read_bytes()
+    for kind, content in foreign.items():
+        if extension in ("", ".nothing") and kind in ("zip", "params"):
+            continue  # known by their content
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"a[.\w]*: expected .*(found|could not read)") as caught:
+            interop.read_parameters(path)
+        assert str(caught.value).startswith(str(path)), kind
+
+
+def test_archives_of_other_things(tmp_path):
+    for name in ("a.npz", "a.nnp", "a.zip"):
+        with_member(tmp_path / name, "readme.txt", "nothing")
+        with pytest.raises(ValueError, match=f"{name}.*expected.*(found|no readable)"):
+            interop.read_parameters(tmp_path / name)
+    torch.save({"a": torch.ones(2)}, tmp_path / "a.pt")
+    with pytest.raises(ValueError, match="a.pt: expected .*found a zip archive of"):
+        interop.read_parameters(tmp_path / "a.pt")
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(ValueError, match="none.npz: expected parameters in a .npz archive of Chainer, found none"):
+        interop.read_parameters(tmp_path / "none.npz")
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing.npz"):
+        interop.read_parameters(tmp_path / "missing.npz")
+    with pytest.raises(ValueError, match="expected a file, found a folder"):
+        interop.read_parameters(tmp_path)
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(ValueError, match="expected a file, found a device or pipe"):
+        interop.read_parameters(tmp_path / "pipe.npz")
+
+
+def test_h5_without_h5py(monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    for name in ("model.h5", "parameters.h5", "network_h5.nnp"):
+        with pytest.raises(ImportError, match=r"h5py: pip install compatgrad\[hdf5\]"):
+            interop.read_parameters(GOLDEN / name)
+    assert interop.read_parameters(GOLDEN / "network_protobuf.nnp")
+
+
+def test_only_what_is_needed_is_imported():
+    code = (
+        "import sys; from compatgrad import interop; read = interop.read_parameters\n"
+        "def has(*names): return [n for n in names if n in sys.modules]\n"
+        "every = 'compatgrad.chainer', 'compatgrad.nnabla', 'compatgrad.mxnet', 'h5py', 'chainer', 'nnabla', 'mxnet'\n"
+        f"print(has(*every)); read({str(GOLDEN / 'model.npz')!r}); print(has(*every))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "['compatgrad.chainer']"]
+
+
+# ---- files that were damaged on the way -------------------------------------------------------------------------
+@pytest.fixture
+def little_memory():
+    """At most 256 MB more than now."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def answered(path, content):
+    """Whether the file is read; it may only raise a ValueError that names it, soon, and not for want of memory."""
+    path.write_bytes(content)
+    start = time.process_time()
+    try:
+        interop.read_parameters(path)
+        return True
+    except ValueError as error:
+        assert str(error).startswith(str(path)), error
+        cause = error
+        while cause is not None:
+            assert not isinstance(cause, MemoryError), cause
+            cause = cause.__cause__ or cause.__context__
+        return False
+    finally:
+        assert time.process_time() - start < 5
+
+
+DAMAGED = [
+    "blank.npz",
+    "parameters.h5",
+    "model.h5",
+    "parameters.protobuf",
+    "network.nntxt",
+    "network_protobuf.nnp",
+    "network_h5.nnp",
+    "types.params",
+    "sparse.params",
+    "numpy.params",
+    "tensors.safetensors",
+]
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files(name, tmp_path, little_memory):
+    path = tmp_path / ("damaged" + os.path.splitext(name)[1])
+    if name.endswith(".safetensors"):
+        interop.write_parameters(path, {"a": torch.arange(3), "b": torch.ones(2, 2), "c": torch.tensor(True)})
+        content = path.read_bytes()
+    else:
+        content = needs(name).read_bytes()
+    assert answered(path, content)
+    # the larger HDF5 files are like the smallest
+    for size in range(0, len(content), {"model.h5": 64, "network_h5.nnp": 8}.get(name, 1)):
+        read = answered(path, content[:size])
+        assert not read or name.endswith((".protobuf", ".nntxt")), f"read, cut to {size} bytes"
+    for seed in range(300):
+        r = random.Random(seed)
+        damaged = bytearray(content)
+        for _ in range(r.choice([1, 1, 1, 2, 5, 20])):
+            damaged[r.randrange(len(damaged))] ^= 1 << r.randrange(8)
+        answered(path, bytes(damaged))
+
+
+# ---- what is written --------------------------------------------------------------------------------------------
+def every_type():
+    kinds = [*_safetensors.DTYPES.values()]
+    tensors = {str(kind)[6:]: torch.tensor([[0, 1, 3]]).to(kind) for kind in kinds}
+    return {**tensors, "größe/W": torch.zeros(0, 2), "scalar": torch.tensor(2.5), "last": torch.ones(3).t()}
+
+
+def same(a, b):
+    assert list(a) == list(b)
+    for name in a:
+        assert a[name].dtype == b[name].dtype and a[name].shape == b[name].shape and torch.equal(a[name], b[name]), name
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ".pt", ".pth"])
+def test_written_and_read(ending, tmp_path):
+    path = tmp_path / ("a" + ending)
+    interop.write_parameters(path, every_type())
+    same(
+        interop.read_parameters(path) if ending == ".safetensors" else torch.load(path, weights_only=True), every_type()
+    )
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_safetensors_by_its_definition(tmp_path):
+    tensors = {
+        "b": torch.tensor([True]),
+        "w": torch.tensor([[1.0], [2.0]], dtype=torch.float64),
+        "h": torch.ones(2).half(),
+    }
+    interop.write_parameters(tmp_path / "a.safetensors", tensors)
+    content = (tmp_path / "a.safetensors").read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    assert length % 8 == 0
+    header = json.loads(content[8 : 8 + length])
+    assert header.pop("__metadata__") == {"format": "pt"}
+    assert list(header) == ["b", "w", "h"]
+    assert header["w"] == {"dtype": "F64", "shape": [2, 1], "data_offsets": [0, 16]}
+    assert header["h"] == {"dtype": "F16", "shape": [2], "data_offsets": [16, 20]}
+    assert header["b"] == {"dtype": "BOOL", "shape": [1], "data_offsets": [20, 21]}
+    assert content[8 + length :] == struct.pack("<dd", 1, 2) + b"\x00\x3c\x00\x3c" + b"\x01"
+
+
+def test_safetensors_by_its_package(tmp_path):
+    package = pytest.importorskip("safetensors.torch")
+    interop.write_parameters(tmp_path / "a.safetensors", every_type())
+    found = package.load_file(tmp_path / "a.safetensors")
+    same({name: found[name] for name in every_type()}, every_type())
+    package.save_file({name: t.contiguous() for name, t in every_type().items()}, tmp_path / "b.safetensors")
+    found = interop.read_parameters(tmp_path / "b.safetensors")
+    same({name: found[name] for name in every_type()}, every_type())
+
+
+W = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+
+
+@pytest.mark.parametrize(
+    ("header", "data", "match"),
+    [
+        ({"w": W}, bytes(3), "expected 4 bytes of data, found 3"),
+        ({"w": W}, bytes(5), "expected 4 bytes of data, found 5"),
+        ({"w": {**W, "data_offsets": [1, 5]}}, bytes(5), "'w' to begin at byte 0, found 1"),
+        ({"w": W, "v": W}, bytes(4), "to begin at byte 4, found 0"),
+        ({"w": {**W, "shape": [2]}}, bytes(4), "8 bytes for 'w'"),
+        ({"w": {**W, "shape": [2**40, 2**40]}}, bytes(4), "bytes for 'w'"),
+        ({"w": {**W, "shape": [-1]}}, bytes(4), "shape of 'w'"),
+        ({"w": {**W, "shape": [True]}}, bytes(4), "shape of 'w'"),
+        ({"w": {**W, "dtype": "F7"}}, bytes(4), "type of 'w'.*found F7"),
+        ({"w": {**W, "dtype": []}}, bytes(4), "type of 'w'"),
+        ({"w": {**W, "data_offsets": [0]}}, bytes(4), "'w' begin and end"),
+        ({"w": {**W, "data_offsets": [4, 0]}}, bytes(4), "'w'"),
+        ({"w": {}}, bytes(4), "dtype, shape and data_offsets of 'w'"),
+        ({}, b"", "expected parameters.*found none"),
+        ([], b"", "found what begins with"),
+        ("{" + "[" * 100_000, b"", "RecursionError|JSON|Expecting"),
+        ('{"w": 1, "w": 2}', b"", "'w' twice"),
+    ],
+)
+def test_safetensors_that_are_none(header, data, match, tmp_path):
+    text = (header if isinstance(header, str) else json.dumps(header)).encode()
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    with pytest.raises(ValueError, match=f"(?s)a.safetensors.*({match})"):
+        interop.read_parameters(tmp_path / "a.safetensors")
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ".pt"])
+def test_only_the_tensors_themselves_are_written(ending, tmp_path):
+    large = torch.zeros(100_000)
+    tensors = {
+        "view": large[:3],
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "transposed": torch.arange(6).reshape(2, 3).t(),
+        "conjugate": torch.tensor([1.0, 2.0]).mul(1j).conj().imag,
+    }
+    path = tmp_path / ("a" + ending)
+    interop.write_parameters(path, tensors)
+    assert path.stat().st_size < 4000
+    found = interop.read_parameters(path) if ending == ".safetensors" else torch.load(path, weights_only=True)
+    assert found["transposed"].tolist() == [[0, 3], [1, 4], [2, 5]] and found["conjugate"].tolist() == [-1, -2]
+    assert type(found["parameter"]) is torch.Tensor and not found["parameter"].requires_grad
+
+
+def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "a.safetensors"
+    interop.write_parameters(path, {"x": torch.ones(1)})
+    before = path.read_bytes()
+    one = torch.ones(1)
+    for tensors, match in [
+        ({"fine": one, "x": one.to(torch.complex64)}, "'x': safetensors has no type for complex64"),
+        ({"fine": one, "x": one.to_sparse()}, "'x' must be a dense tensor"),
+        ({"x": torch.empty(1, device="meta")}, "'x' must be a dense tensor"),
+        ({"x": np.ones(1)}, "'x' must be a tensor, not ndarray"),
+        ({3: one}, "must be a string, not 3"),
+        ({"\udc80": one}, "the name is no valid text"),
+        ({"__metadata__": one}, "keeps the name '__metadata__'"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            interop.write_parameters(path, tensors)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.safetensors"]
+    with pytest.raises(ValueError, match="a.txt: expected a name that ends in .safetensors, .pt or .pth, found '.txt'"):
+        interop.write_parameters(tmp_path / "a.txt", {"x": one})
+    with pytest.raises(FileNotFoundError, match="no such folder.*nowhere"):
+        interop.write_parameters(tmp_path / "nowhere" / "a.pt", {"x": one})
+    (tmp_path / "folder.pt").mkdir()
+    with pytest.raises(ValueError, match="folder.pt: expected the name of a file"):
+        interop.write_parameters(tmp_path / "folder.pt", {"x": one})
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path, monkeypatch):
+    def fail(file, tensors):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a.safetensors"
+    interop.write_parameters(path, {"x": torch.ones(1)})
+    monkeypatch.setattr(_safetensors, "write", fail)
+    for target in (path, tmp_path / "b.safetensors"):
+        with pytest.raises(OSError, match="No space"):
+            interop.write_parameters(target, {"x": torch.zeros(1)})
+    assert os.listdir(tmp_path) == ["a.safetensors"]
+    assert interop.read_parameters(path)["x"].item() == 1
+
+
+def test_a_link_stays_one(tmp_path):
+    os.symlink(tmp_path / "real.pt", tmp_path / "link.pt")
+    interop.write_parameters(tmp_path / "link.pt", {"x": torch.ones(1)})
+    assert (tmp_path / "link.pt").is_symlink() and torch.load(tmp_path / "real.pt")["x"].item() == 1
+
+
+# ---- names ------------------------------------------------------------------------------------------------------
+def test_rename():
+    a, b, c = torch.zeros(1), torch.ones(1), torch.full((1,), 2.0)
+    tensors = {"l1/W": a, "l10/W": b, "d0_w": c}
+    assert list(files.rename(tensors, [("l1", "fc")])) == ["fc/W", "l10/W", "d0_w"]
+    assert list(files.rename(tensors, [("l1/W", "x.weight"), ("d0_", "d.")])) == ["x.weight", "l10/W", "d.w"]
+    assert list(files.rename(tensors, [("l1/", ""), ("", "net.")])) == ["W", "net.l10/W", "net.d0_w"]
+    swapped = files.rename(tensors, [("l1", "l10"), ("l10", "l1")])
+    assert list(swapped) == ["l10/W", "l1/W", "d0_w"] and swapped["l1/W"] is b
+    with pytest.raises(ValueError, match="'l1/W' and 'l10/W' would both become 'l10/W'"):
+        files.rename(tensors, [("l1", "l10")])
+    with pytest.raises(ValueError, match="l=x renames nothing; names begin with 'l1', 'l10', 'd0_w'"):
+        files.rename(tensors, [("l", "x")])
+    with pytest.raises(ValueError, match="'l1/W' would have no name"):
+        files.rename(tensors, [("l1/W", "")])
+
+
+# ---- the command ------------------------------------------------------------------------------------------------
+def test_convert(tmp_path, capsys):
+    snapshot, out = tmp_path / "snapshot_iter_6", str(tmp_path / "model.safetensors")
+    snapshot.write_bytes((GOLDEN / "trainer.npz").read_bytes())
+    arguments = [str(snapshot), out, "--model", "main", "--map", "predictor/l1/W=l1.weight", "--map", "predictor=net"]
+    assert _convert.main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "" and printed.out.splitlines() == [
+        f"{snapshot}: a .npz archive of Chainer; 9 parameters, 36 values, 148 bytes",
+        f"{out}: written, {os.path.getsize(out):,} bytes",
+    ]
+    found = interop.read_parameters(out)
+    original = EXPECTED["trainer.npz"]
+    assert {"l1.weight", "net/l1/b", "net/bn/N"} < set(found) and len(found) == 9
+    assert found["l1.weight"].flatten().tolist() == original[MODEL + "predictor/l1/W"][2]
+
+    before = os.stat(out)
+    assert _convert.main(arguments) == 1
+    assert "model.safetensors exists: --force replaces it" in capsys.readouterr().err
+    assert os.stat(out) == before
+    assert _convert.main([*arguments, "--force"]) == 0
+    assert os.stat(out).st_ino != before.st_ino
+
+
+def test_convert_names_what_has_no_value(tmp_path, capsys):
+    assert _convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "a.pt")]) == 0
+    assert "  left out, having no value: l2/W\n" in capsys.readouterr().out
+    assert len(torch.load(tmp_path / "a.pt")) == 8
+    assert _convert.main([str(GOLDEN / "blank.npz"), str(tmp_path / "b.pt"), "--prefix", "l2"]) == 0
+    np.savez(tmp_path / "none.npz", x=boxed(None))
+    assert _convert.main([str(tmp_path / "none.npz"), str(tmp_path / "c.pt")]) == 1
+    assert "none.npz: no parameter has a value" in capsys.readouterr().err
+    assert not (tmp_path / "c.pt").exists()
+
+
+def test_list(capsys):
+    assert _convert.main(["--list", str(GOLDEN / "blank.npz")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("8 parameters, 30 values, 124 bytes")
+    assert lines[1].split() == ["l1/W", "(3,", "4)", "float32"]
+    assert lines[-1].split() == ["l2/W", "no", "value"]
+    assert _convert.main(["--list", str(GOLDEN / "trainer.npz")]) == 0
+    assert "extensions/LogReport/_log                            no tensor:  expected numbers, found text" in (
+        capsys.readouterr().out
+    )
+
+
+def test_names_do_not_reach_the_terminal_as_they_are(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", **{"x\x1b[31m": np.ones(1)})
+    assert _convert.main(["--list", str(tmp_path / "a.npz")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "match"),
+    [
+        ([], 2, "IN"),
+        (["a.npz"], 2, "OUT is missing"),
+        (["a.npz", "b.pt", "--list"], 2, "--list takes no OUT"),
+        (["a.npz", "b.pt", "--map", "x"], 2, "expected OLD=NEW, got 'x'"),
+        (["a.npz", "b.pt", "--prefix", "a", "--model", "b"], 2, "not allowed with"),
+        (["a.npz", "b.txt"], 1, "b.txt: expected a name that ends in"),
+        (["a.npz", "nowhere/b.pt"], 1, "no such folder"),
+        (["missing.npz", "b.pt"], 1, "missing.npz"),
+        (["a.npz", "b.pt", "--prefix", "y"], 1, "no name begins with 'y'"),
+        (["a.npz", "b.pt", "--map", "y=z"], 1, "y=z renames nothing"),
+        (["a.npz", "b.pt", "--map", "x="], 1, "would have no name"),
+        (["complex.npz", "b.safetensors"], 1, "'x': safetensors has no type"),
+    ],
+)
+def test_convert_refuses(arguments, code, match, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("a.npz", x=np.ones(2))
+    np.savez("complex.npz", x=np.ones(2) * 1j)
+    try:
+        found = _convert.main(arguments)
+    except SystemExit as error:
+        found = error.code
+    assert found == code
+    assert match in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["a.npz", "complex.npz"]
+
+
+def test_the_command_itself(tmp_path):
+    def run(*arguments):
+        command = [sys.executable, "-m", "compatgrad", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    done = run("convert", GOLDEN / "types.params", tmp_path / "a.pth")
+    assert (done.returncode, done.stderr) == (0, "") and "8 parameters" in done.stdout
+    check(torch.load(tmp_path / "a.pth"), EXPECTED["types.params"])
+    assert "--prefix PREFIX" in run("convert", "--help").stdout
+    assert "convert IN OUT" in run("--help").stdout
+    done = run("convert", GOLDEN / "missing.npz", tmp_path / "b.pth")
+    assert done.returncode == 1 and done.stderr.startswith("compatgrad: [Errno 2]") and "Traceback" not in done.stderr
+
+
+def test_output_that_nobody_reads_to_the_end():
+    command = [sys.executable, "-m", "compatgrad", "convert", "--list", str(GOLDEN / "trainer.npz")]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b"" and process.wait() == 1
+
+
+def test_example():
+    pytest.importorskip("sklearn", reason="the example learns from scikit-learn's data")
+    script = str(ROOT / "examples" / "mixed" / "convert_chainer_snapshot.py")
+    command = [sys.executable, "-m", "compatgrad", "run", script, "--epoch", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "11 parameters" in done.stdout and "297 images: all predictions are equal" in done.stdout
