@@ -60,31 +60,31 @@ def compute_gradient(outputs: list[NDArray]) -> None:
     backward(outputs)
 
 
+def _chosen(args: tuple[Any, ...], argnum: int | list[int] | None) -> list[NDArray]:
+    if argnum is not None:
+        args = tuple(args[i] for i in ([argnum] if isinstance(argnum, int) else argnum))
+    for x in args:
+        assert isinstance(x, NDArray), f"the arguments to differentiate must be NDArrays, got {type(x)}"
+    return list(args)
+
+
 def grad_and_loss(func: Callable[..., Any], argnum: int | list[int] | None = None) -> Callable[..., Any]:
     """A function that gives the gradients with respect to the arguments (or those of `argnum`), and the outputs."""
 
     @functools.wraps(func)
-    def wrapped(*args: Any) -> Any:
-        chosen = range(len(args)) if argnum is None else argnum if isinstance(argnum, list) else [argnum]
-        variables = [args[i] for i in chosen]
-        for x in variables:
-            assert isinstance(x, NDArray), f"type of autograd input should be NDArray, got {type(x)}"
-        grads = [zeros_like(x) for x in variables]
-        mark_variables(variables, grads)
+    def both(*args: Any) -> tuple[list[NDArray], Any]:
+        leaves = _chosen(args, argnum)
+        gradients = [zeros_like(x) for x in leaves]
+        mark_variables(leaves, gradients)
         with train_section():
-            outputs = func(*args)
-        compute_gradient([outputs] if isinstance(outputs, NDArray) else outputs)
-        return grads, outputs
+            result = func(*args)
+        backward(result if isinstance(result, (list, tuple)) else [result])
+        return gradients, result
 
-    return wrapped
+    return both
 
 
 def grad(func: Callable[..., Any], argnum: int | list[int] | None = None) -> Callable[..., Any]:
     """A function that gives the gradients alone."""
     both = grad_and_loss(func, argnum)
-
-    @functools.wraps(func)
-    def wrapped(*args: Any) -> Any:
-        return both(*args)[0]
-
-    return wrapped
+    return functools.wraps(func)(lambda *args: both(*args)[0])
