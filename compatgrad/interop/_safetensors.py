@@ -33,6 +33,7 @@ DTYPES = {
 }
 METADATA = "__metadata__"
 MAX_HEADER = 100_000_000  # what the format's own package accepts
+MAX_DIMS = 64  # what PyTorch's operations accept
 
 
 def prepare(tensors: Mapping[str, torch.Tensor]) -> bytes:
@@ -107,10 +108,11 @@ def read(path: str) -> dict[str, torch.Tensor]:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the header has {next(n for n in names if names.count(n) > 1)!r} twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the header has {name!r} twice")
+        found[name] = value
     return found
 
 
@@ -125,8 +127,8 @@ def _place(name: str, entry: Any) -> tuple[torch.dtype, list[int], int, int]:
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(code, str) or code not in DTYPES:
         raise ValueError(f"expected the type of {name!r} to be one of {', '.join(DTYPES)}, found {str(code)[:100]}")
-    if not isinstance(shape, list) or not all(map(_is_size, shape)):
-        raise ValueError(f"expected the shape of {name!r}, found {str(shape)[:100]}")
+    if not isinstance(shape, list) or len(shape) > MAX_DIMS or not all(map(_is_size, shape)):
+        raise ValueError(f"expected the shape of {name!r}, at most {MAX_DIMS} sizes, found {str(shape)[:100]}")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
         raise ValueError(f"expected where the data of {name!r} begin and end, found {str(offsets)[:100]}")
     begin, end = offsets

@@ -475,6 +475,7 @@ W = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
         ({"w": {**W, "shape": [2**40, 2**40]}}, bytes(4), "bytes for 'w'"),
         ({"w": {**W, "shape": [-1]}}, bytes(4), "shape of 'w'"),
         ({"w": {**W, "shape": [True]}}, bytes(4), "shape of 'w'"),
+        ({"w": {**W, "shape": [2**61] * 10**6}}, bytes(4), "shape of 'w'"),
         ({"w": {**W, "dtype": "F7"}}, bytes(4), "type of 'w'.*found F7"),
         ({"w": {**W, "dtype": []}}, bytes(4), "type of 'w'"),
         ({"w": {**W, "data_offsets": [0]}}, bytes(4), "'w' begin and end"),
