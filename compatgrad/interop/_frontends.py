@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
 from compatgrad import _C, core
+
+
+class _Modes:
+    """The engine's modes inside a `with` block."""
+
+    __slots__ = ("_modes", "_old")
+
+    def __init__(self, **modes: bool) -> None:
+        self._modes = modes
+
+    def __enter__(self) -> None:
+        self._old = [(name, _C.set_mode(name, value)) for name, value in self._modes.items()]
+
+    def __exit__(self, *exc: Any) -> None:
+        for name, value in self._old:
+            _C.set_mode(name, value)
 
 
 class Native:
@@ -23,9 +38,9 @@ class Native:
         """A leaf on the tensor's memory."""
         return core.Variable(t, requires_grad=requires_grad)
 
-    def modes(self, training: bool) -> contextlib.AbstractContextManager[Any]:
+    def modes(self, training: bool) -> _Modes:
         """Recording, with layers that train or predict."""
-        return core.force_backprop_mode()
+        return _Modes(enable_backprop=True)
 
     def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
         """Gradients of xs, None where they are not reached."""
@@ -55,13 +70,8 @@ class Chainer(Native):
         v.tensor = t
         return v
 
-    def modes(self, training: bool) -> contextlib.AbstractContextManager[Any]:
-        from compatgrad import chainer
-
-        stack = contextlib.ExitStack()
-        stack.enter_context(chainer.using_config("enable_backprop", True))
-        stack.enter_context(chainer.using_config("train", training))
-        return stack
+    def modes(self, training: bool) -> _Modes:
+        return _Modes(enable_backprop=True, train=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for path, parameter in sorted(target.namedparams()) if hasattr(target, "namedparams") else ():
@@ -92,10 +102,8 @@ class MXNet(Native):
         x._set_requires_grad(requires_grad)
         return x
 
-    def modes(self, training: bool) -> contextlib.AbstractContextManager[Any]:
-        from compatgrad.mxnet import autograd
-
-        return autograd.record(train_mode=training)
+    def modes(self, training: bool) -> _Modes:
+        return _Modes(recording=True, training=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for name, parameter in _gluon_parameters(target):
@@ -127,17 +135,13 @@ class NNabla(Native):
         v.data.tensor = t
         return v
 
-    @contextlib.contextmanager
-    def modes(self, training: bool) -> Any:
-        from compatgrad import nnabla
-
-        with nnabla.auto_forward(True):
-            yield
+    def modes(self, training: bool) -> _Modes:
+        return _Modes(auto_forward=True)
 
     def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
         from compatgrad import nnabla
 
-        with nnabla.auto_forward(True):
+        with self.modes(True):
             return nnabla.grad(list(ys), list(xs), list(gys))
 
 

@@ -11,6 +11,8 @@ from torch.utils import _pytree
 from compatgrad import _C
 
 _ALL_INPUTS = 1 << 15
+# torch.autograd.grad without its checks, which take longer than a small module does
+_run_backward = torch.autograd.Variable._execution_engine.run_backward
 
 
 class TorchInfo:
@@ -57,9 +59,9 @@ class _Host:
         result: list[torch.Tensor | None] = [None] * len(wanted)
         ys, xs = self._asked(gradients, wanted)
         if ys:
-            found = torch.autograd.grad(
-                [self.ys[j] for j in ys], [self.leaves[i] for i in xs], [gradients[j] for j in ys],
-                retain_graph=True, allow_unused=True,
+            found = _run_backward(
+                tuple(self.ys[j] for j in ys), tuple(gradients[j] for j in ys), True, False,
+                tuple(self.leaves[i] for i in xs), allow_unreachable=True, accumulate_grad=False,
             )  # fmt: skip
             for i, g in zip(xs, found, strict=True):
                 result[i] = g
