@@ -10,7 +10,10 @@ struct ToDevice {
   std::string device = "cpu";
   static constexpr auto params() { return std::make_tuple(required("device", &ToDevice::device)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return x.to(at::Device(device)); }
+  Tensor forward(const Tensor& x) {
+    const at::Device d(device);
+    return x.device() == d ? at::alias(x) : x.to(d);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return run(ToDevice{c.node().inputs[0]->device.str()}, c.gy()); });

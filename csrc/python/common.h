@@ -139,7 +139,7 @@ bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
 PyObject* wrap_tensor(const at::Tensor& t);               // new reference
 at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
-at::Tensor torch_tensor(PyObject* o);                      // any torch tensor
+at::Tensor torch_tensor(PyObject* o);                     // any torch tensor
 // The tensor of an array; `aliases` says whether both share memory.
 at::Tensor tensor_of_array(PyObject* array, bool* aliases);
 PyObject* array_of_tensor(const at::Tensor& t);                 // NumPy or CuPy view; new reference
