@@ -165,8 +165,13 @@ def backward(
     `head_grads`: what the heads' own gradients are, of their shapes; None means ones. The graph is freed unless
     `retain_graph`. MXNetError where a head was not recorded or its graph was freed.
     """
+    given = heads
     heads, head_grads = _heads(heads, head_grads)
     _run(_C.backward, heads, head_grads, release=not retain_graph, train_mode=train_mode)
+    if not retain_graph and not isinstance(given, NDArray) and len(given) != len(heads):
+        for y in given:  # results of nothing but arrays of "null" leave the graph too
+            if y._grad_array is None and _C.in_graph(y) == _EXCLUDED:
+                _C.drop_mark(y)
 
 
 def grad(
