@@ -17,32 +17,32 @@ class MXNetError(RuntimeError):
     """What the operators, arrays and passes of MXNet raise."""
 
 
-class NotImplementedForSymbol(MXNetError):
+class _NotThere(MXNetError):
+    """A function was called on a kind of argument that it does not take."""
+
+    _kind = ""
+
+    def __init__(self, function, alias=None, *args):
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = tuple(type(a).__name__ for a in args)
+
+    def __str__(self) -> str:
+        also = f" (or {self.alias})" if self.alias else ""
+        return f"{self.function}{also} is not there for {self._kind}; arguments: {', '.join(self.args)}"
+
+
+class NotImplementedForSymbol(_NotThere):
     """A function of arrays was called on a symbol."""
 
-    def __init__(self, function, alias=None, *args):
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = tuple(type(a).__name__ for a in args)
-
-    def __str__(self) -> str:
-        also = f" (or {self.alias})" if self.alias else ""
-        return f"{self.function}{also} is not there for symbols; arguments: {', '.join(self.args)}"
+    _kind = "symbols"
 
 
-class NotSupportedForSparseNDArray(MXNetError):
+class NotSupportedForSparseNDArray(_NotThere):
     """A function of dense arrays was called on a sparse one."""
 
-    def __init__(self, function, alias=None, *args):
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = tuple(type(a).__name__ for a in args)
-
-    def __str__(self) -> str:
-        also = f" (or {self.alias})" if self.alias else ""
-        return f"{self.function}{also} is not there for sparse arrays; arguments: {', '.join(self.args)}"
+    _kind = "sparse arrays"
 
 
 class _NullType:
