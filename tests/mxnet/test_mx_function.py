@@ -1,0 +1,175 @@
+"""autograd.Function: functions with gradients of the user's own. Row M06."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from compatgrad.mxnet import autograd, nd
+from compatgrad.mxnet.base import MXNetError
+from tests.mxnet.test_mx_autograd import flags, marked, numbers  # noqa: F401 - flags runs around each test
+
+
+# ---- M06: Function -----------------------------------------------------------------------------------------------
+class Cube(autograd.Function):
+    """Saves what is neither an input nor an output."""
+
+    def forward(self, x):
+        square = x * x
+        self.save_for_backward(square)
+        return square * x
+
+    def backward(self, gy):
+        (square,) = self.saved_tensors
+        return 3 * square * gy
+
+
+class Logistic(autograd.Function):
+    """Saves its output."""
+
+    def forward(self, x):
+        y = 1 / (1 + nd.exp(-x))
+        self.save_for_backward(y)
+        return y
+
+    def backward(self, gy):
+        (y,) = self.saved_tensors
+        return gy * y * (1 - y)
+
+
+class Product(autograd.Function):
+    def forward(self, x, w):
+        assert not autograd.is_recording()
+        self.save_for_backward(x, w)
+        return x * w, x + w
+
+    def backward(self, g, h):
+        x, w = self.saved_tensors
+        return g * w + h, g * x + h
+
+
+@pytest.mark.semantics("M06")
+def test_function():
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y, z = Product()(x, w)
+        total = y * 2 + z
+    total.backward()
+    assert numbers(x.grad) == [7, 9] and numbers(w.grad) == [3, 5]
+    with autograd.record():
+        y, z = Product()(x, w)
+    y.backward()  # no gradient comes to the other output
+    assert numbers(x.grad) == [3, 4]
+
+
+@pytest.mark.semantics("M06")
+def test_function_with_add_and_with_constants():
+    x, w = marked(1, 2, req="add"), nd.array([3, 4])
+    for _ in range(2):
+        with autograd.record():
+            y, _ = Product()(x, w)
+        y.backward()
+    assert numbers(x.grad) == [6, 8]
+    with autograd.record():
+        y, _ = Product()(w, w)
+    with pytest.raises(MXNetError):
+        y.backward()
+
+
+@pytest.mark.semantics("M05")
+@pytest.mark.parametrize("function, reference", [(Cube, lambda x: x * x * x), (Logistic, lambda x: nd.sigmoid(x))])
+def test_function_is_differentiated_twice(function, reference):
+    found = []
+    for f in (lambda x: function()(x), reference):
+        x = marked(0.3, -0.7)
+        with autograd.record():
+            (g,) = autograd.grad(f(x), x, create_graph=True)
+            loss = g * g
+        loss.backward()
+        found.append((g.asnumpy(), x.grad.asnumpy()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+
+
+@pytest.mark.semantics("M06")
+def test_a_gradient_by_numpy_cannot_be_differentiated_again():
+    class Numpy(Product):
+        def backward(self, g, h):
+            x, w = self.saved_tensors
+            return nd.array((g * w + h).asnumpy()), g * x + h
+
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y, _ = Numpy()(x, w)
+        assert numbers(autograd.grad(y, x, retain_graph=True)[0]) == [3, 4]
+        assert numbers(autograd.grad(y, w, create_graph=True)[0]) == [1, 2]
+        with pytest.raises(MXNetError, match="Numpy.backward: gradient 0 was computed by something else"):
+            autograd.grad(y, x, create_graph=True)
+
+
+@pytest.mark.semantics("M06")
+def test_function_instances_are_called_once():
+    f = Cube()
+    f(nd.ones(2))
+    with pytest.raises(AssertionError, match="only be called once"):
+        f(nd.ones(2))
+
+
+@pytest.mark.semantics("M06")
+@pytest.mark.parametrize(
+    "result, message",
+    [
+        (lambda g: (g, g), "Wrong.backward: expected one NDArray per input, 1, got 2"),
+        (lambda g: 3, "Wrong.backward: expected one NDArray per input, 1, got int"),
+        (lambda g: [None], "Wrong.backward: gradient 0: expected an NDArray, got NoneType"),
+        (lambda g: nd.ones(3), r"Wrong.backward: gradient 0 has shape \(3,\), its input \(2,\)"),
+    ],
+)
+def test_wrong_gradients_of_a_function(result, message):
+    class Wrong(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            return result(g)
+
+    x = marked(1, 2)
+    with autograd.record():
+        y = Wrong()(x)
+    with pytest.raises(MXNetError, match=message):
+        y.backward()
+    assert numbers(x.grad) == [0, 0]
+
+
+@pytest.mark.semantics("M06")
+def test_an_exception_in_backward_reaches_the_caller():
+    class Broken(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, g):
+            raise ZeroDivisionError("mine")
+
+    x, w = marked(1, 2), marked(3, 4)
+    with autograd.record():
+        y = Broken()(x) + w
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        y.backward()
+    assert numbers(w.grad) == [0, 0]  # nothing is written before a pass succeeded
+    with autograd.record():
+        y = x * w
+    y.backward()
+    assert numbers(x.grad) == [3, 4]
+
+
+def test_functions_do_not_leak():
+    x = marked(1, 2)
+    with autograd.record():
+        f = Logistic()
+        y = f(x)
+    dead = weakref.ref(f)
+    y.backward()
+    del f, y
+    gc.collect()
+    assert dead() is None
