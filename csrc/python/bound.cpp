@@ -243,19 +243,23 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
 
 }  // namespace
 
-PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
-  Ref<FunctionNode> node(fresh);
+Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f) {
   at::AutoDispatchBelowADInplaceOrView guard;
-  if (f->deferred && mode(Mode::plain)) f = native_frontend;
   ModeScope style(Mode::deferred, f->deferred);
   ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
   FrontendScope scope(f);
   if (f->on_request && !mode(Mode::recording)) {  // what it gives are constants
     Vars constants;
     for (const Var& x : in) constants.emplace_back(x.data);
-    return wrap_outputs(node->apply(constants), f);
+    return node.apply(constants);
   }
-  return wrap_outputs(node->apply(in, f->record_constants), f);
+  return node.apply(in, f->record_constants);
+}
+
+PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
+  Ref<FunctionNode> node(fresh);
+  if (f->deferred && mode(Mode::plain)) f = native_frontend;
+  return wrap_outputs(apply_for(*node, in, f), f);
 }
 
 PyObject* raw_op(const OpInfo* info) { return make_bound(info, native_frontend); }

@@ -187,6 +187,8 @@ PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* raw_op(const OpInfo* info);  // new reference
 // Runs an op on engine variables for a frontend.
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
+// The same without the Python objects: in the modes of a frontend.
+Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f);
 void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
 // ---- hooks.cpp, passes.cpp ------------------------------------------------------------------------------------------

@@ -190,11 +190,7 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
         fail(PyExc_TypeError, "inputs[%zd]: expected a Variable, got %s", i, Py_TYPE(x)->tp_name);
     }
     Ref<FunctionNode> node(new HostNode(args[1]));
-    at::AutoDispatchBelowADInplaceOrView guard;
-    ModeScope style(Mode::deferred, f->deferred);
-    ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
-    FrontendScope scope(f);
-    Vars ys = node->apply(in, f->record_constants);
+    Vars ys = apply_for(*node, in, f);
     if (node->call && args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
     Obj list = Obj::steal(PyList_New(ys.size()));
     for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));

@@ -126,6 +126,16 @@ def test_nothing_is_recorded_where_nothing_is_asked_for(net):
         y.backward()
 
 
+def test_results_outside_record_are_constants(net):
+    x = mx.nd.array(DATA, dtype="float64")
+    x.attach_grad()
+    y = interop.call(net, x)
+    with mx.autograd.record():
+        z = y * 2
+    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+        z.backward()
+
+
 def test_buffers_move_once_and_modes_are_the_modules():
     bn = torch.nn.BatchNorm1d(3).double()
     x = chainer.Variable(DATA.copy())
