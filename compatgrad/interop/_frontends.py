@@ -8,22 +8,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C, core
-
-
-class _Modes:
-    """The engine's modes inside a `with` block."""
-
-    __slots__ = ("_modes", "_old")
-
-    def __init__(self, **modes: bool) -> None:
-        self._modes = modes
-
-    def __enter__(self) -> None:
-        self._old = [(name, _C.set_mode(name, value)) for name, value in self._modes.items()]
-
-    def __exit__(self, *exc: Any) -> None:
-        for name, value in self._old:
-            _C.set_mode(name, value)
+from compatgrad.core.configuration import using_modes
 
 
 class Native:
@@ -38,9 +23,9 @@ class Native:
         """A leaf on the tensor's memory."""
         return core.Variable(t, requires_grad=requires_grad)
 
-    def modes(self, training: bool) -> _Modes:
+    def modes(self, training: bool) -> using_modes:
         """Recording, with layers that train or predict."""
-        return _Modes(enable_backprop=True)
+        return using_modes(enable_backprop=True)
 
     def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
         """Gradients of xs, None where they are not reached."""
@@ -70,8 +55,8 @@ class Chainer(Native):
         v.tensor = t
         return v
 
-    def modes(self, training: bool) -> _Modes:
-        return _Modes(enable_backprop=True, train=training)
+    def modes(self, training: bool) -> using_modes:
+        return using_modes(enable_backprop=True, train=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for path, parameter in sorted(target.namedparams()) if hasattr(target, "namedparams") else ():
@@ -102,8 +87,8 @@ class MXNet(Native):
         x._set_requires_grad(requires_grad)
         return x
 
-    def modes(self, training: bool) -> _Modes:
-        return _Modes(recording=True, training=training)
+    def modes(self, training: bool) -> using_modes:
+        return using_modes(recording=True, training=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for name, parameter in _gluon_parameters(target):
@@ -135,8 +120,8 @@ class NNabla(Native):
         v.data.tensor = t
         return v
 
-    def modes(self, training: bool) -> _Modes:
-        return _Modes(auto_forward=True)
+    def modes(self, training: bool) -> using_modes:
+        return using_modes(auto_forward=True)
 
     def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
         from compatgrad import nnabla

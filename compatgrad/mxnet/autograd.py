@@ -11,6 +11,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core.backprop import follow
+from compatgrad.core.configuration import force_backprop_mode, using_modes
 from compatgrad.core.function import FunctionNodeBase
 
 from ._frontend import fe, op
@@ -35,49 +36,29 @@ def set_training(train_mode: bool) -> bool:
     return bool(_set_mode("training", bool(train_mode)))
 
 
-class _Scope:
+def _scope(recording: bool | None, training: bool | None) -> using_modes:
     """Sets the two flags inside a `with` block; None leaves one alone."""
-
-    __slots__ = ("_old", "_recording", "_training")
-
-    def __init__(self, recording: bool | None, training: bool | None) -> None:
-        self._recording, self._training = recording, training
-        self._old: list[tuple[bool | None, bool | None]] = []
-
-    def __enter__(self) -> None:
-        old = recording, training = self._recording, self._training
-        if recording is not None:
-            old = _set_mode("recording", recording), training
-        if training is not None:
-            old = old[0], _set_mode("training", training)
-        self._old.append(old)
-
-    def __exit__(self, *exc: Any) -> None:
-        recording, training = self._old.pop()
-        if self._recording is not None:
-            _set_mode("recording", recording)
-        if self._training is not None:
-            _set_mode("training", training)
+    return using_modes(**{k: v for k, v in (("recording", recording), ("training", training)) if v is not None})
 
 
-def record(train_mode: bool = True) -> _Scope:
+def record(train_mode: bool = True) -> using_modes:
     """`with record():` records what runs inside, in training mode unless `train_mode` is false."""
-    return _Scope(True, train_mode)
+    return _scope(True, train_mode)
 
 
-def pause(train_mode: bool = False) -> _Scope:
+def pause(train_mode: bool = False) -> using_modes:
     """`with pause():` records nothing inside."""
-    return _Scope(False, train_mode)
+    return _scope(False, train_mode)
 
 
-def train_mode() -> _Scope:
+def train_mode() -> using_modes:
     """`with train_mode():` layers train inside; whether operators are recorded stays as it is."""
-    return _Scope(None, True)
+    return _scope(None, True)
 
 
-def predict_mode() -> _Scope:
+def predict_mode() -> using_modes:
     """`with predict_mode():` layers predict inside; whether operators are recorded stays as it is."""
-    return _Scope(None, False)
+    return _scope(None, False)
 
 
 def mark_variables(
@@ -343,11 +324,8 @@ class Function:
         self._saved_outputs = {k: j for k, x in enumerate(self.saved_tensors) for j, y in enumerate(ys) if x is y}
         keep = range(len(inputs)) if self._recomputes else (), tuple(dict.fromkeys(self._saved_outputs.values()))
         node = _node_class(inputs[0]._frontend)(self)
-        old = _set_mode("enable_backprop", True)
-        try:
+        with force_backprop_mode():
             ys = node._record(inputs, self._like, *keep)
-        finally:
-            _set_mode("enable_backprop", old)
         return ys if several else ys[0]
 
     def forward(self, *inputs: NDArray) -> Any:

@@ -23,6 +23,7 @@ import torch
 from compatgrad import _C
 from compatgrad import core as _core
 from compatgrad.core import bridge
+from compatgrad.core.configuration import using_modes
 from compatgrad.nnabla import _arithmetic
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
@@ -102,19 +103,6 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
-class _Mode:
-    """Sets an engine mode inside a `with` block."""
-
-    def __init__(self, name: str, value: bool) -> None:
-        self.name, self.value = name, value
-
-    def __enter__(self) -> None:
-        self.old = _C.set_mode(self.name, self.value)
-
-    def __exit__(self, *exc: Any) -> None:
-        _C.set_mode(self.name, self.old)
-
-
 class Composite:
     """A function made of several ops, as the engine's host protocol asks for it (csrc/python/host.cpp)."""
 
@@ -150,7 +138,7 @@ class Composite:
         if self.sources is not None:
             self.first = self.forward([self._source(i, a) for i, a in enumerate(self.sources)])
             return [tuple(t.shape) for t in self.first]
-        with _Mode("auto_forward", False), _Mode("deferred", True), _Mode("plain", False):
+        with using_modes(auto_forward=False, deferred=True, plain=False):
             inputs = [None if s is None else Variable(s) for s in shapes]
             drawn = []
             if self.state is not None:
@@ -175,13 +163,13 @@ class Composite:
             updating = False
 
     def forward_again(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
-        with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", False):
+        with using_modes(plain=True, deferred=False, enable_backprop=False):
             inputs = [None if t is None else _core.Variable(t, requires_grad=False) for t in tensors]
             ys = [y.tensor for y in self._body(inputs)]
         return [y.half() if y.dtype == torch.float32 else y for y in ys] if self.half else ys
 
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
-        with _Mode("plain", True), _Mode("deferred", False), _Mode("enable_backprop", True):
+        with using_modes(plain=True, deferred=False, enable_backprop=True):
             xs = [None if t is None else _core.Variable(t, requires_grad=w)
                   for t, w in zip(inputs, wanted, strict=True)]
             ys = self._body(xs)
@@ -265,7 +253,7 @@ def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outpu
     from compatgrad.nnabla.variable import around
 
     variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
-    with _Mode("auto_forward", True), _Mode("enable_backprop", False):
+    with using_modes(auto_forward=True, enable_backprop=False):
         ys = _as_tuple(call(spec, variables, args, n_outputs, None))
     _place(ys, outputs)
     arrays = tuple(y.data for y in ys)

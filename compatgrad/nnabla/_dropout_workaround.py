@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from compatgrad import _C
-from compatgrad.nnabla._declare import Info, _Mode
+from compatgrad.core.configuration import using_modes
+from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 
 __all__: list[str] = []
@@ -36,7 +37,7 @@ class _Scale:
     def forward(self, tensors: Any) -> list[torch.Tensor]:
         from compatgrad.nnabla.functions import constant
 
-        with _Mode("auto_forward", True):
+        with using_modes(auto_forward=True):
             (g,) = _C.function_gradient(self.dropout, [constant(1, self.shape)], [True])
         return [g.data.read()]
 
@@ -61,7 +62,7 @@ def _get_dropout_mask(dropout_input: Any) -> Any:
     """
     from compatgrad.nnabla.functions import not_equal_scalar
 
-    with _Mode("auto_forward", True):
+    with using_modes(auto_forward=True):
         mask = not_equal_scalar(_scale_of(_dropout_of(dropout_input)), 0)
     return mask.get_unlinked_variable(need_grad=False)
 

@@ -319,10 +319,11 @@ class PythonFunction:
         at_once = any(isinstance(x, NdArray) for x in inputs)
         variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
         info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
-        from compatgrad.nnabla._declare import _Mode, _place
+        from compatgrad.core.configuration import using_modes
+        from compatgrad.nnabla._declare import _place
 
         if at_once:
-            with _Mode("auto_forward", True), _Mode("enable_backprop", False):
+            with using_modes(auto_forward=True, enable_backprop=False):
                 ys = _C.apply_host(fe, host, variables, info)
         else:
             ys = _C.apply_host(fe, host, variables, info)

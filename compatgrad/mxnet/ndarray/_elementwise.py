@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core.configuration import using_modes
 
 from .._frontend import fe
 from ..base import MXNetError
@@ -265,7 +266,7 @@ def _pair(name: str, lhs: Any, rhs: Any) -> NDArray:
         if isinstance(rhs, NDArray):
             return operators[f"broadcast_{name}"](lhs, rhs)
         if isinstance(rhs, _NUMBERS):
-            return _exact(lambda x, v: _SCALAR[name][0](x, v), lhs, _number(rhs, lhs))
+            return _exact(_SCALAR[name][0], lhs, _number(rhs, lhs))
         raise TypeError(f"{name}: type {type(rhs)} not supported: expected an NDArray or a number")
     if isinstance(rhs, NDArray):
         if isinstance(lhs, _NUMBERS):
@@ -293,11 +294,8 @@ def _method(name: str, reverse: bool = False) -> Callable[[NDArray, Any], NDArra
 def _in_place(name: str) -> Callable[[NDArray, Any], NDArray]:
     def method(self, other):
         self._check_writable(other)
-        old = _C.set_mode("recording", False)
-        try:
+        with using_modes(recording=False):
             return self._write(_pair(name, self, other))
-        finally:
-            _C.set_mode("recording", old)
 
     return method
 

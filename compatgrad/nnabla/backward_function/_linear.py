@@ -10,7 +10,8 @@ import torch
 
 from compatgrad import _C
 from compatgrad import core as _core
-from compatgrad.nnabla._declare import Composite, _Mode, function, specs
+from compatgrad.core.configuration import using_modes
+from compatgrad.nnabla._declare import Composite, function, specs
 from compatgrad.nnabla._frontend import fe
 
 __all__ = ["DataGrad", "FilterGrad", "Gradient"]
@@ -37,7 +38,7 @@ def _declared(type_name: str, of: str, asked: int, remembers: str) -> Callable[.
     def body(dy: Any, *rest: Any) -> Any:
         inputs, args, shapes = list(rest[: len(others)]), rest[len(others) : -1], rest[-1]
         plain, again = _C.get_mode("plain"), _C.get_mode("enable_backprop")
-        with _Mode("enable_backprop", True):
+        with using_modes(enable_backprop=True):
             at = [_zeros(s, dy) for s in (shapes if spec.variadic else [shapes])]
             inputs[asked:asked] = at
             if not spec.variadic:
@@ -97,7 +98,7 @@ class Gradient:
         inputs = [x.shape for x in others]
         inputs[self.asked : self.asked] = shapes if self.of.variadic else [shapes]
         # The forward function fills in defaults and checks shapes.
-        with _Mode("auto_forward", False):
+        with using_modes(auto_forward=False):
             y = self.forward(*[Variable(tuple(s)) for s in inputs], **self.args)
         if tuple(y.shape) != tuple(dy.shape):
             raise RuntimeError(f"{type(self).__name__}: dy must have shape {tuple(y.shape)}, not {tuple(dy.shape)}")
