@@ -299,6 +299,33 @@ def _statistics(name: str, value: Any, of_imagenet: list[float]) -> Any:
     return value
 
 
+def _colour_augmenters(
+    brightness: float,
+    contrast: float,
+    saturation: float,
+    hue: float,
+    pca_noise: float,
+    rand_gray: float,
+    mean: Any,
+    std: Any,
+) -> list[Augmenter]:
+    """Those of the changes of colour that are asked for, the normalisation last."""
+    augmenters: list[Augmenter] = []
+    if brightness or contrast or saturation:
+        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
+    if hue:
+        augmenters.append(HueJitterAug(hue))
+    if pca_noise > 0:
+        augmenters.append(LightingAug(pca_noise, _PCA_VALUES, _PCA_VECTORS))
+    if rand_gray > 0:
+        augmenters.append(RandomGrayAug(rand_gray))
+    mean = _statistics("mean", mean, [123.68, 116.28, 103.53])
+    std = _statistics("std", std, [58.395, 57.12, 57.375])
+    if mean is not None or std is not None:
+        augmenters.append(ColorNormalizeAug(mean, std))
+    return augmenters
+
+
 def CreateAugmenter(
     data_shape: tuple[int, int, int],
     resize: int = 0,
@@ -337,16 +364,4 @@ def CreateAugmenter(
     if rand_mirror:
         augmenters.append(HorizontalFlipAug(0.5))
     augmenters.append(CastAug())
-    if brightness or contrast or saturation:
-        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
-    if hue:
-        augmenters.append(HueJitterAug(hue))
-    if pca_noise > 0:
-        augmenters.append(LightingAug(pca_noise, _PCA_VALUES, _PCA_VECTORS))
-    if rand_gray > 0:
-        augmenters.append(RandomGrayAug(rand_gray))
-    mean = _statistics("mean", mean, [123.68, 116.28, 103.53])
-    std = _statistics("std", std, [58.395, 57.12, 57.375])
-    if mean is not None or std is not None:
-        augmenters.append(ColorNormalizeAug(mean, std))
-    return augmenters
+    return augmenters + _colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)

@@ -19,18 +19,11 @@ import numpy as np
 from .. import ndarray as nd
 from ..base import numeric_types
 from .augment import (
-    _PCA_VALUES,
-    _PCA_VECTORS,
     Augmenter,
     CastAug,
-    ColorJitterAug,
-    ColorNormalizeAug,
     ForceResizeAug,
-    HueJitterAug,
-    LightingAug,
-    RandomGrayAug,
     ResizeAug,
-    _statistics,
+    _colour_augmenters,
 )
 from .image import copyMakeBorder, fixed_crop
 from .iterator import ImageIter
@@ -356,18 +349,7 @@ def CreateDetAugmenter(
         pad = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
         found.append(DetRandomSelectAug([pad], 1 - rand_pad))
     plain: list[Augmenter] = [ForceResizeAug((data_shape[2], data_shape[1]), inter_method), CastAug()]
-    if brightness or contrast or saturation:
-        plain.append(ColorJitterAug(brightness, contrast, saturation))
-    if hue:
-        plain.append(HueJitterAug(hue))
-    if pca_noise > 0:
-        plain.append(LightingAug(pca_noise, _PCA_VALUES, _PCA_VECTORS))
-    if rand_gray > 0:
-        plain.append(RandomGrayAug(rand_gray))
-    mean = _statistics("mean", mean, [123.68, 116.28, 103.53])
-    std = _statistics("std", std, [58.395, 57.12, 57.375])
-    if mean is not None or std is not None:
-        plain.append(ColorNormalizeAug(mean, std))
+    plain += _colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
     return found + [DetBorrowAug(each) for each in plain]
 
 
