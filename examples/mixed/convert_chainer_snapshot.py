@@ -16,14 +16,12 @@ import tempfile
 import chainer
 import chainer.functions as F
 import chainer.links as L
+import digits
 import numpy as np
 import torch
 from chainer.training import extensions
-from sklearn.datasets import load_digits
 
 from compatgrad import interop
-
-N_TRAIN = 1500
 
 
 class Network(chainer.Chain):
@@ -64,12 +62,6 @@ NAMES = {f"{layer}/{old}": f"{layer}.{new}" for layer in ("conv", "hidden", "out
 NAMES |= {f"norm/{old}": f"norm.{new}" for old, new in {**NORM, "N": "num_batches_tracked"}.items()}
 
 
-def digits():
-    """Images of shape (n, 1, 8, 8) with pixels in [0, 1], and their classes."""
-    data = load_digits()
-    return (data.data / 16).astype(np.float32).reshape(-1, 1, 8, 8), data.target.astype(np.int32)
-
-
 def train(x, t, epochs, folder):
     """Trains the Chainer network; returns it and the path of the last snapshot."""
     model = L.Classifier(Network())
@@ -100,17 +92,16 @@ def main():
     parser.add_argument("--out", "-o", help="keep the snapshot and model.safetensors in this folder")
     args = parser.parse_args()
     np.random.seed(args.seed)
-    x, t = digits()
+    train_set, (x, t) = digits.arrays()
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.out or temporary
-        network, snapshot = train(x[:N_TRAIN], t[:N_TRAIN], args.epoch, folder)
+        network, snapshot = train(*train_set, args.epoch, folder)
         target = os.path.join(folder, "model.safetensors")
         convert(snapshot, target)
         module = Module()
         module.load_state_dict(interop.read_parameters(target))  # or safetensors.torch.load_file(target)
     module.eval()
 
-    x, t = x[N_TRAIN:], t[N_TRAIN:]
     with chainer.using_config("train", False), chainer.no_backprop_mode():
         legacy = network(x).array
     with torch.no_grad():

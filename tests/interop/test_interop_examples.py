@@ -1,0 +1,187 @@
+"""The programs of examples/mixed do what they say."""
+
+import copy
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import compatgrad
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+import compatgrad.chainer.links as L
+from compatgrad import interop
+from tests.golden import programs
+
+pytest.importorskip("sklearn", reason="the examples learn from scikit-learn's data")
+EXAMPLES = programs.ROOT / "examples" / "mixed"
+RUN = [sys.executable, "-m", "compatgrad", "run"]
+
+
+def execute(name, *arguments):
+    """What the program prints."""
+    return programs.execute([*RUN, str(EXAMPLES / f"{name}.py"), *map(str, arguments)])
+
+
+def load(name, *frontends):
+    """The program as a module."""
+    compatgrad.install(*frontends)
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        spec = importlib.util.spec_from_file_location(f"mixed_{name}", EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+        for helper in ("digits", "options"):  # other folders have files of these names
+            sys.modules.pop(helper, None)
+        compatgrad.uninstall(*frontends)
+    return module
+
+
+# ---- the Chainer GAN with a critic of torch's ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gan():
+    return load("train_gan_torch_critic", "chainer")
+
+
+class TorchGenerator(torch.nn.Module):
+    """The generator in torch, with the parameters of one."""
+
+    def __init__(self, link):
+        super().__init__()
+        self.width = link.width
+        self.p = {name: torch.from_numpy(p.array).clone().requires_grad_() for name, p in link.namedparams()}
+
+    def forward(self, z):
+        def normalized(h, name):
+            gamma, beta = self.p[f"/{name}/gamma"], self.p[f"/{name}/beta"]
+            return torch.relu(torch.nn.functional.batch_norm(h, None, None, gamma, beta, training=True, eps=2e-5))
+
+        h = normalized(z @ self.p["/l0/W"].T, "bn0").reshape(len(z), 2 * self.width, 2, 2)
+        deconvolution = torch.nn.functional.conv_transpose2d
+        h = normalized(deconvolution(h, self.p["/dc1/W"], stride=2, padding=1), "bn1")
+        return torch.sigmoid(deconvolution(h, self.p["/dc2/W"], self.p["/dc2/b"], stride=2, padding=1))
+
+
+class ChainerCritic(chainer.Chain):
+    """The critic in Chainer, with the parameters of one."""
+
+    def __init__(self, module, width):
+        super().__init__()
+        with self.init_scope():
+            self.c0 = L.Convolution2D(1, width, 4, 2, 1)
+            self.c1 = L.Convolution2D(width, 2 * width, 4, 2, 1)
+            self.norm = L.GroupNormalization(1, 2 * width)
+            self.out = L.Linear(8 * width, 1, nobias=True)
+        links = [self.c0.W, self.c0.b, self.c1.W, self.c1.b, self.norm.gamma, self.norm.beta, self.out.W]
+        self.pairs = list(zip(links, module.parameters(), strict=True))
+        for own, p in self.pairs:
+            own.array = p.detach().numpy().copy()
+
+    def forward(self, x):
+        h = self.c0(x)
+        h = self.norm(self.c1(h * F.sigmoid(h)))
+        return self.out(h * F.sigmoid(h))
+
+
+def networks(gan, width=4):
+    """Generator and critic in double precision."""
+    np.random.seed(0)
+    torch.manual_seed(0)
+    with chainer.using_config("dtype", np.dtype("d")):
+        return gan.Generator(6, width), gan.Critic(width).double()
+
+
+def assert_same(gradient, expected):
+    assert np.abs(expected).max() > 1e-5, "nothing to compare"
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+
+
+def test_penalty_is_that_of_torch_and_of_chainer(gan):
+    _, module = networks(gan)
+    own, twin = copy.deepcopy(module), ChainerCritic(module, 4)
+    x = np.random.rand(7, 1, 8, 8)
+
+    link = interop.as_chainer_link(module)
+    penalty = gan.gradient_penalty(link, x)
+    link.cleargrads()
+    penalty.backward()
+
+    t = torch.from_numpy(x).requires_grad_()
+    (gradient,) = torch.autograd.grad(own(t).sum(), t, create_graph=True)
+    expected = (((gradient**2).sum((1, 2, 3)) + 1e-8).sqrt() - 1).square().mean()
+    expected.backward()
+
+    other = gan.gradient_penalty(twin, x)
+    twin.cleargrads()
+    other.backward()
+
+    assert 0 < penalty.array == pytest.approx(expected.item(), rel=1e-12) == pytest.approx(other.array, rel=1e-12)
+    gradients = dict(link.namedparams())
+    for (name, p), (in_chainer, _) in zip(own.named_parameters(), twin.pairs, strict=True):
+        gradient = gradients[f"/_{name.replace('.', '/')}"].grad
+        assert_same(gradient, p.grad.numpy())
+        assert_same(gradient, in_chainer.grad)
+
+
+def test_gradient_by_the_noise_goes_through_both_networks(gan):
+    generator, module = networks(gan)
+    own, twin = copy.deepcopy(module), TorchGenerator(generator)
+    z = np.random.randn(7, 6)
+
+    link = interop.as_chainer_link(module)
+    _, roughness = gan.value_and_roughness(generator, link, z)
+    for network in (generator, link):
+        network.cleargrads()
+    roughness.backward()
+
+    t = torch.from_numpy(z).requires_grad_()
+    (gradient,) = torch.autograd.grad(own(twin(t)).sum(), t, create_graph=True)
+    expected = (gradient**2).sum(1).mean()
+    expected.backward()
+
+    assert 0 < roughness.array == pytest.approx(expected.item(), rel=1e-12)
+    for name, p in generator.namedparams():
+        assert_same(p.grad, twin.p[name].grad.numpy())
+    gradients = dict(link.namedparams())
+    for name, p in own.named_parameters():
+        assert_same(gradients[f"/_{name.replace('.', '/')}"].grad, p.grad.numpy())
+
+
+def test_gan_learns_and_goes_on_from_its_snapshot(tmp_path):
+    printed = execute("train_gan_torch_critic", "--epoch", 3, "--out", tmp_path)
+    log = json.loads((tmp_path / "log").read_text())
+    assert [entry["epoch"] for entry in log] == [1, 2, 3]
+    energies = [entry["energy"] for entry in log]
+    assert energies[2] < energies[0] / 1.5 and energies[2] < energies[1] < energies[0]
+    assert all(0 < entry["critic/penalty"] < 0.05 for entry in log)
+    assert "@" in printed.splitlines()[-4]
+    execute("train_gan_torch_critic", "--epoch", 4, "--out", tmp_path, "--resume", tmp_path / "snapshot")
+    log = json.loads((tmp_path / "log").read_text())
+    assert [entry["epoch"] for entry in log] == [1, 2, 3, 4] and log[3]["energy"] < energies[2]
+
+
+# ---- what is missing is said -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "package, arguments, message",
+    [
+        ("sklearn", [], "the programs learn from scikit-learn's digits (none here): pip install scikit-learn\n"),
+        ("matplotlib", ["--plot", "x.png"], "--plot needs matplotlib (none here): pip install matplotlib\n"),
+    ],
+)
+def test_missing_packages(tmp_path, package, arguments, message):
+    (tmp_path / f"{package}.py").write_text("raise ImportError('none here')")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(programs.ROOT)])}
+    command = [*RUN, str(EXAMPLES / "train_gan_torch_critic.py"), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, message)
