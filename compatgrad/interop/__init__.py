@@ -6,18 +6,22 @@ from compatgrad.interop._module import as_torch_module as as_torch_module
 from compatgrad.interop._torch import call as call
 from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
 from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
+from compatgrad.interop.export import ExportError as ExportError
+from compatgrad.interop.export import export as export
 from compatgrad.interop.files import read_parameters as read_parameters
 from compatgrad.interop.files import write_parameters as write_parameters
 from compatgrad.interop.graph import Graph as Graph
 from compatgrad.interop.graph import graph as graph
 
 __all__ = [
+    "ExportError",
     "Graph",
     "TorchModule",
     "as_chainer_link",
     "as_gluon_block",
     "as_torch_module",
     "call",
+    "export",
     "graph",
     "read_parameters",
     "to",

@@ -1,0 +1,187 @@
+"""What is exported: how it is run, what its state is, and how it gets back what a run changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree
+
+from compatgrad import _C
+from compatgrad.interop._export_trace import ExportError
+from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
+from compatgrad.interop._module import as_torch_module
+
+__all__ = ["Target"]
+
+
+class Target:
+    """A link, a block, a function of Variables, or a torch module, which may hold such."""
+
+    def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
+        if not callable(target):
+            raise TypeError(f"{who}: target: expected a link, a block, a module or a function, got {_kind(target)}")
+        if frontend is not None and frontend not in FRONTENDS:
+            raise ValueError(f"{who}: frontend: expected one of {', '.join(FRONTENDS)}, got {frontend!r}")
+        self.who, self.target, self.train, self._named = who, target, train, frontend
+        self.is_module = isinstance(target, torch.nn.Module)
+        if self.is_module and (parameters is not None or frontend is not None):
+            raise ValueError(f"{who}: parameters and frontend are for functions; a torch module has its own")
+        # what has the state: the target, the object whose method it is, or what was named
+        self.given: Mapping[str, Any] | None = parameters if isinstance(parameters, Mapping) else None
+        self.holder: Any = target
+        if parameters is not None and self.given is None:
+            if not _has_parameters(parameters):
+                raise TypeError(f"{who}: parameters: expected a dict, a link or a block, got {_kind(parameters)}")
+            self.holder = parameters
+        elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
+            self.holder = target.__self__
+        self.frontend: Native | None = None
+
+    def choose_frontend(self, leaves: Sequence[Any]) -> None:
+        """That of the target, or of the first Variable it is given."""
+        if self.is_module:
+            return
+        if self._named is not None:
+            self.frontend = FRONTENDS[self._named]
+            return
+        found = frontend_of(next(iter(self.given.values())) if self.given else self.holder)
+        if found.name == "compatgrad":
+            found = next((frontend_of(x) for x in leaves if isinstance(x, _C.Variable)), found)
+        self.frontend = found
+
+    def module(self) -> torch.nn.Module:
+        """A torch module with the target's state."""
+        if self.is_module:
+            return self.target
+        assert self.frontend is not None
+        return as_torch_module(self.holder, self.given, frontend=self.frontend.name)
+
+    # ---- runs --------------------------------------------------------------------------------------------------------
+
+    def run(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool], rebuild: Callable[..., Any]) -> Any:
+        """Calls the target; its result with tensors in the places of Variables."""
+        if self.frontend is None:
+            args, kwargs = rebuild(tensors)
+            with _mode_of(self.target, self.train):
+                return self._read(self.target(*args, **kwargs))
+        args, kwargs = rebuild([self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)])
+        with self.frontend.modes(self.train):
+            return self._read(self.target(*args, **kwargs))
+
+    def _read(self, result: Any) -> Any:
+        if isinstance(result, (tuple, list)):
+            return (list if isinstance(result, list) else tuple)(self._read(y) for y in result)
+        if isinstance(result, dict):
+            return {k: self._read(y) for k, y in result.items()}
+        if isinstance(result, _C.DeferredVariable):
+            if result.parent is not None and result.data._lazy:
+                result.forward(clear_no_need_grad=False)
+            return result.data.tensor
+        if isinstance(result, (_C.Variable, _C.Array)):
+            return result.tensor
+        if result is None or isinstance(result, (torch.Tensor, bool, int, float)):
+            return result
+        kind = _kind(result)
+        raise ExportError(f"the network gives a {kind}, and a graph gives tensors: return Variables")
+
+    @contextlib.contextmanager
+    def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:
+        """After the block the target is as it was before: values, gradients, and what links and blocks hold."""
+        values = {name: t.detach().clone() for name, t in state.items()}
+        holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
+        variables = [] if self.frontend is None else [v for _, v in self.frontend.parameters(self.holder)]
+        variables += list((self.given or {}).values())
+        gradients = [(v, _gradient(v)) for v in variables]
+        try:
+            yield
+        finally:
+            for h, attributes in holders:
+                h.__dict__.clear()
+                h.__dict__.update(attributes)
+            for v, g in gradients:
+                _put_gradient(v, g)
+            with torch.no_grad():
+                for name, t in state.items():
+                    if not torch.equal(t, values[name]):
+                        t.copy_(values[name])
+
+
+def _has_parameters(x: Any) -> bool:
+    return hasattr(x, "namedparams") or hasattr(x, "_collect_params_with_prefix")
+
+
+def _holders(target: Any) -> Iterator[Any]:
+    """Links and blocks, whose attributes a run may set (the state of a recurrent link)."""
+    if isinstance(target, torch.nn.Module):
+        for module in target.modules():
+            if (inner := module.__dict__.get("_target")) is not None:
+                yield from _holders(inner)
+    elif hasattr(target, "links") and hasattr(target, "namedparams"):
+        yield from target.links()
+    elif hasattr(target, "_collect_params_with_prefix"):
+        todo = [target]
+        while todo:
+            block = todo.pop()
+            yield block
+            todo += block._children.values()
+
+
+def _gradient(v: Any) -> Any:
+    if isinstance(v, _C.DeferredVariable):
+        return None if v.grad._lazy else v.grad.tensor.clone()
+    return v._grad_tensor
+
+
+def _put_gradient(v: Any, g: Any) -> None:
+    if isinstance(v, _C.DeferredVariable):
+        if g is not None:
+            v.grad.tensor = g
+        elif not v.grad._lazy:
+            v.grad.zero()
+    elif v._grad_tensor is not g:
+        v._grad_tensor = g
+
+
+@contextlib.contextmanager
+def _mode_of(module: torch.nn.Module, train: bool) -> Iterator[None]:
+    before = [(m, m.training) for m in module.modules()]
+    module.train(train)
+    try:
+        yield
+    finally:
+        for m, training in before:
+            m.training = training
+
+
+def leaves_of(args: Any) -> tuple[list[Any], Any]:
+    return _pytree.tree_flatten(args)
+
+
+def is_input(x: Any) -> bool:
+    return isinstance(x, (torch.Tensor, np.ndarray, _C.Variable))
+
+
+def tensor_of(x: Any) -> torch.Tensor:
+    """The values of an example input."""
+    if isinstance(x, np.ndarray):
+        return torch.from_numpy(np.ascontiguousarray(x))
+    if isinstance(x, _C.DeferredVariable):
+        return x.data.read().detach()
+    return x.detach() if isinstance(x, torch.Tensor) else x.tensor
+
+
+def needs_gradient(x: Any) -> bool:
+    if isinstance(x, _C.DeferredVariable):
+        return bool(x.need_grad)
+    if isinstance(x, _C.Variable):
+        return bool(x.requires_grad)
+    t = torch.as_tensor(x)
+    return t.is_floating_point() or t.is_complex()
+
+
+def _kind(x: Any) -> str:
+    return type(x).__name__

@@ -1,0 +1,250 @@
+"""One run of a network on tensors without values, as a list of the ATen calls that it makes."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+import compatgrad
+
+__all__ = ["Call", "ExportError", "Trace", "Value"]
+
+aten = torch.ops.aten
+_VIEWS = (aten.view.default, aten._unsafe_view.default, aten.expand.default, aten.alias.default)
+
+
+class ExportError(RuntimeError):
+    """A network that cannot be written as one graph of ATen calls; the message names the call and the place."""
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor of a trace: an input, a tensor of the state, a constant, or a result of a call."""
+
+    kind: str  # "input", "state", "constant", "result"
+    source: Any  # number of the input, name in the state, the constant's values, the call
+    fake: torch.Tensor
+    index: int | None = None  # of a call that has several results
+    place: int = 0  # where a constant's memory is
+
+    @property
+    def memory(self) -> int:
+        """Tells which values are views of each other."""
+        return self.fake.untyped_storage()._cdata
+
+
+@dataclass(eq=False)
+class Call:
+    """An ATen call; Values stand in the places of tensors."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: list[Value] = field(default_factory=list)
+    several: bool = False
+
+    def inputs(self) -> list[Value]:
+        return [v for v in _pytree.tree_leaves((self.args, self.kwargs)) if isinstance(v, Value)]
+
+    def written(self) -> list[Value]:
+        """The Values that it writes to."""
+        if not self.op._schema.is_mutable:
+            return []
+        given = dict(zip((a.name for a in self.op._schema.arguments), self.args, strict=False)) | self.kwargs
+        marked = [given.get(a.name) for a in self.op._schema.arguments if a.alias_info and a.alias_info.is_write]
+        return [v for v in _pytree.tree_leaves(marked) if isinstance(v, Value)]
+
+    def is_random(self) -> bool:
+        return torch.Tag.nondeterministic_seeded in self.op.tags
+
+
+class Trace(TorchDispatchMode):
+    """Inside, ATen calls run on shapes and dtypes alone, and are written down.
+
+    state: the tensors of the network's state by name. Real tensors that calls are given are found there by their
+    memory; others are constants.
+    """
+
+    def __init__(self, state: Mapping[str, torch.Tensor]) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+        self.inputs: list[Value] = []
+        self.outputs: Any = None
+        self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
+        self._values: dict[int, Value] = {}
+        self._aliases: list[torch.Tensor] = []  # alive, so that no other tensor gets their ids
+        self._real: dict[tuple[Any, ...], list[Value]] = {}
+        self._state = [(t.data_ptr(), t.data_ptr() + _extent(t), name, t) for name, t in state.items() if t.numel()]
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def new_input(self, shape: Sequence[int], like: torch.Tensor) -> torch.Tensor:
+        with self._shapes:
+            fake = torch.empty(tuple(shape), dtype=like.dtype, device=like.device)
+        self.inputs.append(self._known(Value("input", len(self.inputs), fake)))
+        return fake
+
+    def _known(self, value: Value) -> Value:
+        self._values[id(value.fake)] = value
+        self._aliases.append(value.fake)
+        return value
+
+    def value(self, t: torch.Tensor) -> Value:
+        """The Value of a tensor that stood in a call, or came out of the network."""
+        known = self._values.get(id(t))
+        return known if known is not None else self._value_of_real(t)
+
+    def _value_of_real(self, t: torch.Tensor) -> Value:
+        with _disable_current_modes():
+            key = (t.data_ptr(), t.dtype, tuple(t.shape), t.stride())
+            found = self._real.setdefault(key, [])
+            for value in found:
+                if value.kind == "state" or torch.equal(value.source, t):  # else its memory was written to by NumPy
+                    return value
+            for start, end, name, tensor in self._state if t.numel() else ():
+                if start <= t.data_ptr() < end and t.dtype == tensor.dtype:
+                    value = self._part_of(name, tensor, t)
+                    break
+            else:
+                value = Value("constant", t.detach().clone(), self._shapes.from_tensor(t.detach()), place=t.data_ptr())
+                self._aliases.append(t)
+            found.append(value)
+        return self._known(value)
+
+    def _part_of(self, name: str, whole: torch.Tensor, t: torch.Tensor) -> Value:
+        key = (whole.data_ptr(), whole.dtype, tuple(whole.shape), whole.stride())
+        found = self._real.setdefault(key, [])
+        if not found:
+            found.append(self._known(Value("state", name, self._shapes.from_tensor(whole.detach()))))
+        if key == (t.data_ptr(), t.dtype, tuple(t.shape), t.stride()):
+            return found.pop()  # the caller puts it back
+        offset = (t.data_ptr() - whole.data_ptr()) // t.element_size() + whole.storage_offset()
+        args = (found[0], list(t.shape), list(t.stride()), offset)
+        with self._shapes:
+            fake = aten.as_strided.default(found[0].fake, *args[1:])
+        return self._record(aten.as_strided.default, args, {}, fake)[0]
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func.namespace == "prim":  # asks for a device
+            with self._shapes:
+                return func(*args, **kwargs)
+        with self:
+            result = func.decompose(*args, **kwargs)  # of a composite operation the calls that it is made of
+        if result is not NotImplemented:
+            return result
+        flat, structure = _pytree.tree_flatten((args, kwargs))
+        given = [self.value(a) if isinstance(a, torch.Tensor) else a for a in flat]
+        fake_args, fake_kwargs = _pytree.tree_unflatten(
+            [v.fake if isinstance(v, Value) else v for v in given], structure
+        )
+        with self._shapes:
+            result = func(*fake_args, **fake_kwargs)
+        if func is aten.detach.default or (func in _VIEWS and result.shape == given[0].fake.shape):
+            # the same numbers; what torch's autograd may not see is no part of what is computed
+            self._values[id(result)] = given[0]
+            self._aliases.append(result)
+            return result
+        own = {id(v.fake): a for v, a in zip(given, flat, strict=True) if isinstance(v, Value)}
+        self._record(func, *_pytree.tree_unflatten(given, structure), result)
+        if func._schema.is_mutable:  # what was written to is given back as it came
+            return _pytree.tree_map_only(torch.Tensor, lambda t: own.get(id(t), t), result)
+        return result
+
+    def _record(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> list[Value]:
+        call = Call(func, args, kwargs, several=isinstance(result, (tuple, list)))
+        held = {id(v.fake) for v in call.inputs() if v.kind == "state"}
+        for k, t in enumerate(result if call.several else [result]):
+            if isinstance(t, torch.Tensor):
+                value = Value("result", call, t, k if call.several else None)
+                call.results.append(value)
+                if id(t) not in held:  # the state stays the state where it is written to
+                    self._known(value)
+        self.calls.append(call)
+        return call.results
+
+    # ---- the whole ---------------------------------------------------------------------------------------------------
+
+    def run(self, network: Callable[..., Any], *args: Any) -> None:
+        """Sets `outputs`, the tensors that `network` gives, in its structure."""
+        try:
+            with self:
+                result = network(*args)
+                self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)
+        except Exception as e:
+            raise_readable(e)
+            raise
+
+    def drop_dead(self) -> None:
+        """Leaves out calls whose results nobody reads."""
+        live = [v for v in _pytree.tree_leaves(self.outputs) if isinstance(v, Value)]
+        used, memories = {id(v) for v in live}, {v.memory for v in live}
+        memories |= {v.memory for v in self.inputs}
+        kept = []
+        for call in reversed(self.calls):
+            written = call.written()
+            if any(v.kind == "state" or v.place or v.memory in memories for v in written) or any(
+                id(v) in used for v in call.results
+            ):
+                kept.append(call)
+                used.update(id(v) for v in call.inputs())
+                memories.update(v.memory for v in call.inputs())
+        self.calls = kept[::-1]
+
+
+def _extent(t: torch.Tensor) -> int:
+    """Bytes from a tensor's first element to behind its last."""
+    return (1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))) * t.element_size()
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+_INSIDE = tuple(os.path.dirname(m.__file__) + os.sep for m in (compatgrad, torch))
+_READS = ("not supported for tensor subclasses", "Cannot access data pointer", "doesn't have storage")
+
+
+def raise_readable(e: Exception) -> None:
+    """Raises an ExportError where `e` comes from reading values."""
+    if isinstance(e, ExportError):
+        return
+    place = place_of(e)
+    if isinstance(e, DynamicOutputShapeException):
+        raise ExportError(
+            f"the shape of what {e.func} gives depends on values, and a graph has only shapes that follow from the "
+            f"inputs' shapes{place}"
+        ) from e
+    if isinstance(e, DataDependentOutputException) or any(text in str(e) for text in _READS):
+        raise ExportError(
+            f"a value is read, and in a trace tensors have shapes and dtypes but no values{place}. Return what is to "
+            "be read as an output, and choose by values inside the graph (where) or outside the exported function"
+        ) from e
+
+
+def place_of(e: BaseException) -> str:
+    """Which line outside of compatgrad and torch came to an error, and by which call of a frontend."""
+    frames = list(traceback.walk_tb(e.__traceback__))
+    own = [k for k, (f, _) in enumerate(frames) if not f.f_code.co_filename.startswith(_INSIDE)]
+    if not own:
+        return ""
+    frame, line = frames[own[-1]]
+    inner = [f for f, _ in frames[own[-1] + 1 :] if f.f_code.co_filename.startswith(_INSIDE[0])]
+    calls = [f for f in inner if "interop" not in f.f_globals.get("__name__", "")]
+    file = frame.f_code.co_filename
+    text = linecache.getline(file, line).strip()
+    by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""
+    return f" ({os.path.basename(file)}:{line}{f': {text}' if text else ''}{by})"
+
+
+def leaves(tree: Any) -> Iterable[Any]:
+    return _pytree.tree_leaves(tree)
