@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from compatgrad import _C
+from compatgrad import _C, Variable
 
 STEP = 1e-5  # of finite differences
 
@@ -66,7 +66,7 @@ class Sample:
     def variables(self, arrays: Sequence, requires_grad: Sequence | None = None) -> list:
         """Variables of the inputs; `requires_grad` lists those that need a gradient (None: all targets)."""
         wanted = self.targets if requires_grad is None else requires_grad
-        return [None if a is None else _C.Variable(a if torch.is_tensor(a) else torch.tensor(a), i in wanted)
+        return [None if a is None else Variable(a if torch.is_tensor(a) else torch.tensor(a), i in wanted)
                 for i, a in enumerate(arrays)]
 
     def run(self, xs: Sequence) -> list:
@@ -118,7 +118,7 @@ def cotangents(ys: Sequence, seed: int = 1) -> list:
 
 
 def constants(tensors: Sequence) -> list:
-    return [_C.Variable(t, False) for t in tensors]
+    return [Variable(t, False) for t in tensors]
 
 
 def strided(t: torch.Tensor) -> torch.Tensor:
@@ -179,7 +179,7 @@ class Problem:
     def first(self, inputs, gys, record=False):
         """Variables of the inputs, of the output gradients, and of the gradients that follow."""
         xs, ys = self.forward(inputs)
-        gys = [_C.Variable(g, True) for g in gys]
+        gys = [Variable(g, True) for g in gys]
         gxs = gradients(ys, xs, gys, record)
         # The gradient of an addition is gy itself, for both inputs: a pass would take them for one output.
         return xs, gys, [g if g is None else _C.op("identity")(g) for g in gxs]
