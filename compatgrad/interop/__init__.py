@@ -1,6 +1,7 @@
 """Mixing frontends and torch in one graph, and the way out to torch."""
 
 from compatgrad.interop._cross import to as to
+from compatgrad.interop._export_compile import compile as compile
 from compatgrad.interop._module import TorchModule as TorchModule
 from compatgrad.interop._module import as_torch_module as as_torch_module
 from compatgrad.interop._torch import call as call
@@ -21,6 +22,7 @@ __all__ = [
     "as_gluon_block",
     "as_torch_module",
     "call",
+    "compile",
     "export",
     "graph",
     "read_parameters",

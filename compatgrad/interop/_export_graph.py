@@ -113,17 +113,20 @@ class Assembly:
         if changing and all(p.shape == parts[0].shape and torch.equal(p, parts[0]) for p in parts):
             node = self._call(aten.expand.default, (self._attribute(parts[0].clone()), shape), {})
             return self._call(aten.clone.default, (node,), {}) if written else node
-        if tensors[0].dim() == 1 and changing:
-            start, step = tensors[0][0].item(), (tensors[0][1] - tensors[0][0]).item()
-            if all(torch.equal(t, start + step * torch.arange(len(t), dtype=t.dtype)) for t in tensors):
-                (length,) = shape
+        if changing and tensors[0].dtype != torch.bool:
+            start, step = tensors[0].flatten()[0].item(), (tensors[0].flatten()[1] - tensors[0].flatten()[0]).item()
+            counted = [start + step * torch.arange(t.numel(), dtype=t.dtype).view(t.shape) for t in tensors]
+            if all(torch.equal(t, c) for t, c in zip(tensors, counted, strict=True)):
+                length = self.argument([t.numel() for t in tensors], where, [])
                 node = self._call(aten.arange.default, (length,), options)
                 if step != 1:
                     node = self._call(aten.mul.Scalar, (node, step), {})
-                return self._call(aten.add.Scalar, (node, start), {}) if start else node
-        what = "whose values are not the same in every run: it may be random" if not changing else self._at()
+                if start:
+                    node = self._call(aten.add.Scalar, (node, start), {})
+                return self._call(aten.view.default, (node, shape), {}) if tensors[0].dim() > 1 else node
+        what = self._at() if changing else ", and its values are not the same in every run: it may be random"
         raise ExportError(
-            f"{where} is given an array of {_shapes(tensors)} that the code makes by itself, {what}. "
+            f"{where} is given an array of {_shapes(tensors)} that the code makes by itself{what}. "
             "Make it from a Variable by the frontend's functions, or pass it as an input"
         )
 
@@ -182,7 +185,16 @@ class Assembly:
         self._compare()
         for calls in zip(*(t.calls for t in self.traces), strict=True):
             self._one(calls)
-        self.graph.output(self.argument([t.outputs for t in self.traces], "the output", []))
+        self.graph.output(fx.map_arg(self.argument([t.outputs for t in self.traces], "the output", []), self._output))
+
+    def _output(self, node: fx.Node) -> fx.Node:
+        """A copy of what the next call writes to: buffers of the graph's own."""
+        first = self.traces[0]
+        kept = {v.memory for call in first.calls for v in call.written() if v.kind == "constant"}
+        mine = node.meta.get("runs")
+        if mine and mine[0].untyped_storage()._cdata in kept:
+            return self._call(aten.clone.default, (node,), {})
+        return node
 
     def _compare(self) -> None:
         lists = [t.calls for t in self.traces]

@@ -11,6 +11,7 @@ import torch
 from torch.utils import _pytree
 
 from compatgrad import _C
+from compatgrad.core.configuration import using_modes
 from compatgrad.interop._export_trace import ExportError
 from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
 from compatgrad.interop._module import as_torch_module
@@ -40,6 +41,7 @@ class Target:
         elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
             self.holder = target.__self__
         self.frontend: Native | None = None
+        self.leaves_gradients = False  # whether a run put gradients into parameters
 
     def choose_frontend(self, leaves: Sequence[Any]) -> None:
         """That of the target, or of the first Variable it is given."""
@@ -69,8 +71,41 @@ class Target:
             with _mode_of(self.target, self.train):
                 return self._read(self.target(*args, **kwargs))
         args, kwargs = rebuild([self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)])
-        with self.frontend.modes(self.train):
-            return self._read(self.target(*args, **kwargs))
+        # whether to record in MXNet, and whether nnabla's graphs are static, is the code's affair
+        with self.frontend.modes(self.train), using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
+            result = self.target(*args, **kwargs)
+            flat = _pytree.tree_leaves(result)
+            if waiting := [y for y in flat if isinstance(y, _C.DeferredVariable) and y.parent and y.data._lazy]:
+                _C.deferred_forward(waiting, False, False, None, None, None)
+            return self._read(result)
+
+    def gradients(
+        self,
+        tensors: Sequence[torch.Tensor],
+        rebuild: Callable[..., Any],
+        module: torch.nn.Module,
+        gys: Sequence[torch.Tensor],
+        names: Sequence[str],
+    ) -> dict[str, torch.Tensor]:
+        """The target's own gradients of its floating outputs, weighted by gys, by parameters and inputs by name."""
+        inputs = [(name, t) for name, t in zip(names, tensors, strict=True) if t.is_floating_point()]
+        if self.frontend is None:
+            args, kwargs = rebuild(tensors)
+            with _mode_of(self.target, self.train), torch.enable_grad():
+                pairs = [*self.target.named_parameters(), *inputs]
+                pairs = [(name, t) for name, t in pairs if t.requires_grad]
+                ys = [y for y in _pytree.tree_leaves(self.target(*args, **kwargs)) if _floats(y) and y.requires_grad]
+                found: Sequence[Any] = torch.autograd.grad(ys, [t for _, t in pairs], list(gys), allow_unused=True)
+        else:
+            own = self.frontend
+            xs = [own.variable(t.detach(), t.is_floating_point()) for t in tensors]
+            pairs = [(f"{path}.{name}".lstrip("."), v) for path, name, v in _legacy(module)]
+            pairs += [(name, x) for name, x, t in zip(names, xs, tensors, strict=True) if t.is_floating_point()]
+            args, kwargs = rebuild(xs)
+            with own.modes(self.train):
+                ys = [y for y in _pytree.tree_leaves(self.target(*args, **kwargs)) if _floats(self._read(y))]
+                found = own.grad(ys, [v for _, v in pairs], [own.variable(g, False) for g in gys], False)
+        return {name: self._read(g).detach() for (name, _), g in zip(pairs, found, strict=True) if g is not None}
 
     def _read(self, result: Any) -> Any:
         if isinstance(result, (tuple, list)):
@@ -78,10 +113,10 @@ class Target:
         if isinstance(result, dict):
             return {k: self._read(y) for k, y in result.items()}
         if isinstance(result, _C.DeferredVariable):
-            if result.parent is not None and result.data._lazy:
-                result.forward(clear_no_need_grad=False)
-            return result.data.tensor
-        if isinstance(result, (_C.Variable, _C.Array)):
+            return result.data.read()
+        if isinstance(result, _C.Array):
+            return result.read()
+        if isinstance(result, _C.Variable):
             return result.tensor
         if result is None or isinstance(result, (torch.Tensor, bool, int, float)):
             return result
@@ -90,14 +125,20 @@ class Target:
 
     @contextlib.contextmanager
     def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:
-        """After the block the target is as it was before: values, gradients, and what links and blocks hold."""
+        """After the block the target is as it was before: values of the state, gradients, what links and blocks hold.
+
+        In the block there are no gradients yet: those of passes before would become a part of the graph.
+        """
         values = {name: t.detach().clone() for name, t in state.items()}
         holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = [] if self.frontend is None else [v for _, v in self.frontend.parameters(self.holder)]
         variables += list((self.given or {}).values())
         gradients = [(v, _gradient(v)) for v in variables]
         try:
+            for v in variables:
+                _clear_gradient(v)
             yield
+            self.leaves_gradients |= any(_gradient(v) is not None for v in variables)
         finally:
             for h, attributes in holders:
                 h.__dict__.clear()
@@ -108,6 +149,18 @@ class Target:
                 for name, t in state.items():
                     if not torch.equal(t, values[name]):
                         t.copy_(values[name])
+
+
+def _floats(y: Any) -> bool:
+    return isinstance(y, torch.Tensor) and y.is_floating_point()
+
+
+def _legacy(module: torch.nn.Module) -> Iterator[tuple[str, str, Any]]:
+    """(path, name, Variable) of the parameters of a TorchModule."""
+    paths = {id(m): path for path, m in module.named_modules()}
+    for variable, place, name in module._legacy:
+        if place._parameters[name].requires_grad:
+            yield paths[id(place)], name, variable
 
 
 def _has_parameters(x: Any) -> bool:
@@ -132,17 +185,30 @@ def _holders(target: Any) -> Iterator[Any]:
 
 def _gradient(v: Any) -> Any:
     if isinstance(v, _C.DeferredVariable):
-        return None if v.grad._lazy else v.grad.tensor.clone()
-    return v._grad_tensor
+        return None if v.grad._lazy else v.grad.read().clone()
+    buffer = _C.gradient_of(v)
+    if buffer is None:
+        return v._grad_tensor
+    return buffer.tensor.clone() if buffer.tensor.any() else None
+
+
+def _clear_gradient(v: Any) -> None:
+    if isinstance(v, _C.DeferredVariable):
+        v.grad.zero()
+    elif (buffer := _C.gradient_of(v)) is not None:
+        buffer.tensor.zero_()
+    else:
+        v._grad_tensor = None
 
 
 def _put_gradient(v: Any, g: Any) -> None:
-    if isinstance(v, _C.DeferredVariable):
-        if g is not None:
-            v.grad.tensor = g
-        elif not v.grad._lazy:
-            v.grad.zero()
-    elif v._grad_tensor is not g:
+    if g is None:
+        _clear_gradient(v)
+    elif isinstance(v, _C.DeferredVariable):
+        v.grad.tensor = g
+    elif (buffer := _C.gradient_of(v)) is not None:
+        buffer.tensor.copy_(g)
+    else:
         v._grad_tensor = g
 
 

@@ -21,6 +21,8 @@ __all__ = ["Call", "ExportError", "Trace", "Value"]
 aten = torch.ops.aten
 _VIEWS = (aten.view.default, aten._unsafe_view.default, aten.expand.default, aten.alias.default)
 
+_FILLS = {aten.zero_.default: aten.zeros_like.default, aten.fill_.Scalar: aten.full_like.default}
+
 
 class ExportError(RuntimeError):
     """A network that cannot be written as one graph of ATen calls; the message names the call and the place."""
@@ -35,6 +37,7 @@ class Value:
     fake: torch.Tensor
     index: int | None = None  # of a call that has several results
     place: int = 0  # where a constant's memory is
+    key: Any = None  # of a constant, by which its memory is found again
 
     @property
     def memory(self) -> int:
@@ -108,14 +111,15 @@ class Trace(TorchDispatchMode):
             key = (t.data_ptr(), t.dtype, tuple(t.shape), t.stride())
             found = self._real.setdefault(key, [])
             for value in found:
-                if value.kind == "state" or torch.equal(value.source, t):  # else its memory was written to by NumPy
+                if value.kind != "constant" or torch.equal(value.source, t):  # else its memory was written to by NumPy
                     return value
             for start, end, name, tensor in self._state if t.numel() else ():
                 if start <= t.data_ptr() < end and t.dtype == tensor.dtype:
                     value = self._part_of(name, tensor, t)
                     break
             else:
-                value = Value("constant", t.detach().clone(), self._shapes.from_tensor(t.detach()), place=t.data_ptr())
+                copy, fake = t.detach().clone(), self._shapes.from_tensor(t.detach())
+                value = Value("constant", copy, fake, place=t.data_ptr(), key=key)
                 self._aliases.append(t)
             found.append(value)
         return self._known(value)
@@ -172,6 +176,10 @@ class Trace(TorchDispatchMode):
                 if id(t) not in held:  # the state stays the state where it is written to
                     self._known(value)
         self.calls.append(call)
+        for v in call.written():
+            if v.key is not None and call.results:  # what reads this memory from now on reads the result
+                self._real[v.key] = call.results[:1]
+                call.results[0].key, call.results[0].place = v.key, v.place
         return call.results
 
     # ---- the whole ---------------------------------------------------------------------------------------------------
@@ -185,6 +193,29 @@ class Trace(TorchDispatchMode):
         except Exception as e:
             raise_readable(e)
             raise
+
+    def without_writes(self) -> None:
+        """Replaces calls that write to a tensor by calls that give a new one, where no other view of it is read later.
+
+        autograd may refuse to go back through the former.
+        """
+        views: dict[int, list[Value]] = {}
+        first: dict[int, int] = {}
+        last: dict[int, float] = {}
+        for k, call in enumerate(self.calls):
+            for v in call.inputs():
+                last[id(v)] = k
+                first.setdefault(id(v), k)
+                if v.kind == "constant":
+                    views.setdefault(v.memory, []).append(v)
+        last.update((id(v), float("inf")) for v in _pytree.tree_leaves(self.outputs) if isinstance(v, Value))
+        for k, call in enumerate(self.calls):
+            written = call.written()
+            if len(written) == 1 and _may_go(written[0], call, k, first):
+                if all(last.get(id(v), -1) <= k for v in views.get(written[0].memory, [])):
+                    _make_functional(call)
+            for v in call.results:
+                views.setdefault(v.memory, []).append(v)
 
     def drop_dead(self) -> None:
         """Leaves out calls whose results nobody reads."""
@@ -203,6 +234,38 @@ class Trace(TorchDispatchMode):
         self.calls = kept[::-1]
 
 
+def _may_go(written: Value, call: Call, k: int, first: Mapping[int, int]) -> bool:
+    """Whether nobody sees from outside that a tensor is written to: a result, or a buffer that is filled before use."""
+    if written.kind == "result":
+        return True
+    fills = call.op in _FILLS or (call.op is aten.copy_.default and call.args[1].fake.shape == written.fake.shape)
+    return written.kind == "constant" and fills and first[id(written)] == k
+
+
+def _make_functional(call: Call) -> None:
+    """Changes a call that writes to one tensor into one that gives its result, where there is such an operation."""
+    op, args = call.op, call.args
+    if op is aten.copy_.default:
+        to, source = args[0].fake, args[1]
+        if to.dtype == source.fake.dtype and to.shape == source.fake.shape:
+            call.op, call.args, call.kwargs = aten.clone.default, (source,), {}
+        return
+    if op in _FILLS:
+        call.op = _FILLS[op]
+        return
+    wanted = [a.name for a in op._schema.arguments if not a.is_out]
+    packet = getattr(aten, op.overloadpacket.__name__.removesuffix("_"), None)
+    for overload in packet.overloads() if packet is not None else ():
+        found = getattr(packet, overload)
+        arguments = found._schema.arguments
+        if not found._schema.is_mutable and [a.name for a in arguments] == wanted:
+            same = {a.name: a.type for a in op._schema.arguments}
+            if all(a.type == same[a.name] for a in arguments):
+                call.op = found
+                call.kwargs = {k: v for k, v in call.kwargs.items() if k in wanted}
+                return
+
+
 def _extent(t: torch.Tensor) -> int:
     """Bytes from a tensor's first element to behind its last."""
     return (1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))) * t.element_size()
@@ -211,7 +274,7 @@ def _extent(t: torch.Tensor) -> int:
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 _INSIDE = tuple(os.path.dirname(m.__file__) + os.sep for m in (compatgrad, torch))
-_READS = ("not supported for tensor subclasses", "Cannot access data pointer", "doesn't have storage")
+_READS = ("not supported for tensor subclasses", "Cannot access data pointer", "data is not allocated yet")
 
 
 def raise_readable(e: Exception) -> None:

@@ -6,6 +6,9 @@ function that the engine recorded, or what a program made to `apply` it, which m
 
 from __future__ import annotations
 
+import numpy
+import torch
+
 from compatgrad import _C
 from compatgrad.chainer import function_node, utils
 from compatgrad.chainer._frontend import frontend
@@ -46,7 +49,7 @@ class NativeFunction(function_node.FunctionNode):
 
     def check(self, inputs):
         """Raises what Chainer raises for these inputs: TypeError for what is no array, else InvalidType."""
-        in_data = tuple([x.array if isinstance(x, _C.Variable) else x for x in inputs])
+        in_data = tuple([_looks_of(x) if isinstance(x, _C.Variable) else x for x in inputs])
         utils._check_arrays_forward_compatible(in_data, self.label)
         if _C.get_mode("type_check"):
             self._check_data_type_forward(in_data)
@@ -91,6 +94,13 @@ class NativeFunction(function_node.FunctionNode):
         twin = type(self).__new__(type(self))
         twin.__dict__ = self.__dict__
         return twin
+
+
+def _looks_of(x):
+    """An array of x's shape and dtype, for checks: x's own, or another one in a trace, where there are no values."""
+    if torch._C._len_torch_dispatch_stack():
+        return numpy.broadcast_to(numpy.zeros((), x.dtype), x.shape)
+    return x.array
 
 
 class NativeListFunction(NativeFunction):

@@ -1,5 +1,7 @@
 """Dropout."""
 
+import torch
+
 from compatgrad import _C
 from compatgrad.chainer import backend, configuration
 from compatgrad.chainer.functions import _native
@@ -27,10 +29,15 @@ class Dropout(_native.NativeFunction):
     def _run_bound(self, inputs):
         x = inputs[0]
         if self.mask is None:
-            scale = x.dtype.type(1.0 / (1 - self.dropout_ratio))
-            xp = backend.get_array_module(x)
-            self.mask = scale * (xp.random.rand(*x.shape) >= self.dropout_ratio)
+            self.mask = self._draw(x)
         return self._bound._apply_as(self, x, self.mask)
+
+    def _draw(self, x):
+        scale = x.dtype.type(1.0 / (1 - self.dropout_ratio))
+        if torch._C._len_torch_dispatch_stack():  # somebody traces, and shall see a call that draws
+            return float(scale) * (torch.rand(x.shape, device=x.tensor.device) >= self.dropout_ratio).to(x.tensor.dtype)
+        xp = backend.get_array_module(x)
+        return scale * (xp.random.rand(*x.shape) >= self.dropout_ratio)
 
 
 def dropout(x, ratio=0.5, **kwargs):

@@ -1,0 +1,169 @@
+"""Functions of Variables that run as compiled graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._functorch import config as functorch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree
+
+from compatgrad import _C
+from compatgrad.interop import _export_target as targets
+from compatgrad.interop._export_run import Exporter
+from compatgrad.interop._export_trace import ExportError
+from compatgrad.interop._module import TorchModule
+from compatgrad.interop._torch import call_with
+
+__all__ = ["compile"]
+
+
+def compile(
+    fn: Callable[..., Any],
+    *,
+    example_inputs: Any = None,
+    parameters: Any = None,
+    frontend: str | None = None,
+    dynamic: Any = True,
+    **torch_compile_options: Any,
+) -> Callable[..., Any]:
+    """`fn` as a function that runs compiled: traced as by `export`, then given to `torch.compile` as one whole graph.
+
+    fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may hold such. parameters,
+    frontend, dynamic: as for `export`. torch_compile_options: those of `torch.compile`, such as `backend` and `mode`.
+    example_inputs: trace for these at once.
+
+    What is returned takes what `fn` takes. Variables, or arrays, give Variables, and gradients go on through them to
+    the parameters of `fn` as from `fn` itself; torch tensors give tensors, in torch's autograd. It is traced at the
+    first call, and again where the structure, dtypes, sizes that are not dynamic, fixed arguments or the train mode
+    are new.
+
+    It never runs `fn` as it is instead: what cannot be traced or compiled raises, as `export` does. So does a function
+    that calls `backward` and leaves gradients in its parameters, as a graph has only results, and a backward pass
+    through one whose gradients are not those of its calls (unchained Variables, functions with a gradient of their
+    own).
+    """
+    compiled = _Compiled(fn, parameters, frontend, dynamic, torch_compile_options)
+    if example_inputs is not None:
+        args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+        compiled.graph_for(args, {})
+    return compiled
+
+
+class _Compiled:
+    def __init__(self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, options: dict[str, Any]) -> None:
+        if "fullgraph" in options:
+            raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
+        self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
+        self.graphs: dict[Any, _CompiledGraph] = {}
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+        self.exporter(False)  # for its errors
+
+    def exporter(self, train: bool) -> Exporter:
+        return Exporter("interop.compile", self.fn, self.parameters, self.frontend, train)
+
+    def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph:
+        flat, structure = _pytree.tree_flatten((args, kwargs))
+        exporter = self.exporter(False)
+        exporter.take_apart(args, kwargs)
+        train = self._training(exporter)
+        places = exporter.dynamic_places(self.dynamic) or [{}] * len(exporter.examples)
+        looks = [
+            (t.dtype, t.device, tuple(None if d in dims else n for d, n in enumerate(t.shape)))
+            for t, dims in zip(exporter.examples, places, strict=True)
+        ]
+        fixed = tuple(repr(x) for x in flat if not targets.is_input(x))
+        frontend = exporter.target.frontend
+        key = (structure, tuple(looks), fixed, train, frontend and frontend.name)
+        if key not in self.graphs:
+            self.graphs[key] = _CompiledGraph(self.exporter(train), args, kwargs, self.dynamic, self.options)
+        return self.graphs[key]
+
+    def _training(self, exporter: Exporter) -> bool:
+        if exporter.target.is_module:
+            return bool(self.fn.training)
+        mode = {"chainer": "train", "mxnet": "training"}.get(exporter.target.frontend.name)
+        return mode is not None and _C.get_mode(mode)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.graph_for(args, kwargs).run(args, kwargs)
+
+
+class _CompiledGraph(torch.nn.Module):
+    """One graph, compiled, with the Variables that are its parameters."""
+
+    def __init__(self, exporter: Exporter, args: Any, kwargs: Any, dynamic: Any, options: dict[str, Any]) -> None:
+        super().__init__()
+        self.graph = exporter.run(args, kwargs, dynamic, True)
+        target = exporter.target
+        if target.leaves_gradients:
+            raise ExportError(
+                "interop.compile: the function calls backward and leaves gradients in its parameters, and a compiled "
+                "one has results only: return the gradients, or call backward on what the compiled function gives"
+            )
+        self.wraps = target.frontend
+        self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
+        self.wrong = "" if exporter.random else _wrong_gradients(exporter, self.graph)
+        self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        if any(isinstance(t, FakeTensor) for t in tensors):  # asked for shapes alone
+            return self.graph(*tensors)
+        with functorch.patch(donated_buffer=False):
+            result = self.compiled(*tensors)
+        nodes = {y.grad_fn for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)} - {None}
+        for node in nodes:
+            if self.wrong:
+                node.register_prehook(self._refuse)
+            elif type(node).__name__ == "CompiledFunctionBackward":
+                _go_back_often(node)
+        return result
+
+    def _refuse(self, gradients: Any) -> None:
+        raise ExportError(self.wrong)
+
+    def run(self, args: Any, kwargs: Any) -> Any:
+        given = [x for x in _pytree.tree_leaves((args, kwargs)) if targets.is_input(x)]
+        if all(isinstance(x, torch.Tensor) for x in given):
+            return self(*given)
+        frontend = self.wraps
+        assert frontend is not None
+        variables = [x if isinstance(x, _C.Variable) else frontend.variable(targets.tensor_of(x), False) for x in given]
+        pairs = []
+        for variable, place, name in self.legacy:
+            parameter = place._parameters[name]
+            tensor = targets.tensor_of(variable)
+            if tensor.data_ptr() != parameter.data_ptr():  # given another array: the Variable's counts
+                parameter.data = tensor
+            if parameter.requires_grad:
+                pairs.append((variable, parameter))
+        return call_with(self, pairs, tuple(variables), {})
+
+
+def _go_back_often(node: Any) -> None:
+    """Lets the engine keep the record of a compiled function, to go back again; torch asks a global option for it."""
+    patches = []
+
+    def before(gradients: Any) -> None:
+        patches.append(functorch.patch(donated_buffer=False))
+        patches[-1].__enter__()
+
+    def after(inputs: Any, outputs: Any) -> None:
+        patches.pop().__exit__(None, None, None)
+
+    node.register_prehook(before)
+    node.register_hook(after)
+
+
+def _wrong_gradients(exporter: Exporter, graph: torch.nn.Module) -> str:
+    """What to say where a backward pass comes through that would give others than the function's own gradients."""
+    names = exporter.wrong_gradients(graph)
+    if not names:
+        return ""
+    return (
+        f"interop.compile: the gradient of {', '.join(names)} is not that of the function's calls: it unchains "
+        "Variables, stops gradients or uses functions with a gradient of their own. Compile a function that gives the "
+        "gradients"
+    )

@@ -1,0 +1,276 @@
+"""An export from its arguments to the graph: runs, the graph's state, the comparison with the original."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree
+
+from compatgrad.interop import _export_target as targets
+from compatgrad.interop._export_graph import Assembly, Unfitted
+from compatgrad.interop._export_target import Target
+from compatgrad.interop._export_trace import ExportError, Trace, place_of
+from compatgrad.interop._module import _submodule
+
+__all__ = ["Exporter"]
+
+# Sizes of the runs: primes tell a size from products of others, the last ones quotients from their neighbours
+_RUNS = (5, 7, 11)
+_MORE_RUNS = (*_RUNS, 6, 8, 9, 10, 12, 13)
+_PRIMES = (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
+_TAKEN = {*keyword.kwlist, *dir(builtins), "self"}
+_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+
+
+class Exporter:
+    """One export. `module`: a torch module with the target's state; `random`: whether the graph draws numbers."""
+
+    def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
+        self.who = who
+        self.target = Target(who, target, parameters, frontend, train)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
+        self.take_apart(args, kwargs)
+        self.places = self.dynamic_places(dynamic)
+        self.module = self._stateful()
+        self.state = state = dict(self.module.state_dict(keep_vars=True))
+        with self.target.unchanged(state):
+            try:
+                assembly = self._assemble(state, _RUNS)
+            except Unfitted:
+                if not self.places:
+                    raise
+                assembly = self._assemble(state, _MORE_RUNS)
+        gm = self._graph_module(assembly)
+        self.random = any(c.is_random() for c in assembly.traces[0].calls)
+        if check and not self.random:
+            self._check(gm, state)
+        return gm
+
+    # ---- inputs ------------------------------------------------------------------------------------------------------
+
+    def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        flat, structure = _pytree.tree_flatten((args, kwargs))
+        at = [k for k, x in enumerate(flat) if targets.is_input(x)]
+        if not at:
+            raise TypeError(f"{self.who}: example_inputs: expected tensors, arrays or Variables, found none")
+        self.target.choose_frontend(flat)
+        self.examples = [targets.tensor_of(flat[k]) for k in at]
+        self.needs = [targets.needs_gradient(flat[k]) for k in at]
+        paths = [path for path, _ in _pytree.tree_flatten_with_path((args, kwargs))[0]]
+        self.names = _names([paths[k] for k in at], self.target.target)
+
+        def rebuild(values: Sequence[Any]) -> Any:
+            new = list(flat)
+            for k, v in zip(at, values, strict=True):
+                new[k] = v
+            return _pytree.tree_unflatten(new, structure)
+
+        self.rebuild = rebuild
+
+    def dynamic_places(self, dynamic: Any) -> list[dict[int, str]]:
+        """For each input the names of its dynamic dimensions; empty where none has any."""
+        if dynamic is None or dynamic is False:
+            return []
+        if dynamic is True:
+            given: list[Any] = [{0: "batch"} if x.dim() else None for x in self.examples]
+        elif isinstance(dynamic, dict):
+            if unknown := [k for k in dynamic if k not in self.names]:
+                raise ValueError(f"{self.who}: dynamic: expected names of {self.names}, got {unknown[0]!r}")
+            given = [dynamic.get(name) for name in self.names]
+        else:
+            given = list(dynamic)
+            if len(given) != len(self.examples):
+                raise ValueError(f"{self.who}: dynamic: expected {len(self.examples)} entries, got {len(given)}")
+        result: list[dict[int, str]] = []
+        sizes: dict[str, tuple[int, str]] = {}
+        for name, x, dims in zip(self.names, self.examples, given, strict=True):
+            result.append({})
+            for d, symbol in (dims or {}).items():
+                if not isinstance(d, int) or not -x.dim() <= d < x.dim():
+                    raise ValueError(f"{self.who}: dynamic: input {name} has {x.dim()} dimensions, got dimension {d!r}")
+                symbol = str(getattr(symbol, "__name__", symbol))
+                size, other = sizes.setdefault(symbol, (x.shape[d], name))
+                if size != x.shape[d]:
+                    raise ValueError(
+                        f"{self.who}: dynamic: '{symbol}' is {size} in example input {other} and {x.shape[d]} in "
+                        f"{name}; give sizes that differ different names"
+                    )
+                result[-1][d % x.dim()] = symbol
+        return result if sizes else []
+
+    # ---- runs --------------------------------------------------------------------------------------------------------
+
+    def _call(self) -> Any:
+        return self.target.run([x.clone() for x in self.examples], self.needs, self.rebuild)
+
+    def _stateful(self) -> torch.nn.Module:
+        """A module with the target's state."""
+        try:
+            return self.target.module()
+        except (ValueError, RuntimeError):  # parameters get their shapes from data
+            train, self.target.train = self.target.train, False
+            self._call()
+            self.target.train = train
+            return self.target.module()
+
+    def _assemble(self, state: Mapping[str, torch.Tensor], runs: Sequence[int]) -> Assembly:
+        names = list(dict.fromkeys(s for dims in self.places for s in dims.values()))
+        count = len(runs) + max(len(names) - 1, 0) if names else 2
+        sizes = {}
+        for k, name in enumerate(names):
+            more = [*runs, *_PRIMES] if k == 0 else _PRIMES[3 * k :]
+            sizes[name] = [more[r] for r in range(count)]
+        traces = []
+        for r in range(count):
+            trace = Trace(state)
+            fakes = []
+            for k, x in enumerate(self.examples):
+                dims = self.places[k] if self.places else {}
+                fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
+            try:
+                with self.target.unchanged({}):  # a trace leaves no values
+                    trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
+            except ExportError as e:
+                raise ExportError(f"{self.who}: {e}") from e.__cause__
+            except Exception as e:
+                if not names:
+                    raise
+                at = ", ".join(f"{name} {sizes[name][r]}" for name in names)
+                raise ExportError(
+                    f"{self.who}: the network runs on the examples, but not at {at}{place_of(e)}: "
+                    f"{type(e).__name__}: {e}. With dynamic=False it is exported for the examples' sizes alone"
+                ) from e
+            trace.without_writes()
+            trace.drop_dead()
+            traces.append(trace)
+        where = {
+            s: next((k, d) for k, dims in enumerate(self.places) for d, n in dims.items() if n == s) for s in names
+        }
+        assembly = Assembly(traces, self.names, sizes, where)
+        try:
+            assembly.assemble()
+        except ExportError as e:
+            raise type(e)(f"{self.who}: {e}") from e.__cause__
+        return assembly
+
+    # ---- the result --------------------------------------------------------------------------------------------------
+
+    def _graph_module(self, assembly: Assembly) -> fx.GraphModule:
+        root = torch.nn.Module()
+        for name, p in self.module.named_parameters(remove_duplicate=False):
+            owner, _, own = name.rpartition(".")
+            _submodule(root, owner).register_parameter(own, p)
+        for name, t in self.module.named_buffers(remove_duplicate=False):
+            owner, _, own = name.rpartition(".")
+            _submodule(root, owner).register_buffer(own, t)
+        for name, t in assembly.constants.items():
+            root.register_buffer(name, t, persistent=False)
+        graph = assembly.graph
+        graph.eliminate_dead_code()
+        graph.lint()
+        kind = type(self.target.target).__name__
+        gm = fx.GraphModule(root, graph, class_name=kind if kind.isidentifier() and kind != "function" else "Exported")
+        for name, child in root._modules.items():  # with what the graph does not read
+            gm._modules[name] = child
+        gm._parameters.update(root._parameters)
+        gm._buffers.update(root._buffers)
+        gm._non_persistent_buffers_set.update(root._non_persistent_buffers_set)
+        gm.train(self.target.train)
+        return gm
+
+    def _check(self, gm: fx.GraphModule, state: Mapping[str, torch.Tensor]) -> None:
+        """Compares the graph with the target, with parameters that are others than in the trace."""
+
+        def results(call: Callable[[], Any]) -> list[tuple[str, Any]]:
+            with self.target.unchanged(state):
+                with torch.no_grad():
+                    for t in state.values():
+                        if t.is_floating_point():
+                            t.mul_(1.015625).add_(0.001)
+                outputs = _pytree.tree_leaves(call())
+                pairs = [(f"output {k}", y) for k, y in enumerate(outputs)] + list(state.items())
+                return [(name, t.detach().clone()) for name, t in pairs if isinstance(t, torch.Tensor)]
+
+        def graph() -> Any:
+            with torch.no_grad():
+                return gm(*(x.clone() for x in self.examples))
+
+        expected, found = results(self._call), results(graph)
+        whole = max((_scale(a) for _, a in expected), default=0.0)
+        for (name, a), (_, b) in zip(expected, found, strict=True):
+            if not _close(a, b, whole):
+                raise ExportError(
+                    f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tried with "
+                    "other parameters than in the trace: the network reads values of its parameters or of other arrays "
+                    "while it runs, or keeps a state of its own from call to call"
+                )
+
+    def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
+        """The parameters and inputs to which the graph's calls give other gradients than the target does."""
+        tensors = [x.clone().requires_grad_(x.is_floating_point()) for x in self.examples]
+        pairs = [*gm.named_parameters(), *zip(self.names, tensors, strict=True)]
+        pairs = [(name, t) for name, t in pairs if t.requires_grad]
+        with self.target.unchanged(self.state), torch.enable_grad():
+            ys = [y for y in _pytree.tree_leaves(gm(*tensors)) if isinstance(y, torch.Tensor) and y.requires_grad]
+            gys = [torch.randn_like(y) for y in ys]
+            found = torch.autograd.grad(ys, [t for _, t in pairs], gys, allow_unused=True) if ys else []
+        with self.target.unchanged(self.state):
+            expected = self.target.gradients(tensors, self.rebuild, self.module, gys, self.names)
+        whole = max((_scale(g) for g in expected.values()), default=0.0)
+        wrong = []
+        for (name, t), g in zip(pairs, found, strict=False):
+            right = expected.get(name, torch.zeros_like(t))
+            if not _close(right, torch.zeros_like(right) if g is None else g.to(right.dtype), whole):
+                wrong.append(name)
+        return wrong
+
+
+def _scale(a: torch.Tensor) -> float:
+    """The largest number."""
+    finite = a[a.isfinite()].abs()
+    return float(finite.max()) if finite.numel() else 0.0
+
+
+def _close(a: torch.Tensor, b: torch.Tensor, whole: float) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not (a.is_floating_point() or a.is_complex()):
+        return torch.equal(a, b)
+    tolerance = _TOLERANCE.get(a.dtype, 1e-4)
+    near = tolerance * (_scale(a) + 0.1 * whole)  # sums that cancel leave what larger numbers were rounded by
+    return torch.allclose(a, b, rtol=tolerance, atol=near, equal_nan=True)
+
+
+def _difference(a: torch.Tensor, b: torch.Tensor) -> str:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"shape or dtype: {tuple(b.shape)} {b.dtype} for {tuple(a.shape)} {a.dtype}"
+    return f"{float((a.double() - b.double()).abs().max()):.3g}"
+
+
+def _names(paths: Sequence[Any], target: Any) -> list[str]:
+    """Names of the graph's inputs: those of the function's arguments, with the way inside them."""
+    target = getattr(target, "_target", target)  # of a TorchModule
+    function = target.forward if hasattr(target, "forward") else target
+    try:
+        arguments = [p for p in inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        arguments = []
+    positional = [p.name for p in arguments if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names: list[str] = []
+    for path in paths:
+        which, first, *inner = [getattr(p, "idx", getattr(p, "key", p)) for p in path]
+        if which == 0:
+            first = positional[first] if first < len(positional) else f"input_{first}"
+        name = "_".join(str(part) for part in (first, *inner))
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+        while name in names or name in _TAKEN:
+            name += "_"
+        names.append(name)
+    return names
