@@ -12,7 +12,8 @@
 //   CG_OP("leaky_relu", LeakyReLU, "max(x, slope * x)")
 //
 // - `forward` takes one Tensor per input, or one TensorList, and returns a Tensor, a std::tuple of them or a
-//   std::vector. It may store what its backward needs in members that are not parameters.
+//   std::vector. It may store what its backward needs in members that are not parameters; `stored()` names
+//   what backward reads of members, as `params()` does parameters.
 // - `static constexpr unsigned optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
 // - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
 // - `static constexpr unsigned integers = in_bit(1)`: input 1 is indices or labels.
@@ -111,6 +112,7 @@ struct OpInfo {
   c10::SmallVector<ParamInfo, 4> params;
   FunctionNode* (*create)();
   mutable void* override_backward = nullptr;  // what a user registered, owned by the binding
+  c10::SmallVector<ParamInfo, 1> stored{};    // tensors that forward leaves in the op for backward
 };
 
 // Name -> op. Filled while the library is loaded.
@@ -199,9 +201,17 @@ struct OpNode final : FunctionNode {
   }
 };
 
+// Appends what params() or stored() tells of the op's members.
 template <class Op, auto Get>
-void* param_address(void* op) {
-  return &(static_cast<Op*>(op)->*Get);
+void list_members(c10::SmallVectorImpl<ParamInfo>& to) {
+  constexpr auto ps = Get();
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (to.push_back({std::get<I>(ps).name,
+                   KindOf<std::decay_t<decltype(std::declval<Op&>().*(std::get<I>(ps).member))>>::kind,
+                   std::get<I>(ps).required,
+                   [](void* op) -> void* { return &(static_cast<Op*>(op)->*(std::get<I>(Get()).member)); }}),
+     ...);
+  }(std::make_index_sequence<std::tuple_size_v<decltype(ps)>>());
 }
 
 template <class Op>
@@ -213,16 +223,8 @@ OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
   if constexpr (requires { Op::optional; }) info.optional = Op::optional;
   if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
   if constexpr (requires { Op::integers; }) info.integers = Op::integers;
-  if constexpr (requires { Op::params(); }) {
-    constexpr auto ps = Op::params();
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      (info.params.push_back(
-           {std::get<I>(ps).name, KindOf<std::decay_t<decltype(std::declval<Op&>().*(std::get<I>(ps).member))>>::kind,
-            std::get<I>(ps).required,
-            [](void* op) -> void* { return &(static_cast<Op*>(op)->*(std::get<I>(Op::params()).member)); }}),
-       ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(ps)>>());
-  }
+  if constexpr (requires { Op::params(); }) list_members<Op, [] { return Op::params(); }>(info.params);
+  if constexpr (requires { Op::stored(); }) list_members<Op, [] { return Op::stored(); }>(info.stored);
   return info;
 }
 

@@ -50,6 +50,9 @@ struct BatchNormalization {
   static constexpr bool any_dtype = true;
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;  // of each channel, flat
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &BatchNormalization::mean), param("inv_std", &BatchNormalization::inv_std));
+  }
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
     const Channels k(x, gamma, axis);

@@ -14,6 +14,7 @@ struct DropoutMask {
   static constexpr auto params() {
     return std::make_tuple(required("mask", &DropoutMask::mask), param("scale", &DropoutMask::scale));
   }
+  static constexpr auto stored() { return std::make_tuple(param("mask", &DropoutMask::mask)); }
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x) {
     if (mask.scalar_type() == at::kBool) return at::native_dropout_backward(x, mask, scale);
@@ -46,6 +47,7 @@ struct Dropout {
   static constexpr auto params() { return std::make_tuple(param("ratio", &Dropout::ratio)); }
   static constexpr unsigned saves = 0;
   Tensor mask;
+  static constexpr auto stored() { return std::make_tuple(param("mask", &Dropout::mask)); }
 
   double scale() const { return ratio < 1 ? 1 / (1 - ratio) : 0; }
   Tensor forward(const Tensor& x) {

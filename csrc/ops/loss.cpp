@@ -45,6 +45,7 @@ struct SoftmaxCrossEntropy {
   static constexpr unsigned optional = in_bit(2);
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
   Tensor log_sum;  // only where the CPU kernel ran
+  static constexpr auto stored() { return std::make_tuple(param("log_sum", &SoftmaxCrossEntropy::log_sum)); }
   double coefficient = 1;
 
   kernels::CrossEntropy for_kernel() const { return {ignore_label, is_mean(reduce), normalize}; }

@@ -86,6 +86,7 @@ struct MaxPooling : MaxWindow {
   }
   static constexpr unsigned saves = 0;
   Tensor indexes;
+  static constexpr auto stored() { return std::make_tuple(param("indexes", &MaxPooling::indexes)); }
   bool flat = false;
 
   std::vector<Tensor> infer(const Tensor& x) {

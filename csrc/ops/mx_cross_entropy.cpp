@@ -21,6 +21,9 @@ struct PickCrossEntropy {
   static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor log_sum, chosen;  // only where the CPU kernel ran
+  static constexpr auto stored() {
+    return std::make_tuple(param("log_sum", &PickCrossEntropy::log_sum), param("chosen", &PickCrossEntropy::chosen));
+  }
 
   static constexpr kernels::CrossEntropy kernel{-1, false, false};
   // The shape of x with length 1 along the axis, or without it.

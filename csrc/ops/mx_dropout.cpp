@@ -50,6 +50,7 @@ struct MxDropout {
   static constexpr auto params() { return std::make_tuple(param("p", &MxDropout::p)); }
   static constexpr unsigned saves = 0;
   Tensor mask;
+  static constexpr auto stored() { return std::make_tuple(param("mask", &MxDropout::mask)); }
 
   double scale() const { return p < 1 ? 1 / (1 - p) : 0; }
   Tensor forward(const Tensor& x) {

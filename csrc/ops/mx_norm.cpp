@@ -20,6 +20,10 @@ struct MxBatchNormalization {
   static constexpr bool any_dtype = true;
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;  // of each channel, flat
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &MxBatchNormalization::mean),
+                           param("inv_std", &MxBatchNormalization::inv_std));
+  }
 
   std::optional<Ints> over(int64_t ndim) const {
     Ints r;

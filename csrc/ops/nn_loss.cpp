@@ -150,6 +150,7 @@ struct CrossEntropyAlong {
   static constexpr unsigned integers = in_bit(1);
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor log_sum;  // only where the CPU kernel ran
+  static constexpr auto stored() { return std::make_tuple(param("log_sum", &CrossEntropyAlong::log_sum)); }
 
   static constexpr kernels::CrossEntropy kernel{-1, false, false};
   Tensor flat(const Tensor& x) const {

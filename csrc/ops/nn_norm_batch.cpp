@@ -27,6 +27,10 @@ struct NnBatchNormalization {
     return in_bit(0) | in_bit(2) | (batch_stat ? 0 : in_bit(3) | in_bit(4)) | (rectify ? out_bit(0) : 0);
   }
   Tensor mean, inv_std;  // of each channel, flat
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &NnBatchNormalization::mean),
+                           param("inv_std", &NnBatchNormalization::inv_std));
+  }
 
   // The axes that statistics are over.
   Ints over(int64_t ndim) const {

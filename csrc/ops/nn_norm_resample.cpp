@@ -34,6 +34,9 @@ struct Taps {
   int64_t axis = 0;
   Tensor index;
   std::optional<Tensor> weight;
+  static constexpr auto stored() {
+    return std::make_tuple(param("index", &Taps::index), param("weight", &Taps::weight));
+  }
 
   int64_t count() const { return index.size(0); }
   int64_t results() const { return index.size(1); }

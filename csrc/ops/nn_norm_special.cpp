@@ -20,6 +20,10 @@ struct SpectralNorm {
   }
   static constexpr unsigned saves = in_bit(0);
   Tensor given_u, new_u, v;
+  static constexpr auto stored() {
+    return std::make_tuple(param("given_u", &SpectralNorm::given_u), param("new_u", &SpectralNorm::new_u),
+                           param("v", &SpectralNorm::v));
+  }
 
   template <class T>
   T matrix(const T& w) const {

@@ -38,6 +38,9 @@ struct MinMaxQuantize {
   }
   static constexpr unsigned saves = in_bit(0);
   Tensor low, high;  // the range on the grid of the levels
+  static constexpr auto stored() {
+    return std::make_tuple(param("low", &MinMaxQuantize::low), param("high", &MinMaxQuantize::high));
+  }
 
   // x's extremes over the axes along which the range has length 1, by moving
   // average where `ema`.

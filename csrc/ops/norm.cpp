@@ -48,6 +48,9 @@ struct LayerNormalization {
   static constexpr auto params() { return std::make_tuple(param("eps", &LayerNormalization::eps)); }
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &LayerNormalization::mean), param("inv_std", &LayerNormalization::inv_std));
+  }
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
     TORCH_CHECK_VALUE(x.dim() == 2, "layer_normalization: x must have 2 axes, not ", x.dim());
@@ -150,6 +153,9 @@ struct GroupNormalization : Groups {
   static constexpr bool any_dtype = true;
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &GroupNormalization::mean), param("inv_std", &GroupNormalization::inv_std));
+  }
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
     TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(1) % groups == 0, "group_normalization: ", groups,

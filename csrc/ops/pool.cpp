@@ -171,6 +171,7 @@ struct AveragePooling : SumWindow {
   }
   static constexpr unsigned saves = 0;
   Tensor counts;  // elements of the image in each window, where the padding does not count
+  static constexpr auto stored() { return std::make_tuple(param("counts", &AveragePooling::counts)); }
 
   Tensor forward(const Tensor& x) {
     complete(x.dim() - 2);
