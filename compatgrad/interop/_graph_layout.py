@@ -9,7 +9,7 @@ from html import escape
 
 # how the letters are measured: nobody tells the real widths
 FONT_SIZE = 11
-_LETTER, _LINE = 6.2, 14.0
+_LETTER, _LINE = 6.6, 14.0
 _GAP, _LAYER_GAP = 14.0, 34.0
 # An edge over many layers bends around the boxes in between at a point per layer. Where that makes more points than
 # this (one weight, thousands of steps), long edges are drawn straight.
@@ -43,16 +43,17 @@ def svg_text(boxes: Sequence[Box], edges: Sequence[Edge], direction: str = "TB",
     layer = _layers(len(boxes), edges)
     rows, chains = _rows(layer, edges)
     spans += [(2.0, 0.0)] * (sum(map(len, rows)) - len(boxes))
-    neighbours = _neighbours(chains, len(spans))
-    _untangle(rows, neighbours)
-    along = _spread(rows, neighbours, [w for w, _ in spans])
-    depth, bottom = _depths(rows, [h for _, h in spans])
+    above, below = _neighbours(chains, len(spans))
+    _untangle(rows, above, below)
+    neighbours = [a + b for a, b in zip(above, below, strict=True)]
+    along = _spread(rows, neighbours, [w for w, _ in spans], _pulls(len(spans), edges))
+    depth, halves, bottom = _depths(rows, [h for _, h in spans])
     if direction in ("BT", "RL"):
-        depth = [bottom - at for at in depth]
+        depth, halves = [bottom - at for at in depth], [-half for half in halves]
     points = list(zip(depth, along, strict=True) if across else zip(along, depth, strict=True))
     widest = max((x + w / 2 for x, (w, _) in zip(along, spans, strict=True)), default=0.0)
     width, height = (bottom, widest) if across else (widest, bottom)
-    return _written(boxes, sizes, edges, chains, points, (width, height), direction, caption)
+    return _written(boxes, sizes, edges, chains, points, halves, (width, height), direction, caption)
 
 
 def _size(box: Box) -> tuple[float, float]:
@@ -107,22 +108,34 @@ def _rows(layer: list[int], edges: Sequence[Edge]) -> tuple[list[list[int]], lis
     return rows, chains
 
 
-def _neighbours(chains: list[list[int]], n: int) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(n)]
+def _neighbours(chains: list[list[int]], n: int) -> tuple[list[list[int]], list[list[int]]]:
+    """What stands in the row above and in the row below, by box."""
+    above: list[list[int]] = [[] for _ in range(n)]
+    below: list[list[int]] = [[] for _ in range(n)]
     for chain in chains:
         for a, b in zip(chain, chain[1:], strict=False):
-            found[a].append(b)
-            found[b].append(a)
-    return found
+            below[a].append(b)
+            above[b].append(a)
+    return above, below
 
 
-def _untangle(rows: list[list[int]], neighbours: list[list[int]]) -> None:
-    """Orders each row by where its neighbours stand, a few times down and up: few edges cross then."""
+def _pulls(n: int, edges: Sequence[Edge]) -> list[float]:
+    """How much a box wants its place: leaves give way, so that a chain of functions is a straight line."""
+    pulls = [1.0] * n
+    for e in edges:
+        pulls[e.head] = 1e4
+    return pulls
+
+
+def _untangle(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
+    """Orders each row by where its neighbours in the row before it are, a few times down and up: few edges cross."""
     place: dict[int, float] = {}
     for row in rows:
         place.update((i, k / len(row)) for k, i in enumerate(row))
     for sweep in range(6):
-        for row in rows if sweep % 2 == 0 else reversed(rows):
+        down = sweep % 2 == 0
+        neighbours = above if down else below
+        for row in rows if down else reversed(rows):
             if len(row) == 1:
                 continue
             mean = {
@@ -132,8 +145,8 @@ def _untangle(rows: list[list[int]], neighbours: list[list[int]]) -> None:
             place.update((i, k / len(row)) for k, i in enumerate(row))
 
 
-def _spread(rows: list[list[int]], neighbours: list[list[int]], widths: list[float]) -> list[float]:
-    """The coordinate along the row: near the neighbours' mean, nothing overlapping."""
+def _spread(rows: list[list[int]], neighbours: list[list[int]], widths: list[float], pulls: list[float]) -> list[float]:
+    """The coordinate along the row: near the neighbours' weighted mean, nothing overlapping."""
     x = [0.0] * len(widths)
     for row in rows:
         at = 0.0
@@ -144,39 +157,44 @@ def _spread(rows: list[list[int]], neighbours: list[list[int]], widths: list[flo
             x[i] -= at / 2
     for sweep in range(8):
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            wanted = [sum(x[j] for j in neighbours[i]) / len(neighbours[i]) if neighbours[i] else x[i] for i in row]
-            for i, at in zip(row, _apart(wanted, [widths[i] for i in row]), strict=True):
+            wanted = [_mean(x, pulls, neighbours[i]) if neighbours[i] else x[i] for i in row]
+            places = _apart(wanted, [widths[i] for i in row], [pulls[i] for i in row])
+            for i, at in zip(row, places, strict=True):
                 x[i] = at
     left = min((x[i] - widths[i] / 2 for row in rows for i in row), default=0.0)
     return [at - left for at in x]
 
 
-def _apart(wanted: list[float], widths: list[float]) -> list[float]:
+def _mean(x: list[float], pulls: list[float], members: list[int]) -> float:
+    return sum(x[j] * pulls[j] for j in members) / sum(pulls[j] for j in members)
+
+
+def _apart(wanted: list[float], widths: list[float], pulls: list[float]) -> list[float]:
     """The places closest to the wanted ones that keep the order and the gaps: pools of boxes that touch move as one."""
     offsets = [0.0]
     for a, b in zip(widths, widths[1:], strict=False):
         offsets.append(offsets[-1] + (a + b) / 2 + _GAP)
-    pools: list[tuple[float, int]] = []  # sum of the wanted places, members
-    for at, offset in zip(wanted, offsets, strict=True):
-        total, n = at - offset, 1
-        while pools and pools[-1][0] * n > total * pools[-1][1]:
-            before, m = pools.pop()
-            total, n = total + before, n + m
-        pools.append((total, n))
-    starts = [total / n for total, n in pools for _ in range(n)]
+    pools: list[tuple[float, float, int]] = []  # sums of the weighted wanted places and of the weights, members
+    for at, offset, weight in zip(wanted, offsets, pulls, strict=True):
+        total, pull, n = (at - offset) * weight, weight, 1
+        while pools and pools[-1][0] * pull > total * pools[-1][1]:
+            more, heavier, m = pools.pop()
+            total, pull, n = total + more, pull + heavier, n + m
+        pools.append((total, pull, n))
+    starts = [total / pull for total, pull, n in pools for _ in range(n)]
     return [start + offset for start, offset in zip(starts, offsets, strict=True)]
 
 
-def _depths(rows: list[list[int]], heights: list[float]) -> tuple[list[float], float]:
-    """The coordinate across the rows, and where the last one ends."""
-    y = [0.0] * len(heights)
+def _depths(rows: list[list[int]], heights: list[float]) -> tuple[list[float], list[float], float]:
+    """The coordinate across the rows, half the height of its row, by box; and where the last row ends."""
+    y, halves = [0.0] * len(heights), [0.0] * len(heights)
     at = 0.0
     for row in rows:
         high = max(heights[i] for i in row) if row else 0.0
         for i in row:
-            y[i] = at + high / 2
+            y[i], halves[i] = at + high / 2, high / 2
         at += high + _LAYER_GAP
-    return y, max(at - _LAYER_GAP, 0.0)
+    return y, halves, max(at - _LAYER_GAP, 0.0)
 
 
 def _written(
@@ -185,6 +203,7 @@ def _written(
     edges: Sequence[Edge],
     chains: list[list[int]],
     points: list[tuple[float, float]],
+    halves: list[float],
     size: tuple[float, float],
     direction: str,
     caption: str,
@@ -204,7 +223,13 @@ def _written(
     seen: dict[tuple[int, int], int] = {}
     for e, chain in zip(edges, chains, strict=True):
         nth = seen[e.tail, e.head] = seen.get((e.tail, e.head), -1) + 1
-        out.append(_curve([points[i] for i in chain], sizes[e.tail], sizes[e.head], direction, 9.0 * nth, e.text))
+        way = [points[e.tail]]
+        for i in chain[1:-1]:  # straight through the row, past the boxes in it
+            x, y = points[i]
+            dx, dy = (halves[i], 0.0) if direction in ("LR", "RL") else (0.0, halves[i])
+            way += [(x - dx, y - dy), (x + dx, y + dy)]
+        way.append(points[e.head])
+        out.append(_curve(way, sizes[e.tail], sizes[e.head], direction, 9.0 * nth, e.text))
     for box, (x, y), (w, h) in zip(boxes, points, sizes, strict=False):
         look = f'fill="{box.fill}" stroke="black" stroke-width="{2 if box.bold else 1}"'
         if box.oval:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from compatgrad import _C, core
+from compatgrad.core.function import FunctionAdapter
+from compatgrad.interop import _graph_torch
 
 # Below this many elements an op is tried on zeros, above on the meta device, which takes no time for large shapes but
 # seconds at its first use.
@@ -19,6 +22,7 @@ _SMALL = 1 << 21
 # the engine's own attributes: frontends' classes show Variables, or parameters of their own, under these names
 _inputs = vars(_C.FunctionNode)["inputs"].__get__
 _op_params = vars(_C.FunctionNode)["op_params"].__get__
+_op_stored = vars(_C.FunctionNode)["op_stored"].__get__
 _outputs = vars(_C.FunctionNode)["outputs"].__get__
 _creator = vars(_C.VariableNode)["creator_node"].__get__
 
@@ -26,6 +30,19 @@ _creator = vars(_C.VariableNode)["creator_node"].__get__
 def inputs_of(f: Any) -> tuple[Any, ...]:
     """The nodes a function was applied to; none where they were released."""
     return _inputs(f) or ()
+
+
+def source_of(f: Any) -> Any:
+    """The Variable of another frontend's graph that a function stands for in its own (core/bridge.py), or None."""
+    source = getattr(_C.function_host(f), "source", None)
+    return source if isinstance(source, _C.Variable) else None
+
+
+def before(f: Any) -> tuple[Any, ...]:
+    """The nodes that a picture shows before a function."""
+    # The Variable is asked first: the view of a node is made for the frontend that first asks for one.
+    source = source_of(f)
+    return inputs_of(f) if source is None else (source.node,)
 
 
 def outputs_of(f: Any) -> list[Any]:
@@ -53,10 +70,26 @@ def in_order(roots: Iterable[Any]) -> list[Any]:
         seen.add(node)
         stack.append((node, True))
         if isinstance(node, _C.FunctionNode):
-            stack += [(x, False) for x in reversed(inputs_of(node))]
+            stack += [(x, False) for x in reversed(before(node))]
         elif (f := creator_of(node)) is not None:
             stack.append((f, False))
     return order
+
+
+def frontends(order: Sequence[Any], first: str) -> dict[Any, str]:
+    """The frontend's name by function: that of the roots, `first`, up to where a function stands for a Variable of
+    another graph.
+    """
+    names: dict[Any, str] = {}
+    for node in reversed(order):
+        name = names.setdefault(node, first)
+        if isinstance(node, _C.FunctionNode):
+            source = source_of(node)
+            for x in before(node):
+                names.setdefault(x, name if source is None else source._frontend.name)
+        elif (f := creator_of(node)) is not None:
+            names.setdefault(f, name)
+    return names
 
 
 @dataclass
@@ -81,6 +114,8 @@ def _kept(what: str, t: torch.Tensor, node: Any = None, leaf: bool = False) -> K
         place, limit = (t.device, storage.data_ptr()), storage.nbytes()
     except (RuntimeError, NotImplementedError):  # of a layout that has no one storage
         place, limit = (t.device, id(t)), nbytes
+    if t.is_meta or nbytes and not limit:  # a static graph's: planned, not computed
+        return Kept(what, tuple(t.shape), nbytes, node, object(), 0, nbytes, leaf, False)
     return Kept(what, tuple(t.shape), nbytes, node, place, (t.storage_offset() if limit else 0, nbytes), limit, leaf)
 
 
@@ -104,7 +139,7 @@ def is_deferred(f: Any) -> bool:
 
 
 def kept_by(f: Any, tried: Trial) -> list[Kept]:
-    """What the backward of `f` is going to read. What an op stores inside itself (a dropout mask) nobody can see."""
+    """What waits for the backward of `f`: its inputs and outputs that it reads, and what it stores itself."""
     if _inputs(f) is None:
         return []
     if is_deferred(f):
@@ -113,11 +148,38 @@ def kept_by(f: Any, tried: Trial) -> list[Kept]:
         found = _kept_python(f)
     else:
         found = _kept_native(f, tried)
-    for name, value in (_op_params(f) or {}).items():
-        if isinstance(value, torch.Tensor):
-            found.append(_kept(name, value))
+    if (record := _graph_torch.record_of(f)) is not None:
+        found = _with_record(found, record, inputs_of(f))
+    else:
+        found += [_kept(name, value) for name, value in _inside(f)]
     # x * x keeps x once
     return list({(k.place, k.part, k.shape): k for k in reversed(found)}.values())[::-1]
+
+
+def _inside(f: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a function holds beside its inputs and outputs."""
+    held: Mapping[str, Any]
+    if (host := _C.function_host(f)) is not None:
+        held = host.kept() if hasattr(host, "kept") else {}
+    elif f.is_native:
+        held = _op_stored(f)
+    else:
+        held = {**vars(f), **(vars(f.function) if isinstance(f, FunctionAdapter) else {})}
+    for name, value in held.items():
+        for t in value if isinstance(value, tuple) else (value,):  # an index holds several
+            if isinstance(t, np.ndarray) and t.dtype.kind in "biuf":
+                t = torch.as_tensor(t)
+            if isinstance(t, torch.Tensor):
+                yield name, t
+
+
+def _with_record(found: list[Kept], record: _graph_torch.Record, inputs: tuple[Any, ...]) -> list[Kept]:
+    """`found` of a torch function, and what torch's record holds; parameters only where the record holds them."""
+    held = {k.place: k for k in (_kept(name, t) for name, t in record.tensors())}
+    parameters = {node for node, _, _ in record.parameters(inputs)}
+    found = [k for k in found if k.node not in parameters or k.place in held]
+    known = {k.place for k in found}
+    return found + [k for place, k in held.items() if place not in known]
 
 
 def _word(word: str, i: int, n: int) -> str:
@@ -131,9 +193,7 @@ def _kept_deferred(f: Any) -> list[Kept]:
     needs = [x.need_grad if isinstance(x, _C.DeferredVariable) else x.requires_grad for x in xs]
     # further flags stand for optional inputs that were left out
     reads, writes = _C.function_saves(f, needs + [False] * 32)
-    found = [
-        _kept_array(_word("input", i, len(xs)), x, inputs_of(f)[i]) for i, x in enumerate(xs) if reads[i]
-    ]
+    found = [_kept_array(_word("input", i, len(xs)), x, inputs_of(f)[i]) for i, x in enumerate(xs) if reads[i]]
     if any(writes):
         ys = _C.function_outputs(f)
         nodes = outputs_of(f)
@@ -272,6 +332,9 @@ def parameter_names() -> dict[Any, str]:
 
 
 def is_parameter(variable: Any) -> bool:
-    """Whether a Variable is a Chainer Parameter."""
-    chainer = sys.modules.get("compatgrad.chainer")
-    return chainer is not None and isinstance(variable, chainer.Parameter)
+    """Whether a Variable is a parameter of Chainer or Gluon."""
+    chainer, mxnet = sys.modules.get("compatgrad.chainer"), sys.modules.get("compatgrad.mxnet")
+    if chainer is not None and isinstance(variable, chainer.Parameter):
+        return True
+    # no other arrays of MXNet have names
+    return mxnet is not None and isinstance(variable, mxnet.nd.NDArray) and bool(variable.node.name)

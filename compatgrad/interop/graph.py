@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from compatgrad import _C
+from compatgrad.interop import _graph_torch
 from compatgrad.interop import _graph_walk as walk
 from compatgrad.interop._graph_layout import Box, Edge, printable, svg_text
 
 __all__ = ["Graph", "graph"]
 
-FILLS = {"parameter": "#fff2b3", "leaf": "#cfe8cf", "constant": "#e6e6e6", "result": "#ffffff", "function": "#cfe0f5"}
+FILLS = {"parameter": "#fff2b3", "leaf": "#cfe8cf", "constant": "#e6e6e6", "result": "#ffffff", "function": "#cfe0f5",
+         "boundary": "#e6d9f2"}  # fmt: skip
 # Graphviz takes minutes for more than this; the own layout takes seconds
 _MOST_FOR_DOT = 800
 _MOST_KEPT_LINES = 4
@@ -146,6 +148,10 @@ class _Names:
         # nnabla's Variables on the same arrays are the same to a user
         self._arrays.update({v.data: text for v, text in pairs if isinstance(v, _C.DeferredVariable)})
 
+    def add(self, node: Any, text: str) -> None:
+        """A name that counts where the caller gave none."""
+        self._given.setdefault(node, text)
+
     def of(self, node: Any, array: Any) -> str:
         return self._given.get(node) or (array is not None and self._arrays.get(array)) or node.name or ""
 
@@ -159,20 +165,33 @@ class _Drawing:
         self.number: dict[Any, int] = {}
         self.kept: list[walk.Kept] = []
         self.arrays = {v.node: v for v in outputs if isinstance(v, _C.DeferredVariable)}
-        self.frontend = outputs[0]._frontend.name
+        self.parameters: dict[Any, torch.Tensor] = {}  # torch's, by the nodes that stand for them
+        self.places: dict[torch.Tensor, int] = {}  # their boxes
         self.tried = walk.Trial()
         order = walk.in_order(self.roots_in_order(outputs))
-        functions = [node for node in order if isinstance(node, _C.FunctionNode)]
-        for f in functions:
-            if walk.is_deferred(f):
-                inputs = zip(walk.inputs_of(f), _C.function_inputs(f), strict=True)
-                self.arrays.update((node, x) for node, x in inputs if isinstance(x, _C.DeferredVariable))
+        self.frontends = walk.frontends(order, outputs[0]._frontend.name)
+        for f in order:
+            if isinstance(f, _C.FunctionNode):
+                self.look(f)
         with walk.undisturbed():
             for node in order:
                 if isinstance(node, _C.FunctionNode):
                     self.function(node)
                 elif parameters or node in self.roots or walk.creator_of(node) is not None:
                     self.variable(node)
+
+    def look(self, f: Any) -> None:
+        """Finds what a function tells of the variables before it."""
+        if (source := walk.source_of(f)) is not None:
+            if isinstance(source, _C.DeferredVariable):
+                self.arrays[source.node] = source
+        elif walk.is_deferred(f):
+            inputs = zip(walk.inputs_of(f), _C.function_inputs(f), strict=True)
+            self.arrays.update((node, x) for node, x in inputs if isinstance(x, _C.DeferredVariable))
+        if (record := _graph_torch.record_of(f)) is not None:
+            for node, name, parameter in record.parameters(walk.inputs_of(f)):
+                self.parameters[node] = parameter
+                self.names.add(node, name)
 
     @staticmethod
     def roots_in_order(outputs: list[Any]) -> list[Any]:
@@ -189,10 +208,16 @@ class _Drawing:
 
     def variable(self, node: Any) -> None:
         f = walk.creator_of(node)
+        if (parameter := self.parameters.get(node)) is not None:  # each call has a node of its own for it
+            self.number[node] = self.places.setdefault(parameter, len(self.boxes))
+            if self.number[node] < len(self.boxes):
+                return
         array = self.arrays.get(node)
         name = self.names.of(node, None if array is None else array.data)
-        self.add(node, Box([*([name] if name else []), _described(node)], FILLS[self.kind(node, array)],
-                           bold=node in self.roots))
+        self.add(
+            node,
+            Box([*([name] if name else []), _described(node)], FILLS[self.kind(node, array)], bold=node in self.roots),
+        )
         if f is not None and f in self.number:
             outputs = walk.outputs_of(f)
             index = next((j for j, y in enumerate(outputs) if y is node), 0)
@@ -205,26 +230,39 @@ class _Drawing:
             if array.data in self.names.parameters:
                 return "parameter"
             return "leaf" if array.need_grad else "constant"
-        if walk.is_parameter(node.get_variable_or_none()):
+        if node in self.parameters or walk.is_parameter(node.get_variable_or_none()):
             return "parameter"
         return "leaf" if node.requires_grad else "constant"
 
     # ---- functions -------------------------------------------------------------------------------------------------
 
     def function(self, f: Any) -> None:
+        frontend = self.frontends[f]
+        if (source := walk.source_of(f)) is not None:
+            self.add(f, Box([f"{source._frontend.name} → {frontend}"], FILLS["boundary"], oval=True))
+            self.join((source.node,), f)
+            return
         inputs = walk.inputs_of(f)
-        name, params = _named(f, inputs, self.frontend)
-        # tensors among the parameters are listed with what is kept
-        words = [f"{k}={_short(v)}" for k, v in params.items() if not (self.saved and isinstance(v, torch.Tensor))]
+        if (record := _graph_torch.record_of(f)) is not None:
+            name, words = record.name, record.words()
+        else:
+            name, params = _named(f, inputs, frontend)
+            # tensors among the parameters are listed with what is kept
+            words = [
+                f"{k}={_short(v)}"
+                for k, v in params.items()
+                if not (self.saved and isinstance(v, torch.Tensor) or name.startswith("_ ") and _short(v) in name)
+            ]
         lines = [name, *_wrapped(words)]
         if f.op_name is not None and not inputs:
             lines.append("(inputs released)")
         if self.saved:
             lines += self.saved_lines(f)
         self.add(f, Box(lines, FILLS["function"], oval=True))
-        for x in inputs:
-            if x in self.number:
-                self.edges.append(Edge(self.number[x], self.number[f]))
+        self.join(inputs, f)
+
+    def join(self, inputs: Sequence[Any], f: Any) -> None:
+        self.edges += [Edge(self.number[x], self.number[f]) for x in inputs if x in self.number]
 
     def saved_lines(self, f: Any) -> list[str]:
         kept = walk.kept_by(f, self.tried)
@@ -280,7 +318,8 @@ def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[st
 
 
 def _unlabelled(f: Any) -> str:
-    return "interop" if f.is_native else type(f).__name__  # torch's, or the border to a graph of another frontend
+    host = _C.function_host(f)
+    return type(f if host is None else host).__name__.lstrip("_")
 
 
 def _same(a: Any, b: Any) -> bool:

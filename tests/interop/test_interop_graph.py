@@ -1,10 +1,7 @@
-"""Pictures of graphs: text, drawings, and what functions keep."""
+"""Pictures of graphs: the text, by frontend, and what is drawn."""
 
 import gc
-import random
 import re
-import shutil
-import time
 import weakref
 import xml.etree.ElementTree as ElementTree
 
@@ -20,11 +17,11 @@ import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
-from compatgrad import _C, core, interop
+from compatgrad import core, interop
 from compatgrad.chainer.computational_graph import build_computational_graph
+from compatgrad.interop.graph import FILLS
 from compatgrad.nnabla.experimental import viewers
-
-SVG = "{http://www.w3.org/2000/svg}"
+from tests.interop.graphs import SVG, branches, caption, f32, label, statements, texts, var
 
 
 @pytest.fixture(autouse=True)
@@ -32,35 +29,6 @@ def own_parameters():
     nn.clear_parameters()
     yield
     nn.clear_parameters()
-
-
-def f32(*shape):
-    return np.ones(shape, "f")
-
-
-def var(*shape, name=None):
-    return chainer.Variable(f32(*shape), name=name)
-
-
-def statements(graph):
-    """The boxes and arrows of the text, without the colours' attributes."""
-    text = re.sub(r", style=filled|  node .*\n", "", str(graph))
-    return re.sub(r', fillcolor="[^"]*"', "", text)
-
-
-def label(graph, start):
-    """The lines of the first box that starts so."""
-    found = re.search(rf'label="({re.escape(start)}[^"]*)", shape', graph.dot)
-    assert found, graph.dot
-    return found[1].split("\\n")
-
-
-def caption(graph):
-    return re.search('label="(.*)"; labelloc', graph.dot)[1]
-
-
-def texts(svg):
-    return [e.text for e in ElementTree.fromstring(svg).iter(SVG + "text")]
 
 
 # ---- the text, by frontend ----------------------------------------------------------------------------------------
@@ -223,6 +191,16 @@ def test_registered_parameters_of_nnabla_have_their_names():
     assert len(colours) == 2 and len(set(colours)) == 1
 
 
+def test_parameters_of_gluon_have_their_names():
+    net = mx.gluon.nn.Dense(4, prefix="net_")
+    net.initialize()
+    x = mx.nd.ones((2, 3))
+    with mx.autograd.record():
+        y = net(x)
+    colours = dict(re.findall(r'label="(net_weight|net_bias|.2, 3).*fillcolor="(.*?)"', interop.graph(y).dot))
+    assert colours["net_weight"] == colours["net_bias"] == FILLS["parameter"] != colours["(2, 3"]
+
+
 def test_without_leaves_and_without_what_is_kept():
     l = L.Linear(3, 4)  # noqa: E741
     x = var(2, 3, name="x")
@@ -276,11 +254,6 @@ def test_functions_in_python():
     assert label(g, "Old")[0] == "Old"
 
 
-def test_torch_inside():
-    g = interop.graph(interop.call(torch.nn.Tanh(), var(2, 3)))
-    assert repr(g) == "<Graph of 2 variables and 1 functions>" and "keeps input (2, 3): 24 B" in g.dot
-
-
 def test_gradients_are_graphs_too():
     x = var(3, name="x")
     (gx,) = chainer.grad([x * x * x], [x], enable_double_backprop=True)
@@ -320,63 +293,6 @@ def test_direction():
 
     (w, h), (w2, h2) = size("TB"), size("LR")
     assert h > w and w2 > h2
-
-
-# ---- what functions keep ------------------------------------------------------------------------------------------
-
-
-def test_sizes():
-    x, w = core.Variable(torch.ones(8, 16)), core.Variable(torch.ones(16, 32, dtype=torch.float32))
-    y = _C.op("tanh")(_C.op("matmul")(x, w))
-    g = interop.graph(y, names={x: "x", w: "w"})
-    assert label(g, "matmul") == ["matmul", "keeps x (8, 16): 512 B", "keeps w (16, 32): 2.0 KiB"]
-    assert label(g, "tanh") == ["tanh", "keeps output (8, 32): 1.0 KiB"]
-    assert caption(g) == "kept for backward: 3.5 KiB in 3 tensors, 2.5 KiB of it leaves"
-
-
-def test_each_function_shows_what_it_reads_itself():
-    x = var(4, name="x")
-    h = F.tanh(x)
-    g = interop.graph(F.exp(h) + (h + 1))
-    assert label(g, "Tanh") == ["Tanh", "keeps output (4,): 16 B"]
-    assert label(g, "_ + 1") == ["_ + 1", "value=1"] and label(g, "_ + _") == ["_ + _"]
-    y = x * 2 + F.square(x)  # x is retained, for square alone
-    assert not any("keeps" in line for line in label(interop.graph(y), "_ * 2"))
-
-
-def test_shared_memory_counts_once():
-    x = var(4, 4, name="x")
-    assert caption(interop.graph(x * x * x)).startswith("kept for backward: 128 B in 2 tensors")
-    y = core.Variable(torch.ones(4, 4))
-    z = y.reshape((16,)) * y.reshape((16,))
-    assert caption(interop.graph(_C.op("exp")(z) + _C.op("square")(y).reshape((16,)))).startswith(
-        "kept for backward: 128 B in "
-    )
-
-
-def test_many_tensors_in_few_lines():
-    xs = [core.Variable(torch.ones(2)) for _ in range(9)]
-
-    class Keeper(core.FunctionNode):
-        def forward(self, inputs):
-            self.retain_inputs(range(len(inputs)))
-            return (inputs[0] * 1,)
-
-    (y,) = Keeper().apply(xs)
-    lines = label(interop.graph(y), "Keeper")
-    assert len(lines) == 5 and lines[-1] == "and 6 more: 48 B"
-
-
-def test_a_mask_that_is_a_parameter_is_kept():
-    with chainer.using_config("train", True):
-        y = F.dropout(var(4, 4))
-    assert any(line.startswith("keeps mask (4, 4): 64 B") for line in label(interop.graph(y), "Dropout"))
-
-
-def test_large_shapes():
-    x = core.Variable(torch.empty(1 << 11, 1 << 11))
-    g = interop.graph(_C.op("tanh")(x))
-    assert label(g, "tanh") == ["tanh", "keeps output (2048, 2048): 16.0 MiB"]
 
 
 # ---- side effects -------------------------------------------------------------------------------------------------
@@ -437,95 +353,6 @@ def test_a_circle_ends():
     g = interop.graph(y)
     x.node.creator_node = None
     assert g.dot and ElementTree.fromstring(g.svg("own")) is not None
-
-
-# ---- drawing ------------------------------------------------------------------------------------------------------
-
-
-def branches():
-    x = var(2, 4, name="x")
-    a, b = F.split_axis(L.Linear(4, 4)(x), 2, 1)
-    return F.sum(F.concat([a * b, F.relu(a)]) + b[:, :1])
-
-
-@pytest.mark.parametrize("direction", ["TB", "LR"])
-def test_own_layout(direction):
-    g = interop.graph(branches(), direction=direction)
-    svg = g.svg("own")
-    shown = texts(svg)
-    for line in ("x", "LinearFunction", "SplitAxis", "Concat", "ReLU", "(2, 4) float32", caption(g)):
-        assert line in shown
-    root = ElementTree.fromstring(svg)
-    width, height = float(root.get("width")), float(root.get("height"))
-    places = []
-    for e in root.iter():
-        if e.tag == SVG + "rect" and e.get("x"):
-            x, y, w, h = (float(e.get(k)) for k in ("x", "y", "width", "height"))
-            places.append((x, y, x + w, y + h))
-        if e.tag == SVG + "ellipse":
-            x, y, w, h = (float(e.get(k)) for k in ("cx", "cy", "rx", "ry"))
-            places.append((x - w, y - h, x + w, y + h))
-    assert len(places) == len(re.findall("shape=(?:box|ellipse)", g.dot))
-    for i, a in enumerate(places):
-        assert 0 <= a[0] and 0 <= a[1] and a[2] <= width and a[3] <= height
-        for b in places[:i]:
-            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], "boxes overlap"
-
-
-def test_in_a_notebook():
-    g = interop.graph(branches())
-    ElementTree.fromstring(g._repr_svg_())
-    assert str(g) == g.dot
-
-
-def test_thousands_of_functions():
-    start = time.perf_counter()
-    random.seed(0)
-    x = core.Variable(torch.ones(3))
-    hs = [x]
-    for _ in range(1250):
-        hs.append(_C.op("tanh")(hs[-1] * hs[random.randrange(max(0, len(hs) - 20), len(hs))]))
-    g = interop.graph(hs[-1])
-    ElementTree.fromstring(g.svg())
-    assert repr(g) == "<Graph of 2501 variables and 2500 functions>"
-    # one weight at thousands of steps
-    h = x
-    for _ in range(2000):
-        h = h * x
-    ElementTree.fromstring(interop.graph(h).svg())
-    assert time.perf_counter() - start < 60
-
-
-def test_deep_graphs_of_nnabla():
-    x = nn.Variable((2,), need_grad=True)
-    y = x
-    for _ in range(1500):
-        y = NF.tanh(y)
-    assert repr(interop.graph(y)) == "<Graph of 1501 variables and 1500 functions>"
-
-
-@pytest.mark.skipif(not shutil.which("dot"), reason="needs Graphviz")
-def test_graphviz_reads_the_text(tmp_path):
-    g = interop.graph(branches())
-    assert "LinearFunction" in texts(g.svg("dot"))
-    g.save(tmp_path / "g.png")
-    assert (tmp_path / "g.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_saving(tmp_path, monkeypatch):
-    g = interop.graph(branches())
-    for name in ("g.dot", "g.gv"):
-        g.save(tmp_path / name)
-        assert (tmp_path / name).read_text(encoding="utf-8") == g.dot
-    g.save(str(tmp_path / "g.svg"))
-    ElementTree.parse(tmp_path / "g.svg")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="'.png' needs Graphviz"):
-        g.save(tmp_path / "g.png")
-    with pytest.raises(ValueError, match="path must end in"):
-        g.save(tmp_path / "g")
-    with pytest.raises(ValueError, match="layout must be"):
-        g.svg("neato")
 
 
 # ---- the frontends' own pictures ----------------------------------------------------------------------------------

@@ -426,6 +426,8 @@ class Parameter:
         may exchange instead of copying, as nothing else holds it.
         """
         autograd.mark_variables(self._data, self._grad, self._grad_req)
+        for x in self._data:
+            x.node.name = self.name  # pictures show it
         self._grad = [x.grad if g.stype == "default" else g for x, g in zip(self._data, self._grad, strict=True)]
 
     def zero_grad(self):

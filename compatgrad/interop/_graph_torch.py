@@ -1,0 +1,70 @@
+"""What pictures show of a torch function that runs as a node (`interop.call`): its parameters, and what torch keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+
+
+@dataclass
+class Record:
+    """A torch function's run."""
+
+    name: str
+    module: torch.nn.Module | None  # where it is one
+    ys: Sequence[torch.Tensor]  # the results, with torch's record of them
+
+    def words(self) -> list[str]:
+        """The settings of a module as its repr tells them, or the kinds of its children."""
+        if self.module is None:
+            return []
+        children = [type(child).__name__ for child in self.module.children()]
+        return children or [word for word in self.module.extra_repr().split(", ") if word]
+
+    def parameters(self, inputs: Sequence[Any]) -> Iterator[tuple[Any, str, torch.Tensor]]:
+        """Which of a function's inputs stand for the module's parameters: node, name, parameter."""
+        if self.module is None:
+            return
+        known = {p.data_ptr(): (name, p) for name, p in self.module.named_parameters() if p.numel()}
+        for node in inputs:
+            if node.tensor is not None and (found := known.get(node.tensor.data_ptr())) is not None:
+                yield node, *found
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """What torch holds for backward, under the name of its function and of what it is to that."""
+        todo = [y.grad_fn for y in self.ys if y.grad_fn is not None]
+        seen = set(todo)
+        while todo:
+            f = todo.pop()
+            kind = f.name().rpartition("::")[2].rstrip("0123456789").removesuffix("Backward")
+            for name, value in _saved(f):
+                for t in value if isinstance(value, (tuple, list)) else (value,):
+                    if isinstance(t, torch.Tensor):
+                        yield f"{kind}.{name}", t
+            for g, _ in f.next_functions:
+                if g is not None and g not in seen:
+                    seen.add(g)
+                    todo.append(g)
+
+
+def record_of(f: Any) -> Record | None:
+    """The run that a function node stands for; None where it is no torch function's."""
+    host = _C.function_host(f)
+    if not getattr(host, "torch", False):
+        return None
+    return Record(host.name, getattr(host, "module", None), host.ys)
+
+
+def _saved(f: Any) -> Iterator[tuple[str, Any]]:
+    """Of a function of torch's own the `_saved_` attributes, of one written in Python `saved_tensors`."""
+    for name in dir(f):
+        if name == "saved_tensors" or name.startswith("_saved_"):
+            try:
+                yield name.removeprefix("_saved_"), getattr(f, name)
+            except RuntimeError:  # a pass has freed it, or it was overwritten
+                continue
