@@ -12,7 +12,7 @@ from compatgrad.chainer import backend, utils, variable
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import type_check
-from compatgrad.core import backprop
+from compatgrad.core import backprop, bridge
 from compatgrad.core.function import FunctionNodeBase
 
 _get_mode = _C.get_mode
@@ -53,6 +53,9 @@ class FunctionNode(FunctionNodeBase):
         in_data = tuple([x.array if isinstance(x, _EngineVariable) else x for x in inputs])
         for x in in_data:
             if type(x) is not numpy.ndarray:
+                crossed = bridge.left(inputs, frontend)
+                if crossed is not None:
+                    return self.apply(crossed)
                 utils._check_arrays_forward_compatible(in_data, self.label)
                 break
         if _get_mode("debug"):

@@ -12,6 +12,7 @@ from operator import attrgetter
 import torch
 
 from compatgrad import _C
+from compatgrad.core import bridge
 from compatgrad.core.hooks import FunctionHook
 
 __all__ = ["Function", "FunctionAdapter", "FunctionBase", "FunctionNode", "FunctionNodeBase"]
@@ -387,6 +388,7 @@ class FunctionNode(FunctionNodeBase):
 
         TypeError for another input and for a forward that gives anything but a tuple of tensors or None.
         """
+        inputs = bridge.left(inputs, self._frontend) or inputs
         in_data = tuple([x.tensor if isinstance(x, _C.Variable) else x for x in inputs])
         for x in in_data:
             if x is not None and not isinstance(x, torch.Tensor):

@@ -15,8 +15,8 @@ def to(frontend: str, x: Any) -> Any:
     """The Variable of `frontend` ("chainer", "nnabla", "mxnet", "compatgrad") with x's value and place in the graph.
 
     Functions of the frontends that run at once take each other's Variables as they are; this is for code that asks for
-    a type. To and from nnabla values cross as they are when its graph runs, and gradients of `backward` go through; a
-    recorded gradient does not, and says so. TypeError where x is no Variable, ValueError for an unknown frontend.
+    a type. To and from nnabla a function stands between, which reads the value when its own graph runs; gradients of
+    any order go through it. TypeError where x is no Variable, ValueError for an unknown frontend.
     """
     if not isinstance(x, _C.Variable):
         raise TypeError(f"interop.to: x: expected a Variable, got {type(x).__name__}")
@@ -27,7 +27,7 @@ def to(frontend: str, x: Any) -> Any:
         return x
     cls = FRONTENDS[frontend].variable_class()
     if frontend == "nnabla":
-        return bridge.enter(x, cls)
+        return bridge.cross(x, cls._frontend)
     if isinstance(x, _C.DeferredVariable):
         return bridge.leave(x, cls._frontend)
     y = cls.__new__(cls)

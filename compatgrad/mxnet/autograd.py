@@ -169,12 +169,12 @@ def grad(
     to `head_grads`. `retain_graph` defaults to `create_graph`. The variables' own gradient arrays stay as they are.
     AssertionError for no variables; MXNetError for one that is not marked or that the heads do not depend on.
     """
-    variables = [variables] if isinstance(variables, NDArray) else variables
+    variables = [variables] if isinstance(variables, _C.Variable) else variables
     if not variables:
         raise AssertionError("variables cannot be an empty list.")
     heads, head_grads = _heads(heads, head_grads)
     for i, x in enumerate(variables):
-        if not x._is_marked:
+        if not getattr(x, "_is_marked", x.requires_grad):  # another frontend's is not marked, but needs a gradient
             raise MXNetError(
                 f"Cannot differentiate with respect to variables[{i}] because it does not require gradient: "
                 "call attach_grad or mark_variables before recording"

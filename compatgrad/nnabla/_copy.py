@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compatgrad import _C
 from compatgrad.nnabla.variable import Variable
 
 
@@ -15,6 +16,10 @@ def copy_graph(y: Variable, leaf: Callable[[Variable], Variable]) -> Variable:
     made: dict[int, Any] = {}
     keep = []
     for f in y._functions():
+        if _C.function_info(f) is None and not f.inputs:  # what enters from another frontend is as a leaf
+            keep += f.outputs
+            made.update((id(x), x) for x in f.outputs)
+            continue
         inputs = []
         for x in f.inputs:
             if id(x) not in made:

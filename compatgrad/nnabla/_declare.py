@@ -203,6 +203,10 @@ class Composite:
             result[i] = g
         return result
 
+    def kept(self) -> dict[str, torch.Tensor]:
+        """The tensors in it that a backward reads, for pictures."""
+        return {f"drawn {i}": t for i, t in enumerate(self.drawn)}
+
 
 class _Reader:
     """Hands out, when it runs, what another function drew in its last forward."""
@@ -314,7 +318,7 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
 def _entered(x: Any) -> Any:
     if not isinstance(x, _C.Variable) or isinstance(x, _C.DeferredVariable):
         return x
-    return bridge.enter(x, fe.variable_class)
+    return bridge.cross(x, fe)
 
 
 def _is_optional(spec: Spec, i: int) -> bool:

@@ -10,7 +10,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.nnabla import context as _context
-from compatgrad.nnabla._declare import Info, specs
+from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla._op_names import info_of_op
@@ -62,8 +62,8 @@ class Function(_C.FunctionNode):
 
     @property
     def inputs(self) -> list[Variable]:
-        """The input Variables; optional ones that were left out are not among them."""
-        return _C.function_inputs(self)
+        """The input Variables; optional ones that were left out, and other frontends', are not among them."""
+        return [x for x in _C.function_inputs(self) if isinstance(x, _C.DeferredVariable)]
 
     @property
     def outputs(self) -> list[Variable]:
@@ -144,8 +144,6 @@ class Function(_C.FunctionNode):
 
     def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:
         """Applies the same function, with the same arguments, to other inputs."""
-        from compatgrad.nnabla._declare import call
-
         spec = specs.get(self.info.type_name)
         if spec is None:
             raise TypeError(f"{self.info.type_name}: this function cannot be applied again")
@@ -309,6 +307,7 @@ class PythonFunction:
     def __call__(self, *inputs: Any, n_outputs: int = -1, outputs: Any = None) -> Any:
         if n_outputs < 0:
             n_outputs = self.min_outputs()
+        inputs = tuple(_entered(x) for x in inputs)
         for i, x in enumerate(inputs):
             if not isinstance(x, (Variable, NdArray)):
                 raise TypeError(f"{self._name()}: input {i}: expected a Variable or an NdArray, got {type(x).__name__}")
@@ -320,7 +319,6 @@ class PythonFunction:
         variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
         info = _PythonInfo(self._name(), dict(self.args), dict(self.tags))
         from compatgrad.core.configuration import using_modes
-        from compatgrad.nnabla._declare import _place
 
         if at_once:
             with using_modes(auto_forward=True, enable_backprop=False):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core import bridge
 from compatgrad.core.backprop import follow
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
@@ -20,12 +21,16 @@ __all__ = ["grad"]
 _KINDS = "`None`, `int`, `float`, `numpy.ndarray`, `nnabla.NdArray` or `nnabla.Variable`"
 
 
-def _variables(given: Any, name: str) -> list[Variable]:
-    values = [given] if isinstance(given, Variable) or not isinstance(given, Iterable) else list(given)
+def _variables(given: Any, name: str) -> list[Any]:
+    values = [given] if isinstance(given, _C.Variable) or not isinstance(given, Iterable) else list(given)
     for i, v in enumerate(values):
-        if not isinstance(v, Variable):
+        if not isinstance(v, _C.Variable):
             raise ValueError(f"Element of {name} must be `nnabla.Variable`: {name}[{i}] is {type(v).__name__}.")
     return values
+
+
+def _entered(y: Any) -> Variable:
+    return y if isinstance(y, Variable) else bridge.cross(y, fe)
 
 
 class _End:
@@ -80,7 +85,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs
     An input that the outputs do not depend on gets zeros of its shape, not connected to the graph.
     Raises ValueError where an element is of another kind, a length or a shape differs.
     """
-    ys, xs = _variables(outputs, "outputs"), _variables(inputs, "inputs")
+    ys, xs = [_entered(y) for y in _variables(outputs, "outputs")], _variables(inputs, "inputs")
     if grad_outputs is None:
         starts: list[Any] = [None] * len(ys)
     elif isinstance(grad_outputs, (list, tuple)):
@@ -109,14 +114,14 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs
             sums.append(g)
 
     places = _C.find_inputs(roots, xs)
-    wanted = [p for found in places for p in found if p.need_grad]
+    wanted = [p for found in places for p in found if (p.need_grad if isinstance(p, Variable) else p.requires_grad)]
     gxs = _C.grad(fe, roots, wanted, sums, enable_double_backprop=True) if wanted else []
     by_place = {id(p): g for p, g in zip(wanted, gxs, strict=True)}
     results = []
     for x, found in zip(xs, places, strict=True):
         parts = [g for g in (by_place.get(id(p)) for p in found) if g is not None]
         results.append(_sum(parts) if parts else _zeros(x))
-        if bind_grad_output:
+        if bind_grad_output and isinstance(x, Variable):
             x.grad = results[-1].data
             for p in found:
                 p.grad = results[-1].data
@@ -139,7 +144,7 @@ def _zeros(x: Variable) -> Variable:
 
 def _backward(outputs: Any, grad_outputs: Any = None, clear_buffer: bool = False, **kwargs: Any) -> None:
     """`Variable.backward` of one output, or of several together."""
-    ys = _variables(outputs, "outputs")
+    ys = [_entered(y) for y in _variables(outputs, "outputs")]
     given = grad_outputs if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(ys)
     if len(given) != len(ys):
         raise ValueError(f"grad_outputs must be as long as outputs: {len(given)} != {len(ys)}")

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from compatgrad import _C
-from compatgrad.core import bridge
 from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
@@ -234,7 +233,6 @@ class Variable(_C.DeferredVariable):
                              callback.after(function_post_hook), callback.done(finished))
         for c in callbacks:
             c.on_finish_backward()
-        bridge.flush()
 
 
 def around(array: NdArray, need_grad: bool | None = None) -> Variable:

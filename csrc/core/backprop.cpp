@@ -8,6 +8,10 @@ namespace cg {
 namespace {
 
 void store(VariableNode& node, Var g, const PassOptions& options) {
+  if (node.deferred) {
+    if (g.defined()) add_to_leaf(*node.deferred->store->grad, value_of(g));
+    return;
+  }
   if (node.buffer) {
     if (g.defined() && node.buffer->data.defined()) node.buffer->write(std::move(g.data));
     return;
@@ -30,7 +34,10 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   // Nothing is stored before the whole pass succeeded.
   std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
   pass.run([&](VariableNode& y, const Var& g) {
-    if (y.buffer || (options.retain_grad && y.variable)) intermediates.emplace_back(&y, g);
+    if (y.deferred) {  // intermediates of a deferred graph keep the gradient of the last pass
+      if (g.defined() && !options.create_graph) y.deferred->store->grad->put(g.data);
+    } else if (y.buffer || (options.retain_grad && y.variable))
+      intermediates.emplace_back(&y, g);
   });
   for (auto& [y, g] : intermediates)
     if (y->buffer)
@@ -46,8 +53,7 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
 template <class T>
 Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
   Pass<T> pass(options, true);
-  // nnabla asks every function on a path between inputs and outputs, also where the path is cut before the input.
-  const bool deferred = mode(Mode::deferred);
+  // A deferred function on a path between inputs and outputs is asked also where the path is cut before the input.
   // Every function that an output depends on, then, in forward order, those that depend on an input.
   std::vector<FunctionNode*> reach;
   {
@@ -81,7 +87,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
       for (auto& x : f->inputs) {
         if (!x) continue;
         check_old_style(*x);
-        if (x->requires_grad || deferred) visit(x->creator.get());
+        if (x->requires_grad || f->call) visit(x->creator.get());
       }
     }
   }
@@ -89,7 +95,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   for (const Var& x : inputs) pass.mark(*x.node);
   for (FunctionNode* f : reach) {
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
-                                   [&](auto& x) { return x && (x->requires_grad || deferred) && pass.is_marked(*x); });
+                                   [&](auto& x) { return x && (x->requires_grad || f->call) && pass.is_marked(*x); });
     if (!leads) continue;
     for (auto& y : f->outputs)
       if (y.node) pass.mark(*y.node);
@@ -116,7 +122,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
         result[k] = g;
         found[k] = true;
       }
-    if (options.retain_grad && y.variable) intermediates.emplace_back(&y, g);
+    if (options.retain_grad && y.variable && !y.deferred) intermediates.emplace_back(&y, g);
   });
   for (auto& [y, g] : intermediates) store(*y, std::move(g), options);
   for (size_t k = 0; k < inputs.size(); ++k) {

@@ -194,12 +194,17 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
   }
   if (!linked) return out;
   f.link(in, nodes);
-  for (auto& x : f.inputs)
-    if (x && x->deferred) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    VariableNode* x = f.inputs[i].get();
+    if (!x) continue;
+    if (x->deferred) {
       Deferred& d = *x->deferred;
       ++d.uses;
       if (d.users.emplace(&f, d.next_user).second) ++d.next_user;
+    } else if (reads_input(f.saves(wanted_of(f)), i)) {
+      x->retain_data(in[i].data);
     }
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/backprop.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/plan.h"
@@ -18,6 +19,13 @@ void accumulate(Array& grad, at::Tensor g, bool overwrite) {
     grad.write().add_(g);
   else
     grad.put(at::add(grad.read(), g));
+}
+
+void add_to_leaf(Array& grad, at::Tensor g) {
+  // What a leaf keeps is its own: a solver and its user write into it.
+  if ((grad.zeroing || !grad.touched || grad.cleared) && !(g.is_contiguous() && may_overwrite(g)))
+    g = g.clone(at::MemoryFormat::Contiguous);
+  accumulate(grad, std::move(g), false);
 }
 
 namespace {
@@ -41,7 +49,12 @@ void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<boo
 }
 }  // namespace
 
-void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
+namespace {
+// Gradients of variables of the graph that runs at once.
+using Crossing = std::vector<std::pair<Ref<VariableNode>, at::Tensor>>;
+
+void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
+                 Crossing* crossing) {
   const auto in = input_stores(f);
   if (f.backward_on(in, f.call->outputs, wanted, accum)) return;
   Tensors gys, gxs(wanted.size());
@@ -69,6 +82,10 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
   gys.clear();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
+    if (!f.inputs[i]->deferred) {
+      if (crossing && gxs[i].defined()) crossing->emplace_back(f.inputs[i], std::move(gxs[i]));
+      continue;
+    }
     Array& grad = *in[i]->grad;
     if (!gxs[i].defined()) {
       if (!accum[i]) grad.fill(0);
@@ -80,12 +97,22 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
     accumulate(grad, std::move(gxs[i]), !accum[i]);
   }
 }
+}  // namespace
+
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
+  backward_of(f, wanted, accum, last, nullptr);
+}
 
 namespace {
-// Runs again what is needed for data that a function's gradient reads and forward freed.
+// Runs again what is needed for data that a function's gradient reads and forward freed. `ahead`: also what did not
+// run.
 class Recomputation {
  public:
-  explicit Recomputation(const DeferredOptions& options) : options_(options) {}
+  explicit Recomputation(const DeferredOptions& options, bool ahead = false) : options_(options), ahead_(ahead) {}
+  void compute(VariableNode& x) {
+    std::unordered_set<FunctionNode*> done;
+    if (freed(&x)) run(*x.creator, done);
+  }
   void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
     const unsigned mask = f.saves(wanted);
     std::unordered_set<FunctionNode*> done;
@@ -96,8 +123,10 @@ class Recomputation {
   }
 
  private:
-  static bool freed(const VariableNode* x) {
-    return x && x->deferred && x->creator && x->creator->call && x->deferred->store->data->cleared;
+  bool freed(const VariableNode* x) const {
+    if (!x || !x->deferred || !x->creator || !x->creator->call) return false;
+    const Array& data = *x->deferred->store->data;
+    return data.cleared || (ahead_ && !data.touched);
   }
   void run(FunctionNode& last, std::unordered_set<FunctionNode*>& done) {
     std::vector<std::pair<FunctionNode*, size_t>> stack;
@@ -115,11 +144,17 @@ class Recomputation {
     }
   }
   void run_again(FunctionNode& f) {
-    run_on_again(f);
-    freeing_.ran(f);
+    if (std::any_of(f.call->outputs.begin(), f.call->outputs.end(), [](auto& y) { return y->data->cleared; })) {
+      run_on_again(f);
+    } else {
+      remember_random_state(f);
+      run_on(f, input_stores(f), f.call->outputs);
+    }
+    if (!ahead_) freeing_.ran(f);
     if (options_.finished) options_.finished(f);
   }
   const DeferredOptions& options_;
+  const bool ahead_;
   Freeing freeing_{false, true, true};
 };
 
@@ -130,6 +165,20 @@ struct Queued {
   bool operator<(const Queued& o) const { return rank != o.rank ? rank < o.rank : order > o.order; }
 };
 }  // namespace
+
+void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted) {
+  const ModeScope plain(Mode::deferred, false);
+  Recomputation(DeferredOptions(), true).prepare(f, wanted);
+}
+
+const at::Tensor& value_of(VariableNode& x) {
+  const at::AutoDispatchBelowADInplaceOrView guard;
+  const ModeScope plain(Mode::deferred, false);
+  Recomputation(DeferredOptions(), true).compute(x);
+  return x.deferred->store->data->read();
+}
+
+at::Tensor value_of(const Var& x) { return x.node && x.node->deferred ? value_of(*x.node) : x.data; }
 
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options) {
   require_parent(y);
@@ -157,6 +206,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   std::unordered_set<const VariableNode*> seen, kept;
   std::unordered_map<const FunctionNode*, bool> queued{{&start, false}};  // true: visited
   Recomputation recomputation(options);
+  Crossing crossing;
   // Data that a function outside this pass still reads stays: its own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
     if (!o) return false;
@@ -208,7 +258,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       last.data.push_back(!stays && &f != &start && !read_elsewhere(o));
       last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
     }
-    backward_function(f, wanted, accum, early && f.info() ? &last : nullptr);
+    backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &crossing);
     if (options.after) options.after(f);
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
       if (last.data[j]) f.call->outputs[j]->data->clear();
@@ -223,6 +273,14 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       std::push_heap(heap.begin(), heap.end());
     }
   }
+  if (crossing.empty()) return;
+  // One pass goes on in the graph that runs at once, and back into this one where that one comes from here.
+  Vars ends, gradients;
+  for (auto& [x, g] : crossing) {
+    ends.emplace_back(x, x->data);
+    gradients.emplace_back(std::move(g));
+  }
+  backward(ends, gradients, PassOptions());
 }
 
 }  // namespace cg

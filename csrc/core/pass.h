@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/backprop.h"
-#include "core/deferred.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/plan.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -64,6 +64,7 @@ class Pass {
   Var take(VariableNode& node) {
     GradientSlot* s = find(node);
     if (!s) return {};
+    const ModeScope side(Mode::deferred, options_.create_graph && node.deferred);
     collapse(*s);
     Var g = std::move(s->first);
     s->first = {};
@@ -120,8 +121,7 @@ class Pass {
     uint64_t order;
   };
   static bool before(const Entry& a, const Entry& b) {
-    if (a.function->rank != b.function->rank) return a.function->rank < b.function->rank;
-    return a.order > b.order;
+    return a.function->rank != b.function->rank ? a.function->rank < b.function->rank : a.order > b.order;
   }
 
   // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
@@ -167,6 +167,8 @@ class Pass {
 
   template <class Captured>
   void visit(FunctionNode& f, Captured& captured) {
+    const bool later = f.call && options_.create_graph;
+    const ModeScope side(Mode::deferred, later);  // what the backward of f is made of goes to the graph that has f
     Vars gys;
     bool some_gradient = false;
     for (size_t j = 0; j < f.outputs.size(); ++j) {
@@ -189,25 +191,25 @@ class Pass {
     if (!some_gradient && !f.python)
       throw MissingGradient("the outputs of " + binding.label(f) + " have no gradient: set y.grad before y.backward()");
 
-    const bool observed = f.hooks || (binding.observing && binding.observing());
+    const bool observed = f.hooks || (!f.call && binding.observing && binding.observing());
     if (observed) binding.before_backward(f, gys);
     Vars gxs(wanted.size());
     const OpInfo* info = f.info();
     if (f.python) {
       binding.python_backward(f, gys, gxs, wanted, this, &Pass::take_pending);
-    } else if (info && info->override_backward) {
+    } else if (info && info->override_backward && (later || !f.call)) {
       binding.overridden_backward(f, gys, gxs, wanted);
       for (size_t i = 0; i < gxs.size(); ++i)
         if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
-    } else if (!(f.call && binding.registered_backward(f, gys, gxs, wanted))) {
+    } else if (!(later && binding.registered_backward(f, gys, gxs, wanted))) {
       run_native(f, gys, gxs, wanted, observed);
     }
     if (observed) binding.after_backward(f, gys);
     gys.clear();
 
-    const bool debug = mode(Mode::debug);
+    const bool debug = mode(Mode::debug) && !later;
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (wanted[i] && !gxs[i].defined() && options_.zeros) gxs[i] = zeros_of(*f.inputs[i]);
+      if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call) gxs[i] = zeros_of(*f.inputs[i]);
       if (!wanted[i] || !gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, i, gxs[i].data);
       if (debug && has_nan(gxs[i].data))
@@ -222,7 +224,7 @@ class Pass {
       }
       if (x.creator && find(x)) push(x.creator.get());
     }
-    if (options_.release) {
+    if (options_.release && !f.call) {
       // A node that only this function holds has its gradient waiting in it.
       for (auto& x : f.inputs)
         if (x && x->creator) touch(*x);
@@ -235,12 +237,13 @@ class Pass {
   }
   // `keep`: hooks still want to see `gys`. Otherwise a gradient is handed over, so that its memory can be used again.
   void run_native(FunctionNode& f, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
-    if constexpr (std::is_same_v<T, Var>) {
+    if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
       Ctx<Var> c(f, gys, gxs, wanted);
       f.backward(c);
       for (size_t i = 0; i < gxs.size(); ++i)
         if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
     } else {
+      if (f.call) compute_missing(f, wanted);
       Tensors gy, gx(wanted.size());
       bool large = false;
       for (Var& g : gys) {

@@ -138,6 +138,8 @@ c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
       stores.emplace_back();
     } else if (x->deferred) {
       stores.push_back(x->deferred->store);
+    } else if (!x->data.defined()) {  // of the graph that runs at once, and not retained: the function does not read it
+      stores.emplace_back();
     } else {
       stores.emplace_back(new Store(x->data.sizes()));
       stores.back()->data->put(x->data);

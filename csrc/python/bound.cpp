@@ -1,7 +1,7 @@
 // Ops as Python callables. A frontend binds an op together with a fallback that knows the original's checks and
 // messages.
 #include <ATen/core/LegacyTypeDispatch.h>
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -29,9 +29,7 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
     Frontend* own = as_variable(o)->frontend;
     if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
     if (own->deferred && !f->deferred && own != f && !mode(Mode::plain)) {
-      // Its graph runs on its own: it enters this one as the value of one function.
-      Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
-      Obj y = Obj::steal(PyObject_CallMethod(bridge.get(), "leave", "OO", o, reinterpret_cast<PyObject*>(f)));
+      Obj y = cross(o, f, "leave");
       *out = var_of(as_variable(y.get()));
       return out->defined();
     }
@@ -243,7 +241,26 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
 
 }  // namespace
 
+namespace {
+// The last ones that made something of a deferred graph, and that one of a graph that runs at once crossed to or from.
+Frontend *deferred_frontend = nullptr, *beside_deferred = nullptr;
+}  // namespace
+
+Obj cross(PyObject* x, Frontend* f, const char* how) {
+  Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
+  return Obj::steal(PyObject_CallMethod(bridge.get(), how, "OO", x, reinterpret_cast<PyObject*>(f)));
+}
+
+Frontend* frontend_on(bool deferred) {
+  Frontend* active = active_frontend();
+  if (static_cast<bool>(active->deferred) == deferred) return active;
+  return deferred ? deferred_frontend : beside_deferred ? beside_deferred : native_frontend;
+}
+
+void met(Frontend* at_once) { beside_deferred = at_once; }
+
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f) {
+  if (f->deferred) deferred_frontend = f;
   at::AutoDispatchBelowADInplaceOrView guard;
   ModeScope style(Mode::deferred, f->deferred);
   ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));

@@ -205,6 +205,7 @@ void init_marks(PyObject* module);
 Ref<Array> unwrap_array(PyObject* o, const char* what);
 FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);
+PyObject* function_host(PyObject*, PyObject* o);
 void init_arrays(PyObject* module);
 void init_deferred(PyObject* module);
 

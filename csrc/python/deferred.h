@@ -6,5 +6,13 @@ namespace cg::py {
 
 VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError where it was not set up
 void add_deferred_functions(PyObject* module);
+// The nodes that stand for each of `xs` in the graph of `ys`, whichever sides it has: all that share its arrays.
+std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys);
+// A Variable as one of a frontend whose graph runs at another time. `how`: "cross", or "leave"
+// (compatgrad/core/bridge.py).
+Obj cross(PyObject* x, Frontend* f, const char* how = "cross");
+// Whose Variables functions of a deferred graph, or of one that runs at once, take and give in the pass that runs.
+Frontend* frontend_on(bool deferred);
+void met(Frontend* at_once);  // this frontend's graph and a deferred one are joined
 
 }  // namespace cg::py

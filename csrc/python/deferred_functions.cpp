@@ -1,7 +1,47 @@
 // What a frontend asks of the functions of a deferred graph.
+#include <unordered_set>
+
 #include "python/deferred.h"
 
 namespace cg::py {
+
+std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys) {
+  std::unordered_map<const Store*, std::vector<Ref<VariableNode>>> found;
+  for (const Var& x : xs)
+    if (x.node->deferred) found[x.node->deferred->store.get()];
+  const auto see = [&](VariableNode& x) {
+    if (!x.deferred) return;
+    auto it = found.find(x.deferred->store.get());
+    if (it == found.end()) return;
+    for (auto& other : it->second)
+      if (other.get() == &x) return;
+    it->second.emplace_back(&x);
+  };
+  // Depth first, inputs in their order, each function after what it needs.
+  std::unordered_set<FunctionNode*> done;
+  std::vector<std::pair<FunctionNode*, size_t>> stack;
+  const auto enter = [&](const VariableNode& x) {
+    if (FunctionNode* f = x.creator.get(); f && done.insert(f).second) stack.push_back({f, 0});
+  };
+  for (const Var& y : ys) {
+    see(*y.node);
+    enter(*y.node);
+    while (!stack.empty()) {
+      auto& [f, next] = stack.back();
+      if (next == f->inputs.size()) {
+        for (auto& x : f->inputs)
+          if (x) see(*x);
+        stack.pop_back();
+      } else if (const auto& x = f->inputs[next++]) {
+        enter(*x);
+      }
+    }
+  }
+  std::vector<std::vector<Ref<VariableNode>>> places;
+  for (const Var& x : xs)
+    places.push_back(x.node->deferred ? found[x.node->deferred->store.get()] : std::vector<Ref<VariableNode>>());
+  return places;
+}
 
 FunctionNode& deferred_function(PyObject* o) {
   FunctionNode* f = nullptr;
@@ -16,11 +56,12 @@ FunctionNode& deferred_function(PyObject* o) {
 namespace {
 
 Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }
+bool is_deferred(PyObject* o) { return PyObject_TypeCheck(o, &DeferredVariableType); }
 
 PyObject* variables(c10::ArrayRef<Ref<VariableNode>> nodes, Frontend* f) {
   Obj list = Obj::steal(PyList_New(0));
   for (auto& x : nodes) {
-    Obj v = x ? Obj::steal(variable_of_node(x, f)) : Obj::borrow(Py_None);
+    Obj v = x ? Obj::steal(variable_of_node(x, x->deferred ? f : native_frontend)) : Obj::borrow(Py_None);
     if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
   }
   return list.release();
@@ -91,35 +132,30 @@ PyObject* claim(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Py_RETURN_TRUE;
   });
 }
-// find_inputs(outputs, inputs) -> for each input the Variables of the outputs' graph that share its arrays.
+// find_inputs(outputs, inputs) -> for each input the Variables of the outputs' graph that share its arrays. One of a
+// graph that runs at once stands for itself.
 PyObject* find_inputs(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     if (n != 2) fail(PyExc_TypeError, "find_inputs: expected 2 arguments");
-    Obj ys = Obj::steal(PySequence_Fast(args[0], "outputs")), xs = Obj::steal(PySequence_Fast(args[1], "inputs"));
-    std::unordered_map<const Store*, std::vector<Ref<VariableNode>>> found;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(xs.get()); ++k)
-      found[deferred(PySequence_Fast_GET_ITEM(xs.get(), k)).store.get()];
-    const auto see = [&](VariableNode& x) {
-      if (!x.deferred) return;
-      auto it = found.find(x.deferred->store.get());
-      if (it == found.end()) return;
-      for (auto& other : it->second)
-        if (other.get() == &x) return;
-      it->second.emplace_back(&x);
+    const auto read = [](PyObject* o, const char* what) {
+      Obj seq = Obj::steal(PySequence_Fast(o, what));
+      Vars vars;
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(seq.get()); ++k) {
+        PyObject* v = PySequence_Fast_GET_ITEM(seq.get(), k);
+        if (!is_variable(v))
+          fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", what, k, Py_TYPE(v)->tp_name);
+        vars.emplace_back(node_of(as_variable(v)), at::Tensor());
+      }
+      return vars;
     };
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(ys.get()); ++k) {
-      VariableNode& y = node_of_object(PySequence_Fast_GET_ITEM(ys.get(), k));
-      see(y);
-      if (!y.creator || !y.creator->call) continue;
-      refresh_need_grad(y);
-      for (FunctionNode* f : forward_order(y))
-        for (auto& x : f->inputs)
-          if (x) see(*x);
-    }
-    Obj result = Obj::steal(PyList_New(0));
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(xs.get()); ++k) {
-      PyObject* x = PySequence_Fast_GET_ITEM(xs.get(), k);
-      Obj list = Obj::steal(variables(found[deferred(x).store.get()], as_variable(x)->frontend));
+    const Vars ys = read(args[0], "outputs"), xs = read(args[1], "inputs");
+    for (const Var& y : ys)
+      if (y.node->deferred && y.node->creator) refresh_need_grad(*y.node);
+    Obj result = Obj::steal(PyList_New(0)), given = Obj::steal(PySequence_Fast(args[1], "inputs"));
+    for (Py_ssize_t k = 0; auto& nodes : places_of(xs, ys)) {
+      PyObject* x = PySequence_Fast_GET_ITEM(given.get(), k++);
+      Obj list = is_deferred(x) ? Obj::steal(variables(nodes, as_variable(x)->frontend)) : Obj::steal(PyList_New(0));
+      if (!is_deferred(x) && PyList_Append(list.get(), x) < 0) throw PyError();
       if (PyList_Append(result.get(), list.get()) < 0) throw PyError();
     }
     return result.release();
@@ -168,15 +204,14 @@ class Borrowed {
   Borrowed(FunctionNode& f, PyObject* in, PyObject* out) : f_(f) {
     const auto xs = read_stores(in, "inputs"), ys = read_stores(out, "outputs");
     size_t given = 0;
-    for (auto& x : f.inputs) given += x != nullptr;
+    for (auto& x : f.inputs) given += x && x->deferred;
     if (xs.size() != given || ys.size() > f.call->outputs.size())
       fail(PyExc_ValueError, "expected %zu inputs and %zu outputs, got %zu and %zu", given, f.call->outputs.size(),
            xs.size(), ys.size());
     size_t k = 0;
     for (auto& x : f.inputs) {
       old_.push_back(x && x->deferred ? x->deferred->store : Ref<Store>());
-      if (x && x->deferred) x->deferred->store = xs[k];
-      k += x != nullptr;
+      if (x && x->deferred) x->deferred->store = xs[k++];
     }
     for (size_t j = 0; j < ys.size(); ++j) {
       old_out_.push_back(f.call->outputs[j]);
@@ -213,7 +248,7 @@ c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const c
   c10::SmallVector<bool, 4> flags;
   Py_ssize_t k = 0;
   for (auto& x : f.inputs) {
-    if (!x) {
+    if (!x || !x->deferred) {
       flags.push_back(false);
       continue;
     }
@@ -257,7 +292,7 @@ PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Vars gxs = cg::function_backward(f, gys, read_flags(args[2], f, "wanted"));
     Obj list = Obj::steal(PyList_New(0));
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (!f.inputs[i]) continue;
+      if (!f.inputs[i] || !f.inputs[i]->deferred) continue;
       Obj v = Obj::steal(variable_of(gxs[i], frontend));
       if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
     }
@@ -279,6 +314,7 @@ PyMethodDef functions[] = {{"function_inputs", function_inputs, METH_O, nullptr}
                            {"function_backward", FAST(function_backward_on), nullptr},
                            {"function_gradient", FAST(function_gradient), nullptr},
                            {"apply_host", FAST(apply_host), nullptr},
+                           {"function_host", function_host, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

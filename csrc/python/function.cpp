@@ -1,6 +1,6 @@
 // Function nodes in Python: the base class of functions that are defined there, and the view of native ones.
 #include "core/mode.h"
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -188,10 +188,10 @@ PyObject* get_op_name(PyObject* o, void*) {
   if (!info) Py_RETURN_NONE;
   return PyUnicode_FromString(info->name);
 }
-// The parameters of a native function by name.
-Obj params_of(FunctionNode& f) {
+// Members of a native function's op by name.
+Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
   Obj d = Obj::steal(PyDict_New());
-  for (const ParamInfo& p : f.info()->params) {
+  for (const ParamInfo& p : members) {
     Obj v = Obj::steal(format_param(p, p.address(f.params())));
     if (PyDict_SetItemString(d.get(), p.name, v.get()) < 0) throw PyError();
   }
@@ -199,7 +199,11 @@ Obj params_of(FunctionNode& f) {
 }
 PyObject* get_op_params(PyObject* o, void*) {
   if (!node(o).info()) Py_RETURN_NONE;
-  return guarded([&] { return params_of(node(o)).release(); });
+  return guarded([&] { return members_of(node(o), node(o).info()->params).release(); });
+}
+PyObject* get_op_stored(PyObject* o, void*) {
+  if (!node(o).info()) Py_RETURN_NONE;
+  return guarded([&] { return members_of(node(o), node(o).info()->stored).release(); });
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 
@@ -331,7 +335,7 @@ PyObject* unchain_backward(PyObject* o, PyObject*) {
       todo.pop_back();
       if (!f->recorded) continue;
       for (auto& x : f->inputs)
-        if (x && x->creator) todo.push_back(x->creator);
+        if (x && x->creator && !x->creator->call) todo.push_back(x->creator);  // a deferred graph is there to run again
       if (f->python)
         Obj::steal(PyObject_CallMethod(static_cast<PyObject*>(f->handle), "unchain", nullptr));
       else
@@ -403,6 +407,7 @@ PyGetSetDef getset[] = {
     {"_n_local_function_hooks", get_n_hooks, nullptr, nullptr, nullptr},
     {"op_name", get_op_name, nullptr, nullptr, nullptr},
     {"op_params", get_op_params, nullptr, nullptr, nullptr},
+    {"op_stored", get_op_stored, nullptr, "Tensors that a native function's forward left in it for backward.", nullptr},
     {"is_native", get_is_native, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -462,11 +467,12 @@ void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
   if (f->handle) return Py_NewRef(static_cast<PyObject*>(f->handle));
+  if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_on(f->call != nullptr);
   PyObject* cls =
       frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
   Obj chosen;  // a function instead of a class chooses by the parameters
   if (cls && !PyType_Check(cls)) {
-    Obj params = params_of(*f);
+    Obj params = members_of(*f, f->info()->params);
     chosen = Obj::steal(PyObject_CallOneArg(cls, params.get()));
     cls = chosen.get();
     if (!PyType_Check(cls)) fail(PyExc_TypeError, "node_classes['%s'] gave no class", f->info()->name);

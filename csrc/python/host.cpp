@@ -1,7 +1,8 @@
 // Deferred functions that are written in Python: composites of ops, and users' own functions on arrays.
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include "python/common.h"
+#include "core/plan.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -48,12 +49,15 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 //                                               or  backward(input arrays, output arrays, wanted, accumulate)
 //   gradient(inputs, outputs, gradients, wanted) -> Variables or None: the backward as new functions
 //   torch                 optional: its methods need torch's own autograd
+//   kept()                optional: the tensors that it holds for backward, by name; for pictures
+//   source                optional: the Variable whose value it hands on from another frontend's graph; for pictures
 struct HostNode final : FunctionNode {
   Obj host;
+  Frontend* frontend;
   unsigned integers, mask;
   bool on_arrays, keeps_gradients, torch;
 
-  explicit HostNode(PyObject* h) : host(Obj::borrow(h)) {
+  HostNode(PyObject* h, Frontend* f) : host(Obj::borrow(h)), frontend(f) {
     integers = number("integers");
     mask = number("saves");
     on_arrays = number("on_arrays");
@@ -132,7 +136,27 @@ struct HostNode final : FunctionNode {
     ask("backward", xs.get(), ys.get(), w.get(), a.get());
     return true;
   }
+  // In a pass that has no arrays: with arrays for the occasion.
+  void backward_at_once(Ctx<at::Tensor>& c) {
+    c10::SmallVector<Ref<Store>, 4> xs = input_stores(*this), ys;
+    c10::SmallVector<bool, 4> wanted, none(c.inputs(), false);
+    for (size_t i = 0; i < c.inputs(); ++i) {
+      if (xs[i]) xs[i] = Ref<Store>(new Store(xs[i]->data, Ref<Array>(new Array(xs[i]->data->sizes))));
+      wanted.push_back(c.needs(i));
+    }
+    for (size_t j = 0; j < c.outputs(); ++j) {
+      ys.emplace_back(new Store(call->outputs[j]->data, Ref<Array>(new Array(call->outputs[j]->data->sizes))));
+      if (c.gy(j).defined())
+        ys.back()->grad->put(c.gy(j));
+      else
+        ys.back()->grad->fill(0);
+    }
+    backward_on(xs, ys, wanted, none);
+    for (size_t i = 0; i < c.inputs(); ++i)
+      if (xs[i]) c.grad(i, [&] { return xs[i]->grad->read(); });
+  }
   void backward(Ctx<at::Tensor>& c) override {
+    if (on_arrays) return backward_at_once(c);
     Tensors in, out, gys;
     c10::SmallVector<bool, 4> wanted;
     for (size_t i = 0; i < c.inputs(); ++i) {
@@ -149,7 +173,6 @@ struct HostNode final : FunctionNode {
       if (gxs[i].defined()) c.grad(i, [&] { return gxs[i]; });
   }
   void backward(Ctx<Var>& c) override {
-    Frontend* f = active_frontend();
     Vars in, out, gys;
     c10::SmallVector<bool, 4> wanted;
     for (size_t i = 0; i < c.inputs(); ++i) {
@@ -160,8 +183,8 @@ struct HostNode final : FunctionNode {
       out.push_back(c.out(j));
       gys.push_back(c.gy(j));
     }
-    Obj xs = Obj::steal(tuple_of_variables(in, f)), ys = Obj::steal(tuple_of_variables(out, f)),
-        gs = Obj::steal(tuple_of_variables(gys, f)), w = flags(wanted);
+    Obj xs = Obj::steal(tuple_of_variables(in, frontend)), ys = Obj::steal(tuple_of_variables(out, frontend)),
+        gs = Obj::steal(tuple_of_variables(gys, frontend)), w = flags(wanted);
     Obj result = ask("gradient", xs.get(), ys.get(), gs.get(), w.get());
     Vars gxs(c.inputs());
     read_gradients(result.get(), wanted, gxs, "gradient");
@@ -182,20 +205,34 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Vars in;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
       PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
+      if (is_variable(x) && as_variable(x)->frontend->deferred != f->deferred)
+        met(f->deferred ? as_variable(x)->frontend : f);
       if (x == Py_None)
         in.emplace_back();
-      else if (is_variable(x))
-        in.push_back(var_of(as_variable(x)));
-      else
+      else if (!is_variable(x))
         fail(PyExc_TypeError, "inputs[%zd]: expected a Variable, got %s", i, Py_TYPE(x)->tp_name);
+      else if (const auto& n = as_variable(x)->v.node; n && n->deferred && !f->deferred)  // it is wanted now
+        in.emplace_back(n, value_of(*n));
+      else
+        in.push_back(var_of(as_variable(x)));
     }
-    Ref<FunctionNode> node(new HostNode(args[1]));
+    Ref<FunctionNode> node(new HostNode(args[1], f));
     Vars ys = apply_for(*node, in, f);
     if (node->call && args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
     Obj list = Obj::steal(PyList_New(ys.size()));
     for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
     return list.release();
   });
+}
+
+// function_host(function) -> the host of a function that apply_host made, else None
+PyObject* function_host(PyObject*, PyObject* o) {
+  if (!is_function(o)) {
+    PyErr_Format(PyExc_TypeError, "function_host: expected a FunctionNode, got %s", Py_TYPE(o)->tp_name);
+    return nullptr;
+  }
+  const auto* node = dynamic_cast<HostNode*>(as_function(o)->node);
+  return Py_NewRef(node ? node->host.get() : Py_None);
 }
 
 }  // namespace cg::py

@@ -2,7 +2,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "ops/index.h"
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -54,6 +54,10 @@ PyObject* binary(PyObject* a, PyObject* b) {
         v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && C::op && &O != &kMatMul) {
       const Var in[] = {var_of(v), var_of(as_variable(b))};
       return call_op(C::op->create(), in, f);
+    }
+    if (left && right && f->deferred != as_variable(b)->frontend->deferred) {
+      const Obj own = cross(b, f, f->deferred ? "cross" : "leave");
+      return binary<O>(a, own.get());
     }
     if (left && right && (is_deferred(v) || is_deferred(as_variable(b)))) return fall_back(f, O.name, a, b);
     if (left && right) {

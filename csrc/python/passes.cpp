@@ -5,7 +5,7 @@
 
 #include "core/mode.h"
 #include "ops/functions.h"
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 
@@ -42,7 +42,7 @@ void call_hooks(FunctionNode& f, const char* method, PyObject* in_data, PyObject
   if (!hooks_active() && !(local && PyDict_GET_SIZE(local))) return;
   Obj all = Obj::steal(thread_hooks ? PyDict_Copy(thread_hooks) : PyDict_New());
   if (local && PyDict_Update(all.get(), local) < 0) throw PyError();
-  Obj view = Obj::steal(view_of_function(&f, active_frontend()));
+  Obj view = Obj::steal(view_of_function(&f, frontend_on(f.call != nullptr)));
   Obj values = Obj::steal(PyDict_Values(all.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
     Obj bound = Obj::steal(PyObject_GetAttrString(PyList_GET_ITEM(values.get(), i), method));
@@ -84,7 +84,7 @@ Vars retained(FunctionNode& f) {
 }
 void backward_hooks(FunctionNode& f, VarsRef gys, const char* method) {
   if (!hooks_active() && !f.hooks) return;
-  Frontend* fe = active_frontend();
+  Frontend* fe = frontend_on(f.call != nullptr);
   Obj data = arrays_of(retained(f), fe, false), grads = arrays_of(gys, fe, false);
   call_hooks(f, method, data.get(), grads.get());
 }
@@ -92,7 +92,7 @@ void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "bac
 void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "backward_postprocess"); }
 
 void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
-  Frontend* fe = active_frontend();
+  Frontend* fe = frontend_on(f.call != nullptr);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
   Obj result = Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(f.info()->override_backward), view.get(),
                                                        grads.get(), nullptr));
@@ -106,7 +106,7 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
 PyObject* registered_backwards = nullptr;
 bool registered_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
-  Frontend* fe = active_frontend();
+  Frontend* fe = frontend_on(f.call != nullptr);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
   Obj result = Obj::steal(PyObject_CallFunctionObjArgs(registered_backwards, view.get(), grads.get(), nullptr));
   if (result.get() == Py_None) return false;
@@ -132,7 +132,7 @@ void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
   if (!x.has_shape) return;
   const bool dtype = g.scalar_type() != x.dtype;
   if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
-  Frontend* fe = active_frontend();
+  Frontend* fe = frontend_on(f.call != nullptr);
   Obj view = Obj::steal(view_of_function(&f, fe));
   Obj expected = dtype ? Obj::borrow(dtype_object(x.dtype, fe)) : Obj::steal(tuple_of_ints(x.sizes));
   Obj actual = dtype ? Obj::borrow(dtype_object(g.scalar_type(), fe)) : Obj::steal(tuple_of_ints(g.sizes()));
@@ -147,7 +147,8 @@ void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
-Vars read_variables(PyObject* o, const char* name, bool allow_none) {
+// `side`: Variables of a graph that runs at another time than this frontend's become the frontend's.
+Vars read_variables(PyObject* o, const char* name, bool allow_none, Frontend* side = nullptr) {
   Obj seq = Obj::steal(PySequence_Fast(o, name));
   Vars r;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
@@ -157,8 +158,9 @@ Vars read_variables(PyObject* o, const char* name, bool allow_none) {
       continue;
     }
     if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", name, i, Py_TYPE(x)->tp_name);
-    node_of(as_variable(x));
-    r.push_back(var_of(as_variable(x)));
+    Obj own = side && side->deferred != as_variable(x)->frontend->deferred ? cross(x, side) : Obj::borrow(x);
+    node_of(as_variable(own.get()));
+    r.push_back(var_of(as_variable(own.get())));
   }
   return r;
 }
@@ -184,10 +186,13 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   return o;
 }
 
-PyObject* pass_done = nullptr;  // called when a pass to the leaves is over: it goes on in other frontends' graphs
-PyObject* set_after_backward(PyObject*, PyObject* f) {
-  Py_XSETREF(pass_done, f == Py_None ? nullptr : Py_NewRef(f));
-  Py_RETURN_NONE;
+// What a pass gives for an input, as a Variable of the frontend.
+Obj result_of(Var g, Frontend* f) {
+  if (!g.defined()) return Obj::borrow(Py_None);
+  if (!g.node) g.node = make_node(g.data, true);
+  if (static_cast<bool>(g.node->deferred) == static_cast<bool>(f->deferred)) return Obj::steal(variable_of(g, f));
+  Obj x = Obj::steal(variable_of(g, frontend_on(g.node->deferred != nullptr)));
+  return cross(x.get(), f);
 }
 
 PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
@@ -199,15 +204,44 @@ PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
                                    &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph, &release))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    FrontendScope scope(reinterpret_cast<Frontend*>(frontend));
-    const Vars ys = read_variables(outputs, "outputs", false);
-    Vars gys = read_variables(grads, "grad_outputs", true);
+    auto* fe = reinterpret_cast<Frontend*>(frontend);
+    FrontendScope scope(fe);
+    const Vars ys = read_variables(outputs, "outputs", false, fe);
+    Vars gys = read_variables(grads, "grad_outputs", true, fe);
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-    fill_with_ones(reinterpret_cast<Frontend*>(frontend), ys, gys);
-    backward(ys, gys, read_options(retain, loss_scale, create_graph, release, reinterpret_cast<Frontend*>(frontend)));
-    if (pass_done) Obj::steal(PyObject_CallNoArgs(pass_done));
+    fill_with_ones(fe, ys, gys);
+    backward(ys, gys, read_options(retain, loss_scale, create_graph, release, fe));
     Py_RETURN_NONE;
   });
+}
+
+// `grad`, where an input of a deferred graph stands for all that share its arrays there, unless the frontend has looked
+// for them itself.
+Vars grad_of_places(VarsRef ys, VarsRef xs, VarsRef gys, VarsRef initial, const PassOptions& options, Frontend* f) {
+  const auto deferred = [](const Var& x) { return x.node->deferred != nullptr; };
+  if (f->deferred || std::none_of(xs.begin(), xs.end(), deferred)) return grad(ys, xs, gys, initial, options);
+  Vars all, starts, result;
+  std::vector<size_t> counts;
+  for (size_t i = 0; auto& nodes : places_of(xs, ys)) {
+    if (nodes.empty()) nodes.push_back(xs[i].node);
+    counts.push_back(nodes.size());
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      all.emplace_back(nodes[k], xs[i].data);
+      if (!initial.empty()) starts.push_back(k ? Var() : initial[i]);
+    }
+    ++i;
+  }
+  const Vars found = grad(ys, all, gys, starts, options);
+  size_t next = 0;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    Vars parts;
+    for (size_t k = 0; k < counts[i]; ++k, ++next)
+      if (found[next].defined()) parts.push_back(found[next]);
+    const ModeScope side(Mode::deferred, options.create_graph), enabled(Mode::enable_backprop, options.create_graph);
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    result.push_back(parts.empty() ? Var() : parts.size() == 1 ? parts[0] : add_n(VarsRef(parts)));
+  }
+  return result;
 }
 
 PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
@@ -224,19 +258,17 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
     auto* fe = reinterpret_cast<Frontend*>(frontend);
     FrontendScope scope(fe);
     ModeScope style(Mode::deferred, fe->deferred);
-    const Vars ys = read_variables(outputs, "outputs", false), xs = read_variables(inputs, "inputs", false);
-    Vars gys = read_variables(grads, "grad_outputs", true);
+    const Vars ys = read_variables(outputs, "outputs", false, fe), xs = read_variables(inputs, "inputs", false);
+    Vars gys = read_variables(grads, "grad_outputs", true, fe);
     if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
     fill_with_ones(fe, ys, gys);
     const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
     if (!gxs.empty() && gxs.size() != xs.size())
       fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
-    Vars result = grad(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe));
+    Vars result = grad_of_places(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe), fe);
     Obj list = Obj::steal(PyList_New(result.size()));
-    for (size_t i = 0; i < result.size(); ++i) {
-      if (result[i].defined() && !result[i].node) result[i].node = make_node(result[i].data, true);
-      PyList_SET_ITEM(list.get(), i, variable_of(result[i], fe));
-    }
+    for (size_t i = 0; i < result.size(); ++i)
+      PyList_SET_ITEM(list.get(), i, result_of(std::move(result[i]), fe).release());
     return list.release();
   });
 }
@@ -382,7 +414,6 @@ void init_binding() {
 PyMethodDef module_methods[] = {
     {"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
     {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
-    {"set_after_backward", set_after_backward, METH_O, nullptr},
     {"get_mode", get_mode, METH_O, nullptr},
     {"get_mode_raw", get_mode_raw, METH_O, nullptr},
     {"set_mode", FAST(set_mode), nullptr},

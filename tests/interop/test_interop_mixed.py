@@ -130,10 +130,28 @@ def test_types_and_places():
         interop.to("jax", x)
 
 
-def test_a_recorded_gradient_stops_at_nnabla_and_says_so():
-    nn.set_auto_forward(True)
-    v = nn.Variable.from_numpy_array(np.float32([1, 2]), need_grad=True)
-    x = chainer.Variable(np.float32([1, 2]))
-    y = F.sum(interop.to("chainer", NF.sin(v)) * x)
-    with pytest.raises(NotImplementedError, match="as_torch_module"):
-        y.backward(enable_double_backprop=True)
+@pytest.mark.parametrize("static", [False, True])
+def test_a_write_request_gets_the_sum_of_both_ways(static):
+    nn.set_auto_forward(not static)
+    x = mx.nd.array([1, 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        a = x * 2
+        y = interop.to("mxnet", NF.pow_scalar(a, 2)) + a * 3
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [14, 22]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_torch_parameters_inside_nnabla(static):
+    nn.set_auto_forward(not static)
+    layer = torch.nn.Linear(2, 1, bias=False)
+    x = nn.Variable.from_numpy_array(np.float32([[1, 2], [3, 4]]), need_grad=True)
+    x.grad.zero()
+    y = NF.sum(NF.pow_scalar(interop.call(layer, x), 2))
+    y.forward()
+    y.backward()
+    w, t = layer.weight.detach().clone().requires_grad_(), torch.tensor([[1.0, 2], [3, 4]], requires_grad=True)
+    torch.nn.functional.linear(t, w).pow(2).sum().backward()
+    torch.testing.assert_close(layer.weight.grad, w.grad)
+    np.testing.assert_allclose(x.g, t.grad.numpy(), rtol=1e-5)
