@@ -268,11 +268,15 @@ class _Drawing:
         kept = walk.kept_by(f, self.tried)
         self.kept += kept
         lines = []
-        for k in kept[: len(kept) if len(kept) <= _MOST_KEPT_LINES else _MOST_KEPT_LINES - 1]:
+        shown = len(kept)
+        if shown > _MOST_KEPT_LINES:
+            kept = sorted(kept, key=lambda k: -k.nbytes)
+            shown = _MOST_KEPT_LINES - 1
+        for k in kept[:shown]:
             array = self.arrays.get(k.node)
             what = (k.node and self.names.of(k.node, None if array is None else array.data)) or k.what
             lines.append(f"{'keeps' if k.there else 'reads'} {what} {k.shape}: {_bytes(k.nbytes)}")
-        if rest := kept[len(lines) :]:
+        if rest := kept[shown:]:
             lines.append(f"and {len(rest)} more: {_bytes(sum(k.nbytes for k in rest))}")
         return lines
 
