@@ -65,7 +65,7 @@ class _Finder(MetaPathFinder):
         package, _, legacy = fullname.partition(".")
         if package != _PACKAGE or legacy.partition(".")[0] not in self.roots:
             return None
-        if importlib.util.find_spec(legacy) is None:
+        if legacy not in sys.modules and importlib.util.find_spec(legacy) is None:
             return None
         return ModuleSpec(fullname, _Alias(legacy))
 
@@ -95,10 +95,11 @@ def _claim(owner: Any, old: str, new: str) -> None:
 def _rename(module: ModuleType, new: str) -> None:
     """Gives a loaded module, and what it defined, another name: relative imports and pickles go by it."""
     old, module.__name__ = module.__name__, new
-    assert module.__file__ is not None
-    spec = module.__spec__ = _spec(new, Path(module.__file__))
-    assert spec is not None
-    module.__loader__, module.__package__ = spec.loader, spec.parent
+    file = getattr(module, "__file__", None)
+    if file is not None:  # else it was made without one, as mxnet.symbol.op is
+        spec = module.__spec__ = _spec(new, Path(file))
+        assert spec is not None
+        module.__loader__, module.__package__ = spec.loader, spec.parent
     _claim(module, old, new)
 
 

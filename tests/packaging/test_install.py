@@ -91,6 +91,28 @@ def test_install_after_import_and_uninstall(tree):
     )
 
 
+@pytest.mark.parametrize("first", ["compatgrad.chainer", "chainer"])
+def test_modules_without_a_file(tree, first):
+    """mxnet.symbol.op and its like are made when their package is imported."""
+    made = "import sys, types\nop = sys.modules[__name__ + '.op'] = types.ModuleType(__name__ + '.op')\n"
+    tree.write("site/compatgrad/chainer/functions/__init__.py", made + "op.relu = max\n")
+    code = """
+        import compatgrad
+        if FIRST == "chainer":
+            compatgrad.install("chainer")
+        own = __import__(FIRST + ".functions", fromlist=["op"]).op
+        compatgrad.install("chainer")
+        import chainer.functions.op, compatgrad.chainer.functions.op
+        assert own is chainer.functions.op is compatgrad.chainer.functions.op
+        names = [own.__name__]
+        compatgrad.uninstall("chainer")
+        print(*names, own.__name__, own is compatgrad.chainer.functions.op)
+        """
+    assert tree.output(code.replace("FIRST", repr(first))) == (
+        "chainer.functions.op compatgrad.chainer.functions.op True\n"
+    )
+
+
 def test_it_wins_over_an_installed_original_but_not_over_an_imported_one(tree):
     tree.write("chainer.py", "print('original')\n")
     assert tree.output(INSTALLED + "import chainer; print(chainer.Linear.__name__)") == "Linear\n"
