@@ -4,6 +4,8 @@ from compatgrad.interop._cross import to as to
 from compatgrad.interop._export_compile import compile as compile
 from compatgrad.interop._module import TorchModule as TorchModule
 from compatgrad.interop._module import as_torch_module as as_torch_module
+from compatgrad.interop._parametric import ParametricFunction as ParametricFunction
+from compatgrad.interop._parametric import as_parametric_function as as_parametric_function
 from compatgrad.interop._torch import call as call
 from compatgrad.interop._wrappers import as_chainer_link as as_chainer_link
 from compatgrad.interop._wrappers import as_gluon_block as as_gluon_block
@@ -17,9 +19,11 @@ from compatgrad.interop.graph import graph as graph
 __all__ = [
     "ExportError",
     "Graph",
+    "ParametricFunction",
     "TorchModule",
     "as_chainer_link",
     "as_gluon_block",
+    "as_parametric_function",
     "as_torch_module",
     "call",
     "compile",

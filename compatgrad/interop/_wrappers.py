@@ -31,8 +31,7 @@ def _link_class() -> type:
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             self.module.train(chainer.config.train)
             for own, parameter in self._pairs:
-                if own.tensor.data_ptr() != parameter.data_ptr():  # given another array: Chainer's counts
-                    parameter.data = own.tensor
+                follow(parameter, own.tensor)
             wanted = [(own, p) for own, p in self._pairs if p.requires_grad]
             args = tuple(chainer.as_variable(a) if hasattr(a, "__array_interface__") else a for a in args)
             return call_with(self.module, wanted, args, kwargs)
@@ -66,7 +65,7 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
     the module as one node of the graph, with gradients of any order, in train mode as `chainer.config.train` says.
     TypeError where `module` is no torch module.
     """
-    _check(module, "as_chainer_link")
+    check_module(module, "as_chainer_link")
     return _link_class()(module)
 
 
@@ -97,8 +96,7 @@ def _block_class() -> type:
             pairs = []
             for own, parameter in self._pairs:
                 data = own.data()
-                if data.tensor.data_ptr() != parameter.data_ptr():  # given other memory: Gluon's counts
-                    parameter.data = data.tensor
+                follow(parameter, data.tensor)
                 if parameter.requires_grad:
                     pairs.append((data, parameter))
             return call_with(self.module, pairs, args, {})
@@ -117,10 +115,16 @@ def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
     `save_parameters` saves them. A call runs the module as one node of the graph, with gradients of any order, in train
     mode as `autograd` says. TypeError where `module` is no torch module.
     """
-    _check(module, "as_gluon_block")
+    check_module(module, "as_gluon_block")
     return _block_class()(module, prefix=prefix)
 
 
-def _check(module: Any, who: str) -> None:
+def follow(parameter: torch.Tensor, data: torch.Tensor) -> None:
+    """Where a parameter of a framework was given other memory, the module's has it too."""
+    if data.data_ptr() != parameter.data_ptr():
+        parameter.data = data
+
+
+def check_module(module: Any, who: str) -> None:
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{who}: module: expected a torch.nn.Module, got {type(module).__name__}")

@@ -1,0 +1,137 @@
+"""torch modules as nnabla's parametric functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _pytree
+
+from compatgrad.interop._torch import call_with
+from compatgrad.interop._wrappers import check_module, follow
+
+__all__ = ["ParametricFunction", "as_parametric_function"]
+
+
+def _places(module: torch.nn.Module) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
+    """Of each parameter and buffer: its path, the dict where the module keeps it, its name there, whether it is one of
+    the parameters.
+    """
+    for path, _ in module.named_parameters():
+        owner, _, name = path.rpartition(".")
+        yield path.replace(".", "/"), module.get_submodule(owner)._parameters, name, True
+    for path, _ in module.named_buffers():
+        owner, _, name = path.rpartition(".")
+        yield path.replace(".", "/"), module.get_submodule(owner)._buffers, name, False
+
+
+class _Run:
+    """The module with the parameters of one scope, as a function of the graph runs it."""
+
+    def __init__(self, module: torch.nn.Module, train: bool | None) -> None:
+        self.module, self.train = module, train
+        self.__name__ = type(module).__name__
+        self.places: list[tuple[Any, dict[str, Any], str, bool]] = []
+
+    def take(self) -> None:
+        """What the scope's arrays hold now becomes the module's: a solver, a user or a file may have replaced it."""
+        if self.train is not None and self.module.training != self.train:
+            self.module.train(self.train)
+        for variable, owner, name, _ in self.places:
+            t, data = owner[name], variable.data.read()
+            if data.dtype != t.dtype:  # a user's array, or what a file made of integers
+                variable.data.tensor = data = data.to(t.dtype)
+            follow(t, data)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(a, FakeTensor) for a in _pytree.tree_leaves((args, kwargs))):  # it is asked for shapes only
+            buffers = {name: torch.empty_like(b) for name, b in self.module.named_buffers()}
+            return torch.func.functional_call(self.module, buffers, args, kwargs)
+        self.take()
+        result = self.module(*args, **kwargs)
+        for variable, owner, name, is_parameter in self.places:
+            if not is_parameter and owner[name].data_ptr() != variable.data.tensor.data_ptr():  # bound to another one
+                variable.data.tensor = owner[name].detach()
+        return result
+
+
+class ParametricFunction:
+    """A torch module as a parametric function of nnabla; `as_parametric_function` makes it."""
+
+    def __init__(self, module: torch.nn.Module, name: str) -> None:
+        self.module, self.name = module, name
+        self._given = False  # whether a scope has the module's own memory
+
+    def __repr__(self) -> str:
+        return f"<parametric function {self.name} of {type(self.module).__name__}>"
+
+    def _registered(self, fix_parameters: bool, run: _Run) -> list[tuple[Any, torch.Tensor]]:
+        """The parameters of the current scope, made where they are missing, beside the module's."""
+        from compatgrad.nnabla import Variable, parameter
+
+        pairs = []
+        given = self._given
+        for path, owner, name, is_parameter in _places(self.module):
+            t = owner[name]
+            need_grad = is_parameter and t.requires_grad
+            if parameter.get_parameter(path) is None:
+                own = Variable(tuple(t.shape), need_grad=need_grad)
+                own.data.tensor = t.detach().clone() if given else t.detach()
+                parameter.set_parameter(path, own)
+                self._given = True
+            taken = parameter.get_parameter_or_create(
+                path, tuple(t.shape), need_grad=need_grad, as_need_grad=need_grad and not fix_parameters
+            )
+            run.places.append((taken, owner, name, is_parameter))
+            if need_grad:
+                pairs.append((taken, t))
+        return pairs
+
+    def __call__(
+        self,
+        *args: Any,
+        name: str | None = None,
+        fix_parameters: bool = False,
+        train: bool | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The module's results, as Variables.
+
+        args, kwargs: what the module takes, Variables in the places of tensors. name: the scope of the parameters.
+        fix_parameters: they get no gradient. train: the mode the module runs in whenever this function of the graph
+        does; None leaves the module as it is.
+        """
+        from compatgrad import nnabla as nn
+        from compatgrad.nnabla._declare import _entered
+
+        run = _Run(self.module, train)
+        with nn.parameter_scope(self.name if name is None else name):
+            pairs = self._registered(fix_parameters, run)
+        run.take()
+        args, kwargs = _pytree.tree_map(_entered, (args, kwargs))
+        return call_with(run, pairs, args, kwargs)
+
+
+def as_parametric_function(module: torch.nn.Module, name: str | None = None) -> ParametricFunction:
+    """A function like those of `nnabla.parametric_functions` that runs a torch module.
+
+    ``f(x, name=None, fix_parameters=False, train=None)`` registers the module's parameters and buffers in the current
+    `nn.parameter_scope`, below `name` (by default the one given here, else the class's name in small letters), under
+    their own names with slashes, or takes those that are there already. They lie on the module's memory: solvers train
+    it, `nn.save_parameters` saves it. In a second scope they are copies of what the module holds, and the module runs
+    with those of the scope that it is called in. A call is one function of the graph, static or not, with gradients of
+    any order. `train` says in which mode the module runs each time this function does; by default in the one it is in.
+
+    module: parameters are float32, as nnabla's are. TypeError where it is no torch module; ValueError for other
+    floating types, and in a call where a registered parameter has another shape.
+    """
+    check_module(module, "as_parametric_function")
+    for path, owner, own, _ in _places(module):
+        if owner[own].is_floating_point() and owner[own].dtype != torch.float32:
+            raise ValueError(
+                f"as_parametric_function: module: parameter or buffer {path.replace('/', '.')} is {owner[own].dtype}, "
+                "expected torch.float32, in which nnabla computes: call module.float() first"
+            )
+    return ParametricFunction(module, type(module).__name__.lower() if name is None else name)
