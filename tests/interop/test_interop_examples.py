@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -15,6 +16,8 @@ import compatgrad
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
+import compatgrad.mxnet as mx
+import compatgrad.nnabla as nn
 from compatgrad import interop
 from tests.golden import programs
 
@@ -167,6 +170,81 @@ def test_gan_learns_and_goes_on_from_its_snapshot(tmp_path):
     execute("train_gan_torch_critic", "--epoch", 4, "--out", tmp_path, "--resume", tmp_path / "snapshot")
     log = json.loads((tmp_path / "log").read_text())
     assert [entry["epoch"] for entry in log] == [1, 2, 3, 4] and log[3]["energy"] < energies[2]
+
+
+# ---- the Chainer network in a torch program --------------------------------------------------------------------------
+
+
+def test_network_learns_in_torch_and_leaves_with_equal_outputs(tmp_path):
+    printed = execute("train_chainer_network_in_torch", "--epoch", 2, "--out", tmp_path)
+    first, second = ([float(v) for v in line.split()] for line in printed.splitlines()[1:3])
+    assert second[2] < first[2] / 2 and second[4] > 0.85  # loss and accuracy
+    found = re.findall(r"(\w+): at batch sizes \(50, 297, 1\) outputs differ by (\S+) at most", printed)
+    assert [name for name, _ in found] == ["dict", "exported", "compiled"]
+    assert all(float(difference) < 2e-5 for _, difference in found)
+    assert "16 calls of ATen: convolution, " in printed
+    state = torch.load(tmp_path / "model.pt")
+    assert state["conv2.W"].shape == (32, 16, 3, 3) and state["norm1.avg_var"].shape == (16,)
+
+
+# ---- the network of four frameworks ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four():
+    program = load("train_four_frameworks")
+    np.random.seed(0)
+    torch.manual_seed(0)
+    mx.random.seed(0)
+    nn.clear_parameters()
+    nn.set_auto_forward(True)
+    yield program
+    nn.set_auto_forward(False)
+    nn.clear_parameters()
+
+
+def test_gradients_of_four_frameworks_are_those_of_finite_differences():
+    printed = execute("train_four_frameworks", "--epoch", 3)
+    rows = dict(re.findall(r"^(\S+\.\S+) +\d+ +\S+ +(\S+)$", printed, re.MULTILINE))
+    assert {name.rsplit(".", 1)[0] for name in rows} == {
+        "features.chainer", "features.nnabla.conv", "features.gluon.0", "features.gluon.1", "torch"
+    }  # fmt: skip
+    assert len(rows) == 10 and max(map(float, rows.values())) < 5e-4
+    losses = [float(line.split()[1]) for line in printed.splitlines()[-3:]]
+    assert losses[2] < losses[1] < losses[0] and losses[2] < 0.5
+
+
+def test_a_wrong_gradient_is_seen(four):
+    model, (x, t) = four.build(), four.digits.arrays()[0]
+    x, t = torch.from_numpy(x[:5]), torch.from_numpy(t[:5]).long()
+    four.loss_of(model, x, t).backward()
+    p = model.features.nnabla.conv.b
+    found = []
+    for factor in (1, 1.01):
+        p.grad *= factor
+        found.append(four.deviation(p, lambda: four.loss_of(model, x, t).item(), step=0.005))
+    assert found[0] < 1e-3 and found[1] == pytest.approx(0.01, abs=1e-3)
+
+
+def test_the_backward_of_a_frontend_reaches_each_ones_own_gradients(four):
+    features, x = four.Features(), np.random.rand(5, 1, 8, 8).astype("f")
+    features(mx.nd.array(x))
+    parameters = features.parameters()
+    module = interop.as_torch_module(features, parameters, frontend="mxnet")
+    (module(torch.from_numpy(x)) ** 2).sum().backward()
+    with mx.autograd.record():
+        loss = (features(chainer.Variable(x)) ** 2).sum()
+    features.link.cleargrads()
+    for v in nn.get_parameters().values():
+        v.grad.zero()
+    loss.backward()
+    found = {}
+    for name, v in parameters.items():
+        kind = name.partition("/")[0]
+        found[name.replace("/", ".")] = v.g if kind == "nnabla" else v.grad if kind == "chainer" else v.grad.asnumpy()
+    for name, p in module.named_parameters():
+        np.testing.assert_allclose(found.pop(name), p.grad.numpy(), rtol=1e-5, atol=1e-6)
+    assert not found
 
 
 # ---- what is missing is said -----------------------------------------------------------------------------------------
