@@ -159,7 +159,7 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   {
     bool large = false;
     for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
-    Unlocked unlocked(large);
+    Unlocked unlocked(large && info());  // without info it may run Python
     ys = forward(in);
   }
   if (observed) binding.after_forward(*this, in, ys);

@@ -183,3 +183,11 @@ def test_bad_calls(net):
         interop.call(lambda t: "no", chainer.Variable(DATA.copy()))
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         interop.call(net, chainer.Variable(np.ones((2, 7))))
+
+
+def test_large_tensors():
+    """Kernels on large tensors run without the interpreter's lock; a torch function needs it."""
+    x = chainer.Variable(np.ones((600, 600), "f"))
+    y = interop.call(lambda t: t * 2, x)
+    F.sum(y).backward()
+    assert (y.array == 2).all() and (x.grad == 2).all()
