@@ -140,7 +140,7 @@ bool Array::put_shared(const at::Tensor& t, bool user) {
   }
   if (&b == &r) {
     const bool same_dtype = tensor.defined() && t.dtype() == tensor.dtype();
-    if (same_dtype && t.is_contiguous() && t.const_data_ptr() == tensor.const_data_ptr()) {
+    if (same_dtype && t.is_contiguous() && t.is_alias_of(tensor) && t.storage_offset() == tensor.storage_offset()) {
       write();  // a function that gave a view of its input
       return true;
     }

@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "core/pass.h"
+#include "kernels/trace.h"
 
 namespace cg {
 namespace {
@@ -156,7 +157,7 @@ void GradientBuffer::write(Tensor g) {
   // Where nobody can tell, the gradient's memory becomes the buffer's and nothing is copied: no view of either, and no
   // object of another library that remembers an address.
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
-  if (may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
+  if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
       data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&
       g.device() == data.device() && g.sizes() == data.sizes() && !impl->pyobj_slot()->load_pyobj()) {
     impl->set_storage_keep_dtype(g.storage());

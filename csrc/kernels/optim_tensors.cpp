@@ -30,6 +30,7 @@
 #include <ATen/ops/where.h>
 
 #include "kernels/optim_rules.h"
+#include "kernels/trace.h"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -146,7 +147,7 @@ bool runs_along(const at::Tensor& t, const at::Tensor& x) {
 }
 
 bool is_plain_float(const at::Tensor& t) {
-  return t.is_cpu() && t.scalar_type() == at::kFloat && t.is_non_overlapping_and_dense();
+  return !kernels::traced(t) && t.is_cpu() && t.scalar_type() == at::kFloat && t.is_non_overlapping_and_dense();
 }
 
 template <class T>
@@ -169,7 +170,8 @@ namespace {
 // Whether the CPU loops do it; then it is done.
 bool run_plain(const Rule& rule, const Step& s, const double* hypers) {
   const at::Tensor &x = s.x, &y = s.y;
-  bool plain = x.is_cpu() && y.is_cpu() && x.is_non_overlapping_and_dense() && y.scalar_type() == x.scalar_type();
+  bool plain = !kernels::traced(x) && x.is_cpu() && y.is_cpu() && x.is_non_overlapping_and_dense() &&
+               y.scalar_type() == x.scalar_type();
   for (const at::Tensor& state : s.states) plain = plain && runs_along(state, x);
   const bool single = x.scalar_type() == at::kFloat;
   if (!plain || !(single || x.scalar_type() == at::kDouble)) return false;
@@ -208,7 +210,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
   if (gradients.empty()) return;
   bool floats = true, cpu = true;
   for (const at::Tensor& g : gradients) {
-    cpu = cpu && g.is_cpu();
+    cpu = cpu && g.is_cpu() && !kernels::traced(g);
     floats = floats && is_plain_float(g);
   }
   at::Tensor total;
@@ -227,7 +229,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
     if (rate >= 1) return;
     for (const at::Tensor& g : gradients) apply(*find_rule("scale"), Step{g, g, {}}, &rate);
   } else {
-    // Without waiting for the device.
+    // Without waiting for the device, and without a choice that a trace could not hold.
     const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
     for (const at::Tensor& g : gradients) g.mul_(rate.to(g.device()));
   }
@@ -253,6 +255,7 @@ void clip_norms(at::TensorList gradients, double threshold) {
 }
 
 bool any_special(at::TensorList gradients, bool inf, bool nan) {
+  for (const at::Tensor& g : gradients) kernels::reads_values("the check of gradients for infinite values or NaN", g);
   std::vector<at::Tensor> rest;
   for (const at::Tensor& g : gradients) {
     if (!is_plain_float(g)) {

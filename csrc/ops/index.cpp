@@ -1,6 +1,7 @@
 // Indexing and its inverse, scattering.
 #include <ATen/ops/remainder.h>
 
+#include "kernels/trace.h"
 #include "ops/index.h"
 
 #include <ATen/core/List.h>
@@ -13,6 +14,7 @@
 #include <ATen/ops/select.h>
 #include <ATen/ops/slice.h>
 #include <ATen/ops/squeeze.h>
+#include <ATen/ops/unbind.h>
 #include <ATen/ops/unsqueeze.h>
 #include <ATen/ops/zeros.h>
 
@@ -61,18 +63,28 @@ int64_t axes_of(const IndexItem& item) {
   return 0;
 }
 
+// Where a mask is true, one row for each place. `x`, which is indexed: where it stands for a tensor in a trace, so does
+// a mask that was computed there, and another one is a constant.
+Tensor marked(const Tensor& mask, const Tensor& x) {
+  if (kernels::symbolic(mask)) kernels::reads_values("get_item by a mask", mask);
+  const auto places = [&] { return at::nonzero(mask.dim() ? mask : at::reshape(mask, {1})); };
+  return kernels::symbolic(x) ? at::lift_fresh(kernels::untraced(places)) : places();
+}
+
 // `item` as integers or as a mask of at least one axis.
-Tensor index_array(const IndexItem& item, at::Device device) {
+Tensor index_array(const IndexItem& item, const Tensor& x) {
+  const at::Device device = x.device();
   if (item.kind == Kind::Int) return at::full({}, *item.start, at::TensorOptions(at::kLong).device(device));
   Tensor t = item.tensor.to(device);
+  if (kernels::symbolic(x) && !kernels::symbolic(t) && t.scalar_type() != at::kBool) t = at::lift_fresh(t);
   switch (t.scalar_type()) {
     case at::kLong:
     case at::kInt:
       return t;
     case at::kBool:
       if (t.dim() == 1 && t.numel() == 0) return t.to(at::kLong);  // NumPy takes it for an axis of any length
-      if (t.dim() == 0) return at::select(at::nonzero(at::reshape(t, {1})), 1, 0);
-      return t.dim() == 1 && t.numel() == 0 ? t.to(at::kLong) : t;  // NumPy takes an empty mask for any length
+      if (t.dim() == 0) return at::select(marked(t, x), 1, 0);
+      return t;
     default:
       TORCH_CHECK_INDEX(at::isIntegralType(t.scalar_type(), false),
                         "arrays used as indices must be of integer or boolean type");
@@ -143,7 +155,7 @@ Selection select(const Tensor& x, const Index& index) {
         }
         [[fallthrough]];
       case Kind::Tensor: {
-        Tensor t = index_array(item, x.device());
+        Tensor t = index_array(item, x);
         if (item.kind == Kind::Tensor && item.tensor.dim() == 0 && item.tensor.scalar_type() == at::kBool)
           s.view = at::unsqueeze(s.view, axis);
         const bool mask = t.scalar_type() == at::kBool;
@@ -152,7 +164,10 @@ Selection select(const Tensor& x, const Index& index) {
         if (!seen_array) before_arrays = kept;
         apart |= left_arrays;
         seen_array = true;
-        s.arrays.push_back(std::move(t));
+        if (mask && (kernels::symbolic(t) || kernels::symbolic(x)))
+          for (Tensor& places : at::unbind(marked(t, x), 1)) s.arrays.push_back(std::move(places));
+        else
+          s.arrays.push_back(std::move(t));
         break;
       }
     }
@@ -166,6 +181,7 @@ Selection select(const Tensor& x, const Index& index) {
 
 struct GetItem {
   Index index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &GetItem::index)); }
   static constexpr auto params() { return std::make_tuple(required("index", &GetItem::index)); }
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x) { return get_item(x, index); }
@@ -178,6 +194,7 @@ CG_OP("get_item", GetItem, "x[index] as NumPy reads it.")
 
 struct GetItemGrad {
   Index index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &GetItemGrad::index)); }
   Ints shape;
   static constexpr auto params() {
     return std::make_tuple(required("index", &GetItemGrad::index), required("shape", &GetItemGrad::shape));
@@ -193,6 +210,7 @@ CG_OP("get_item_grad", GetItemGrad, "Zeros of shape, to which gy is added at ind
 
 struct ScatterAdd {
   Index index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &ScatterAdd::index)); }
   static constexpr auto params() { return std::make_tuple(required("index", &ScatterAdd::index)); }
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& a, const Tensor& b) {

@@ -4,14 +4,15 @@
 #include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_add.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/tensor_split.h>
 #include <ATen/ops/tile.h>
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/zeros.h>
 
+#include "kernels/trace.h"
 #include "ops/index.h"
 
 namespace cg {
@@ -132,7 +133,17 @@ struct Tile {
 };
 CG_OP("tile", Tile, "x repeated reps[i] times along axis i.")
 
-Tensor as_tensor(const Ints& v, at::Device device) { return at::tensor(at::IntArrayRef(v), at::kLong).to(device); }
+// Which element stands where: element i repeats[i] times.
+Tensor repeated_places(const Ints& repeats, int64_t size, at::Device device) {
+  TORCH_CHECK_VALUE(static_cast<int64_t>(repeats.size()) == size, "repeat: ", repeats.size(), " numbers for ", size,
+                    " elements");
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < size; ++i) {
+    TORCH_CHECK_VALUE(repeats[i] >= 0, "repeat: an element cannot be repeated ", repeats[i], " times");
+    places.insert(places.end(), repeats[i], i);
+  }
+  return kernels::constant(places, at::kLong).to(device);
+}
 
 // Without an axis, x counts as one line.
 struct RepeatGrad {
@@ -148,13 +159,14 @@ struct RepeatGrad {
     const int64_t a = axis ? wrap_axis(*axis, shape.size()) : 0;
     const Ints line{c10::multiply_integers(shape)};
     const Ints& s = axis ? shape : line;
-    if (repeats.size() == 1 && gy.numel() > 0) {
+    if (gy.numel() == 0) return at::zeros(shape, gy.options());
+    if (repeats.size() == 1) {
       Ints apart = s;
       apart.insert(apart.begin() + a + 1, repeats[0]);
       return at::reshape(at::sum(at::reshape(gy, apart), a + 1), shape);
     }
-    const Tensor counts = as_tensor(repeats.size() == 1 ? Ints(s[a], repeats[0]) : repeats, gy.device());
-    return at::reshape(at::zeros(s, gy.options()).index_add_(a, at::repeat_interleave(counts), gy), shape);
+    const Tensor places = repeated_places(repeats, s[a], gy.device());
+    return at::reshape(at::zeros(s, gy.options()).index_add_(a, places, gy), shape);
   }
   template <class T>
   void backward(Ctx<T>& c);
@@ -170,7 +182,9 @@ struct Repeat {
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x) {
     if (repeats.size() == 1) return at::repeat_interleave(x, repeats[0], axis);
-    return at::repeat_interleave(x, as_tensor(repeats, x.device()), axis);
+    const Tensor lines = axis ? x : at::reshape(x, {-1});
+    const int64_t a = axis.value_or(0);
+    return at::index_select(lines, a, repeated_places(repeats, lines.size(a), x.device()));
   }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -20,6 +21,7 @@ struct BoxSuppression {
                       boxes.sizes());
     const int64_t n = boxes.size(0);
     if (boxes.is_meta()) return at::full({n}, true, boxes.options().dtype(at::kBool));
+    kernels::reads_values("box_suppression", boxes);
     const Tensor b = boxes.to(at::kCPU, at::kDouble).contiguous();
     const Tensor k = classes.defined() ? classes.to(at::kCPU, at::kDouble).contiguous() : Tensor();
     TORCH_CHECK_VALUE(!k.defined() || k.numel() == n, "box_suppression: ", n, " boxes, but ", k.numel(), " classes");

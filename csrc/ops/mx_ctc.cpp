@@ -5,9 +5,14 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/gather.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/mode.h"
+#include "kernels/trace.h"
 #include "ops/index.h"
 #include "ops/named.h"
 
@@ -20,7 +25,12 @@ struct CtcLoss {
   static constexpr bool any_dtype = true;
   static constexpr unsigned integers = in_bit(1) | in_bit(2) | in_bit(3);
   static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
-  Tensor log_p, loss, log_alpha;  // the loss being infinite where there is no path
+  // The loss is infinite where there is no path; log_alpha is that of ATen's loss.
+  Tensor log_p, loss, log_alpha;
+  static constexpr auto stored() {
+    return std::make_tuple(param("log_p", &CtcLoss::log_p), param("loss", &CtcLoss::loss),
+                           param("log_alpha", &CtcLoss::log_alpha));
+  }
 
   static Tensor wide(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
   Tensor infer(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) {
@@ -30,11 +40,13 @@ struct CtcLoss {
     TORCH_CHECK_VALUE(x.dim() == 3 && labels.dim() == 2 && labels.size(0) == x.size(1), "ctc_loss: labels of shape ",
                       labels.sizes(), " do not fit data of shape ", x.sizes());
     log_p = at::log_softmax(wide(x), 2);
+    if (kernels::traced(x)) return traced_loss(x, labels, steps, lengths);
     std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, steps, lengths, blank, true);
     return loss.masked_fill(loss.isinf(), 0).to(x.scalar_type());
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
+      if (!log_alpha.defined()) return value(gradient(Var(c.in(0)), c.in(1), c.in(2), c.in(3), Var(c.gy())));
       return at::_ctc_loss_backward(wide(c.gy()), log_p, c.in(1), c.in(2), c.in(3), loss, log_alpha, blank, true)
           .to(c.in_dtype(0));
     });
@@ -43,6 +55,7 @@ struct CtcLoss {
   // What is fixed by the labels. States: blanks, labels between them; `low` is the logarithm of no probability.
   struct Paths {
     int64_t time, batch, classes, states;
+    double lowest;
     Tensor labels;  // of the states, (batch, states)
     Tensor moves;   // low or 0 for each (sample, to, from)
     Tensor begin, final;
@@ -50,7 +63,7 @@ struct CtcLoss {
 
     Paths(const Tensor& x, const Tensor& given, const Tensor& steps, const Tensor& lengths, int64_t blank)
         : time(x.size(0)), batch(x.size(1)), classes(x.size(2)), states(2 * given.size(1) + 1) {
-      const double low = x.scalar_type() == at::kHalf ? -1e4 : -1e30;
+      const double low = lowest = x.scalar_type() == at::kHalf ? -1e4 : -1e30;
       labels = at::full({batch, states}, blank, given.options().dtype(at::kLong));
       if (given.size(1)) labels.slice(1, 1, states, 2).copy_(given);
       const Tensor place = at::arange(states, labels.options());
@@ -72,14 +85,37 @@ struct CtcLoss {
   static Var log_sum(const Var& x, int64_t axis) {
     return Named(CG_NAMED("logsumexp")).with("axis", std::optional<Ints>(Ints{axis}))(x);
   }
+  // Of each state at each step the logarithm of its probability: its class's, and that of all ways to it.
+  struct Forward {
+    Var scores;
+    std::vector<Var> alpha;
+    Forward(const Paths& p, const Var& log_p)
+        : scores(Named(CG_NAMED("gather_along")).with("axis", int64_t(2))(log_p, Var(p.index()))),
+          alpha{at_step(scores, 0) + p.begin} {
+      const Var moves(p.moves);
+      for (int64_t t = 1; t < p.time; ++t)
+        alpha.push_back(log_sum(reshape(alpha.back(), {p.batch, 1, p.states}) + moves, 2) + at_step(scores, t));
+    }
+  };
+  // Tracers know no shape for ATen's loss.
+  Tensor traced_loss(const Tensor& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths) {
+    const ModeScope constant(Mode::enable_backprop, false);
+    const Paths p(log_p, labels, steps, lengths, blank);
+    std::vector<Tensor> ends;
+    for (const Var& a : Forward(p, Var(log_p)).alpha) ends.push_back(value(a) + p.final);
+    const Tensor last = (steps.to(at::kLong) - 1).clamp_min(0).reshape({1, p.batch, 1}).expand({1, p.batch, p.states});
+    loss = -at::logsumexp(at::gather(at::stack(ends), 0, last).squeeze(0), {1});
+    loss = loss.masked_fill(loss.gt(p.lowest / -10), std::numeric_limits<double>::infinity());
+    return loss.masked_fill(loss.isinf().logical_or(steps.eq(0)), 0).to(x.scalar_type());
+  }
   // How probable each class is at each step, given the label: (time, batch, classes).
   static Var occupancy(const Paths& p, const Var& x) {
     const Var index(p.index()), moves(p.moves);
     const Var log_p = Named(CG_NAMED("log_softmax")).with("axis", int64_t(2))(x);
-    const Var scores = Named(CG_NAMED("gather_along")).with("axis", int64_t(2))(log_p, index);
-    std::vector<Var> alpha{at_step(scores, 0) + p.begin}, states(p.time);
-    for (int64_t t = 1; t < p.time; ++t)
-      alpha.push_back(log_sum(reshape(alpha.back(), {p.batch, 1, p.states}) + moves, 2) + at_step(scores, t));
+    const Forward forward(p, log_p);
+    const Var& scores = forward.scores;
+    const std::vector<Var>& alpha = forward.alpha;
+    std::vector<Var> states(p.time);
     Var beta(p.final);
     for (int64_t t = p.time - 1; t >= 0; --t) {
       if (t + 1 < p.time) {
@@ -93,13 +129,13 @@ struct CtcLoss {
         .with("axis", int64_t(2))
         .with("shape", Ints{p.time, p.batch, p.classes})(all, index);
   }
+  Var gradient(const Var& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths, const Var& gy) const {
+    const Paths p(value(x), labels, steps, lengths, blank);
+    const Tensor counts = p.running.logical_and(loss.isfinite().unsqueeze(0)).unsqueeze(2).to(value(x).scalar_type());
+    return (softmax(x, 2) - occupancy(p, x)) * counts * reshape(gy, {1, p.batch, 1});
+  }
   void backward(Ctx<Var>& c) {
-    c.grad(0, [&] {
-      const Var x = c.in(0);
-      const Paths p(value(x), value(c.in(1)), value(c.in(2)), value(c.in(3)), blank);
-      const Tensor counts = p.running.logical_and(loss.isfinite().unsqueeze(0)).unsqueeze(2).to(value(x).scalar_type());
-      return (softmax(x, 2) - occupancy(p, x)) * counts * reshape(c.gy(), {1, p.batch, 1});
-    });
+    c.grad(0, [&] { return gradient(c.in(0), value(c.in(1)), value(c.in(2)), value(c.in(3)), c.gy()); });
   }
 };
 CG_OP("ctc_loss", CtcLoss,

@@ -19,7 +19,7 @@ Var scatter_along(const Var& gy, const Var& index, int64_t axis, at::IntArrayRef
 
 // Shapes of graphs that have not run are found on tensors without data.
 inline bool no_data(const Tensor& x) { return x.is_meta(); }
-// ValueError unless low <= index < size; not looked at on an accelerator, where that would wait for it.
+// ValueError unless low <= index < size; not looked at on an accelerator, where that would wait for it, and in a trace.
 void check_index(const char* op, const Tensor& index, int64_t low, int64_t size);
 
 }  // namespace cg

@@ -9,6 +9,7 @@
 #include <ATen/ops/scatter_add.h>
 #include <ATen/ops/zeros.h>
 
+#include "kernels/trace.h"
 #include "ops/index.h"
 #include "ops/nn_array.h"
 
@@ -280,7 +281,7 @@ Var scatter_along(const Var& gy, const Var& index, int64_t axis, at::IntArrayRef
 }
 
 void check_index(const char* op, const Tensor& index, int64_t low, int64_t size) {
-  if (!index.is_cpu() || index.numel() == 0) return;
+  if (!index.is_cpu() || index.numel() == 0 || kernels::traced(index)) return;
   const int64_t least = index.min().item<int64_t>(), most = index.max().item<int64_t>();
   TORCH_CHECK_VALUE(low <= least && most < size, op, ": index ", least < low ? least : most, " is out of range: ", low,
                     " <= index < ", size);

@@ -12,6 +12,7 @@
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
 
+#include "kernels/trace.h"
 #include "ops/nn_array.h"
 
 namespace cg {
@@ -37,16 +38,22 @@ CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
 
 // The rows of x, seen as (mask elements, elements of a slice), at which the mask is not zero.
 Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1})).select(1, 0); }
+// The same where it is known how many there are, though not which: what is marked, in order, before what is not.
+Tensor marked_first(const Tensor& mask, int64_t n) {
+  return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
+}
 Ints slices(int64_t rows, int64_t elements) { return {rows, rows == 0 ? 0 : elements / rows}; }
 
 struct BoolGather {
   static constexpr bool any_dtype = true;
   static constexpr unsigned saves = 0;
   Tensor rows;
+  static constexpr auto stored() { return std::make_tuple(param("rows", &BoolGather::rows)); }
   Tensor forward(const Tensor& x, const Tensor& mask) {
     TORCH_CHECK_VALUE(mask.dim() <= x.dim() && mask.sizes() == x.sizes().slice(0, mask.dim()),
                       "bool_gather: the mask has shape ", mask.sizes(),
                       ", which is not how that of input begins: ", x.sizes());
+    kernels::reads_values("bool_gather", mask);
     rows = marked(mask);
     const Tensor y = select_along(at::reshape(x, slices(mask.numel(), x.numel())), rows, 0);
     return mask.dim() == x.dim() ? at::reshape(y, {-1}) : y;
@@ -73,7 +80,7 @@ struct BoolScatter {
                       out.sizes(), ", but input and mask make ", at::IntArrayRef(shape));
     Tensor y = out.defined() ? out : at::zeros(shape, x.options());
     if (no_data(x)) return y;
-    const Tensor rows = marked(mask);
+    const Tensor rows = kernels::traced(mask) ? marked_first(mask, x.size(0)) : marked(mask);
     TORCH_CHECK_VALUE(rows.numel() == x.size(0), "bool_scatter: the mask marks ", rows.numel(),
                       " elements, but input has ", x.size(0), " rows");
     const Ints s = slices(mask.numel(), y.numel());
@@ -85,10 +92,7 @@ struct BoolScatter {
   void backward(Ctx<T>& c) {
     const Ints s = slices(c10::multiply_integers(c.in_sizes(1)), c10::multiply_integers(c.out_sizes(0)));
     c.grad(0, [&] {
-      // What is marked comes first; how much that is, a graph knows before it knows the mask.
-      const auto rows = [n = c.in_sizes(0)[0]](const Tensor& mask) {
-        return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
-      };
+      const auto rows = [n = c.in_sizes(0)[0]](const Tensor& mask) { return marked_first(mask, n); };
       return reshape(select_along(reshape(c.gy(), s), frozen(rows, c.in(1)), 0), c.in_sizes(0));
     });
     c.grad(2, [&] {
@@ -101,7 +105,10 @@ CG_OP("bool_scatter", BoolScatter, "Zeros, or `out`, with the rows of x where ma
 
 struct NonZero {
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return at::nonzero(x).t().contiguous(); }
+  Tensor forward(const Tensor& x) {
+    kernels::reads_values("nonzero", x);
+    return at::nonzero(x).t().contiguous();
+  }
   template <class T>
   void backward(Ctx<T>&) {}
 };

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "kernels/trace.h"
 #include "ops/axes.h"
 #include "ops/nn_array.h"
 
@@ -39,6 +40,7 @@ struct Sort {
   }
   static constexpr unsigned saves = 0;
   Tensor index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &Sort::index)); }
   std::vector<Tensor> forward(const Tensor& x) {
     Tensor y;
     std::tie(y, index) = at::sort(x, true, axis, reverse);
@@ -63,6 +65,7 @@ struct Extreme {
   }
   static constexpr unsigned saves = 0;
   Tensor index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &Extreme::index)); }
   struct Layout {
     Ints order, inverse, moved, result;  // axes with the reduced ones last, and back; sizes in that order; y's sizes
   };
@@ -118,6 +121,7 @@ struct TopK {
   }
   static constexpr unsigned saves = 0;
   Tensor index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &TopK::index)); }
   static Ints rows(at::IntArrayRef sizes, int64_t base_axis) {
     const int64_t a = wrap_axis(base_axis, sizes.size());
     TORCH_CHECK_VALUE(a >= 0 && a < static_cast<int64_t>(sizes.size()), "top_k: base_axis is ", base_axis,
@@ -163,6 +167,7 @@ struct TopKMask {
   }
   static constexpr unsigned saves = 0;
   Tensor mask;
+  static constexpr auto stored() { return std::make_tuple(param("mask", &TopKMask::mask)); }
   Tensor forward(const Tensor& x) {
     const Ints r = TopK::rows(x.sizes(), base_axis);
     const Tensor index = TopK::positions(at::reshape(x, r), k, abs, true);
@@ -220,7 +225,9 @@ struct Unique {
   }
   static constexpr unsigned saves = 0;
   Tensor first;  // where each distinct slice stands first
+  static constexpr auto stored() { return std::make_tuple(param("first", &Unique::first)); }
   std::vector<Tensor> forward(const Tensor& x) {
+    kernels::reads_values("unique", x);
     const Tensor lines = axis ? x : at::reshape(x, {-1});
     const int64_t a = axis.value_or(0);
     auto [y, inverse, counts] = at::unique_dim(lines, a, true, true, true);

@@ -47,7 +47,7 @@ struct INQWeights {
     } else if (random) {
       std::bernoulli_distribution coin(0.5);
       for (float& f : fixed)
-        if (f == 0) f = coin(generator(random_state));
+        if (f == 0) f = coin(generator("inq_weights", random_state));
     } else {
       std::vector<size_t> order;
       for (size_t i = 0; i < fixed.size(); ++i)
@@ -68,6 +68,7 @@ struct INQWeights {
   Tensor forward(const Tensor& w, const Tensor& indicators, const Tensor& old_w, const Tensor& old_indicators,
                  const Tensor& steps, const Tensor& random_state) {
     if (w.is_meta()) return at::empty_like(w);
+    kernels::reads_values("inq_weights", w, steps);
     int64_t* step = steps.mutable_data_ptr<int64_t>();
     if (step[0] == step[1]) return old_w.to(w.options(), false, true);  // w may be a copy of the array
     step[1] = step[0];

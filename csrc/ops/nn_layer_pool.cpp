@@ -28,6 +28,7 @@ struct WindowPooling : Window {
   }
   static constexpr unsigned saves = 0;
   Tensor counts;  // elements in each window, where they differ
+  static constexpr auto stored() { return std::make_tuple(param("counts", &WindowPooling::counts)); }
 
   Ints windows(at::IntArrayRef image) const {
     if (ignore_border) return pooled(image, false);
@@ -50,7 +51,7 @@ struct WindowPooling : Window {
         }
       n = std::move(longer);
     }
-    return at::tensor(n).view(map).to(like.options());
+    return kernels::constant(n, at::kFloat).view(map).to(like.options());
   }
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(divisor == "none" || divisor == "padded" || divisor == "image",

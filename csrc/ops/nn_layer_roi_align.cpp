@@ -2,14 +2,16 @@
 //
 // The weights of the samples of one region are a product of weights of rows and weights of columns, so a region is
 // rows @ image @ columns^T with two small matrices; boxes are constants.
-#include <ATen/ops/bmm.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -56,6 +58,25 @@ struct Regions {
     r.weights = w.to(like.options());
     return r;
   }
+  // The weights of one axis as a formula, of all pixels: (regions, bins, length). How many samples a bin has where
+  // that depends on the box, no formula says.
+  Tensor weights(const Tensor& low, const Tensor& high, double scale, int64_t bins, int64_t length) const {
+    if (sampling_ratio <= 0) kernels::reads_values("roi_align with a sampling_ratio that depends on the boxes", low);
+    const Tensor start = (low * scale - 0.5).unsqueeze(1), step = (high * scale - 0.5).unsqueeze(1).sub(start) / bins;
+    const Tensor place = (at::arange(bins * sampling_ratio, low.options()) + 0.5) / sampling_ratio;
+    const Tensor at = start + step * place, inside = at.ge(-1).logical_and(at.le(length));
+    const Tensor distance = at.clamp(0, length - 1).unsqueeze(2) - at::arange(length, low.options());
+    const Tensor each = (1 - distance.abs()).clamp_min(0) * inside.unsqueeze(2);
+    return each.view({low.size(0), bins, sampling_ratio, length}).mean(2);
+  }
+  // The image of each region, and the weights of its rows and columns.
+  std::array<Tensor, 3> formula(const Tensor& boxes, const Tensor& like, at::IntArrayRef images) const {
+    const Tensor b = boxes.to(like.device(), like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+    const auto column = [&](int64_t k) { return b.select(1, k); };
+    return {column(0).to(at::kLong),
+            weights(column(2), column(4), scale_y, output_size[0], images[2]).to(like.scalar_type()).unsqueeze(1),
+            weights(column(1), column(3), scale_x, output_size[1], images[3]).to(like.scalar_type()).unsqueeze(1)};
+  }
   // Runs f(region, image, rows, columns) for each box that touches its image. In single precision, as the original,
   // but for images in double precision.
   template <class F>
@@ -96,6 +117,10 @@ struct RoiAlignGrad : Regions {
   Tensor forward(const Tensor& gy, const Tensor& boxes) {
     if (gy.is_meta() || boxes.is_meta()) return at::empty(insize, gy.options());
     Tensor gx = at::zeros(insize, gy.options());
+    if (kernels::traced(gy)) {
+      const auto [image, rows, columns] = formula(boxes, gy, insize);
+      return gx.index_add_(0, image, at::matmul(at::matmul(rows.mT(), gy), columns));
+    }
     each(boxes, gy, insize, [&](int64_t k, int64_t image, const Axis& rows, const Axis& cols) {
       gx.select(0, image)
           .narrow(1, rows.first, rows.count)
@@ -121,6 +146,10 @@ struct RoiAlign : Regions {
   Tensor forward(const Tensor& x, const Tensor& boxes) {
     const Ints shape{boxes.size(0), x.size(1), output_size[0], output_size[1]};
     if (x.is_meta() || boxes.is_meta()) return at::empty(shape, x.options());
+    if (kernels::traced(x)) {
+      const auto [image, rows, columns] = formula(boxes, x, x.sizes());
+      return at::matmul(at::matmul(rows, x.index_select(0, image)), columns.mT());
+    }
     Tensor y = at::zeros(shape, x.options());
     each(boxes, x, x.sizes(), [&](int64_t k, int64_t image, const Axis& rows, const Axis& cols) {
       const Tensor part = x.select(0, image).narrow(1, rows.first, rows.count).narrow(2, cols.first, cols.count);

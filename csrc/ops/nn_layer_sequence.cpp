@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/trace.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -13,6 +14,7 @@ namespace {
 
 std::vector<int64_t> numbers(const Tensor& t, const char* name) {
   TORCH_CHECK(t.dim() == 1, name, " must have one axis, not ", t.dim());
+  kernels::reads_values(name, t);
   TORCH_CHECK(!t.is_meta(), name, " must have its values when the function is called, for the shape depends on them");
   const Tensor n = t.to(at::kCPU, at::kLong).contiguous();
   return {n.const_data_ptr<int64_t>(), n.const_data_ptr<int64_t>() + n.numel()};
@@ -31,6 +33,7 @@ std::vector<int32_t> transposed(const std::vector<int64_t>& counts) {
 struct Rows {
   bool batch_first = false;
   Tensor places;
+  static constexpr auto stored() { return std::make_tuple(param("places", &Rows::places)); }
 
   static int64_t count(at::IntArrayRef padded) { return padded[0] * padded[1]; }
   // One row for each step, whatever its shape.

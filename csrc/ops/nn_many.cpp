@@ -2,6 +2,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -11,6 +12,7 @@ namespace {
 using Active = std::optional<Tensor>;
 void check(const char* op, const Active& active, size_t inputs) {
   if (!active) return;
+  if (kernels::symbolic(*active)) kernels::reads_values(op, *active);
   TORCH_CHECK_VALUE(active->scalar_type() == at::kLong && active->is_contiguous() && active->device().is_cpu() &&
                         active->numel() == static_cast<int64_t>(inputs),
                     op, ": active must be int64 numbers on the CPU, one for each of ", inputs, " inputs");

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -70,6 +71,7 @@ struct NmsDetection2d {
     TORCH_CHECK_VALUE(x.dim() == 3 && x.size(2) > 5, "nms_detection2d: x must be (batch, boxes, 5 + classes), not ",
                       x.sizes());
     if (x.is_meta()) return at::empty(x.sizes(), x.options());
+    kernels::reads_values("nms_detection2d", x);
     const Tensor y = plain(x).clone();
     float* out = y.mutable_data_ptr<float>();
     for (int64_t b = 0; b < x.size(0); ++b) suppress(out + b * x.size(1) * x.size(2), x.size(1), x.size(2));
@@ -101,6 +103,7 @@ struct OnnxNonMaxSuppression {
                       scores.sizes(), " are not (batch, boxes, 4) and (batch, classes, boxes)");
     const auto options = boxes.options().dtype(at::kLong);
     if (boxes.is_meta()) return at::empty({0, 3}, options);
+    kernels::reads_values("onnx_non_max_suppression", boxes, scores);
     const Tensor all = plain(boxes), marks = plain(scores);
     const int64_t n = boxes.size(1), classes = scores.size(1);
     std::vector<int64_t> found;

@@ -10,9 +10,9 @@
 
 namespace cg {
 
-at::Generator device_generator(const Tensor& state, at::Device device) {
+at::Generator device_generator(const char* function, const Tensor& state, at::Device device) {
   at::Generator g = at::globalContext().defaultGenerator(device).clone();
-  g.set_current_seed(generator(state)());
+  g.set_current_seed(generator(function, state)());
   return g;
 }
 
@@ -21,6 +21,7 @@ namespace {
 struct NewGenerator {
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& seed) {
+    kernels::reads_values("new_generator", seed);
     Tensor state = at::empty({static_cast<int64_t>(sizeof(Mt))}, at::kByte);
     new (state.data_ptr()) Mt(static_cast<Mt::result_type>(seed.item<int64_t>()));
     return state;
@@ -68,7 +69,7 @@ struct Draw {
   }
   static constexpr unsigned saves = 0;
   Tensor on_device(const Tensor& state, at::Device d) const {
-    const at::Generator g = device_generator(state, d);
+    const at::Generator g = device_generator("draw", state, d);
     Tensor y = at::empty(shape, at::TensorOptions(at::kFloat).device(d));
     if (kind == "uniform") return y.uniform_(a, b, g);
     if (kind == "normal") return y.normal_(a, b, g);
@@ -81,7 +82,7 @@ struct Draw {
       const Tensor y = on_device(state, d);
       if (y.defined()) return y;
     }
-    Mt& g = generator(state);
+    Mt& g = generator("draw", state);
     Tensor y = at::empty(shape, kind == "integer" || kind == "binomial" ? at::kInt : at::kFloat);
     if (kind == "uniform")
       fill(y, g, std::uniform_real_distribution<float>(a, b));
@@ -114,15 +115,17 @@ struct DropoutDrawn {
   }
   static constexpr unsigned saves = 0;
   Tensor mask;  // 0 or 1 / (1 - p)
+  static constexpr auto stored() { return std::make_tuple(param("mask", &DropoutDrawn::mask)); }
 
   Tensor drawn(const Tensor& x) const {
     const double scale = 1 / (1 - p);
-    if (!x.is_cpu()) return at::bernoulli(at::empty_like(x), 1 - p, device_generator(rng, x.device())).mul_(scale);
+    if (!x.is_cpu())
+      return at::bernoulli(at::empty_like(x), 1 - p, device_generator("dropout_drawn", rng, x.device())).mul_(scale);
     const bool single = x.scalar_type() == at::kFloat;
     const float kept = single ? static_cast<float>(scale) : 1;
+    Mt& g = generator("dropout_drawn", rng);
     Tensor m = at::empty(x.sizes(), at::kFloat);
     float* to = m.data_ptr<float>();
-    Mt& g = generator(rng);
     const auto word = [&] { return static_cast<double>(static_cast<uint32_t>(g())); };
     // What std::bernoulli_distribution draws: two words make a number of [0, 1), here scaled by 2^64.
     const double limit = p == 0 ? 0x1p65 : (1 - p) * 0x1p64;

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -14,13 +15,14 @@ namespace cg {
 using Mt = std::mt19937;
 static_assert(std::is_trivially_copyable_v<Mt>);
 
-inline Mt& generator(const Tensor& state) {
+inline Mt& generator(const char* function, const Tensor& state) {
+  kernels::reads_values(function, state);
   TORCH_CHECK_VALUE(state.is_cpu() && state.scalar_type() == at::kByte && state.is_contiguous() &&
                         state.numel() == static_cast<int64_t>(sizeof(Mt)),
                     "the state of a generator must be ", sizeof(Mt), " bytes on the CPU, made by new_generator");
   return *reinterpret_cast<Mt*>(state.data_ptr());
 }
 // A generator of the device, seeded by ours.
-at::Generator device_generator(const Tensor& state, at::Device device);
+at::Generator device_generator(const char* function, const Tensor& state, at::Device device);
 
 }  // namespace cg

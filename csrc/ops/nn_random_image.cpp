@@ -32,6 +32,7 @@ struct RandomErase {
   }
   static constexpr unsigned saves = 0;
   Tensor kept;  // where x was left as it is
+  static constexpr auto stored() { return std::make_tuple(param("kept", &RandomErase::kept)); }
 
   Patch draw(Mt& g, int64_t h, int64_t w) const {
     std::uniform_real_distribution<float> area(area_low, area_high), aspect(aspect_low, aspect_high), chance(0, 1);
@@ -58,7 +59,7 @@ struct RandomErase {
     const at::IntArrayRef s = x.sizes().slice(base);
     const int64_t batch = c10::multiply_integers(x.sizes().slice(0, base)), channels = s[channel_last ? 2 : 0],
                   h = s[channel_last ? 0 : 1], w = s[channel_last ? 1 : 2], per_sample = share ? 1 : channels;
-    Mt& g = generator(rng);
+    Mt& g = generator("random_erase", rng);
     std::vector<Patch> patches;
     for (int64_t i = 0; i < n * batch * per_sample; ++i) patches.push_back(draw(g, h, w));
     Tensor keep = at::ones({batch, channels, h, w}, at::kFloat), fill = at::zeros({batch, channels, h, w}, at::kFloat);
@@ -112,6 +113,9 @@ struct ImageAugmentation {
   }
   static constexpr unsigned saves = 0;
   Tensor index, weight;  // (4, elements of y): which elements of x, and how much of each
+  static constexpr auto stored() {
+    return std::make_tuple(param("index", &ImageAugmentation::index), param("weight", &ImageAugmentation::weight));
+  }
   Ints result;
 
   // What is drawn for one image, in the order in which it is drawn.
@@ -166,11 +170,11 @@ struct ImageAugmentation {
       weight = at::empty({4, total}, x.options());
       return at::empty(result, x.options());
     }
+    Mt& g = generator("image_augmentation", rng);
     Tensor places = at::empty({4, total}, at::kLong), gains = at::empty({4, total}, at::kFloat),
            offset = at::empty({total}, at::kFloat);
     int64_t* to = places.data_ptr<int64_t>();
     float *gain = gains.data_ptr<float>(), *add = offset.data_ptr<float>();
-    Mt& g = generator(rng);
     std::normal_distribution<> normal(0.0, 1.0);
     for (int64_t image = 0; image < images; ++image) {
       const Plan p = draw(g, channels, h_in, w_in, h, w);

@@ -39,6 +39,7 @@ struct Walk {
 // y = x[index], `value` where the index is negative; linear in x.
 struct Move {
   Tensor index;
+  static constexpr auto stored() { return std::make_tuple(param("index", &Move::index)); }
   bool outside = false;  // whether some index is negative
   Ints shape;
   template <class F>
@@ -102,7 +103,7 @@ struct RandomCrop : Move {
       result[lead + i] = size[i];
     }
     if (x.is_meta()) return unknown(x, result);
-    Mt& g = generator(rng);
+    Mt& g = generator("random_crop", rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, result, [&] {
       Table t(x.dim());
@@ -140,7 +141,7 @@ struct RandomFlip : Move {
       chosen[i] = true;
     }
     if (x.is_meta()) return unknown(x, x.sizes());
-    Mt& g = generator(rng);
+    Mt& g = generator("random_flip", rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, x.sizes(), [&] {
       Table t(x.dim());
@@ -184,7 +185,7 @@ struct RandomShift : Move {
     TORCH_CHECK_VALUE(border_mode == "nearest" || border_mode == "reflect" || border_mode == "constant",
                       "random_shift: border_mode must be 'nearest', 'reflect' or 'constant', not '", border_mode, "'");
     if (x.is_meta()) return unknown(x, x.sizes());
-    Mt& g = generator(rng);
+    Mt& g = generator("random_shift", rng);
     const Ints strides = contiguous_strides(x.sizes());
     plan(x, base, x.sizes(), [&] {
       Table t(x.dim());
@@ -218,6 +219,7 @@ struct RandomChoice {
   }
   static constexpr unsigned saves = 0;
   Tensor index;  // positions in the flattened x
+  static constexpr auto stored() { return std::make_tuple(param("index", &RandomChoice::index)); }
 
   Ints result(const Tensor& x) const {
     Ints r = ints(x.sizes().slice(0, x.dim() - 1));
@@ -233,8 +235,7 @@ struct RandomChoice {
     float s = 0;
     for (size_t i = 0; i < w.size(); ++i) sums[i] = s = i == 0 ? w[0] : s + w[i];
   }
-  void with_replacement(const std::vector<float>& w, int64_t count, int64_t start, int64_t* to) const {
-    Mt& g = generator(rng);
+  void with_replacement(Mt& g, const std::vector<float>& w, int64_t count, int64_t start, int64_t* to) const {
     std::vector<float> sums(w.size());
     running(w, sums);
     TORCH_CHECK_VALUE(*std::min_element(w.begin(), w.end()) >= 0, "random_choice: weights must not be negative");
@@ -243,8 +244,7 @@ struct RandomChoice {
     const int64_t last = w.size() - 1;
     for (int64_t i = 0; i < count; ++i) to[i] = start + std::min(position(sums, static_cast<float>(uniform(g))), last);
   }
-  void without_replacement(std::vector<float> w, int64_t count, int64_t start, int64_t* to) const {
-    Mt& g = generator(rng);
+  void without_replacement(Mt& g, std::vector<float> w, int64_t count, int64_t start, int64_t* to) const {
     const int64_t positive = std::count_if(w.begin(), w.end(), [](float v) { return v > 0; });
     TORCH_CHECK_VALUE(positive >= count, "random_choice: ", count,
                       " elements without replacement need as many positive", " weights, but there are ", positive);
@@ -273,13 +273,14 @@ struct RandomChoice {
       index = at::empty({rows * count}, x.options().dtype(at::kLong));
       return at::empty(r, x.options());
     }
+    Mt& g = generator("random_choice", rng);
     Tensor places = at::empty({rows * count}, at::kLong);
     const Tensor weights = w.to(at::kCPU, at::kFloat).contiguous();
     for (int64_t b = 0; b < rows; ++b) {
       const float* p = weights.data_ptr<float>() + b * n;
       const std::vector<float> row(p, p + n);
       int64_t* to = places.data_ptr<int64_t>() + b * count;
-      replace ? with_replacement(row, count, b * n, to) : without_replacement(row, count, b * n, to);
+      replace ? with_replacement(g, row, count, b * n, to) : without_replacement(g, row, count, b * n, to);
     }
     index = places.to(x.device());
     return at::reshape(select_along(at::reshape(x, {-1}), index, 0), r);

@@ -1,4 +1,5 @@
 // Tensors, arrays, dtypes and parameters: between Python and C++.
+#include "kernels/trace.h"
 #include "python/common.h"
 
 #include <ATen/ops/from_blob.h>
@@ -242,13 +243,14 @@ IndexItem parse_index_item(PyObject* o) {
   } else if (is_tensor(o)) {
     item = IndexItem::array(unwrap_tensor(o, "index"));
   } else if (is_ndarray(o)) {
-    item = IndexItem::array(tensor_of_array(o, &aliases).clone());  // the caller may change its array before backward
+    item = IndexItem::array(kernels::untraced(
+        [&] { return tensor_of_array(o, &aliases).clone(); }));  // the caller may change its array before backward
   } else if (PyIndex_Check(o) && !PyBool_Check(o)) {
     item = IndexItem::integer(PyNumber_AsSsize_t(o, PyExc_IndexError));
   } else {
     Obj a = Obj::steal(PyObject_CallOneArg(new_array, o));
     item = IndexItem::array(tensor_of_array(a.get(), &aliases));
-    if (item.tensor.numel() == 0) item.tensor = item.tensor.to(at::kLong);  // x[[]]
+    if (item.tensor.numel() == 0) item.tensor = kernels::untraced([&] { return item.tensor.to(at::kLong); });  // x[[]]
   }
   if (PyErr_Occurred()) throw PyError();
   return item;
