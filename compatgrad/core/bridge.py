@@ -38,12 +38,10 @@ class Bridge:
         return [tuple(self.node.shape)]
 
     def forward(self, tensors: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        value = tensors[0]
-        if self.value is not None:
-            x = self.variable()
-            if x is not None:  # a static graph reads what its sources hold each time it runs
-                self.value = x.tensor
-            value = self.value
+        x = self.variable()
+        if self.value is not None and x is not None:  # a static graph reads what its sources hold each time it runs
+            self.value = x.tensor
+        value: Any = tensors[0] if self.value is None else self.value
         return [value if self.dtype is None else value.to(self.dtype)]
 
     forward_again = forward
