@@ -142,7 +142,7 @@ class UpdateRule:
                 self.__update(param)
 
     def __update(self, param):
-        target, initialized = param, param.array is not None
+        target, initialized = param, param.tensor is not None
         converts = self._use_fp32_update and _dtype_or_none(param) == numpy.float16
         if converts:
             if self._fp32_param is None:
@@ -244,7 +244,7 @@ _never.dtype = numpy.dtype(numpy.float32)
 
 
 def _fp32_copy(param):
-    if param.array is None:
+    if param.tensor is None:
         return variable.Parameter(_never, name=param.name)
     return variable.Parameter(param.array.astype(numpy.float32), name=param.name)
 
@@ -471,7 +471,7 @@ class GradientMethod(Optimizer):
                     and hyperparam._parent is shared
                     and len(hyperparam.__dict__) == 1
                     and param._loss_scale is None
-                    and param.array is not None
+                    and param.tensor is not None
                     and type(param).update is _stock_update
                 ):
                     if not d["enabled"]:

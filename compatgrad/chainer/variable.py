@@ -113,15 +113,16 @@ class Variable(_C.Variable):
     @property
     def device(self):
         """The device of the array; a device of the program's own class is the one that it was moved to."""
-        arr, device = self.array, self._device
-        if device is not None and (arr is None or type(device) not in _known_devices):
+        t, device = self.tensor, self._device  # not the array: in a trace a tensor has none
+        if device is not None and (t is None or type(device) not in _known_devices):
             return device
-        return backend.CpuDevice() if arr is None else backend.get_device_from_array(arr)
+        return backend.CpuDevice() if t is None or t.is_cpu else backend.get_device_from_array(self.array)
 
     @property
     def xp(self):
         """The array module: numpy, or cupy."""
-        return numpy if type(self.array) is numpy.ndarray else self.device.xp
+        t = self.tensor
+        return numpy if t is not None and t.is_cpu else self.device.xp
 
     @property
     def label(self):
@@ -200,7 +201,7 @@ class Variable(_C.Variable):
         if var.grad is None:
             return
         src = var.grad_var
-        if self.array is None:
+        if self.tensor is None:
             self.initialize(var.shape)
         dst = self.grad_var
         if src.device != self.device:
@@ -490,7 +491,7 @@ class Parameter(Variable):
     @property
     def is_initialized(self):
         """Whether the parameter has its array."""
-        return self.array is not None
+        return self.tensor is not None
 
     @property
     def dtype(self):
@@ -508,13 +509,13 @@ class Parameter(Variable):
         """Sets the gradient to None, also for the time after initialisation."""
         self.cleargrad_()
         self._grad_valid = True
-        if self.array is None:
+        if self.tensor is None:
             self._grad_initializer = None
 
     def _zerograd(self):
         super()._zerograd()
         self._grad_valid = True
-        if self.array is None:
+        if self.tensor is None:
             self._grad_initializer = initializers.Zero(getattr(self.initializer, "dtype", None))
 
     def initialize(self, shape):

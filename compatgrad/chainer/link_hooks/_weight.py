@@ -27,7 +27,7 @@ class WeightHook(LinkHook):
 
     def _initialize_weight(self, link, x):
         """Gives the weight a shape, if it has none yet, by the link's first input `x`."""
-        if getattr(link, self.weight_name).array is None:
+        if getattr(link, self.weight_name).tensor is None:
             if x is None:
                 raise ValueError(
                     f"Weight {self.weight_name!r} has no shape yet, and there is no input to tell it."

@@ -62,7 +62,7 @@ class SpectralNormalization(WeightHook):
         super().added(link)
         if isinstance(link, (L.Deconvolution2D, L.DeconvolutionND)):
             self.axis = 1  # their weights are (in, out, …)
-        if getattr(link, self.weight_name).array is not None:
+        if getattr(link, self.weight_name).tensor is not None:
             self._prepare_parameters(link)
 
     def deleted(self, link):

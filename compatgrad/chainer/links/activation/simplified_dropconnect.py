@@ -25,7 +25,7 @@ class SimplifiedDropconnect(link.Link):
     def forward(self, x, train=True, mask=None, use_batchwise_mask=True):
         """Applies the layer; a given `mask` is used instead of a random one, and kept as a persistent
         value."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.size // len(x))
         if mask is not None and "mask" not in self.__dict__:
             self.add_persistent("mask", mask)

@@ -15,6 +15,6 @@ class Swish(link.Link):
 
     def forward(self, x):
         """Applies the function elementwise."""
-        if self.beta.array is None:
+        if self.beta.tensor is None:
             self.beta.initialize(x.shape[1:])
         return F.swish(x, self.beta)

@@ -82,7 +82,7 @@ class Convolution2D(link.Link):
 
     def forward(self, x):
         """Applies the convolution to (batch, channels, height, width)."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.convolution_2d(
             x, self.W, self.b, self.stride, self.pad, dilate=self.dilate, groups=self.groups

@@ -67,7 +67,7 @@ class ConvolutionND(link.Link):
 
     def forward(self, x):
         """Applies the convolution to (batch, channels, d1, ..., dn)."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.convolution_nd(
             x,

@@ -50,7 +50,7 @@ class Deconvolution2D(link.Link):
 
     def forward(self, x):
         """Applies the transposed convolution to (batch, channels, height, width)."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.deconvolution_2d(
             x,

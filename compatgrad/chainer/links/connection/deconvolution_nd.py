@@ -45,7 +45,7 @@ class DeconvolutionND(link.Link):
 
     def forward(self, x):
         """Applies the transposed convolution to (batch, channels, d1, ..., dn)."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.deconvolution_nd(
             x,

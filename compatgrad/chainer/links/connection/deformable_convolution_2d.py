@@ -71,6 +71,6 @@ class DeformableConvolution2DSampler(link.Link):
 
     def forward(self, x, offset):
         """Applies the convolution to `x`, sampled where `offset` says."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1])
         return F.deformable_convolution_2d_sampler(x, offset, self.W, self.b, self.stride, self.pad)

@@ -37,6 +37,6 @@ class Linear(link.Link):
 
     def forward(self, x, n_batch_axes=1):
         """Applies the layer; axes from `n_batch_axes` on are flattened into one."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(utils.size_of_shape(x.shape[n_batch_axes:]))
         return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)

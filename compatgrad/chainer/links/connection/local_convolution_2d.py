@@ -44,6 +44,6 @@ class LocalConvolution2D(link.Link):
 
     def forward(self, x):
         """Applies the convolution to (batch, channels, height, width)."""
-        if self.W.array is None:
+        if self.W.tensor is None:
             self._initialize_params(x.shape[1], x.shape[2:])
         return F.local_convolution_2d(x, self.W, self.b, self.stride)

@@ -30,7 +30,7 @@ class GroupNormalization(link.Link):
 
     def forward(self, x):
         """Normalises the groups of each sample of `x`."""
-        if self.gamma.array is None:
+        if self.gamma.tensor is None:
             if x.ndim < 2:
                 raise ValueError(
                     "Input dimension must be at least 2, including batch size dimension (first dimension)."

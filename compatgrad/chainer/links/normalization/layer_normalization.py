@@ -21,6 +21,6 @@ class LayerNormalization(link.Link):
 
     def forward(self, x):
         """Normalises each row of `x`."""
-        if self.gamma.array is None:
+        if self.gamma.tensor is None:
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.layer_normalization(x, self.gamma, self.beta, self.eps)

@@ -61,7 +61,7 @@ class StatelessLSTM(LSTMBase):
 
     def forward(self, c, h, x):
         """New cell and output; `c` and `h` may be None."""
-        if self.upward.W.array is None:
+        if self.upward.W.tensor is None:
             self._initialize_from_input(x.size // x.shape[0])
         lstm_in = self.upward(x)
         if h is not None:
@@ -97,7 +97,7 @@ class LSTM(LSTMBase, StatefulChain):
     def forward(self, x):
         """The output; a batch smaller than the state updates the state's first rows, TypeError for a
         larger one."""
-        if self.upward.W.array is None:
+        if self.upward.W.tensor is None:
             self._initialize_from_input(utils.size_of_shape(x.shape[1:]))
         batch = x.shape[0]
         lstm_in = self.upward(x)
