@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 
 from compatgrad import _C, core
 from compatgrad.core.configuration import using_modes
+
+
+class Buffer(NamedTuple):
+    """A value beside parameters: its name with dots, the tensor on its memory, and the way to give it another."""
+
+    name: str
+    read: Callable[[], torch.Tensor]
+    give: Callable[[torch.Tensor], object]
+
+
+def _array(link: Any, name: str) -> torch.Tensor:
+    return torch.from_numpy(getattr(link, name))
+
+
+def _set_array(link: Any, name: str, t: torch.Tensor) -> None:
+    setattr(link, name, t.numpy())
 
 
 class Native:
@@ -23,20 +40,20 @@ class Native:
         """A leaf on the tensor's memory."""
         return core.Variable(t, requires_grad=requires_grad)
 
-    def modes(self, training: bool) -> using_modes:
-        """Recording, with layers that train or predict."""
-        return using_modes(enable_backprop=True)
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        """With layers that train or predict, and with a graph or without."""
+        return using_modes(enable_backprop=record)
 
-    def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
-        """Gradients of xs, None where they are not reached."""
-        return _C.grad(ys[0]._frontend, ys, xs, gys, enable_double_backprop=create_graph)
+    # grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the latter as Variables), where the engine's own
+    # does not do
+    grad_of_tensors: Callable[..., tuple[list[Any], list[Any]]] | None = None
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         """Names with dots, and Variables."""
         return ()
 
-    def buffers(self, target: Any) -> Iterable[tuple[str, torch.Tensor]]:
-        """Names with dots, and tensors on the memory of what is kept beside parameters."""
+    def buffers(self, target: Any) -> Iterable[Buffer]:
+        """What is kept beside parameters."""
         return ()
 
 
@@ -55,21 +72,21 @@ class Chainer(Native):
         v.tensor = t
         return v
 
-    def modes(self, training: bool) -> using_modes:
-        return using_modes(enable_backprop=True, train=training)
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        return using_modes(enable_backprop=record, train=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for path, parameter in sorted(target.namedparams()) if hasattr(target, "namedparams") else ():
             yield path.strip("/").replace("/", "."), parameter
 
-    def buffers(self, target: Any) -> Iterable[tuple[str, torch.Tensor]]:
+    def buffers(self, target: Any) -> Iterable[Buffer]:
         import numpy as np
 
         for path, link in sorted(target.namedlinks()) if hasattr(target, "namedlinks") else ():
             for name in sorted(link._persistent):
-                value = getattr(link, name)
-                if isinstance(value, np.ndarray):
-                    yield f"{path}/{name}".strip("/").replace("/", "."), torch.from_numpy(value)
+                if isinstance(getattr(link, name), np.ndarray):
+                    dotted = f"{path}/{name}".strip("/").replace("/", ".")
+                    yield Buffer(dotted, partial(_array, link, name), partial(_set_array, link, name))
 
 
 class MXNet(Native):
@@ -87,18 +104,19 @@ class MXNet(Native):
         x._set_requires_grad(requires_grad)
         return x
 
-    def modes(self, training: bool) -> using_modes:
-        return using_modes(recording=True, training=training)
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        return using_modes(recording=record, training=training)
 
     def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
         for name, parameter in _gluon_parameters(target):
             if parameter.grad_req != "null":
                 yield name, parameter.data()
 
-    def buffers(self, target: Any) -> Iterable[tuple[str, torch.Tensor]]:
+    def buffers(self, target: Any) -> Iterable[Buffer]:
         for name, parameter in _gluon_parameters(target):
             if parameter.grad_req == "null":
-                yield name, parameter.data().tensor
+                data = parameter.data()
+                yield Buffer(name, partial(getattr, data, "tensor"), partial(_C.replace_leaf, data))
 
 
 def _gluon_parameters(target: Any) -> Iterable[tuple[str, Any]]:
@@ -120,14 +138,17 @@ class NNabla(Native):
         v.data.tensor = t
         return v
 
-    def modes(self, training: bool) -> using_modes:
+    def modes(self, training: bool, record: bool = True) -> using_modes:
         return using_modes(auto_forward=True)
 
-    def grad(self, ys: Sequence[Any], xs: Sequence[Any], gys: Sequence[Any], create_graph: bool) -> list[Any]:
+    def grad_of_tensors(
+        self, ys: Sequence[Any], xs: Sequence[Any], gradients: Sequence[torch.Tensor], create_graph: bool
+    ) -> tuple[list[Any], list[Any]]:
         from compatgrad import nnabla
 
-        with self.modes(True):
-            return nnabla.grad(list(ys), list(xs), list(gys))
+        gys = [self.variable(g, create_graph) for g in gradients]
+        with using_modes(auto_forward=True):
+            return nnabla.grad(list(ys), list(xs), gys), gys
 
 
 def frontend_of(target: Any) -> Native:

@@ -30,10 +30,10 @@ class Record:
         """Which of a function's inputs stand for the module's parameters: node, name, parameter."""
         if self.module is None:
             return
-        known = {p.data_ptr(): (name, p) for name, p in self.module.named_parameters() if p.numel()}
-        for node in inputs:
-            if node.tensor is not None and (found := known.get(node.tensor.data_ptr())) is not None:
-                yield node, *found
+        nodes = {node.tensor.data_ptr(): node for node in inputs if node.tensor is not None}
+        for name, p in self.module.named_parameters():
+            if p.numel() and (node := nodes.get(p.data_ptr())) is not None:
+                yield node, name, p
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """What torch holds for backward, under the name of its function and of what it is to that."""
@@ -54,10 +54,11 @@ class Record:
 
 def record_of(f: Any) -> Record | None:
     """The run that a function node stands for; None where it is no torch function's."""
-    host = _C.function_host(f)
-    if not getattr(host, "torch", False):
+    found = _C.torch_record(f)
+    if found is None:
         return None
-    return Record(host.name, getattr(host, "module", None), host.ys)
+    function, name, ys = found
+    return Record(name, function if isinstance(function, torch.nn.Module) else None, ys)
 
 
 def _saved(f: Any) -> Iterator[tuple[str, Any]]:

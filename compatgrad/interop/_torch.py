@@ -10,9 +10,9 @@ from torch.utils import _pytree
 
 from compatgrad import _C
 
-_ALL_INPUTS = 1 << 15
-# torch.autograd.grad without its checks, which take longer than a small module does
-_run_backward = torch.autograd.Variable._execution_engine.run_backward
+__all__ = ["call", "call_with"]
+
+_Variable = _C.Variable
 
 
 class TorchInfo:
@@ -21,155 +21,36 @@ class TorchInfo:
     def __init__(self, name: str) -> None:
         self.type_name, self.args, self.tags = name, {}, {}
 
-
-class _Host:
-    """One application of a torch function, as the engine's host protocol asks for it (csrc/python/host.cpp).
-
-    torch records what the function does on `leaves`, the inputs' data; the gradient is torch's on that record, and in a
-    recorded pass a function of its own on the same record. So nothing runs twice, and buffers move once.
-    """
-
-    on_arrays, integers, saves, torch = 0, 0, _ALL_INPUTS, True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.leaves: Sequence[torch.Tensor] = ()
-        self.ys: Sequence[torch.Tensor] = ()
-
-    def compute(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Sets `leaves` and `ys`."""
-        raise NotImplementedError
-
-    # ---- what the engine calls ---------------------------------------------------------------------------------
-    def forward(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        self.compute(tensors)
-        return [y.detach() for y in self.ys]
-
-    forward_again = forward
-
-    def _asked(self, gradients: Sequence[Any], wanted: Sequence[bool]) -> tuple[list[int], list[int]]:
-        """Which outputs lead somewhere, and which inputs they may lead to."""
-        ys = [j for j, g in enumerate(gradients) if g is not None and self.ys[j].requires_grad]
-        xs = [i for i, w in enumerate(wanted) if w and self.leaves[i].requires_grad]
-        return (ys, xs) if ys and xs else ([], [])
-
-    def backward(
-        self, inputs: Any, outputs: Any, gradients: Sequence[torch.Tensor | None], wanted: Sequence[bool]
-    ) -> list[torch.Tensor | None]:
-        result: list[torch.Tensor | None] = [None] * len(wanted)
-        ys, xs = self._asked(gradients, wanted)
-        if ys:
-            found = _run_backward(
-                tuple(self.ys[j] for j in ys), tuple(gradients[j] for j in ys), True, False,
-                tuple(self.leaves[i] for i in xs), allow_unreachable=True, accumulate_grad=False,
-            )  # fmt: skip
-            for i, g in zip(xs, found, strict=True):
-                result[i] = g
-        return result
-
-    def gradient(
-        self, inputs: Sequence[Any], outputs: Any, gradients: Sequence[Any], wanted: Sequence[bool]
-    ) -> list[Any]:
-        result: list[Any] = [None] * len(wanted)
-        ys, xs = self._asked(gradients, wanted)
-        if ys:
-            host = _Gradient(self, ys, xs)
-            frontend = gradients[ys[0]]._frontend
-            given = [*inputs, *(gradients[j] for j in ys)]
-            found = _C.apply_host(frontend, host, given, TorchInfo(host.name) if frontend.deferred else None)
-            for i, g in zip(xs, found, strict=True):
-                result[i] = g
-        return result
+    def gradient(self) -> TorchInfo:
+        """That of the function's gradient."""
+        return TorchInfo(f"{self.type_name}Gradient")
 
 
-class _Gradient(_Host):
-    """The gradient of a torch function, a function of its inputs and of its outputs' gradients."""
+def _result_taken_apart(result: Any, name: str) -> tuple[list[torch.Tensor], Callable[[list[Any]], Any]]:
+    """The tensors of a result that is more than one, and what puts Variables in their places."""
+    if type(result) in (tuple, list) and all(isinstance(y, torch.Tensor) for y in result):
+        return list(result), type(result)
+    flat, structure = _pytree.tree_flatten(result)
+    places = [k for k, y in enumerate(flat) if isinstance(y, torch.Tensor)]
+    if not places:
+        raise TypeError(
+            f"interop.call: output of {name}: expected a tensor, or tensors in tuples, lists and dicts, "
+            f"got {type(result).__name__}"
+        )
 
-    def __init__(self, of: _Host, ys: Sequence[int], xs: Sequence[int]) -> None:
-        super().__init__(f"{of.name}Gradient")
-        self.of, self.chosen, self.wanted = of, ys, xs
+    def rebuild(ys: list[Any]) -> Any:
+        for k, y in zip(places, ys, strict=True):
+            flat[k] = y
+        return _pytree.tree_unflatten(flat, structure)
 
-    def infer(self, shapes: Sequence[Any]) -> list[tuple[int, ...]]:
-        return [tuple(shapes[i]) for i in self.wanted]
-
-    def compute(self, tensors: Sequence[torch.Tensor]) -> None:
-        of = self.of
-        gys = [g.detach().requires_grad_() for g in tensors[len(of.leaves) :]]
-        targets = [of.leaves[i] for i in self.wanted]
-        with torch.enable_grad():
-            found = torch.autograd.grad(
-                [of.ys[j] for j in self.chosen], targets, gys, create_graph=True, allow_unused=True
-            )
-        self.leaves = (*of.leaves, *gys)
-        self.ys = [torch.zeros_like(x) if g is None else g for g, x in zip(found, targets, strict=True)]
+    return [flat[k] for k in places], rebuild
 
 
-class _Call(_Host):
-    """A module or function on Variables. Its torch parameters are further inputs, though it holds them itself."""
-
-    def __init__(self, function: Callable[..., Any], bind: Callable[[Sequence[torch.Tensor]], Any], n: int) -> None:
-        super().__init__(_name_of(function))
-        self.bind, self.n = bind, n
-        self.module = function if isinstance(function, torch.nn.Module) else None
-        self.several: type | None = None
-        self.done = False  # whether the first run is over already
-
-    def infer(self, shapes: Sequence[Any]) -> list[tuple[int, ...]]:
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-            ys = self._flat(self.bind([torch.empty(s) for s in shapes[: self.n]]))
-        return [tuple(y.shape) for y in ys]
-
-    def _flat(self, result: Any) -> list[torch.Tensor]:
-        self.several = type(result) if isinstance(result, (tuple, list)) else None
-        ys = list(result) if self.several else [result]
-        for j, y in enumerate(ys):
-            if not isinstance(y, torch.Tensor):
-                raise TypeError(
-                    f"interop.call: output {j} of {self.name}: expected a tensor, got {type(y).__name__}; "
-                    "wrap what gives other structures in a function that gives a tensor or a tuple of tensors"
-                )
-        return ys
-
-    def compute(self, tensors: Sequence[torch.Tensor]) -> None:
-        if self.done:
-            self.done = False
-            return
-        recorded = _C.get_mode("enable_backprop")
-        xs = [t.detach() for t in tensors[: self.n]]
-        if recorded:
-            for x in xs:
-                if x.is_floating_point() or x.is_complex():
-                    x.requires_grad_()
-        with torch.set_grad_enabled(recorded):
-            self.ys = self._flat(self.bind(xs))
-        self.leaves = xs
-
-    def parameters(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The torch leaves that the function holds: those of a module, or those that a run of a function came to."""
-        if self.module is not None:
-            return [p for p in self.module.parameters() if p.requires_grad]
-        self.compute(tensors)
-        self.done = True
-        own = {id(x) for x in self.leaves}
-        return [p for p in _leaves_of(self.ys) if id(p) not in own]
-
-    def forward(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        ys = super().forward(tensors)
-        self.leaves = (*self.leaves[: self.n], *self.held)
-        return ys
-
-    held: Sequence[torch.Tensor] = ()
-
-    def apply(self, frontend: Any, variables: Sequence[Any], leaves: Sequence[Any]) -> Any:
-        """The results on Variables, the parameters' leaves being further inputs."""
-        info = TorchInfo(self.name) if frontend.deferred else None
-        ys = _C.apply_host(frontend, self, [*variables, *leaves], info)
-        return ys[0] if self.several is None else self.several(ys)
+_C.set_taken_apart(_result_taken_apart)
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., Any]) -> str:
+    """How messages and pictures call a function or module."""
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -187,41 +68,87 @@ def _leaves_of(ys: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
                 todo.append(g)
 
 
-def _taken_apart(
+def _bound(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Sequence[Any], Callable[[Sequence[torch.Tensor]], Any]]:
-    """The Variables among the arguments, and the call with tensors in their places."""
-    if not kwargs and all(isinstance(a, _C.Variable) for a in args):
-        return args, lambda tensors: function(*tensors)
+) -> tuple[Sequence[Any], Callable[..., Any]]:
+    """The Variables among the arguments, and a function of the tensors in their places."""
+    if not kwargs:
+        for a in args:
+            if not isinstance(a, _Variable):
+                break
+        else:
+            return args, function
     flat, structure = _pytree.tree_flatten((args, kwargs))
-    places = [k for k, v in enumerate(flat) if isinstance(v, _C.Variable)]
+    places = [k for k, v in enumerate(flat) if isinstance(v, _Variable)]
+    variables = [flat[k] for k in places]
+    for k in places:
+        flat[k] = None
 
-    def bind(tensors: Sequence[torch.Tensor]) -> Any:
+    def bound(*tensors: torch.Tensor) -> Any:
         values = list(flat)
         for k, t in zip(places, tensors, strict=True):
             values[k] = t
         a, k = _pytree.tree_unflatten(values, structure)
         return function(*a, **k)
 
-    return [flat[k] for k in places], bind
+    bound.__name__ = name_of(function)
+    return variables, bound
+
+
+def _infer(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[[Sequence[Sequence[int]]], tuple[list[tuple[int, ...]], Any]]:
+    """A function from shapes to shapes, and what rebuilds the result, for frontends that run later."""
+
+    def infer(shapes: Sequence[Sequence[int]]) -> tuple[list[tuple[int, ...]], Any]:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+            run = function
+            if isinstance(function, torch.nn.Module):  # its buffers do not move for this
+                buffers = {name: torch.empty_like(b) for name, b in function.named_buffers()}
+
+                def run(*a: Any, **k: Any) -> Any:
+                    return torch.func.functional_call(function, buffers, a, k)
+
+            result = _bound(run, args, kwargs)[1](*(torch.empty(s) for s in shapes))
+        if isinstance(result, torch.Tensor):
+            return [tuple(result.shape)], None
+        ys, rebuild = _result_taken_apart(result, name_of(function))
+        return [tuple(y.shape) for y in ys], rebuild
+
+    return infer
+
+
+def _held(function: Callable[..., Any], bound: Callable[..., Any], variables: Sequence[Any]) -> list[torch.Tensor]:
+    """The torch leaves that a function holds: those of a module, else those that a run on the values comes to."""
+    if isinstance(function, torch.nn.Module):
+        return [p for p in function.parameters() if p.requires_grad]
+    with torch.enable_grad():
+        result = bound(*(v.tensor for v in variables))
+    ys = [result] if isinstance(result, torch.Tensor) else _result_taken_apart(result, name_of(function))[0]
+    return list(_leaves_of(ys))
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Runs a torch module, or any function of tensors, on Variables as one node of their graph.
 
     `args` and `kwargs` are what the function takes, with Variables of any frontend in the places of tensors, also
-    inside tuples, lists and dicts. The results, a tensor or a tuple or list of them, come back as Variables of the
-    first one's frontend. Gradients flow to the Variables, at any order, and into `.grad` of the torch parameters that
-    the function uses, as torch's own passes add them. Buffers move once per call; train and eval are the module's.
-    TypeError where no Variable is given or a result is no tensor.
+    inside tuples, lists and dicts. The result comes back with Variables of the first one's frontend in the places of
+    its tensors. Gradients flow to the Variables, at any order, and into `.grad` of the torch parameters that the
+    function uses, as torch's own passes add them. Buffers move once per call; train and eval are the module's.
+    TypeError where no Variable is given or the result has no tensor.
     """
-    variables, bind = _taken_apart(function, args, kwargs)
+    variables, bound = _bound(function, args, kwargs)
     if not variables:
-        raise TypeError(f"interop.call: {_name_of(function)} is given no Variable; call it itself on tensors")
+        raise TypeError(f"interop.call: {name_of(function)} is given no Variable; call it itself on tensors")
     frontend = variables[0]._frontend
-    host = _Call(function, bind, len(variables))
-    host.held = host.parameters([v.tensor for v in variables])
-    return host.apply(frontend, variables, [_C.torch_leaf(frontend, p) for p in host.held])
+    if not frontend.deferred:
+        return _C.torch_call(frontend, bound, variables, None, None, None)
+    pairs = [(_C.torch_leaf(frontend, p), p) for p in _held(function, bound, variables)]
+    return _C.torch_call(
+        frontend, bound, variables, pairs, TorchInfo(name_of(function)), _infer(function, args, kwargs)
+    )
 
 
 def call_with(
@@ -231,9 +158,12 @@ def call_with(
     kwargs: dict[str, Any],
 ) -> Any:
     """`call` of a module whose torch parameters have Variables of the frontend's own: gradients go to those."""
-    variables, bind = _taken_apart(module, args, kwargs)
+    variables, bound = _bound(module, args, kwargs)
     if not variables:
-        raise TypeError(f"{_name_of(module)}: no Variable is given; call the module itself on tensors")
-    host = _Call(module, bind, len(variables))
-    host.held = [p for _, p in parameters]
-    return host.apply(variables[0]._frontend, variables, [v for v, _ in parameters])
+        raise TypeError(f"{name_of(module)}: no Variable is given; call the module itself on tensors")
+    frontend = variables[0]._frontend
+    if not frontend.deferred:
+        return _C.torch_call(frontend, bound, variables, parameters, None, None)
+    return _C.torch_call(
+        frontend, bound, variables, parameters, TorchInfo(name_of(module)), _infer(module, args, kwargs)
+    )

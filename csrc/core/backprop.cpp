@@ -14,7 +14,12 @@ void store(VariableNode& node, Var g, const PassOptions& options) {
     return;
   }
   if (node.buffer) {
-    if (g.defined() && node.buffer->data.defined()) node.buffer->write(std::move(g.data));
+    const at::Tensor& to = node.buffer->data;
+    if (!g.defined() || !to.defined()) return;
+    if (to.requires_grad())  // a leaf of torch's graph
+      add_to_torch(to, std::move(g));
+    else
+      node.buffer->write(std::move(g.data));
     return;
   }
   if (!node.variable) return;
@@ -140,16 +145,10 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
 
 }  // namespace
 
+void (*add_to_torch)(const at::Tensor&, Var) = nullptr;
+
 void GradientBuffer::write(Tensor g) {
   fresh = true;
-  if (data.requires_grad()) {  // a leaf of torch's graph, whose gradient is torch's to keep
-    Tensor& own = data.mutable_grad();
-    if (own.defined())
-      own.add_(g);
-    else
-      own = may_overwrite(g) ? std::move(g) : g.clone();
-    return;
-  }
   if (add) {
     data.add_(g);
     return;

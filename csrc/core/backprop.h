@@ -8,6 +8,9 @@
 
 namespace cg {
 
+// Adds a gradient to a leaf of torch's graph, as torch does. Set by the language binding.
+extern void (*add_to_torch)(const at::Tensor& leaf, Var g);
+
 struct PassOptions {
   bool retain_grad = false;  // store the gradients of intermediates on their Variables
   std::optional<double> loss_scale;

@@ -259,7 +259,7 @@ Frontend* frontend_on(bool deferred) {
 
 void met(Frontend* at_once) { beside_deferred = at_once; }
 
-Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f) {
+Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
   if (f->deferred) deferred_frontend = f;
   at::AutoDispatchBelowADInplaceOrView guard;
   ModeScope style(Mode::deferred, f->deferred);
@@ -270,7 +270,7 @@ Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f) {
     for (const Var& x : in) constants.emplace_back(x.data);
     return node.apply(constants);
   }
-  return node.apply(in, f->record_constants);
+  return node.apply(in, record_constants || f->record_constants);
 }
 
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {

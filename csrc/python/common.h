@@ -139,6 +139,7 @@ bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
 PyObject* wrap_tensor(const at::Tensor& t);               // new reference
 at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
+bool in_torch_graph(PyObject* o);                         // whether it is a tensor that requires torch's grad
 at::Tensor torch_tensor(PyObject* o);                     // any torch tensor
 // The tensor of an array; `aliases` says whether both share memory.
 at::Tensor tensor_of_array(PyObject* array, bool* aliases);
@@ -188,7 +189,7 @@ PyObject* raw_op(const OpInfo* info);  // new reference
 // Runs an op on engine variables for a frontend.
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
 // The same without the Python objects: in the modes of a frontend.
-Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f);
+Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants = false);
 void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
 // ---- hooks.cpp, passes.cpp ------------------------------------------------------------------------------------------
@@ -202,6 +203,9 @@ extern PyTypeObject ArrayType, DeferredVariableType;
 PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set
 // marks.cpp: gradients that go to a program's own memory
 void init_marks(PyObject* module);
+// torch_node.cpp: pieces of torch's graph as functions
+void init_torch_graph(PyObject* module);
+Var enter(const at::Tensor& t, Frontend* f);  // a variable with torch's record of `t` behind it
 Ref<Array> unwrap_array(PyObject* o, const char* what);
 FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);

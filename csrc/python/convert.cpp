@@ -57,14 +57,14 @@ bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
 PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
 
 at::Tensor torch_tensor(PyObject* o) { return THPVariable_Unpack(o); }
+bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
 
 at::Tensor unwrap_tensor(PyObject* o, const char* what) {
   const at::Tensor& t = THPVariable_Unpack(o);
   if (t.requires_grad())
     fail(PyExc_ValueError,
-         "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or call "
-         "torch "
-         "modules through compatgrad.interop.",
+         "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or make a "
+         "Variable of it, which keeps its history.",
          what);
   return t;
 }

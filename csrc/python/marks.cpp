@@ -151,20 +151,6 @@ Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
   return Obj::borrow(y);
 }
 
-// torch_leaf(frontend, parameter): a leaf on the memory of a torch tensor that requires grad; passes add to its
-// `.grad`.
-PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !PyObject_TypeCheck(args[0], &FrontendType) || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "torch_leaf expected a Frontend and a tensor");
-  return guarded([&]() -> PyObject* {
-    at::Tensor parameter = torch_tensor(args[1]), data = parameter.detach();
-    Var leaf(make_node(data, true), data);
-    leaf.node->buffer = std::make_unique<GradientBuffer>();
-    leaf.node->buffer->data = std::move(parameter);
-    return wrap_var(std::move(leaf), reinterpret_cast<Frontend*>(args[0]));
-  });
-}
-
 // own(y, *inputs): a result, or a list of them, in memory of its own, as MXNet's operators give it.
 PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n < 1) return PyErr_Format(PyExc_TypeError, "own expected a result");
@@ -229,7 +215,6 @@ PyMethodDef functions[] = {
     {"in_graph", in_graph, METH_O, nullptr},
     {"take_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take_place)), METH_FASTCALL, nullptr},
     {"share_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(share_place)), METH_FASTCALL, nullptr},
-    {"torch_leaf", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(torch_leaf)), METH_FASTCALL, nullptr},
     {"own", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(own)), METH_FASTCALL, nullptr},
     {"take_fresh", take_fresh, METH_O, nullptr},
     {"constant", constant, METH_O, nullptr},

@@ -128,6 +128,7 @@ PyMODINIT_FUNC PyInit__C() {
     init_arrays(m.get());
     init_marks(m.get());
     init_deferred(m.get());
+    init_torch_graph(m.get());
     return m.release();
   });
 }

@@ -186,7 +186,7 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   return o;
 }
 
-// What a pass gives for an input, as a Variable of the frontend.
+}  // namespace
 Obj result_of(Var g, Frontend* f) {
   if (!g.defined()) return Obj::borrow(Py_None);
   if (!g.node) g.node = make_node(g.data, true);
@@ -194,6 +194,7 @@ Obj result_of(Var g, Frontend* f) {
   Obj x = Obj::steal(variable_of(g, frontend_on(g.node->deferred != nullptr)));
   return cross(x.get(), f);
 }
+namespace {
 
 PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {

@@ -42,6 +42,14 @@ void set_data(PyVariable* v, PyObject* data, const char* what) {
   }
 }
 
+// `v` becomes the Variable of x.
+void take(PyVariable* v, Var x) {
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  v->v.data = std::move(x.data);
+  v->v.node = std::move(x.node);
+  if (v->v.node) v->v.node->variable = &v->v;
+}
+
 Frontend* frontend_of_type(PyTypeObject* type) {
   static PyObject* name = PyUnicode_InternFromString("_frontend");
   PyObject* f = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), name);
@@ -80,8 +88,13 @@ int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
     return -1;
   return guarded(-1, [&] {
     PyVariable* v = self_of(o);
-    set_data(v, data, "data");
-    v->v.node->requires_grad = requires_grad;
+    if (requires_grad && in_torch_graph(data)) {
+      take(v, enter(torch_tensor(data), v->frontend));
+    } else {
+      set_data(v, is_tensor(data) && !requires_grad ? Obj::steal(wrap_tensor(torch_tensor(data).detach())).get() : data,
+               "data");
+      v->v.node->requires_grad = requires_grad;
+    }
     if (name != Py_None && PyObject_SetAttrString(o, "name", name) < 0) throw PyError();
     return 0;
   });

@@ -124,7 +124,7 @@ def test_types_and_places():
     (z * z).sum().backward()
     assert x.grad.tolist() == [18, 36]
     assert interop.to("chainer", x) is x
-    with pytest.raises(TypeError, match="interop.to: x: expected a Variable, got ndarray"):
+    with pytest.raises(TypeError, match="interop.to: x: expected a Variable or a tensor, got ndarray"):
         interop.to("chainer", np.ones(2))
     with pytest.raises(ValueError, match="frontend: expected one of .*, got 'jax'"):
         interop.to("jax", x)

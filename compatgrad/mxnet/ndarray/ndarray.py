@@ -76,7 +76,10 @@ class NDArray(_C.Variable):
     stype = "default"
 
     def __init__(self, handle: torch.Tensor | NDArray | None, writable: bool = True) -> None:
-        super().__init__(handle.tensor if isinstance(handle, NDArray) else handle, False)
+        if isinstance(handle, NDArray):
+            handle = handle.tensor
+        # a tensor of torch's graph enters this one, by a function that is recorded in any case
+        super().__init__(handle, handle is not None and handle.requires_grad)
         if not writable:
             self._writable = False
 

@@ -1,0 +1,71 @@
+// Where the engine's graph and torch's meet. Each sees a piece of the other as one node.
+#pragma once
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <atomic>
+
+#include "python/common.h"
+
+namespace cg::py {
+
+namespace ta = torch::autograd;
+using TorchNodePtr = decltype(ta::Edge::function);  // torch 2.12 changed its kind
+
+// torch's own autograd as it is outside the engine, which runs below it. `lock`: keep the interpreter lock.
+class TorchScope {
+ public:
+  TorchScope(bool record, bool lock);
+  ~TorchScope();
+
+ private:
+  c10::impl::ForceDispatchKeyGuard keys_;
+  bool grad_mode_;
+  PyThreadState* unlocked_;
+};
+
+// Functions where a pass ends although it could go on: what lies behind them is the other side's affair, and would be
+// counted twice.
+class Closed {
+ public:
+  explicit Closed(const ta::edge_list& ends);  // those that `leave` made
+  explicit Closed(VarsRef ends);               // those that `enter` made
+  ~Closed() {
+    for (auto* c : counts_) --*c;
+  }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  c10::SmallVector<std::atomic<int>*, 4> counts_;
+};
+
+// Runs torch's engine from `roots`, whose gradients are `gys`, to `ends`. Undefined where an end is not reached.
+ta::variable_list torch_gradients(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends,
+                                  bool create_graph);
+
+// A leaf on the memory of a torch leaf; passes add to that one's `.grad`.
+Var torch_leaf_var(const at::Tensor& parameter);
+// The engine's Variables that torch's record of `ys` comes to, and torch's leaves as such; `ends` are the places in
+// that record where their gradients come out. `known` gives a Variable for a tensor, or an undefined one.
+void find_ends(c10::ArrayRef<at::Tensor> ys, c10::function_ref<std::optional<Var>(const at::Tensor&)> known, Vars& xs,
+               ta::edge_list& ends);
+// If `f` is the function behind a tensor that entered, that tensor.
+const at::Tensor* entered(const FunctionNode& f);
+
+// `ys` as tensors of torch's graph, functions of the leaves of the engine's and of what entered it. `places`: where
+// variables have places in torch's graph already; an invalid edge: their gradients are of no interest. `grad`: null, or
+// the frontend's own in Python, grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the latter as
+// Variables).
+using Places = std::unordered_map<const void*, ta::Edge>;
+// What a place is known by: several deferred variables on the same arrays are one.
+inline const void* place_key(const VariableNode& x) {
+  return x.deferred ? static_cast<const void*>(x.deferred->store.get()) : &x;
+}
+Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad);
+// A Variable's place and value, computed by now if functions run later.
+Var with_value(PyObject* variable);
+// If `n` is a function that `leave` made, its output k; undefined where that belongs to a frontend that runs later.
+Var left(const ta::Node& n, uint32_t k);
+
+}  // namespace cg::py

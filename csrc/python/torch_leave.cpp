@@ -1,0 +1,302 @@
+// Pieces of the engine's graph as functions of torch's.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "core/plan.h"
+#include "python/deferred.h"
+#include "python/torch_graph.h"
+
+namespace cg::py {
+namespace {
+
+// torch's engine runs and frees its nodes without the interpreter lock, which guards the engine's graph.
+class Locked {
+ public:
+  Locked() : state_(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// Runs `f` for torch's engine, which carries Python's exceptions in its own way.
+template <class F>
+auto for_torch(F&& f) {
+  try {
+    return f();
+  } catch (PyError&) {
+    python_error e;
+    e.persist();
+    throw e;
+  }
+}
+
+template <class T>
+struct WeakOf {
+  using type = c10::weak_intrusive_ptr<ta::Node>;
+};
+template <class T>
+struct WeakOf<std::shared_ptr<T>> {
+  using type = std::weak_ptr<T>;
+};
+// Of the kind of pointer that this torch has; the older one has its own way to delete.
+template <class T, class... A>
+auto make_torch_node(A&&... a) {
+  if constexpr (std::is_same_v<TorchNodePtr, std::shared_ptr<ta::Node>>)
+    return std::shared_ptr<T>(new T(std::forward<A>(a)...), [](T* n) { deleteNode(n); });
+  else
+    return c10::make_intrusive<T>(std::forward<A>(a)...);
+}
+
+uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
+
+// `ys` as tensors, functions of what `ends` lead to, one for each of `xs`.
+Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad);
+
+// From gradients of `ys` to gradients of `xs`.
+struct EngineFunction final : ta::Node {
+  Vars ys, xs;
+  c10::SmallVector<uint32_t, 4> versions;  // of xs, then ys
+  Frontend* frontend;
+  Obj grad;
+  std::atomic<int> closed = 0;
+
+  EngineFunction(Vars outputs, Vars inputs, ta::edge_list ends, Frontend* f, PyObject* own)
+      : ta::Node(std::move(ends)), ys(std::move(outputs)), xs(std::move(inputs)), frontend(f) {
+    if (own) grad = Obj::borrow(own);
+    for (const Var& v : xs) versions.push_back(version(v.data));
+    for (const Var& v : ys) versions.push_back(version(v.data));
+  }
+  ~EngineFunction() override {
+    if (!Py_IsInitialized()) {  // nobody is left to count for
+      for (Vars* vs : {&xs, &ys})
+        for (Var& v : *vs) new (&v.node) Ref<VariableNode>();
+      grad.release();
+      return;
+    }
+    Locked lock;
+    xs.clear();
+    ys.clear();
+    grad = Obj();
+  }
+  std::string name() const override { return "CompatgradBackward"; }
+
+  void check_versions() const {
+    size_t k = 0;
+    for (const Vars* vs : {&xs, &ys})
+      for (const Var& v : *vs)
+        if (const uint32_t was = versions[k++]; v.node && v.node->retained && version(v.data) != was)
+          throw std::runtime_error(
+              "one of the tensors that the gradient of a compatgrad graph reads was changed in place: it is at "
+              "version " +
+              std::to_string(version(v.data)) + ", and was at " + std::to_string(was));
+  }
+  ta::variable_list apply(ta::variable_list&& gys) override {
+    if (closed) return ta::variable_list(xs.size());
+    Locked lock;
+    return for_torch([&] { return gradients(gys); });
+  }
+  ta::variable_list gradients(const ta::variable_list& gys) {
+    check_versions();
+    const bool record = c10::GradMode::is_enabled();
+    Vars outputs, inputs, starts;
+    ta::variable_list given;
+    c10::SmallVector<size_t, 4> wanted;
+    for (size_t j = 0; j < gys.size(); ++j)
+      if (gys[j].defined() && ys[j].requires_grad()) {
+        outputs.push_back(ys[j]);
+        given.push_back(gys[j]);
+      }
+    for (size_t i = 0; i < xs.size(); ++i)
+      if (task_should_compute_output(i)) {
+        wanted.push_back(i);
+        inputs.push_back(xs[i]);
+      }
+    ta::variable_list result(xs.size());
+    if (outputs.empty() || wanted.empty()) return result;
+    for (const at::Tensor& g : given) {
+      starts.emplace_back(g.detach());
+      if (record && g.requires_grad()) starts.back().node = make_node(g, true);
+    }
+    Vars found = run(outputs, inputs, starts, record);
+    if (!record) {
+      for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(found[k].data);
+      return result;
+    }
+    Vars all = xs;
+    ta::edge_list ends = next_edges();
+    for (size_t k = 0; k < given.size(); ++k)
+      if (given[k].requires_grad()) {
+        all.push_back(std::move(starts[k]));
+        ends.push_back(ta::impl::gradient_edge(given[k]));
+      }
+    Tensors out = as_functions(std::move(found), std::move(all), std::move(ends), frontend, grad.get());
+    for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(out[k]);
+    return result;
+  }
+  Obj list_of(VarsRef vs) const {
+    Obj list = Obj::steal(PyList_New(0));
+    for (const Var& v : vs)
+      if (PyList_Append(list.get(), Obj::steal(variable_of_node(v.node, frontend)).get()) < 0) throw PyError();
+    return list;
+  }
+  // `starts` become the variables that were differentiated from.
+  Vars run(VarsRef outputs, VarsRef inputs, Vars& starts, bool record) {
+    FrontendScope scope(frontend);
+    if (!grad) {
+      PassOptions options;
+      options.create_graph = record;
+      Closed closed(xs);
+      Vars found = cg::grad(outputs, inputs, starts, {}, options);
+      for (Var& g : found)
+        if (g.node && g.node->deferred) g = with_value(result_of(g, frontend).get());
+      return found;
+    }
+    Obj y = list_of(outputs), x = list_of(inputs), g = Obj::steal(PyList_New(0));
+    for (const Var& start : starts)
+      if (PyList_Append(g.get(), Obj::steal(wrap_tensor(start.data)).get()) < 0) throw PyError();
+    Obj both = Obj::steal(
+        PyObject_CallFunctionObjArgs(grad.get(), y.get(), x.get(), g.get(), record ? Py_True : Py_False, nullptr));
+    Vars found;
+    for (size_t k = 0; k < inputs.size(); ++k)
+      found.push_back(with_value(PyList_GET_ITEM(PyTuple_GET_ITEM(both.get(), 0), k)));
+    for (size_t k = 0; k < starts.size(); ++k)
+      starts[k] = with_value(PyList_GET_ITEM(PyTuple_GET_ITEM(both.get(), 1), k));
+    return found;
+  }
+};
+
+// Where a gradient of torch's comes to a leaf of the engine, whose frontend keeps it as it always does.
+struct EngineLeaf final : ta::Node {
+  using Weak = WeakOf<TorchNodePtr>::type;
+  static std::unordered_map<VariableNode*, Weak>& living() {
+    static auto* map = new std::unordered_map<VariableNode*, Weak>();
+    return *map;
+  }
+  Ref<VariableNode> x;
+  Frontend* frontend;
+
+  EngineLeaf(const Var& v, Frontend* f) : ta::Node(UINT64_MAX), x(v.node), frontend(f) { add_input_metadata(v.data); }
+  ~EngineLeaf() override {
+    if (!Py_IsInitialized()) {
+      new (&x) Ref<VariableNode>();
+      return;
+    }
+    Locked lock;
+    living().erase(x.get());
+    x.reset();
+  }
+  std::string name() const override { return "CompatgradLeaf"; }
+  ta::variable_list apply(ta::variable_list&& gys) override {
+    if (!gys[0].defined()) return {};
+    Locked lock;
+    for_torch([&] {
+      FrontendScope scope(frontend);
+      PassOptions options;
+      options.create_graph = c10::GradMode::is_enabled();
+      const Var leaf(x, {});
+      const Var g = options.create_graph && gys[0].requires_grad() ? enter(gys[0], frontend) : Var(gys[0].detach());
+      cg::backward(leaf, g, options);
+    });
+    return {};
+  }
+};
+
+at::Tensor data_of(const VariableNode& x) {
+  if (x.deferred) return x.deferred->store->data->tensor;
+  return x.retained || !x.variable ? x.data : x.variable->data;
+}
+
+ta::Edge edge_of_leaf(const Var& x, Frontend* f) {
+  if (x.node->buffer && x.node->buffer->data.defined() && x.node->buffer->data.requires_grad())
+    return ta::impl::gradient_edge(x.node->buffer->data);
+  auto& living = EngineLeaf::living();
+  if (auto it = living.find(x.node.get()); it != living.end())
+    if (auto known = it->second.lock()) return {std::move(known), 0};
+  auto leaf = make_torch_node<EngineLeaf>(x, f);
+  living.insert_or_assign(x.node.get(), EngineLeaf::Weak(TorchNodePtr(leaf)));
+  return {std::move(leaf), 0};
+}
+
+Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad) {
+  Tensors out;
+  bool any = false;
+  for (const Var& y : ys) any |= y.requires_grad();
+  {
+    TorchScope scope(false, true);
+    for (const Var& y : ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
+  }
+  if (!any) return out;
+  auto function = make_torch_node<EngineFunction>(std::move(ys), std::move(xs), std::move(ends), f, grad);
+  const EngineFunction& made = *function;
+  for (size_t j = 0; j < out.size(); ++j) {
+    const at::Tensor& t = out[j];
+    if (t.defined() && made.ys[j].requires_grad() && (t.is_floating_point() || t.is_complex()))
+      ta::impl::set_gradient_edge(t, {function, function->add_input_metadata(t)});
+    else
+      function->add_input_metadata(ta::Node::undefined_input());
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
+  Vars xs;
+  ta::edge_list ends;
+  std::unordered_set<const void*> seen;
+  std::vector<VariableNode*> todo;
+  for (const Var& y : ys)
+    if (y.node) todo.push_back(y.node.get());
+  while (!todo.empty()) {
+    VariableNode* x = todo.back();
+    todo.pop_back();
+    // Where a frontend looks for places itself, it finds all that share arrays.
+    if (!x->requires_grad || !seen.insert(grad ? place_key(*x) : x).second) continue;
+    if (auto place = places.find(place_key(*x)); place != places.end()) {
+      if (!place->second.is_valid()) continue;
+      ends.push_back(place->second);
+      xs.emplace_back(Ref<VariableNode>(x), data_of(*x));
+    } else if (!x->creator) {
+      const bool writable = x->deferred || (x->buffer ? x->buffer->data.defined() : x->variable != nullptr);
+      at::Tensor data = writable ? data_of(*x) : at::Tensor();
+      if (!data.defined()) continue;  // nobody sees its gradient
+      Var leaf(Ref<VariableNode>(x), std::move(data));
+      ends.push_back(edge_of_leaf(leaf, f));
+      xs.push_back(std::move(leaf));
+    } else if (const at::Tensor* t = entered(*x->creator)) {
+      ends.push_back(ta::impl::gradient_edge(*t));
+      xs.emplace_back(Ref<VariableNode>(x), *t);
+    } else {
+      for (auto& i : x->creator->inputs)
+        if (i) todo.push_back(i.get());
+    }
+  }
+  return as_functions(std::move(ys), std::move(xs), std::move(ends), f, grad);
+}
+
+Closed::Closed(const ta::edge_list& ends) {
+  for (const ta::Edge& e : ends)
+    if (auto* f = dynamic_cast<EngineFunction*>(e.function.get())) {
+      ++f->closed;
+      counts_.push_back(&f->closed);
+    }
+}
+
+Var with_value(PyObject* variable) {
+  if (variable == Py_None) return {};
+  PyVariable* v = as_variable(variable);
+  if (v->v.node && v->v.node->deferred) return {v->v.node, v->v.node->deferred->store->data->read()};
+  return {node_of(v), tensor_of(v)};
+}
+
+Var left(const ta::Node& n, uint32_t k) {
+  auto* function = dynamic_cast<const EngineFunction*>(&n);
+  if (!function || function->frontend->deferred) return {};
+  return function->ys[k];
+}
+
+}  // namespace cg::py
