@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compatgrad.interop._export_fit import RUNS_FOR_QUOTIENTS, Sizes, Symbol
+from compatgrad.interop._export_fit import Sizes, Symbol
 from compatgrad.interop._export_trace import Call, ExportError, Trace, Value
 
 __all__ = ["Assembly", "Unfitted"]
@@ -155,9 +155,9 @@ class Assembly:
             found = self.sizes.fit(given, near)
             if found is not None:
                 return self.expression(found)
-            more = "" if self.runs >= RUNS_FOR_QUOTIENTS else " yet"
             raise Unfitted(
-                f"{where} is given {_texts(given)}{self._at()}, which follows from the sizes in no known way{more}"
+                f"{where} is given {_texts(given)}{self._at()}, which follows from the sizes in no way that is known "
+                "here, or is counted from call to call"
             )
         raise ExportError(f"{where} is given {_texts(given)}{self._at()}: the code takes other ways by the size")
 
@@ -226,7 +226,7 @@ class Assembly:
             self._pair(values, node if k is None else self._call(operator.getitem, (node, k), {}))
 
     def _at(self) -> str:
-        names = [f"{name} {', '.join(map(str, v))}" for name, v in self.sizes_text.items()]
+        names = [f"{name} {', '.join(_few(v))}" for name, v in self.sizes_text.items()]
         return f" at {'; '.join(names)}" if names else " in two runs"
 
 
@@ -239,5 +239,9 @@ def _shapes(tensors: Sequence[torch.Tensor]) -> str:
 
 
 def _texts(given: Sequence[Any]) -> str:
-    texts = list(dict.fromkeys(str(g) for g in given))
-    return " or ".join(texts)
+    return " or ".join(_few(list(dict.fromkeys(str(g) for g in given))))
+
+
+def _few(values: Sequence[Any]) -> list[str]:
+    """The first three as text."""
+    return [str(v) for v in values[:3]] + ["..."] * (len(values) > 3)

@@ -40,17 +40,21 @@ class Exporter:
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
+        with (
+            self.target.unchanged(state),
+            targets.Undo(),
+        ):  # states that the code makes at its first call are there then
+            self._call()
         with self.target.unchanged(state):
             try:
                 assembly = self._assemble(state, _RUNS)
             except Unfitted:
-                if not self.places:
-                    raise
                 assembly = self._assemble(state, _MORE_RUNS)
         gm = self._graph_module(assembly)
         self.random = any(c.is_random() for c in assembly.traces[0].calls)
         if check and not self.random:
-            self._check(gm, state)
+            own = {f"array {k}": t for k, t in enumerate(assembly.traces[0].written_arrays())}
+            self._check(gm, state, state | own | {name: gm.get_buffer(name) for name in assembly.constants})
         return gm
 
     # ---- inputs ------------------------------------------------------------------------------------------------------
@@ -156,8 +160,12 @@ class Exporter:
         assembly = Assembly(traces, self.names, sizes, where)
         try:
             assembly.assemble()
+        except Unfitted as e:
+            if names and runs is _RUNS:
+                raise
+            raise ExportError(f"{self.who}: {e}") from None
         except ExportError as e:
-            raise type(e)(f"{self.who}: {e}") from e.__cause__
+            raise ExportError(f"{self.who}: {e}") from e.__cause__
         return assembly
 
     # ---- the result --------------------------------------------------------------------------------------------------
@@ -185,11 +193,13 @@ class Exporter:
         gm.train(self.target.train)
         return gm
 
-    def _check(self, gm: fx.GraphModule, state: Mapping[str, torch.Tensor]) -> None:
+    def _check(
+        self, gm: fx.GraphModule, state: Mapping[str, torch.Tensor], changing: Mapping[str, torch.Tensor]
+    ) -> None:
         """Compares the graph with the target, with parameters that are others than in the trace."""
 
         def results(call: Callable[[], Any]) -> list[tuple[str, Any]]:
-            with self.target.unchanged(state):
+            with self.target.unchanged(changing):
                 with torch.no_grad():
                     for t in state.values():
                         if t.is_floating_point():
@@ -214,22 +224,33 @@ class Exporter:
 
     def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
         """The parameters and inputs to which the graph's calls give other gradients than the target does."""
-        tensors = [x.clone().requires_grad_(x.is_floating_point()) for x in self.examples]
-        pairs = [*gm.named_parameters(), *zip(self.names, tensors, strict=True)]
-        pairs = [(name, t) for name, t in pairs if t.requires_grad]
-        with self.target.unchanged(self.state), torch.enable_grad():
-            ys = [y for y in _pytree.tree_leaves(gm(*tensors)) if isinstance(y, torch.Tensor) and y.requires_grad]
-            gys = [torch.randn_like(y) for y in ys]
-            found = torch.autograd.grad(ys, [t for _, t in pairs], gys, allow_unused=True) if ys else []
+        inputs = {name: x.clone() for name, x in zip(self.names, self.examples, strict=True)}
+        for x in inputs.values():
+            x.requires_grad_(x.is_floating_point())
+        args, kwargs = self.rebuild(list(inputs.values()))
         with self.target.unchanged(self.state):
-            expected = self.target.gradients(tensors, self.rebuild, self.module, gys, self.names)
+            gys, found = _gradients(gm, lambda: gm(*inputs.values()), inputs, None)
+        own = self.target.differentiable(self.module)
+        with self.target.unchanged(self.state), targets.mode_of(own, self.target.train):
+            _, expected = _gradients(own, lambda: own(*args, **kwargs), inputs, gys)
         whole = max((_scale(g) for g in expected.values()), default=0.0)
-        wrong = []
-        for (name, t), g in zip(pairs, found, strict=False):
-            right = expected.get(name, torch.zeros_like(t))
-            if not _close(right, torch.zeros_like(right) if g is None else g.to(right.dtype), whole):
-                wrong.append(name)
-        return wrong
+        return [name for name, g in found.items() if not _close(expected[name], g.to(expected[name].dtype), whole)]
+
+
+def _gradients(
+    module: torch.nn.Module, call: Callable[[], Any], inputs: Mapping[str, torch.Tensor], gys: Any
+) -> tuple[list[torch.Tensor], dict[str, torch.Tensor]]:
+    """Gradients of a call's outputs, weighted by gys, drawn where None, by the module's parameters and by inputs."""
+    with torch.enable_grad():
+        ys = [y for y in _pytree.tree_leaves(call()) if isinstance(y, torch.Tensor) and y.is_floating_point()]
+        gys = [torch.randn_like(y) for y in ys] if gys is None else gys
+        named = {name: t for name, t in (*module.named_parameters(), *inputs.items()) if t.requires_grad}
+        weighted = [(y * g).sum() for y, g in zip(ys, gys, strict=True) if y.requires_grad]
+        found: Sequence[Any] = [None] * len(named)
+        if weighted:
+            found = torch.autograd.grad(weighted, list(named.values()), allow_unused=True)
+    pairs = zip(named.items(), found, strict=True)
+    return gys, {name: torch.zeros_like(t) if g is None else g for (name, t), g in pairs}
 
 
 def _scale(a: torch.Tensor) -> float:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from compatgrad import _C
 from compatgrad.core.configuration import using_modes
-from compatgrad.interop._export_trace import ExportError
+from compatgrad.interop._export_trace import ExportError, written_arguments
 from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
 from compatgrad.interop._module import as_torch_module
 
@@ -60,7 +61,14 @@ class Target:
         if self.is_module:
             return self.target
         assert self.frontend is not None
-        return as_torch_module(self.holder, self.given, frontend=self.frontend.name)
+        module = as_torch_module(self.holder, self.given, frontend=self.frontend.name)
+        first: dict[int, torch.nn.Parameter] = {}
+        for variable, place, name in module._legacy:
+            parameter = place._parameters[name]
+            if isinstance(variable, _C.DeferredVariable) and not variable.need_grad:  # running statistics
+                parameter.requires_grad_(False)
+            place._parameters[name] = first.setdefault(id(variable), parameter)  # one that several links share
+        return module
 
     # ---- runs --------------------------------------------------------------------------------------------------------
 
@@ -68,7 +76,7 @@ class Target:
         """Calls the target; its result with tensors in the places of Variables."""
         if self.frontend is None:
             args, kwargs = rebuild(tensors)
-            with _mode_of(self.target, self.train):
+            with mode_of(self.target, self.train):
                 return self._read(self.target(*args, **kwargs))
         args, kwargs = rebuild([self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)])
         # whether to record in MXNet, and whether nnabla's graphs are static, is the code's affair
@@ -79,33 +87,16 @@ class Target:
                 _C.deferred_forward(waiting, False, False, None, None, None)
             return self._read(result)
 
-    def gradients(
-        self,
-        tensors: Sequence[torch.Tensor],
-        rebuild: Callable[..., Any],
-        module: torch.nn.Module,
-        gys: Sequence[torch.Tensor],
-        names: Sequence[str],
-    ) -> dict[str, torch.Tensor]:
-        """The target's own gradients of its floating outputs, weighted by gys, by parameters and inputs by name."""
-        inputs = [(name, t) for name, t in zip(names, tensors, strict=True) if t.is_floating_point()]
+    def differentiable(self, module: torch.nn.Module) -> torch.nn.Module:
+        """The target for torch's autograd, which gets the gradients that the target's own frontend computes."""
         if self.frontend is None:
-            args, kwargs = rebuild(tensors)
-            with _mode_of(self.target, self.train), torch.enable_grad():
-                pairs = [*self.target.named_parameters(), *inputs]
-                pairs = [(name, t) for name, t in pairs if t.requires_grad]
-                ys = [y for y in _pytree.tree_leaves(self.target(*args, **kwargs)) if _floats(y) and y.requires_grad]
-                found: Sequence[Any] = torch.autograd.grad(ys, [t for _, t in pairs], list(gys), allow_unused=True)
-        else:
-            own = self.frontend
-            xs = [own.variable(t.detach(), t.is_floating_point()) for t in tensors]
-            pairs = [(f"{path}.{name}".lstrip("."), v) for path, name, v in _legacy(module)]
-            pairs += [(name, x) for name, x, t in zip(names, xs, tensors, strict=True) if t.is_floating_point()]
-            args, kwargs = rebuild(xs)
-            with own.modes(self.train):
-                ys = [y for y in _pytree.tree_leaves(self.target(*args, **kwargs)) if _floats(self._read(y))]
-                found = own.grad(ys, [v for _, v in pairs], [own.variable(g, False) for g in gys], False)
-        return {name: self._read(g).detach() for (name, _), g in zip(pairs, found, strict=True) if g is not None}
+            return self.target
+        paths = {id(m): path for path, m in module.named_modules()}
+        held = {}
+        for variable, place, name in module._legacy:
+            if all(v is not variable for v in held.values()):
+                held[f"{paths[id(place)]}.{name}".lstrip(".")] = variable
+        return as_torch_module(self.target, held, frontend=self.frontend.name)
 
     def _read(self, result: Any) -> Any:
         if isinstance(result, (tuple, list)):
@@ -120,8 +111,9 @@ class Target:
             return result.tensor
         if result is None or isinstance(result, (torch.Tensor, bool, int, float)):
             return result
-        kind = _kind(result)
-        raise ExportError(f"the network gives a {kind}, and a graph gives tensors: return Variables")
+        raise ExportError(
+            f"{self.who}: the network gives a {_kind(result)}, and a graph gives tensors: return Variables"
+        )
 
     @contextlib.contextmanager
     def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:
@@ -151,16 +143,26 @@ class Target:
                         t.copy_(values[name])
 
 
-def _floats(y: Any) -> bool:
-    return isinstance(y, torch.Tensor) and y.is_floating_point()
+class Undo(TorchDispatchMode):
+    """Takes back, at the end, what calls write to tensors: also states of optimizers, which nobody else finds."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
 
-def _legacy(module: torch.nn.Module) -> Iterator[tuple[str, str, Any]]:
-    """(path, name, Variable) of the parameters of a TorchModule."""
-    paths = {id(m): path for path, m in module.named_modules()}
-    for variable, place, name in module._legacy:
-        if place._parameters[name].requires_grad:
-            yield paths[id(place)], name, variable
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            for t in written_arguments(func, args, kwargs):
+                storage = t.untyped_storage()
+                if storage.nbytes() and storage.data_ptr() not in self._saved:
+                    self._saved[storage.data_ptr()] = (storage, storage.clone())
+        return func(*args, **kwargs)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        for storage, values in self._saved.values():
+            storage.copy_(values)
 
 
 def _has_parameters(x: Any) -> bool:
@@ -213,7 +215,7 @@ def _put_gradient(v: Any, g: Any) -> None:
 
 
 @contextlib.contextmanager
-def _mode_of(module: torch.nn.Module, train: bool) -> Iterator[None]:
+def mode_of(module: torch.nn.Module, train: bool) -> Iterator[None]:
     before = [(m, m.training) for m in module.modules()]
     module.train(train)
     try:
@@ -221,10 +223,6 @@ def _mode_of(module: torch.nn.Module, train: bool) -> Iterator[None]:
     finally:
         for m, training in before:
             m.training = training
-
-
-def leaves_of(args: Any) -> tuple[list[Any], Any]:
-    return _pytree.tree_flatten(args)
 
 
 def is_input(x: Any) -> bool:

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+)
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
@@ -38,6 +43,7 @@ class Value:
     index: int | None = None  # of a call that has several results
     place: int = 0  # where a constant's memory is
     key: Any = None  # of a constant, by which its memory is found again
+    real: torch.Tensor | None = None  # of a constant, the tensor that the code has
 
     @property
     def memory(self) -> int:
@@ -60,14 +66,17 @@ class Call:
 
     def written(self) -> list[Value]:
         """The Values that it writes to."""
-        if not self.op._schema.is_mutable:
-            return []
-        given = dict(zip((a.name for a in self.op._schema.arguments), self.args, strict=False)) | self.kwargs
-        marked = [given.get(a.name) for a in self.op._schema.arguments if a.alias_info and a.alias_info.is_write]
-        return [v for v in _pytree.tree_leaves(marked) if isinstance(v, Value)]
+        return written_arguments(self.op, self.args, self.kwargs) if self.op._schema.is_mutable else []
 
     def is_random(self) -> bool:
         return torch.Tag.nondeterministic_seeded in self.op.tags
+
+
+def written_arguments(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The tensors, or Values, that a call writes to."""
+    given = dict(zip((a.name for a in op._schema.arguments), args, strict=False)) | dict(kwargs)
+    marked = [given.get(a.name) for a in op._schema.arguments if a.alias_info and a.alias_info.is_write]
+    return [v for v in _pytree.tree_leaves(marked) if isinstance(v, (torch.Tensor, Value))]
 
 
 class Trace(TorchDispatchMode):
@@ -104,7 +113,14 @@ class Trace(TorchDispatchMode):
     def value(self, t: torch.Tensor) -> Value:
         """The Value of a tensor that stood in a call, or came out of the network."""
         known = self._values.get(id(t))
-        return known if known is not None else self._value_of_real(t)
+        if known is not None:
+            return known
+        if isinstance(t, FakeTensor):
+            raise ExportError(
+                f"a call is given a tensor of shape {tuple(t.shape)} that an earlier run left behind: the code keeps a "
+                "state from call to call, which is in no parameter or buffer of what is exported"
+            )
+        return self._value_of_real(t)
 
     def _value_of_real(self, t: torch.Tensor) -> Value:
         with _disable_current_modes():
@@ -119,8 +135,7 @@ class Trace(TorchDispatchMode):
                     break
             else:
                 copy, fake = t.detach().clone(), self._shapes.from_tensor(t.detach())
-                value = Value("constant", copy, fake, place=t.data_ptr(), key=key)
-                self._aliases.append(t)
+                value = Value("constant", copy, fake, place=t.data_ptr(), key=key, real=t)
             found.append(value)
         return self._known(value)
 
@@ -193,6 +208,11 @@ class Trace(TorchDispatchMode):
         except Exception as e:
             raise_readable(e)
             raise
+
+    def written_arrays(self) -> list[torch.Tensor]:
+        """The code's own arrays that it writes to."""
+        written = (v for call in self.calls for v in call.written())
+        return list({v.place: v.real for v in written if v.real is not None}.values())
 
     def without_writes(self) -> None:
         """Replaces calls that write to a tensor by calls that give a new one, where no other view of it is read later.
@@ -306,7 +326,7 @@ def place_of(e: BaseException) -> str:
     file = frame.f_code.co_filename
     text = linecache.getline(file, line).strip()
     by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""
-    return f" ({os.path.basename(file)}:{line}{f': {text}' if text else ''}{by})"
+    return f" ({os.path.basename(file)}:{line}{f': `{text}`' if text else ''}{by})"
 
 
 def leaves(tree: Any) -> Iterable[Any]:

@@ -1,0 +1,211 @@
+"""What cannot be exported says so, and leaves the network as it was."""
+
+import re
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+from expecttest import assert_expected_inline
+
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+import compatgrad.chainer.links as L
+from compatgrad import interop
+
+X = torch.from_numpy(np.random.RandomState(0).rand(4, 3).astype("f"))
+
+
+def message(f, *inputs, error=interop.ExportError, **how):
+    with pytest.raises(error) as e:
+        interop.export(f, inputs or (X,), **({"frontend": "chainer"} | how))
+    return textwrap.fill(re.sub(r":\d+:", ":LINE:", str(e.value)), 110) + "\n"
+
+
+def test_a_value_is_read_in_chainer():
+    def f(x):
+        return x if float(F.sum(x).array) > 0 else -x
+
+    assert_expected_inline(
+        message(f),
+        """\
+interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
+(test_interop_export_errors.py:LINE: `return x if float(F.sum(x).array) > 0 else -x`). Return what is to be
+read as an output, and choose by values inside the graph (where) or outside the exported function
+""",
+    )
+
+
+def test_a_value_is_read_by_a_function_on_arrays():
+    class Twice(chainer.FunctionNode):
+        def forward(self, xs):
+            return (xs[0] * 2,)
+
+    def f(x):
+        return Twice().apply((x,))[0]
+
+    assert_expected_inline(
+        message(f),
+        """\
+interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
+(test_interop_export_errors.py:LINE: `return Twice().apply((x,))[0]`, in
+compatgrad.chainer.function_node.apply). Return what is to be read as an output, and choose by values inside
+the graph (where) or outside the exported function
+""",
+    )
+
+
+def test_a_value_is_read_in_nnabla_and_mxnet():
+    assert "x.d.sum()" in message(lambda x: x * float(x.d.sum()), frontend="nnabla")
+    assert "x.sum().asscalar()" in message(lambda x: x * x.sum().asscalar(), frontend="mxnet")
+
+
+def test_a_shape_that_depends_on_values():
+    def f(x):
+        return torch.nonzero(x.tensor).float()
+
+    assert_expected_inline(
+        message(f, frontend="compatgrad"),
+        """\
+interop.export: the shape of what aten.nonzero.default gives depends on values, and a graph has only shapes
+that follow from the inputs' shapes (test_interop_export_errors.py:LINE: `return
+torch.nonzero(x.tensor).float()`)
+""",
+    )
+
+
+def test_other_calls_at_other_sizes():
+    assert_expected_inline(
+        message(lambda x: F.stack([x[k] for k in range(len(x))])),
+        """\
+interop.export: call 6 of the network is aten.stack.default, aten.select.int, aten.select.int at batch 5, 7,
+11, and a graph has the same calls at all sizes. Where the code loops over samples, write it with calls on the
+batch, or export with dynamic=False
+""",
+    )
+
+
+def test_a_number_that_follows_in_no_known_way():
+    assert_expected_inline(
+        message(lambda x: x * 2 ** -len(x)),
+        """\
+interop.export: aten.mul.Scalar is given 0.03125 or 0.0078125 or 0.00048828125 or ... at batch 5, 7, 11, ...,
+which follows from the sizes in no way that is known here, or is counted from call to call
+""",
+    )
+
+
+def test_an_array_that_the_code_makes():
+    assert_expected_inline(
+        message(lambda x: x * np.linspace(0, 1, len(x) ** 2).astype("f")[:: len(x), None] ** 2),
+        """\
+interop.export: aten.mul.Tensor is given an array of (5, 1) or (7, 1) or (11, 1) that the code makes by itself
+at batch 5, 7, 11. Make it from a Variable by the frontend's functions, or pass it as an input
+""",
+    )
+    assert_expected_inline(
+        message(lambda x: x * np.random.rand(3).astype("f"), dynamic=False),
+        """\
+interop.export: aten.mul.Tensor is given an array of (3,) that the code makes by itself, and its values are
+not the same in every run: it may be random. Make it from a Variable by the frontend's functions, or pass it
+as an input
+""",
+    )
+
+
+def test_a_network_for_one_batch_size():
+    def f(x):
+        return F.reshape(x, (2, 6))
+
+    assert_expected_inline(
+        message(f),
+        """\
+interop.export: the network runs on the examples, but not at batch 5 (test_interop_export_errors.py:LINE:
+`return F.reshape(x, (2, 6))`, in compatgrad.chainer.functions.array.reshape.reshape): RuntimeError: shape
+'[2, 6]' is invalid for input of size 15. With dynamic=False it is exported for the examples' sizes alone
+""",
+    )
+    assert interop.export(f, X, frontend="chainer", dynamic=None)(X).shape == (2, 6)
+
+
+def test_values_of_parameters_that_were_read():
+    link = L.Linear(3, 2)
+    assert_expected_inline(
+        re.sub(r"by [\d.e-]+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
+        """\
+interop.export: output 0 of the graph differs from the network's by NUMBER, tried with other parameters than
+in the trace: the network reads values of its parameters or of other arrays while it runs, or keeps a state of
+its own from call to call
+""",
+    )
+
+
+def test_a_count_of_calls():
+    link = L.Linear(3, 2)
+    optimizer = chainer.optimizers.Adam().setup(link)
+
+    def step(x):
+        loss = F.sum(link(x))
+        link.cleargrads()
+        loss.backward()
+        optimizer.update()
+        return loss
+
+    assert "is counted from call to call" in message(step, parameters=link)
+
+
+def test_wrong_arguments():
+    link = L.Linear(3, 2)
+    texts = [
+        message(3, error=TypeError),
+        message(link, 3, error=TypeError),
+        message(link, frontend="torch", error=ValueError),
+        message(link, parameters=3, error=TypeError),
+        message(link, dynamic={"y": {0: "n"}}, error=ValueError),
+        message(link, dynamic=[{2: "n"}], error=ValueError),
+        message(lambda x, y: x + y, X, X[:2], error=ValueError),
+        message(lambda x: x.shape and "text"),
+        message(torch.nn.ReLU(), frontend="chainer", error=ValueError),
+    ]
+    assert_expected_inline(
+        "".join(texts),
+        """\
+interop.export: target: expected a link, a block, a module or a function, got int
+interop.export: example_inputs: expected tensors, arrays or Variables, found none
+interop.export: frontend: expected one of compatgrad, chainer, mxnet, nnabla, got 'torch'
+interop.export: parameters: expected a dict, a link or a block, got int
+interop.export: dynamic: expected names of ['x'], got 'y'
+interop.export: dynamic: input x has 2 dimensions, got dimension 2
+interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give sizes that differ different names
+interop.export: the network gives a str, and a graph gives tensors: return Variables
+interop.export: parameters and frontend are for functions; a torch module has its own
+""",
+    )
+
+
+def test_the_network_is_as_it_was_after_an_error():
+    class Model(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.lstm, self.norm = L.LSTM(3, 4), L.BatchNormalization(4)
+
+        def forward(self, x):
+            y = self.norm(self.lstm(x))
+            F.sum(y).backward()
+            return y if float(y.array.sum()) else None
+
+    model = Model()
+    model(X.numpy())
+    kept = [model.lstm.h, model.lstm.c, *(p.tensor for p in model.params())]
+    values = [p.array.copy() for p in model.params()] + [p.grad.copy() for p in model.params()]
+    values += [model.norm.avg_mean.copy(), model.norm.avg_var.copy(), model.lstm.h.array.copy()]
+    with pytest.raises(interop.ExportError, match="a value is read"):
+        interop.export(model, X, train=True, dynamic=False)
+    now = [model.lstm.h, model.lstm.c, *(p.tensor for p in model.params())]
+    assert all(a is b for a, b in zip(kept, now, strict=True))
+    now = [p.array for p in model.params()] + [p.grad for p in model.params()]
+    now += [model.norm.avg_mean, model.norm.avg_var, model.lstm.h.array]
+    for a, b in zip(values, now, strict=True):
+        np.testing.assert_array_equal(a, b)
+    model(X.numpy())  # and runs
