@@ -130,7 +130,10 @@ def compute_grad(
     )
     if set_grad:
         for x, gx in zip(inputs, gxs, strict=True):
-            x.grad_var = gx
+            if not isinstance(x, _C.DeferredVariable):
+                x.grad_var = gx
+            elif gx is not None:  # its gradient is an array
+                x.grad.tensor = gx.tensor.clone()
     return gxs
 
 

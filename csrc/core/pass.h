@@ -207,12 +207,12 @@ class Pass {
     if (observed) binding.after_backward(f, gys);
     gys.clear();
 
-    const bool debug = mode(Mode::debug) && !later;
+    const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
       if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call) gxs[i] = zeros_of(*f.inputs[i]);
       if (!wanted[i] || !gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, i, gxs[i].data);
-      if (debug && has_nan(gxs[i].data))
+      if (debug && !(gxs[i].node && gxs[i].node->deferred) && has_nan(gxs[i].data))
         throw std::runtime_error("NaN is detected on backward computation of " + binding.label(f));
     }
     for (size_t i = 0; i < gxs.size(); ++i) {

@@ -449,3 +449,42 @@ def test_recorded_gradients_keep_nothing_alive():
     del v, x, g
     gc.collect()
     assert [ref() for ref in seen] == [None] * 4
+
+
+def test_gradients_by_intermediates_of_the_other_side():
+    x = chainer.Variable(A.copy())
+    s = np.sin(A)
+    h = NF.sin(x)
+    (g,) = chainer.grad([F.sum(F.exp(interop.to("chainer", NF.mul2(h, h))))], [h], enable_double_backprop=True)
+    np.testing.assert_allclose(g.array, np.exp(s * s) * 2 * s, rtol=1e-5)
+    (gg,) = chainer.grad([F.sum(g)], [h])
+    np.testing.assert_allclose(gg.array, np.exp(s * s) * (2 + 4 * s * s), rtol=1e-5)
+    h = F.sin(x)
+    (g,) = nn.grad([NF.sum(NF.exp(NF.mul2(h, h)))], [h])
+    np.testing.assert_allclose(value(g), np.exp(s * s) * 2 * s, rtol=1e-5)
+
+
+def test_set_grad_reaches_the_arrays_of_nnabla():
+    v = leaf("nnabla")
+    (g,) = chainer.grad([F.sum(F.exp(interop.to("chainer", v)))], [v], set_grad=True)
+    np.testing.assert_allclose(v.g, np.exp(A), rtol=1e-5)
+    v.grad.zero()
+    assert g.array.all()
+
+
+def test_debug_mode_looks_at_values_that_are_there():
+    x = chainer.Variable(A.copy())
+    with chainer.using_config("debug", True):
+        (g,) = chainer.grad([F.sum(interop.to("chainer", NF.sin(x)))], [x], enable_double_backprop=True)
+        np.testing.assert_allclose(g.array, np.cos(A), rtol=1e-5)
+        y = interop.to("chainer", NF.pow_scalar(x * 0, 0.5))
+        with pytest.raises(RuntimeError, match="NaN is detected on backward"):
+            F.sum(y * 0).backward()
+
+
+def test_labels_of_the_other_side():
+    logits = nn.Variable.from_numpy_array(np.float32([[1, 2, 3], [0, 0, 1]]), need_grad=True)
+    loss = NF.softmax_cross_entropy(logits, chainer.Variable(np.int32([[2], [0]]), requires_grad=False))
+    loss.forward()
+    e = torch.nn.functional.cross_entropy(torch.tensor(logits.d), torch.tensor([2, 0]), reduction="none")
+    np.testing.assert_allclose(loss.d.ravel(), e, rtol=1e-5)
