@@ -15,7 +15,7 @@ from torch.utils import _pytree
 from compatgrad.interop import _export_target as targets
 from compatgrad.interop._export_graph import Assembly, Unfitted
 from compatgrad.interop._export_target import Target
-from compatgrad.interop._export_trace import ExportError, Trace, place_of
+from compatgrad.interop._export_trace import ExportError, Trace, place_of, raise_readable
 from compatgrad.interop._module import _submodule
 
 __all__ = ["Exporter"]
@@ -44,7 +44,11 @@ class Exporter:
             self.target.unchanged(state),
             targets.Undo(),
         ):  # states that the code makes at its first call are there then
-            self._call()
+            try:
+                self._call()
+            except Exception as e:
+                raise_readable(e, self.who)
+                raise
         with self.target.unchanged(state):
             try:
                 assembly = self._assemble(state, _RUNS)
@@ -141,9 +145,8 @@ class Exporter:
             try:
                 with self.target.unchanged({}):  # a trace leaves no values
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
-            except ExportError as e:
-                raise ExportError(f"{self.who}: {e}") from e.__cause__
             except Exception as e:
+                raise_readable(e, self.who)
                 if not names:
                     raise
                 at = ", ".join(f"{name} {sizes[name][r]}" for name in names)

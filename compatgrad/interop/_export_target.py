@@ -49,12 +49,13 @@ class Target:
         if self.is_module:
             return
         if self._named is not None:
-            self.frontend = FRONTENDS[self._named]
-            return
-        found = frontend_of(next(iter(self.given.values())) if self.given else self.holder)
-        if found.name == "compatgrad":
-            found = next((frontend_of(x) for x in leaves if isinstance(x, _C.Variable)), found)
+            found = FRONTENDS[self._named]
+        else:
+            found = frontend_of(next(iter(self.given.values())) if self.given else self.holder)
+            if found.name == "compatgrad":
+                found = next((frontend_of(x) for x in leaves if isinstance(x, _C.Variable)), found)
         self.frontend = found
+        found.variable_class()  # what the frontend does when it is first imported is no part of a trace
 
     def module(self) -> torch.nn.Module:
         """A torch module with the target's state."""
@@ -111,9 +112,7 @@ class Target:
             return result.tensor
         if result is None or isinstance(result, (torch.Tensor, bool, int, float)):
             return result
-        raise ExportError(
-            f"{self.who}: the network gives a {_kind(result)}, and a graph gives tensors: return Variables"
-        )
+        raise ExportError(f"the network gives a {_kind(result)}, and a graph gives tensors: return Variables")
 
     @contextlib.contextmanager
     def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:

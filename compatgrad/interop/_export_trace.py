@@ -201,13 +201,9 @@ class Trace(TorchDispatchMode):
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
         """Sets `outputs`, the tensors that `network` gives, in its structure."""
-        try:
-            with self:
-                result = network(*args)
-                self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)
-        except Exception as e:
-            raise_readable(e)
-            raise
+        with self:
+            result = network(*args)
+            self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)
 
     def written_arrays(self) -> list[torch.Tensor]:
         """The code's own arrays that it writes to."""
@@ -294,23 +290,28 @@ def _extent(t: torch.Tensor) -> int:
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 _INSIDE = tuple(os.path.dirname(m.__file__) + os.sep for m in (compatgrad, torch))
-_READS = ("not supported for tensor subclasses", "Cannot access data pointer", "data is not allocated yet")
+_READS = (
+    "not supported for tensor subclasses",
+    "Cannot access data pointer",
+    "data is not allocated yet",
+    "reads values of its",
+)
 
 
-def raise_readable(e: Exception) -> None:
-    """Raises an ExportError where `e` comes from reading values."""
-    if isinstance(e, ExportError):
-        return
+def raise_readable(e: Exception, who: str) -> None:
+    """Raises an ExportError with the place where `e` comes from reading values, or is one already."""
     place = place_of(e)
+    if isinstance(e, ExportError):
+        raise ExportError(f"{who}: {e}{place}") from e.__cause__
     if isinstance(e, DynamicOutputShapeException):
         raise ExportError(
-            f"the shape of what {e.func} gives depends on values, and a graph has only shapes that follow from the "
-            f"inputs' shapes{place}"
+            f"{who}: the shape of what {e.func} gives depends on values, and a graph has only shapes that follow from "
+            f"the inputs' shapes{place}"
         ) from e
     if isinstance(e, DataDependentOutputException) or any(text in str(e) for text in _READS):
         raise ExportError(
-            f"a value is read, and in a trace tensors have shapes and dtypes but no values{place}. Return what is to "
-            "be read as an output, and choose by values inside the graph (where) or outside the exported function"
+            f"{who}: a value is read, and in a trace tensors have shapes and dtypes but no values{place}. Return what "
+            "is to be read as an output, and choose by values inside the graph (where) or outside the exported function"
         ) from e
 
 
