@@ -496,9 +496,8 @@ class Parameter(Variable):
     @property
     def dtype(self):
         """Dtype of the array, or of the initializer. RuntimeError where neither says it."""
-        arr = self.array
-        if arr is not None:
-            return arr.dtype
+        if self.tensor is not None:
+            return self.node.dtype
         if hasattr(self.initializer, "dtype"):
             return numpy.dtype(self.initializer.dtype)
         raise RuntimeError(

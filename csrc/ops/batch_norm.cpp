@@ -25,7 +25,8 @@ Tensor normalize_batch(const Channels& k, const Tensor& x, const Tensor& gamma, 
   if (updated) return y;
   const double count = static_cast<double>(k.sizes[0] * k.sizes[2]), adjust = count / std::max(count - 1, 1.0);
   auto update = [&](const Tensor& running, const Tensor& now, double weight) {
-    running.mul_(decay).add_(now.reshape(running.sizes()), (1 - decay) * weight);
+    // In one operation: a tracer takes what is done to a captured tensor alone for a constant.
+    running.lerp_((now * weight).reshape(running.sizes()).to(running.scalar_type()), 1 - decay);
   };
   update(running_mean, mean, 1);
   update(running_var, inv_std.pow(-2) - eps, adjust);

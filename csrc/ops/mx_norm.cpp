@@ -61,7 +61,7 @@ struct MxBatchNormalization {
       return;
     }
     auto move = [&](Tensor moving, const Tensor& now) {
-      moving.mul_(momentum).add_(now.reshape(moving.sizes()).to(moving.scalar_type()), 1 - momentum);
+      moving.lerp_(now.reshape(moving.sizes()).to(moving.scalar_type()), 1 - momentum);
     };
     move(*moving_mean, mean);
     move(*moving_var, var);

@@ -12,14 +12,11 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from compatgrad import _C
 
-# ops that read values on the host, and what their error calls them
+# ops that read values on the host; their error names them, or what they are called in nnabla
 REFUSED = {
-    "bool_gather": "bool_gather", "box_suppression": "box_suppression", "draw": "draw", "dropout_drawn": "dropout_drawn",
-    "image_augmentation": "image_augmentation", "inq_weights": "inq_weights", "new_generator": "new_generator",
-    "nn_nms_detection2d": "nms_detection2d", "nn_onnx_non_max_suppression": "onnx_non_max_suppression",
-    "nonzero": "nonzero", "pack_padded_sequence": "pack_padded_sequence", "pad_packed_sequence": "pad_packed_sequence",
-    "random_choice": "random_choice", "random_crop": "random_crop", "random_erase": "random_erase",
-    "random_flip": "random_flip", "random_shift": "random_shift", "unique": "unique",
+    "bool_gather", "box_suppression", "draw", "dropout_drawn", "image_augmentation", "inq_weights", "new_generator",
+    "nn_nms_detection2d", "nn_onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence",
+    "random_choice", "random_crop", "random_erase", "random_flip", "random_shift", "unique",
 }  # fmt: skip
 OPS: dict[str, list[Sample]] = {}
 for s in SAMPLES:
@@ -30,7 +27,7 @@ MOST = 4  # samples of an op
 def refused(s: Sample) -> str | None:
     if s.op in ("roi_align", "roi_align_grad") and s.params.get("sampling_ratio", -1) <= 0:
         return "roi_align with a sampling_ratio"
-    return REFUSED.get(s.op)
+    return s.op.removeprefix("nn_") if s.op in REFUSED else None
 
 
 class Program:
