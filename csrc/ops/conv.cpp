@@ -9,6 +9,7 @@
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -67,11 +68,11 @@ Ints all_but_channels(int64_t ndim) {
   return r;
 }
 // On the CPU the kernels copy a batch into a layout of their own. How many images they get at once, so that the copies
-// stay small beside what the program holds: 0 for all of them.
+// stay small beside what the program holds: 0 for all of them, as in a trace, which is to serve any batch.
 int64_t images_at_once(const Tensor& x, int64_t map_size) {
   constexpr int64_t kBytes = 1 << 20;
   const int64_t n = x.size(0);
-  if (!x.is_cpu() || n < 2) return 0;
+  if (!x.is_cpu() || n < 2 || kernels::traced(x)) return 0;
   const int64_t bytes = (x.numel() / n + map_size) * static_cast<int64_t>(x.element_size());
   const int64_t parts = n * bytes / (kBytes * at::get_num_threads());
   return parts < 2 ? 0 : (n + parts - 1) / parts;

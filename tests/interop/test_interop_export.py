@@ -272,6 +272,14 @@ def test_several_dynamic_sizes():
     same(gm(rows(2, 9)), F.max_pooling_1d(rows(2, 9).numpy()[:, None], 2).array.reshape(-1) + 11)
 
 
+def test_convolutions_that_run_over_some_images_at_a_time():
+    net = L.Convolution2D(8, 8, 3)
+    gm = interop.export(net, torch.rand(2, 8, 96, 96))
+    assert len(gm.graph.nodes) == 5
+    x = torch.rand(12, 8, 96, 96)
+    same(gm(x), net(x.numpy()).array, 1e-5)
+
+
 def test_a_static_graph():
     def loop(x):
         return F.stack([x[k] * k for k in range(len(x))])
