@@ -136,6 +136,8 @@ class NativeFunctionNode(FunctionNode):
 
     @property
     def label(self):
+        if self.op_name is None and (record := _C.torch_record(self)) is not None:
+            return record[1]
         return self.op_name
 
     _impl_name = label

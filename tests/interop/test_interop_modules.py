@@ -2,6 +2,7 @@
 
 import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -203,8 +204,74 @@ def test_a_block_of_a_module_learns():
     (lambda: interop.as_torch_module(lambda x: 3, frontend="chainer")(torch.ones(1)), TypeError,
      "output: expected a Variable, got int"),
     (lambda: interop.as_chainer_link(3), TypeError, "as_chainer_link: module: expected a torch.nn.Module, got int"),
+    (lambda: interop.as_chainer_link(torch.nn.LazyLinear(3)), ValueError,
+     "as_chainer_link: module: parameter weight has no shape yet"),
+    (lambda: interop.as_chainer_link(torch.nn.ModuleDict({"xp": torch.nn.Linear(1, 1)})), ValueError,
+     "a Chain has an attribute 'xp' itself"),
     (lambda: interop.as_gluon_block(3), TypeError, "as_gluon_block: module: expected a torch.nn.Module, got int"),
 ])  # fmt: skip
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def small():
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lambda x: x.copy("copy")])
+def test_copies_of_a_link_of_a_module_are_their_own(how):
+    link = chainer.Sequential(interop.as_chainer_link(small()))
+    link(X)
+    twin = how(link)
+    with chainer.using_config("train", False):
+        np.testing.assert_array_equal(twin(X).array, link(X).array)
+        twin[0]["_0"].weight.array[...] = 0
+        twin[0]["_1"].running_mean[...] = 5
+        module = twin[0].module
+        assert not module[0].weight.any() and module[1].running_mean.eq(5).all()
+        assert link[0].module[0].weight.all() and link[0].module[1].running_mean.ne(5).all()
+        twin.cleargrads()
+        F.sum(twin(X)).backward()
+    assert twin[0]["_0"].weight.grad is not None
+
+
+def test_shared_and_fresh_copies_of_a_link_of_a_module():
+    link = interop.as_chainer_link(small())
+    shared, fresh = link.copy("share"), link.copy("init")
+    shared.cleargrads(), link.cleargrads()
+    F.sum(shared(X)).backward()
+    assert shared["_0"].weight.grad is not None and link["_0"].weight.grad is None
+    assert shared["_0"].weight.array is link["_0"].weight.array
+    assert abs(fresh["_0"].weight.array - link["_0"].weight.array).min() > 0
+    assert fresh.module[0].weight.data_ptr() == fresh["_0"].weight.array.ctypes.data
+    assert len(list(chainer.Sequential(link).repeat(2).params())) == 12
+
+
+def test_what_a_module_does_not_train_is_saved_but_no_parameter():
+    module = small()
+    module[0].weight.requires_grad_(False)
+    link, old = interop.as_chainer_link(module), module[0].weight.clone()
+    assert [n for n, _ in link.namedparams()] == ["/_0/bias", "/_1/bias", "/_1/weight", "/_3/bias", "/_3/weight"]
+    optimizer = chainer.optimizers.SGD(0.1).setup(link)
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+    optimizer.update(lambda: F.sum(link(X)))
+    assert torch.equal(module[0].weight, old)
+    file = io.BytesIO()
+    chainer.serializers.save_npz(file, link)
+    file.seek(0)
+    names = sorted(np.load(file))
+    assert "_0/weight" in names and "_1/running_mean" in names and "_1/num_batches_tracked" in names
+    twin = small()
+    twin[0].weight.requires_grad_(False)
+    other = interop.as_chainer_link(twin)
+    other.copyparams(link)
+    assert torch.equal(other.module[1].running_mean, module[1].running_mean)
+    assert torch.equal(other.module[0].weight, module[0].weight)
+
+
+def test_hooks_name_a_torch_function():
+    link = interop.as_chainer_link(small())
+    with chainer.function_hooks.TimerHook() as timer:
+        F.sum(interop.call(torch.relu, link(X))).backward()
+    assert {"Sequential", "relu"} <= set(timer.summary())

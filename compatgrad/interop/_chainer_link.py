@@ -1,0 +1,84 @@
+"""The link that `as_chainer_link` makes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import torch
+
+from compatgrad import chainer
+from compatgrad.interop._torch import call_with
+from compatgrad.interop._wrappers import follow
+
+
+class TorchLink(chainer.Chain):
+    """A torch module as a link: its parameters are this link's, on the same memory.
+
+    What the module does not train, buffers and parameters without gradients, are persistent values.
+    """
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self._trained: list[tuple[list[str], torch.Tensor]] = []
+        self._kept: list[tuple[list[str], torch.Tensor]] = []
+        for path, t in (*module.named_parameters(), *module.named_buffers()):
+            names = [f"_{part}" if part.isdigit() else part for part in path.split(".")]
+            owner = self._chain(names[:-1])
+            if hasattr(owner, names[-1]):
+                raise ValueError(f"as_chainer_link: module: {path}: a Chain has an attribute of that name itself")
+            if t.requires_grad:
+                with owner.init_scope():
+                    setattr(owner, names[-1], chainer.Parameter(t.detach().numpy()))
+                self._trained.append((names, t))
+            else:
+                owner.add_persistent(names[-1], t.detach().numpy())
+                self._kept.append((names, t))
+
+    def _chain(self, names: list[str]) -> Any:
+        """The chain below this one that the names lead to, made where it is missing."""
+        owner: Any = self
+        for name in names:
+            if name not in owner._children:
+                if hasattr(owner, name):
+                    raise ValueError(f"as_chainer_link: module: a Chain has an attribute {name!r} itself")
+                with owner.init_scope():
+                    setattr(owner, name, chainer.Chain())
+            owner = owner[name]
+        return owner
+
+    def _value(self, names: list[str]) -> Any:
+        owner: Any = self
+        for name in names:
+            owner = owner.__dict__[name]
+        return owner
+
+    def _join(self) -> list[tuple[Any, torch.Tensor]]:
+        """Where an array was replaced, the module's memory is that of the link; the parameters beside the module's."""
+        for names, t in self._kept:
+            follow(t, torch.from_numpy(np.asarray(self._value(names))))
+        pairs = [(self._value(names), t) for names, t in self._trained]
+        for own, t in pairs:
+            follow(t, own.tensor)
+        return pairs
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._join()  # a copy's memory is its own
+
+    def copy(self, mode: str = "share") -> Any:
+        if mode != "init":
+            return super().copy(mode)
+        link = copy.deepcopy(self)
+        for part in link.module.modules():
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+        return link
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        self.module.train(chainer.config.train)
+        pairs = [(own, t) for own, t in self._join() if t.requires_grad]
+        args = tuple(chainer.as_variable(a) if hasattr(a, "__array_interface__") else a for a in args)
+        return call_with(self.module, pairs, args, kwargs)
