@@ -1,13 +1,11 @@
-"""One network of a Chainer link, an nnabla parametric function, a Gluon block and a torch layer, and one optimizer.
+"""One network of a Chainer link, an nnabla parametric function, a torch layer and a Gluon block, and one optimizer.
 
     python -m compatgrad run examples/mixed/train_four_frameworks.py
 
 Variables go from one framework to the next in one graph, which `interop.as_torch_module` makes a torch.nn.Module with
 the parameters of all. Before the training the gradient by every single parameter is compared with what the loss does
-when that parameter is moved a little; after it, the network is asked about digits that it has not seen.
+when that parameter is moved a little; after each epoch the network is asked about digits that it has not seen.
 """
-
-from collections import OrderedDict
 
 import chainer.functions as F
 import chainer.links as L
@@ -24,25 +22,27 @@ from torch.utils.data import DataLoader, TensorDataset
 from compatgrad import interop
 
 
-class Features:
-    """Features (n, 16) of images (n, 1, 8, 8): one graph through three frameworks.
+class Network:
+    """Scores (n, 10) of images (n, 1, 8, 8): one graph through four frameworks.
 
     All is smooth, as finite differences ask for.
     """
 
     def __init__(self):
         self.link = L.Convolution2D(1, 8, ksize=3)
+        self.layer = torch.nn.Linear(32, 16)
         self.block = gluon.nn.HybridSequential()
-        self.block.add(gluon.nn.Dense(16, in_units=32), gluon.nn.LayerNorm(in_channels=16))
+        self.block.add(gluon.nn.LayerNorm(in_channels=16), gluon.nn.Dense(10, in_units=16))
         self.block.initialize(mx.init.Xavier())
 
     def __call__(self, x):
         h = F.average_pooling_2d(F.tanh(self.link(x)), 2)  # (n, 8, 3, 3), Chainer's
         h = NF.tanh(PF.convolution(h, 8, (2, 2)))  # (n, 8, 2, 2), nnabla's
-        return self.block(interop.to("mxnet", h)).tanh()  # a block asks for an NDArray, functions do not
+        h = interop.call(self.layer, F.reshape(h, (-1, 32)))  # (n, 16), torch's
+        return self.block(interop.to("mxnet", F.tanh(h)))  # a block asks for an NDArray, functions do not
 
     def parameters(self):
-        """The parameters of all frameworks, by name."""
+        """Those of the three frontends, by name."""
         found = {f"chainer{path}": p for path, p in self.link.namedparams()}
         found |= {f"nnabla/{name}": p for name, p in nn.get_parameters().items()}
         found |= {f"gluon/{name}": p.data() for name, p in self.block._collect_params_with_prefix().items()}
@@ -51,10 +51,11 @@ class Features:
 
 def build():
     """The network as a torch module, whose parameters are those of all four frameworks, on their own memory."""
-    features = Features()
-    features(mx.nd.zeros((1, 1, 8, 8)))  # nnabla makes parameters at the first call
-    legacy = interop.as_torch_module(features, features.parameters(), frontend="mxnet")
-    return torch.nn.Sequential(OrderedDict(features=legacy, torch=torch.nn.Linear(16, 10)))
+    network = Network()
+    network(mx.nd.zeros((1, 1, 8, 8)))  # nnabla makes parameters at the first call
+    model = interop.as_torch_module(network, network.parameters(), frontend="mxnet")
+    model.add_module("torch", network.layer)
+    return model
 
 
 def loss_of(model, x, t):
@@ -122,7 +123,7 @@ def train(model, data, test_data, args):
 
 
 def main():
-    p = options.parser(__doc__, epoch=10, batchsize=50, lr=0.01)
+    p = options.parser(__doc__, epoch=10, batchsize=50, lr=0.005)
     p.add_argument("--step", type=float, default=0.005, help="of the finite differences")
     p.add_argument("--tolerance", type=float, default=0.001, help="largest deviation from finite differences")
     args = p.parse_args()
