@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils import _pytree
 
 from compatgrad import _C
@@ -52,6 +53,15 @@ class TorchModule(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The network's result: tensors, also inside tuples, lists and dicts, in the places of Variables."""
+        _refuse_transforms()
+        first = next(iter(args), None)
+        device = first.device.type if isinstance(first, torch.Tensor) else "cpu"
+        if torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled(
+            device
+        ):  # legacy code computes in the dtypes that it has
+            with torch.autocast(device, enabled=False):
+                args, kwargs = _pytree.tree_map_only(torch.Tensor, self._in_own_dtype, (args, kwargs))
+                return self.forward(*args, **kwargs)
         frontend, record = self._legacy_frontend, torch.is_grad_enabled()
         flat, structure = _pytree.tree_flatten((args, kwargs)) if kwargs else (list(args), None)
         if structure is None and any(not isinstance(a, torch.Tensor) for a in args):
@@ -70,7 +80,7 @@ class TorchModule(torch.nn.Module):
             tensors.append(parameter)
         for buffer, place, name in self._legacy_buffers:
             t = getattr(place, name)
-            if buffer.read().data_ptr() != t.data_ptr():
+            if type(t) is torch.Tensor and buffer.read().data_ptr() != t.data_ptr():  # a tracer's have none
                 buffer.give(t)
         if structure is not None:
             args, kwargs = _pytree.tree_unflatten(flat, structure)
@@ -89,6 +99,12 @@ class TorchModule(torch.nn.Module):
             flat[k] = y
         return _pytree.tree_unflatten(flat, structure)
 
+    def _in_own_dtype(self, t: torch.Tensor) -> torch.Tensor:
+        """`t`, made as wide as the parameters where a layer under autocast has left it narrow."""
+        if t.dtype not in (torch.float16, torch.bfloat16):
+            return t
+        return t.to(next((p.dtype for p in self.parameters() if p.is_floating_point()), torch.float32))
+
     def _left(
         self, ys: list[Any], variables: list[Any], tensors: list[torch.Tensor], record: bool
     ) -> list[torch.Tensor]:
@@ -96,8 +112,27 @@ class TorchModule(torch.nn.Module):
             return [_tensor(y) for y in ys]
         return _C.torch_leave(ys[0]._frontend, ys, variables, tensors, self._legacy_frontend.grad_of_tensors)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy: a frontend's copies of parameters may be constants."""
+        super().__setstate__(state)
+        for variable, place, name in self._legacy:
+            parameter = place._parameters.get(name)
+            if parameter is not None and parameter.requires_grad and not isinstance(variable, _C.DeferredVariable):
+                variable._set_requires_grad(True)
+
     def extra_repr(self) -> str:
         return f"{type(self._target).__name__} of {self._legacy_frontend.name}"
+
+
+def _refuse_transforms() -> None:
+    """RuntimeError where torch looks for derivatives in ways that the engine's graph does not take part in."""
+    level = torch._C._functorch.peek_interpreter_stack()
+    transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
+    if transformed or forward_ad._current_level >= 0:
+        raise RuntimeError(
+            "as_torch_module: forward-mode differentiation and the transforms of torch.func do not see into the "
+            "engine's graph; torch.autograd does, to any order"
+        )
 
 
 def _submodule(module: torch.nn.Module, path: str) -> torch.nn.Module:

@@ -2,6 +2,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
 
 #include "core/plan.h"
 #include "python/deferred.h"
@@ -63,6 +64,7 @@ struct EngineFunction final : ta::Node {
   Frontend* frontend;
   Obj grad;
   std::atomic<int> closed = 0;
+  bool released = false;
 
   EngineFunction(Vars outputs, Vars inputs, ta::edge_list ends, Frontend* f, PyObject* own)
       : ta::Node(std::move(ends)), ys(std::move(outputs)), xs(std::move(inputs)), frontend(f) {
@@ -94,8 +96,16 @@ struct EngineFunction final : ta::Node {
               "version " +
               std::to_string(version(v.data)) + ", and was at " + std::to_string(was));
   }
+  // What torch asks of a node once a pass that keeps no graph went through it.
+  void release_variables() override {
+    Locked lock;
+    released = true;
+    xs.clear();
+    ys.clear();
+  }
   ta::variable_list apply(ta::variable_list&& gys) override {
-    if (closed) return ta::variable_list(xs.size());
+    if (closed) return ta::variable_list(num_outputs());
+    if (released) throw std::runtime_error(ta::ERR_BACKWARD_TWICE);
     Locked lock;
     return for_torch([&] { return gradients(gys); });
   }
@@ -229,7 +239,7 @@ Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject
     TorchScope scope(false, true);
     for (const Var& y : ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
   }
-  if (!any) return out;
+  if (!any || xs.empty()) return out;  // nothing that wants a gradient
   auto function = make_torch_node<EngineFunction>(std::move(ys), std::move(xs), std::move(ends), f, grad);
   const EngineFunction& made = *function;
   for (size_t j = 0; j < out.size(); ++j) {
@@ -295,7 +305,7 @@ Var with_value(PyObject* variable) {
 
 Var left(const ta::Node& n, uint32_t k) {
   auto* function = dynamic_cast<const EngineFunction*>(&n);
-  if (!function || function->frontend->deferred) return {};
+  if (!function || function->released || function->frontend->deferred) return {};
   return function->ys[k];
 }
 
