@@ -476,3 +476,14 @@ def test_nnabla_parametric_functions(function, inputs):
     assert any(True for _ in module.parameters())
     check_with_parameters(module, values, **SINGLE)
     nn.clear_parameters()
+
+
+def test_sequences_in_lists():
+    """Tensors inside lists go in and come out as tensors."""
+    np.random.seed(0)
+    with chainer.using_config("dtype", np.float64):
+        module = interop.as_torch_module(L.NStepLSTM(1, 2, 3, 0.0))
+    xs = tensors([A(3, 2), A(2, 2)])
+    hx, cx, ys = module(None, None, list(xs))
+    assert hx.shape == cx.shape == (1, 2, 3) and [y.shape for y in ys] == [(3, 3), (2, 3)]
+    check(lambda *xs: tuple(module(None, None, list(xs))[2]), xs)
