@@ -246,6 +246,23 @@ def test_the_backward_of_a_frontend_reaches_each_ones_own_gradients(four):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-4, atol=1e-5 * np.abs(gradient).max())
 
 
+def test_a_gradient_penalty_through_four_frameworks(four):
+    model, x = four.build(), torch.rand(5, 1, 8, 8, requires_grad=True)
+
+    def penalty():
+        (gradient,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+        return (gradient.double() ** 2).sum()
+
+    penalty().backward()
+    named = {name: p for name, p in model.named_parameters() if p.grad is not None and p.grad.any()}
+    assert named.keys() == {
+        "chainer.W", "chainer.b", "nnabla.conv.W", "nnabla.conv.b", "torch.weight", "torch.bias", "gluon.0.gamma",
+        "gluon.1.weight",
+    }  # fmt: skip
+    for name in ("chainer.W", "nnabla.conv.b", "torch.bias", "gluon.0.gamma"):
+        assert four.deviation(named[name], lambda: penalty().item(), step=0.005) < 1e-3
+
+
 # ---- all of them can leave -------------------------------------------------------------------------------------------
 
 
