@@ -58,6 +58,7 @@ class _Compiled:
             raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
         self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
         self.graphs: dict[Any, _CompiledGraph] = {}
+        self.kinds: dict[Any, tuple[list[dict[int, str]], str]] = {}  # dynamic sizes and mode, by the inputs' kinds
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.exporter(False)  # for its errors
 
@@ -66,26 +67,32 @@ class _Compiled:
 
     def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph:
         flat, structure = _pytree.tree_flatten((args, kwargs))
-        exporter = self.exporter(False)
-        exporter.take_apart(args, kwargs)
-        train = self._training(exporter)
-        places = exporter.dynamic_places(self.dynamic) or [{}] * len(exporter.examples)
-        looks = [
-            (t.dtype, t.device, tuple(None if d in dims else n for d, n in enumerate(t.shape)))
-            for t, dims in zip(exporter.examples, places, strict=True)
-        ]
-        fixed = tuple(repr(x) for x in flat if not targets.is_input(x))
-        frontend = exporter.target.frontend
-        key = (structure, tuple(looks), fixed, train, frontend and frontend.name)
+        kind = (structure, tuple([type(x) for x in flat]))
+        if kind not in self.kinds:
+            self.kinds[kind] = self._kind(args, kwargs)
+        places, mode = self.kinds[kind]
+        given = [x for x in flat if targets.is_input(x)]
+        looks = []
+        for x, dims in zip(given, places, strict=True):
+            sizes = list(x.shape)
+            for d in dims:
+                sizes[d] = -1
+            t = x if isinstance(x, torch.Tensor) else targets.tensor_of(x)
+            looks.append((t.dtype, t.device, *sizes))
+        fixed = tuple([repr(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
+        train = bool(self.fn.training) if mode == "module" else bool(mode) and _C.get_mode(mode)
+        key = (kind, *looks, fixed, train)
         if key not in self.graphs:
             self.graphs[key] = _CompiledGraph(self.exporter(train), args, kwargs, self.dynamic, self.options)
         return self.graphs[key]
 
-    def _training(self, exporter: Exporter) -> bool:
-        if exporter.target.is_module:
-            return bool(self.fn.training)
-        mode = {"chainer": "train", "mxnet": "training"}.get(exporter.target.frontend.name)
-        return mode is not None and _C.get_mode(mode)
+    def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[dict[int, str]], str]:
+        exporter = self.exporter(False)
+        exporter.take_apart(args, kwargs)
+        places = exporter.dynamic_places(self.dynamic) or [{}] * len(exporter.examples)
+        frontend = exporter.target.frontend
+        modes = {"chainer": "train", "mxnet": "training"}
+        return places, "module" if frontend is None else modes.get(frontend.name, "")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.graph_for(args, kwargs).run(args, kwargs)
@@ -103,7 +110,7 @@ class _CompiledGraph(torch.nn.Module):
                 "interop.compile: the function calls backward and leaves gradients in its parameters, and a compiled "
                 "one has results only: return the gradients, or call backward on what the compiled function gives"
             )
-        self.wraps = target.frontend
+        self.wraps, self.places = target.frontend, exporter.places
         self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
         self.wrong = "" if exporter.random else _wrong_gradients(exporter, self.graph)
         self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
@@ -111,6 +118,9 @@ class _CompiledGraph(torch.nn.Module):
     def forward(self, *tensors: torch.Tensor) -> Any:
         if any(isinstance(t, FakeTensor) for t in tensors):  # asked for shapes alone
             return self.graph(*tensors)
+        for t, dims in zip(tensors, self.places, strict=False):
+            for d in dims:
+                torch._dynamo.maybe_mark_dynamic(t, d)  # else each second size is compiled once more
         with functorch.patch(donated_buffer=False):
             result = self.compiled(*tensors)
         nodes = {y.grad_fn for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)} - {None}
