@@ -44,12 +44,10 @@ class Assembly:
         self._state: dict[str, fx.Node] = {}
         self._expressions: dict[Any, fx.Node] = {}
         self._kept: list[Any] = []
-        for k, name in enumerate(inputs):
-            node = self.graph.placeholder(name)
+        nodes = [self.graph.placeholder(name) for name in inputs]
+        self.sizes = Sizes({Symbol(nodes[i], d): sizes[name] for name, (i, d) in places.items()})
+        for k, node in enumerate(nodes):
             self._pair([t.inputs[k] for t in traces], node)
-        self.sizes = Sizes(
-            {Symbol(self._nodes[id(traces[0].inputs[i])], d): sizes[name] for name, (i, d) in places.items()}
-        )
 
     # ---- values ------------------------------------------------------------------------------------------------------
 
@@ -62,11 +60,7 @@ class Assembly:
         if values[0].kind != "state":
             for d, lengths in enumerate(_lengths(values)):
                 if len(set(lengths)) > 1:
-                    self.sizes_seen(lengths, node, d)
-
-    def sizes_seen(self, lengths: Sequence[int], node: fx.Node, d: int) -> None:
-        if hasattr(self, "sizes"):
-            self.sizes.seen(lengths, node, d)
+                    self.sizes.seen(lengths, node, d)
 
     def node(self, values: Sequence[Value], where: str) -> fx.Node:
         first = values[0]
@@ -162,17 +156,13 @@ class Assembly:
         raise ExportError(f"{where} is given {_texts(given)}{self._at()}: the code takes other ways by the size")
 
     def expression(self, e: Any) -> Any:
-        if isinstance(e, Symbol):
-            return self._memo(e, aten.sym_size.int, (e.tensor, e.dim), e.tensor)
-        if isinstance(e, tuple):
-            f, *parts = e
-            return self._memo(e, f, tuple(self.expression(p) for p in parts), None)
-        return e
-
-    def _memo(self, key: Any, target: Any, args: tuple[Any, ...], after: fx.Node | None) -> fx.Node:
-        if key not in self._expressions:
-            self._expressions[key] = self._call(target, args, {})
-        return self._expressions[key]
+        """The node, or number, that is the expression's value; one node for all uses of an expression."""
+        if not isinstance(e, (Symbol, tuple)):
+            return e
+        if e not in self._expressions:
+            target, *parts = (aten.sym_size.int, e.tensor, e.dim) if isinstance(e, Symbol) else e
+            self._expressions[e] = self._call(target, tuple(self.expression(p) for p in parts), {})
+        return self._expressions[e]
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
@@ -186,6 +176,8 @@ class Assembly:
         for calls in zip(*(t.calls for t in self.traces), strict=True):
             self._one(calls)
         self.graph.output(fx.map_arg(self.argument([t.outputs for t in self.traces], "the output", []), self._output))
+        for node in self.graph.nodes:
+            node.meta.clear()
 
     def _output(self, node: fx.Node) -> fx.Node:
         """A copy of what the next call writes to: buffers of the graph's own."""

@@ -40,15 +40,12 @@ class Exporter:
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()
         self.state = state = dict(self.module.state_dict(keep_vars=True))
-        with (
-            self.target.unchanged(state),
-            targets.Undo(),
-        ):  # states that the code makes at its first call are there then
-            try:
+        try:  # states that the code makes at its first call are there then
+            with self.target.unchanged(state), targets.Undo():
                 self._call()
-            except Exception as e:
-                raise_readable(e, self.who)
-                raise
+        except Exception as e:
+            raise_readable(e, self.who)
+            raise
         with self.target.unchanged(state):
             try:
                 assembly = self._assemble(state, _RUNS)
@@ -124,8 +121,10 @@ class Exporter:
             return self.target.module()
         except (ValueError, RuntimeError):  # parameters get their shapes from data
             train, self.target.train = self.target.train, False
-            self._call()
-            self.target.train = train
+            try:
+                self._call()
+            finally:
+                self.target.train = train
             return self.target.module()
 
     def _assemble(self, state: Mapping[str, torch.Tensor], runs: Sequence[int]) -> Assembly:
