@@ -13,11 +13,14 @@ from compatgrad.core.configuration import using_modes
 
 
 class Buffer(NamedTuple):
-    """A value beside parameters: its name with dots, the tensor on its memory, and the way to give it another."""
+    """A value beside parameters: its name with dots, the tensor on its memory, the way to give it another, and where
+    its memory is, which a tensor made while torch traces would not say.
+    """
 
     name: str
     read: Callable[[], torch.Tensor]
     give: Callable[[torch.Tensor], object]
+    address: Callable[[], int]
 
 
 def _array(link: Any, name: str) -> torch.Tensor:
@@ -26,6 +29,10 @@ def _array(link: Any, name: str) -> torch.Tensor:
 
 def _set_array(link: Any, name: str, t: torch.Tensor) -> None:
     setattr(link, name, t.numpy())
+
+
+def _array_address(link: Any, name: str) -> int:
+    return getattr(link, name).__array_interface__["data"][0]
 
 
 class Native:
@@ -86,7 +93,8 @@ class Chainer(Native):
             for name in sorted(link._persistent):
                 if isinstance(getattr(link, name), np.ndarray):
                     dotted = f"{path}/{name}".strip("/").replace("/", ".")
-                    yield Buffer(dotted, partial(_array, link, name), partial(_set_array, link, name))
+                    own = (link, name)
+                    yield Buffer(dotted, *(partial(f, *own) for f in (_array, _set_array, _array_address)))
 
 
 class MXNet(Native):
@@ -116,7 +124,12 @@ class MXNet(Native):
         for name, parameter in _gluon_parameters(target):
             if parameter.grad_req == "null":
                 data = parameter.data()
-                yield Buffer(name, partial(getattr, data, "tensor"), partial(_C.replace_leaf, data))
+                give = partial(_C.replace_leaf, data)
+                yield Buffer(name, partial(getattr, data, "tensor"), give, partial(_address, data))
+
+
+def _address(v: Any) -> int:
+    return v.tensor.data_ptr()
 
 
 def _gluon_parameters(target: Any) -> Iterable[tuple[str, Any]]:

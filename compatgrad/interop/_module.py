@@ -80,7 +80,7 @@ class TorchModule(torch.nn.Module):
             tensors.append(parameter)
         for buffer, place, name in self._legacy_buffers:
             t = getattr(place, name)
-            if type(t) is torch.Tensor and buffer.read().data_ptr() != t.data_ptr():  # a tracer's have none
+            if type(t) is torch.Tensor and buffer.address() != t.data_ptr():  # a tracer's has none
                 buffer.give(t)
         if structure is not None:
             args, kwargs = _pytree.tree_unflatten(flat, structure)
