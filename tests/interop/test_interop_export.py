@@ -224,6 +224,17 @@ def test_several_inputs_and_outputs():
     same(y["list"][0], c * d)
 
 
+def test_parameters_that_layers_share():
+    b = mx.gluon.nn.HybridSequential()
+    b.add(mx.gluon.nn.Dense(3, in_units=3))
+    b.add(mx.gluon.nn.Dense(3, in_units=3, params=b[0].params))
+    b.initialize()
+    gm = interop.export(b, rows(4)).double()
+    assert sorted(gm.state_dict()) == ["0.bias", "0.weight", "1.bias", "1.weight"]
+    assert len(list(gm.parameters())) == 2
+    same(gm(rows(5).double()), plain(b, rows(5)), 1e-5)
+
+
 # ---- sizes -----------------------------------------------------------------------------------------------------------
 
 

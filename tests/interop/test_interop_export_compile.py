@@ -103,6 +103,22 @@ def test_compiled_gluon_and_nnabla():
         np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
+def test_higher_derivatives_and_no_record():
+    net = L.Linear(3, 2)
+    compiled = interop.compile(net, backend="eager")
+    x = chainer.Variable(X.numpy())
+    found = []
+    for f in (net, compiled):
+        (gx,) = chainer.grad([F.sum(f(x) ** 3)], [x], enable_double_backprop=True)
+        found.append(chainer.grad([F.sum(gx * gx)], [x])[0].array)
+    np.testing.assert_allclose(*found, rtol=1e-4)
+    with chainer.no_backprop_mode():
+        assert compiled(x).creator_node is None
+    with pytest.raises(RuntimeError, match="double backward"):  # torch says so, where its compiler takes no second one
+        y = F.sum(interop.compile(net, backend="aot_eager")(x) ** 3)
+        chainer.grad([y], [x], enable_double_backprop=True)
+
+
 def test_compiled_functions_refuse_what_they_would_get_wrong():
     net = Net()
 
