@@ -116,7 +116,8 @@ def test_higher_derivatives_and_no_record():
         assert compiled(x).creator_node is None
     with pytest.raises(RuntimeError, match="double backward"):  # torch says so, where its compiler takes no second one
         y = F.sum(interop.compile(net, backend="aot_eager")(x) ** 3)
-        chainer.grad([y], [x], enable_double_backprop=True)
+        (gx,) = chainer.grad([y], [x], enable_double_backprop=True)
+        chainer.grad([F.sum(gx * gx)], [x])
 
 
 def test_compiled_functions_refuse_what_they_would_get_wrong():
