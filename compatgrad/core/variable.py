@@ -47,8 +47,8 @@ class Variable(_C.Variable):
     """A torch tensor in a graph of its own: `compatgrad` functions applied to it are recorded.
 
     `Variable(data=None, requires_grad=True, name=None)`: `data` is a tensor, which is shared, not copied, or
-    None. A tensor with torch's own ``requires_grad`` is refused with RuntimeError, as its history would be
-    lost.
+    None. A tensor that requires torch's own grad enters with its history: gradients go on in torch's graph.
+    With `requires_grad=False` it is a constant.
     """
 
     _frontend = _C.native_frontend

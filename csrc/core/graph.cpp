@@ -141,6 +141,7 @@ Var FunctionNode::input(size_t i) const {
 
 void FunctionNode::release_graph() {
   unchain();
+  drop_own();
   released = true;
   for (OutputSlot& y : outputs) {
     y.saved.reset();

@@ -38,6 +38,10 @@ struct TorchNode : FunctionNode {
     return out;
   }
   unsigned saves(c10::ArrayRef<bool>) const override { return kAllInputs; }
+  void drop_own() override {
+    ys.clear();
+    ends.clear();
+  }
 
   template <class T>
   std::pair<c10::SmallVector<size_t, 4>, c10::SmallVector<size_t, 4>> asked(Ctx<T>& c) const {
@@ -148,6 +152,11 @@ struct TorchCall final : TorchNode {
 
   TorchCall(PyObject* f, size_t count) : function(Obj::borrow(f)), n(count) {}
 
+  void drop_own() override {
+    TorchNode::drop_own();
+    xs.clear();
+    function = Obj();
+  }
   std::string name() const override {
     if (!function) return label;
     PyObject* o = PyObject_GetAttrString(function.get(), "__name__");
