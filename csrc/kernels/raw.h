@@ -4,10 +4,13 @@
 
 namespace cg::kernels {
 
-// Dense float or double in main memory, and nobody traces.
+// Memory that holds the elements as they are, and nobody traces.
+inline bool plain(const at::Tensor& t) {
+  return t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Negative) && !traced(t);
+}
+// The same in main memory, of float or double.
 inline bool raw(const at::Tensor& t) {
-  return (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.device().is_cpu() &&
-         t.layout() == at::kStrided && !traced(t);
+  return (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.device().is_cpu() && plain(t);
 }
 inline bool raw(const at::Tensor& a, const at::Tensor& b) {
   return raw(a) && raw(b) && a.scalar_type() == b.scalar_type();

@@ -198,6 +198,8 @@ PyObject* function_hooks();  // borrowed: this thread's dict
 extern PyMethodDef module_methods[];
 // optim.cpp
 void init_optim(PyObject* module);
+// kernels.cpp
+void init_kernels(PyObject* module);
 // arrays.cpp, deferred.cpp, host.cpp: variables and functions whose values come later
 extern PyTypeObject ArrayType, DeferredVariableType;
 PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set

@@ -125,6 +125,7 @@ PyMODINIT_FUNC PyInit__C() {
     for (auto& [name, o] : members)
       if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
     init_optim(m.get());
+    init_kernels(m.get());
     init_arrays(m.get());
     init_marks(m.get());
     init_deferred(m.get());

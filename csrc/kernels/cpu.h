@@ -1,0 +1,104 @@
+// Functors on the CPU, and the forms that functors have. See docs/kernels.md for how to add a kernel.
+//
+// A map functor changes corresponding elements of its operands:
+//   struct Axpy {  // y += a x
+//     static constexpr int operands = 2;                            // y, x
+//     static constexpr unsigned reads = mask(0, 1), writes = mask(0);
+//     double a;
+//     template <class C>                                            // C: float or double
+//     CG_FN void operator()(C (&v)[operands]) const { v[0] += C(a) * v[1]; }
+//   };
+// Operands may be the same memory, from the same first element on. An index functor is called with each index of a
+// range and holds what it needs:  CG_FN void operator()(int64_t i) const.
+#pragma once
+#include "kernels/threads.h"
+#include "kernels/walk.h"
+
+namespace cg::kernels {
+
+namespace detail {
+
+template <class T, class F>
+CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end) {
+  const F f = given;  // not through memory that a store might change
+  T* q[F::operands];
+  for (int k = 0; k < F::operands; ++k) q[k] = p[k];
+  CG_IVDEP
+  for (int64_t i = begin; i < end; ++i) map_element(f, q, i);
+}
+template <class F>
+CG_INLINE void each_loop(const F& given, int64_t begin, int64_t end) {
+  const F f = given;
+  CG_IVDEP
+  for (int64_t i = begin; i < end; ++i) f(i);
+}
+
+// The loops once more for each level of instruction set.
+template <class... A>
+__attribute__((CG_KERNEL_LOOP)) void loop_plain(A... a) {
+  (a.run(), ...);
+}
+#if defined(CG_KERNEL_V3)
+template <class... A>
+__attribute__((CG_KERNEL_LOOP, target(CG_KERNEL_V3))) void loop_v3(A... a) {
+  (a.run(), ...);
+}
+template <class... A>
+__attribute__((CG_KERNEL_LOOP, target(CG_KERNEL_V4))) void loop_v4(A... a) {
+  (a.run(), ...);
+}
+#endif
+
+template <class A>
+void run_loop(const A& a) {
+#if defined(CG_KERNEL_V3)
+  const int level = simd_level();
+  if (level >= 4) return loop_v4(a);
+  if (level == 3) return loop_v3(a);
+#endif
+  loop_plain(a);
+}
+
+template <class T, class F>
+struct MapLoop {
+  const F& f;
+  T* const* p;
+  int64_t begin, end;
+  CG_INLINE void run() const { map_loop(f, p, begin, end); }
+};
+template <class F>
+struct EachLoop {
+  const F& f;
+  int64_t begin, end;
+  CG_INLINE void run() const { each_loop(f, begin, end); }
+};
+
+}  // namespace detail
+
+struct Cpu {
+  // A map functor on each set of the call.
+  template <class T, class F>
+  static Status map(const F& f, const Call& c) {
+    if (!is_map(c, F::operands)) return kBadCall;
+    for (int64_t s = 0; s < c.sets; ++s) {
+      T* p[F::operands];
+      for (int k = 0; k < F::operands; ++k) p[k] = static_cast<T*>(c.data[k * c.sets + s]);
+      in_threads(c.sizes[s], kGrain,
+                 [&](int64_t begin, int64_t end) { detail::run_loop(detail::MapLoop<T, F>{f, p, begin, end}); });
+    }
+    return 0;
+  }
+  template <class T, class F>
+  static Status map_list(const F& f, const Call& c) {
+    return map<T>(f, c);
+  }
+  // An index functor for 0 <= i < n. `work`: about how many elements one call reads.
+  template <class F>
+  static Status each(const F& f, int64_t n, const Call&, int64_t work = 1) {
+    in_threads(n, kGrain / (work < kGrain ? work : kGrain),
+               [&](int64_t begin, int64_t end) { detail::run_loop(detail::EachLoop<F>{f, begin, end}); });
+    return 0;
+  }
+};
+
+}  // namespace cg::kernels

@@ -1,0 +1,122 @@
+// Functors on a GPU. A .cu file includes this and its kernels' headers, and names them: see sum.cu.
+//
+// Compiled by another compiler than nvcc, it runs the same blocks and threads one after the other on the CPU: so tests
+// see heads, tails, tables and grids where there is no GPU.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/walk.h"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime_api.h>
+#endif
+
+namespace cg::kernels {
+
+#if defined(__CUDACC__)
+
+template <class Body>
+__global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Body body) {
+  body(Place{blockIdx.x, gridDim.x, static_cast<int32_t>(threadIdx.x), static_cast<int32_t>(blockDim.x)});
+}
+
+// Runs `body` in so many blocks, on the call's device and stream.
+template <class Body>
+Status launch(const Call& c, const Body& body, int64_t blocks, int threads = kThreads) {
+  static_assert(sizeof(Body) <= 32764, "a kernel's parameters");
+  int device = -1;
+  if (const cudaError_t e = cudaGetDevice(&device)) return e;
+  if (device != c.device)
+    if (const cudaError_t e = cudaSetDevice(c.device)) return e;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(threads);
+  config.stream = static_cast<cudaStream_t>(c.stream);
+  const cudaError_t launched = cudaLaunchKernelEx(&config, kernel<Body>, body);
+  if (device != c.device) cudaSetDevice(device);
+  return launched;
+}
+
+// Blocks that fill the device, each multiprocessor with 2048 threads.
+inline int64_t full_grid(const Call& c) {
+  int processors = 0;
+  if (cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, c.device)) processors = 1;
+  return int64_t(processors) * (2048 / kThreads);
+}
+
+#else
+
+template <class Body>
+Status launch(const Call&, const Body& body, int64_t blocks, int threads = kThreads) {
+  static_assert(sizeof(Body) <= 32764, "a kernel's parameters");
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int32_t thread = 0; thread < threads; ++thread) body(Place{block, blocks, thread, threads});
+  return 0;
+}
+inline int64_t full_grid(const Call&) { return 3; }  // few, so that every thread takes several steps
+
+#endif
+
+struct Cuda {
+  // A map functor on the call's only set, or on each in a launch of its own.
+  template <class T, class F>
+  static Status map(const F& f, const Call& c) {
+    if (!is_map(c, F::operands)) return kBadCall;
+    for (int64_t s = 0; s < c.sets; ++s) {
+      MapBody<F, T> body{f, {}, c.sizes[s]};
+      if (body.n <= 0) continue;
+      for (int k = 0; k < F::operands; ++k) body.at[k] = static_cast<T*>(c.data[k * c.sets + s]);
+      const int64_t vectors = (body.n + kLanes<T> - 1) / kLanes<T>;
+      const int64_t blocks = std::min((vectors + kThreads - 1) / kThreads, full_grid(c));
+      if (const Status e = launch(c, body, blocks)) return e;
+    }
+    return 0;
+  }
+
+  // A map functor on all sets in as few launches as their table of pointers takes, as a rule one.
+  template <class T, class F>
+  static Status map_list(const F& f, const Call& c) {
+    if (!is_map(c, F::operands)) return kBadCall;
+    constexpr int small = list_capacity<F>(4000), large = list_capacity<F>(32000);
+    for (int64_t s = 0; s < c.sets;) {
+      Status e;
+      // A launch copies its whole table: short lists take a short one.
+      if (c.sets - s <= small)
+        e = launch_list<T, small>(f, c, s);
+      else
+        e = launch_list<T, large>(f, c, s);
+      if (e) return e;
+    }
+    return 0;
+  }
+
+  // An index functor for 0 <= i < n.
+  template <class F>
+  static Status each(const F& f, int64_t n, const Call& c, int64_t = 1) {
+    if (n <= 0) return 0;
+    return launch(c, EachBody<F>{f, n}, std::min((n + kThreads - 1) / kThreads, 4 * full_grid(c)));
+  }
+
+ private:
+  // As many sets from `s` on as fit; moves `s`.
+  template <class T, int capacity, class F>
+  static Status launch_list(const F& f, const Call& c, int64_t& s) {
+    ListBody<F, T, capacity> body;
+    body.f = f;
+    body.sets = 0;
+    int64_t blocks = 0;
+    for (; s < c.sets && body.sets < capacity && blocks < (int64_t(1) << 30); ++s) {
+      if (c.sizes[s] <= 0) continue;
+      body.first[body.sets] = static_cast<uint32_t>(blocks);
+      body.size[body.sets] = c.sizes[s];
+      for (int k = 0; k < F::operands; ++k) body.at[k][body.sets] = static_cast<T*>(c.data[k * c.sets + s]);
+      blocks += (c.sizes[s] + kChunk - 1) / kChunk;
+      ++body.sets;
+    }
+    return blocks ? launch(c, body, blocks) : 0;
+  }
+};
+
+}  // namespace cg::kernels

@@ -1,0 +1,17 @@
+// CG_KERNEL(Cpu, name) in a .cpp, CG_KERNEL(Cuda, name) in a .cu: the kernel can be called by its name.
+#pragma once
+#include <vector>
+
+#include "kernels/call.h"
+
+namespace cg::kernels {
+
+std::vector<Entry>& entries();  // of this library
+
+struct Registered {
+  Registered(const char* name, Launch launch) { entries().push_back({name, launch}); }
+};
+
+}  // namespace cg::kernels
+
+#define CG_KERNEL(Run, name) static const Registered name##_registered{#name, name<Run>};

@@ -1,0 +1,56 @@
+#include "kernels/threads.h"
+
+#include <ATen/Parallel.h>
+
+// Of the OpenMP library that torch has loaded. A module that brought its own would have a second pool of threads, which
+// torch.set_num_threads does not know. Weak: a torch without OpenMP has none.
+extern "C" {
+__attribute__((weak)) void GOMP_parallel(void (*run)(void*), void* data, unsigned threads, unsigned flags);
+__attribute__((weak)) int omp_get_thread_num();
+__attribute__((weak)) int omp_get_num_threads();
+}
+
+namespace cg::kernels {
+namespace {
+
+struct Job {
+  int64_t n;
+  void (*run)(void*, int64_t, int64_t);
+  void* context;
+};
+
+void run_share(void* data) {
+  const Job& job = *static_cast<Job*>(data);
+  const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+  // Shares end at multiples of a cache line, which two threads should not write.
+  const int64_t share = ((job.n + threads - 1) / threads + 63) / 64 * 64, begin = share * thread;
+  if (begin < job.n) job.run(job.context, begin, std::min(job.n, begin + share));
+}
+
+}  // namespace
+
+void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), void* context) {
+  const int64_t parts = std::min<int64_t>(at::get_num_threads(), (n + grain - 1) / grain);
+  if (parts <= 1 || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
+    return run(context, 0, n);
+  Job job{n, run, context};
+  GOMP_parallel(run_share, &job, static_cast<unsigned>(parts), 0);
+}
+
+int simd_level() {
+#if defined(CG_KERNEL_V3)
+  static const int level = [] {
+    __builtin_cpu_init();
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+    const bool v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl");
+    return v3 && v4 ? 4 : v3 ? 3 : 1;
+  }();
+  return level;
+#else
+  return 1;
+#endif
+}
+
+}  // namespace cg::kernels

@@ -1,0 +1,43 @@
+// Threads for CPU loops.
+#pragma once
+#include <cstdint>
+
+#include "kernels/simd.h"
+
+namespace cg::kernels {
+
+constexpr int64_t kGrain = 1 << 15;  // elements for which it is worth waking another thread
+
+// Calls run(context, begin, end) for parts of [0, n) of at least `grain`, on torch's own threads, as many as
+// torch.set_num_threads says. Exceptions must not leave `run`.
+void in_threads(int64_t n, int64_t grain, void (*run)(void* context, int64_t begin, int64_t end), void* context);
+
+template <class F>
+void in_threads(int64_t n, int64_t grain, F&& f) {
+  if (n <= 0) return;
+  if (n <= grain) return f(int64_t(0), n);
+  auto* context = const_cast<void*>(static_cast<const void*>(&f));
+  in_threads(
+      n, grain,
+      [](void* context, int64_t begin, int64_t end) {
+        (*static_cast<std::remove_reference_t<F>*>(context))(begin, end);
+      },
+      context);
+}
+
+// The level of x86-64 that loops may use: 1, 3 (AVX2) or 4 (AVX-512).
+int simd_level();
+
+}  // namespace cg::kernels
+
+// What a level's loops are compiled for. Multiplications and additions stay apart: what a formula gives must not depend
+// on the processor, and agrees with the operations of ATen and NumPy that it stands for.
+#if defined(__clang__)
+#define CG_KERNEL_LOOP unused
+#else
+#define CG_KERNEL_LOOP optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
+#endif
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define CG_KERNEL_V3 "avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+#define CG_KERNEL_V4 "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
+#endif

@@ -1,0 +1,129 @@
+// How threads of a GPU walk over memory, as functions of their place, which tests run on the CPU, thread by thread.
+#pragma once
+#include "kernels/call.h"
+
+namespace cg::kernels {
+
+struct Place {
+  int64_t block, blocks;
+  int32_t thread, threads;
+};
+
+constexpr int kThreads = 256;
+constexpr int64_t kChunk = 1 << 14;  // elements that a block takes of a list's tensors
+
+template <class T>
+constexpr int kLanes = 16 / sizeof(T);
+template <class T>
+struct alignas(16) Vector {
+  T at[kLanes<T>];
+};
+
+// One element: what a map functor (kernels/cpu.h) does to its operands.
+template <class T, class F>
+CG_FN void map_element(const F& f, T* const* p, int64_t i) {
+  compute_t<T> v[F::operands];
+  for (int k = 0; k < F::operands; ++k)
+    if (F::reads >> k & 1) v[k] = widen(p[k][i]);
+  f(v);
+  for (int k = 0; k < F::operands; ++k)
+    if (F::writes >> k & 1) p[k][i] = narrow<T>(v[k]);
+}
+
+// `count` vectors, `stride` elements apart; all loads come before the first use.
+template <int count, class T, class F>
+CG_FN void map_vectors(const F& f, T* const* p, int64_t i, int64_t stride) {
+  Vector<T> x[count][F::operands];
+  for (int u = 0; u < count; ++u)
+    for (int k = 0; k < F::operands; ++k)
+      if (F::reads >> k & 1) x[u][k] = *reinterpret_cast<const Vector<T>*>(p[k] + i + u * stride);
+  for (int u = 0; u < count; ++u)
+    for (int e = 0; e < kLanes<T>; ++e) {
+      compute_t<T> v[F::operands];
+      for (int k = 0; k < F::operands; ++k)
+        if (F::reads >> k & 1) v[k] = widen(x[u][k].at[e]);
+      f(v);
+      for (int k = 0; k < F::operands; ++k)
+        if (F::writes >> k & 1) x[u][k].at[e] = narrow<T>(v[k]);
+    }
+  for (int u = 0; u < count; ++u)
+    for (int k = 0; k < F::operands; ++k)
+      if (F::writes >> k & 1) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
+}
+
+// Elements before the first 16-byte boundary that all operands share; -1: they share none.
+template <int operands, class T>
+CG_FN int common_head(T* const* p) {
+  const auto offset = [&](int k) { return static_cast<int>(reinterpret_cast<uintptr_t>(p[k]) & 15); };
+  for (int k = 1; k < operands; ++k)
+    if (offset(k) != offset(0)) return -1;
+  return ((16 - offset(0)) & 15) / static_cast<int>(sizeof(T));
+}
+
+// The share of thread `t` of `threads` in n elements.
+template <class T, class F>
+CG_FN void map_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threads) {
+  // Enough loads in flight, and not more registers than that takes.
+  constexpr int unroll = F::operands >= 4 ? 1 : F::operands == 3 ? 2 : 4;
+  const int shared = common_head<F::operands>(p);
+  if (shared < 0) {
+    for (int64_t i = t; i < n; i += threads) map_element(f, p, i);
+    return;
+  }
+  const int64_t head = shared < n ? shared : n, vectors = (n - head) / kLanes<T>, tail = head + vectors * kLanes<T>;
+  int64_t v = t;
+  if constexpr (unroll > 1)
+    for (; v + (unroll - 1) * threads < vectors; v += unroll * threads)
+      map_vectors<unroll>(f, p, head + v * kLanes<T>, threads * kLanes<T>);
+  for (; v < vectors; v += threads) map_vectors<1>(f, p, head + v * kLanes<T>, 0);
+  for (int64_t i = t; i < head; i += threads) map_element(f, p, i);
+  for (int64_t i = tail + t; i < n; i += threads) map_element(f, p, i);
+}
+
+template <class F, class T>
+struct MapBody {
+  F f;
+  T* at[F::operands];
+  int64_t n;
+  CG_FN void operator()(const Place& place) const {
+    map_walk(f, at, n, place.block * place.threads + place.thread, place.blocks * place.threads);
+  }
+};
+
+// A list of tensors in one launch: the table is the kernel's parameter, a block finds its tensor by bisection.
+template <class F, class T, int capacity>
+struct ListBody {
+  F f;
+  int32_t sets;
+  uint32_t first[capacity];  // the first block of each tensor
+  int64_t size[capacity];
+  T* at[F::operands][capacity];
+  CG_FN void operator()(const Place& place) const {
+    int low = 0, high = sets;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (first[middle] <= place.block ? low : high) = middle;
+    }
+    const int64_t begin = (place.block - first[low]) * kChunk, left = size[low] - begin;
+    T* p[F::operands];
+    for (int k = 0; k < F::operands; ++k) p[k] = at[k][low] + begin;
+    map_walk(f, p, left < kChunk ? left : kChunk, place.thread, place.threads);
+  }
+};
+// Tensors per launch such that the table fits into `bytes`.
+template <class F>
+constexpr int list_capacity(int bytes) {
+  return (bytes - static_cast<int>(sizeof(F)) - 32) / (12 + 8 * F::operands);
+}
+
+template <class F>
+struct EachBody {
+  F f;
+  int64_t n;
+  CG_FN void operator()(const Place& place) const {
+    const int64_t threads = place.blocks * place.threads;
+    for (int64_t i = place.block * place.threads + place.thread; i < n; i += threads) f(i);
+  }
+};
+
+}  // namespace cg::kernels

@@ -1,0 +1,124 @@
+// Kernels by name, for tests and for Python code that calls one; and how the CUDA library is found.
+#include "kernels/kernel.h"
+
+#include "kernels/raw.h"
+#include "python/optim.h"
+
+namespace cg::py {
+namespace {
+
+// Asks compatgrad._build.cuda for the library. The interpreter lock keeps threads from doing so twice.
+void find_library() {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  struct Release {
+    PyGILState_STATE state;
+    ~Release() { PyGILState_Release(state); }
+  } release{state};
+  Obj module = Obj::steal(PyImport_ImportModule("compatgrad._build.cuda"));
+  Obj path = Obj::steal(PyObject_CallMethod(module.get(), "find_library", nullptr));
+  const char* text = path.get() == Py_None ? "" : PyUnicode_AsUTF8(path.get());
+  if (!text) throw PyError();
+  kernels::use_library(text);
+}
+
+at::Tensor operand_of(PyObject* o) {
+  if (o == Py_None) return {};
+  if (!is_tensor(o))
+    fail(PyExc_TypeError, "operands: expected tensors, None or lists of these, got %s", Py_TYPE(o)->tp_name);
+  at::Tensor t = unwrap_tensor(o, "operands");
+  if (!kernels::plain(t) || !t.is_non_overlapping_and_dense())
+    fail(PyExc_ValueError, "operands: expected tensors without gaps between elements, got one with strides");
+  return t;
+}
+
+// run_kernel(name, operands, numbers=(), integers=(), library=None): `operands` holds tensors, or lists of as many
+// tensors each.
+PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"name", "operands", "numbers", "integers", "library", nullptr};
+    const char *name, *library = nullptr;
+    PyObject *operands, *numbers = nullptr, *integers = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOz:run_kernel", const_cast<char**>(names), &name, &operands,
+                                     &numbers, &integers, &library))
+      throw PyError();
+    std::vector<std::vector<at::Tensor>> lists;
+    bool is_list = false;
+    for_each_item(operands, "operands", [&](Py_ssize_t, PyObject* o) {
+      auto& list = lists.emplace_back();
+      if (PyList_Check(o) || PyTuple_Check(o)) {
+        is_list = true;
+        for_each_item(o, "operands", [&](Py_ssize_t, PyObject* item) { list.push_back(operand_of(item)); });
+      } else {
+        list.push_back(operand_of(o));
+      }
+    });
+    if (lists.empty() || (!is_list && !lists[0][0].defined())) fail(PyExc_ValueError, "operands: the first is missing");
+    if (lists[0].empty()) Py_RETURN_NONE;
+    const at::Tensor& like = lists[0][0];
+    if (!like.defined() || !kernels::takes(like))
+      fail(PyExc_ValueError,
+           "operands: expected float16, bfloat16, float32 or float64 on a CPU, or on a GPU for which "
+           "there is a library of kernels");
+    int64_t elements = 0;
+    c10::SmallVector<at::TensorList, 8> all;
+    for (const auto& list : lists) {
+      all.push_back(list);
+      for (const at::Tensor& t : list) {
+        if (!t.defined()) continue;
+        if (t.device() != like.device()) fail(PyExc_ValueError, "operands: they lie on different devices");
+        elements += t.numel();
+      }
+    }
+    c10::SmallVector<double, 8> floats;
+    if (numbers)
+      for_each_item(numbers, "numbers", [&](Py_ssize_t, PyObject* o) {
+        floats.push_back(PyFloat_AsDouble(o));
+        if (floats.back() == -1 && PyErr_Occurred()) throw PyError();
+      });
+    Ints ints;
+    if (integers) ints = parse_ints(integers, "integers");
+    const kernels::Kernel kernel(name);
+    run_kernels(elements, [&] {
+      std::optional<kernels::Simulated> simulated;
+      if (library) simulated.emplace(library);
+      kernel.on_list(all, floats, ints);
+    });
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* kernel_names(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    Obj list = Obj::steal(PyList_New(0));
+    for (const std::string& name : kernels::names())
+      if (PyList_Append(list.get(), Obj::steal(PyUnicode_FromString(name.c_str())).get()) < 0) throw PyError();
+    return list.release();
+  });
+}
+
+PyObject* kernels_library(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    const std::string path = kernels::library_path();
+    if (path.empty()) Py_RETURN_NONE;
+    return Obj::steal(PyUnicode_FromString(path.c_str())).release();
+  });
+}
+
+PyMethodDef methods[] = {
+    {"run_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_kernel)),
+     METH_VARARGS | METH_KEYWORDS,
+     "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
+     "lists "
+     "of tensors."},
+    {"kernel_names", kernel_names, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
+    {"kernels_library", kernels_library, METH_NOARGS, "The path of the CUDA library in use, or None."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void init_kernels(PyObject* module) {
+  if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
+  kernels::find_library = find_library;
+}
+
+}  // namespace cg::py
