@@ -4,7 +4,7 @@
 #   make demo    train an unmodified Chainer program
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
-#   make lint types build clean
+#   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
 # VENV    the environment to use: made if absent; name your own to use the torch that is in it
@@ -20,9 +20,9 @@ DEMO ?= examples/chainer/train_digits_mlp.py
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
-cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h')
+cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench lint types build clean
+.PHONY: demo test bench lint types build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -43,6 +43,10 @@ types: $(VENV)/.have-lint
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace
+
+# says so and goes on where there is no nvcc
+kernels: | $(python)
+	$(python) -m compatgrad._build --kernels
 
 clean:
 	rm -rf .venv build dist compatgrad/_lib

@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 
 import compatgrad
 from compatgrad._build.compiler import read_stamp
+from compatgrad._build.cuda import existing_library, find_nvcc, nvcc_version, read_cuda_stamp
 from compatgrad._build.loader import built_words, cache_dir, existing_module
 from compatgrad._build.target import (
     PACKAGE,
@@ -93,15 +92,21 @@ def _compiler() -> str:
 
 
 def _nvcc() -> str:
-    path = shutil.which("nvcc")
-    if path is None:
-        return "not found"
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{path}: {error}"
-    release = next((line for line in done.stdout.splitlines() if "release" in line), "unknown version")
-    return f"{path}: {release}"
+        path = find_nvcc()
+    except BuildError as error:
+        return str(error)
+    return f"{path}: {nvcc_version(path)}" if path else "not found"
+
+
+def _cuda_kernels() -> str:
+    if library := existing_library(cache_dir()):
+        return f"{library}, by {read_cuda_stamp(library)}"
+    try:
+        there = find_nvcc()
+    except BuildError:
+        there = None
+    return "compiled when they are first used" if there else "none, and no nvcc: ATen does their work"
 
 
 def _rows() -> Iterator[tuple[str, str]]:
@@ -113,12 +118,11 @@ def _rows() -> Iterator[tuple[str, str]]:
     yield from _torch_rows()
     yield "compiler", _compiler()
     yield "nvcc", _nvcc()
+    yield "CUDA kernels", _cuda_kernels()
     yield "cache", str(cache_dir())
     yield "extras", _versions(_EXTRAS)
     yield "originals", _versions(_ORIGINALS)
-    chosen = [
-        f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(_ENVIRONMENT)
-    ]
+    chosen = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(_ENVIRONMENT)]
     yield "environment", " ".join(chosen) or "nothing that matters"
 
 

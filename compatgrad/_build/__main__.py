@@ -1,27 +1,42 @@
-"""`python -m compatgrad._build --inplace`: compiles the checkout's C++ into `compatgrad/_lib`."""
+"""`python -m compatgrad._build`: compiles the checkout's C++, and its CUDA kernels, into `compatgrad/_lib`."""
 
 import argparse
 import sys
 import time
 
-from compatgrad._build.compiler import build, print_line, publish
+from compatgrad._build.compiler import Buildable, build, print_line, publish
+from compatgrad._build.cuda import cuda_target
 from compatgrad._build.target import PACKAGE, BuildError, current_target
+
+
+def _build(target: Buildable, folder: str, jobs: int | None) -> None:
+    begun = time.monotonic()
+    final = publish(target, build(target, target.root / "build" / folder, jobs=jobs), PACKAGE / "_lib")
+    print_line(f"{final} is up to date for {target} ({time.monotonic() - begun:.1f} s)")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m compatgrad._build", description=__doc__)
-    parser.add_argument("--inplace", action="store_true", required=True, help="build beside the package")
+    parser.add_argument("--inplace", action="store_true", help="the module; where torch has CUDA also the kernels")
+    parser.add_argument("--kernels", action="store_true", help="the CUDA kernels, whatever torch there is")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time (default: one per core)")
     args = parser.parse_args()
-    begun = time.monotonic()
+    if not (args.inplace or args.kernels):
+        parser.error("nothing to do; say --inplace or --kernels")
     try:
-        target = current_target()
-        module = build(target, target.root / "build" / target.object_folder(), jobs=args.jobs)
-        final = publish(target, module, PACKAGE / "_lib")
+        kernels = args.kernels
+        if args.inplace:
+            target = current_target()
+            _build(target, target.object_folder(), args.jobs)
+            kernels |= target.torch.cuda is not None
+        if kernels:
+            if cuda := cuda_target():
+                _build(cuda, cuda.object_folder(), args.jobs)
+            else:
+                print_line("no nvcc: the CUDA kernels are not compiled; ATen does their work")
     except BuildError as error:
         print_line(f"build failed: {error}")
         return 1
-    print_line(f"{final} is up to date for {target.torch} ({time.monotonic() - begun:.1f} s)")
     return 0
 
 

@@ -20,7 +20,8 @@ from typing import Any
 
 import compatgrad
 from compatgrad._build.compiler import build, print_line, publish, stamp_path
-from compatgrad._build.target import PACKAGE, Target, find_torch, target_for
+from compatgrad._build.cuda import CudaTarget, cuda_target
+from compatgrad._build.target import PACKAGE, BuildError, Target, find_torch, target_for
 
 ROOT = PACKAGE.parent
 _NOT_SHIPPED = {"__pycache__", "_lib"}
@@ -94,11 +95,7 @@ def _dist_info() -> str:
 
 def _files_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
-        if (
-            path.is_file()
-            and not _NOT_SHIPPED.intersection(path.relative_to(ROOT).parts)
-            and path.suffix != ".pyc"
-        ):
+        if path.is_file() and not _NOT_SHIPPED.intersection(path.relative_to(ROOT).parts) and path.suffix != ".pyc":
             yield path
 
 
@@ -130,31 +127,51 @@ def _installed_target() -> Target | None:
     return target_for(torch)
 
 
-def _build_folder(target: Target) -> Path:
+def _installed_targets() -> list[Target | CudaTarget]:
+    """The module, and for a torch with CUDA the kernels; those not compiled now are at their first use."""
+    target = _installed_target()
+    if target is None:
+        return []
+    kernels = cuda_target() if target.torch.cuda else None
+    return [target, kernels] if kernels else [target]
+
+
+def _published(targets: list[Target | CudaTarget], folder: Path) -> list[Path]:
+    made = []
+    for target in targets:
+        try:
+            made.append(publish(target, build(target, _build_folder(target)), folder))
+        except BuildError as error:
+            if isinstance(target, Target):
+                raise
+            print_line(f"without CUDA kernels: {error}")
+    return made
+
+
+def _build_folder(target: Target | CudaTarget) -> Path:
     """The checkout's folder of object files, to build again quickly; elsewhere if it is read-only."""
     writable = os.access(ROOT, os.W_OK)
     return (ROOT / "build" if writable else Path(tempfile.mkdtemp())) / target.object_folder()
 
 
-def _wheel_contents(tag: str, target: Target | None) -> Iterator[tuple[str, bytes]]:
+def _wheel_contents(tag: str, targets: list[Target | CudaTarget]) -> Iterator[tuple[str, bytes]]:
     for path in _files_below(PACKAGE):
         yield str(path.relative_to(ROOT)), path.read_bytes()
     # where the loader looks for what it compiles at first import
     for path in _files_below(ROOT / "csrc"):
         yield f"compatgrad/{path.relative_to(ROOT)}", path.read_bytes()
-    if target:
-        with tempfile.TemporaryDirectory() as folder:
-            module = publish(target, build(target, _build_folder(target)), Path(folder))
-            for path in (module, stamp_path(module)):
+    with tempfile.TemporaryDirectory() as folder:
+        for made in _published(targets, Path(folder)):
+            for path in (made, stamp_path(made)):
                 yield f"compatgrad/_lib/{path.name}", path.read_bytes()
-    for name, data in _dist_info_files(tag, pure=target is None):
+    for name, data in _dist_info_files(tag, pure=not targets):
         yield f"{_dist_info()}/{name}", data
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    target = _installed_target()
-    tag = _tag(target is not None)
-    return _write_wheel(wheel_directory, tag, _wheel_contents(tag, target))
+    targets = _installed_targets()
+    tag = _tag(bool(targets))
+    return _write_wheel(wheel_directory, tag, _wheel_contents(tag, targets))
 
 
 def _editable_contents(tag: str) -> Iterator[tuple[str, bytes]]:
@@ -164,8 +181,7 @@ def _editable_contents(tag: str) -> Iterator[tuple[str, bytes]]:
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: Any = None) -> str:
-    if target := _installed_target():
-        publish(target, build(target, _build_folder(target)), PACKAGE / "_lib")
+    _published(_installed_targets(), PACKAGE / "_lib")
     tag = _tag(compiled=False)
     return _write_wheel(wheel_directory, tag, _editable_contents(tag))
 

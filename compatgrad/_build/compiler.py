@@ -14,14 +14,29 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-from compatgrad._build.target import WARNING_FLAGS, BuildError, Stamp, Target, module_file, source_files
+from compatgrad._build.target import BuildError, Stamp
 
 STAMP_SUFFIX = ".json"
-PREFIX = "csrc/prefix.h"  # of headers that are not ours
 _MAX_ERROR_LINES = 60
 
 Report = Callable[[str], None]
+S = TypeVar("S")
+
+
+class Buildable(Protocol):
+    """What is compiled and linked into one file: `Target`, the extension, or the library of CUDA kernels."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def prefix(self) -> str | None: ...
+    def sources(self) -> list[Path]: ...
+    def compile_command(self) -> list[str]: ...
+    def link_command(self, objects: list[Path], out: Path) -> list[str]: ...
+    def file_name(self) -> str: ...
+    def stamp(self) -> Any: ...
 
 
 def print_line(text: str) -> None:
@@ -46,24 +61,24 @@ def _dependencies(depfile: Path) -> list[str]:
     return [name.replace("\0", " ") for name in text.replace("\\ ", "\0").split()]
 
 
-def _is_current(target: Target, obj: Path) -> bool:
+def _is_current(target: Buildable, obj: Path) -> bool:
     try:
         made = obj.stat().st_mtime_ns
         dependencies = _dependencies(obj.with_suffix(".d"))
-        if (target.root / PREFIX).exists():  # depfiles do not name what was compiled ahead
-            dependencies.append(PREFIX)
+        if target.prefix and (target.root / target.prefix).exists():  # depfiles do not name what was compiled ahead
+            dependencies.append(target.prefix)
         return all((target.root / name).stat().st_mtime_ns < made for name in dependencies)
     except OSError:  # the object, its depfile or a header that it names is gone
         return False
 
 
-def _precompile(target: Target, folder: Path, report: Report) -> list[str]:
+def _precompile(target: Buildable, folder: Path, report: Report) -> list[str]:
     """The flags that give each file the prefix header, which is compiled here once.
 
     Without that a file takes twice as long. A compiler that cannot use the result reads the header instead.
     """
-    source = target.root / PREFIX
-    if not source.exists():
+    source = target.root / (target.prefix or "")
+    if not source.is_file():
         return []
     header = folder / source.name
     made = header.with_name(f"{header.name}.gch")
@@ -72,7 +87,7 @@ def _precompile(target: Target, folder: Path, report: Report) -> list[str]:
         header.write_text(text)
         made.unlink(missing_ok=True)
         new = made.with_name(f"{made.name}.new")
-        command = [*target.compiler, *target.compile_flags(), "-x", "c++-header", str(header), "-o", str(new)]
+        command = [*target.compile_command(), "-x", "c++-header", str(header), "-o", str(new)]
         if subprocess.run(command, cwd=target.root, capture_output=True).returncode:
             report("the prefix header cannot be compiled ahead")
         else:
@@ -80,11 +95,10 @@ def _precompile(target: Target, folder: Path, report: Report) -> list[str]:
     return ["-include", str(header)]
 
 
-def _compile(target: Target, source: Path, obj: Path, prefix: list[str], report: Report) -> float:
+def _compile(target: Buildable, source: Path, obj: Path, prefix: list[str], report: Report) -> float:
     obj.parent.mkdir(parents=True, exist_ok=True)
     depfile = obj.with_suffix(".d")
-    command = [*target.compiler, *WARNING_FLAGS, *target.compile_flags(), "-MMD", "-MF", str(depfile)]
-    command += [*prefix, "-c", str(source), "-o", str(obj)]
+    command = [*target.compile_command(), "-MMD", "-MF", str(depfile), *prefix, "-c", str(source), "-o", str(obj)]
     begun = time.time_ns()
     done = subprocess.run(command, cwd=target.root, capture_output=True, text=True)
     if done.returncode:
@@ -95,7 +109,7 @@ def _compile(target: Target, source: Path, obj: Path, prefix: list[str], report:
         while first and not lines[first - 1].startswith((" ", "\t")) and "warning:" not in lines[first - 1]:
             first -= 1
         text = "\n".join(lines[first : first + _MAX_ERROR_LINES])
-        raise BuildError(f"{target.compiler[0]} (exit code {done.returncode}) on {source}:\n{text}")
+        raise BuildError(f"{command[0]} (exit code {done.returncode}) on {source}:\n{text}")
     if done.stderr:
         report(done.stderr.rstrip())
     # The object is as old as the moment its sources were read: what is edited meanwhile is compiled again.
@@ -104,7 +118,7 @@ def _compile(target: Target, source: Path, obj: Path, prefix: list[str], report:
 
 
 def _compile_all(
-    target: Target, work: list[tuple[Path, Path]], prefix: list[str], jobs: int, report: Report
+    target: Buildable, work: list[tuple[Path, Path]], prefix: list[str], jobs: int, report: Report
 ) -> None:
     failure: BuildError | None = None
 
@@ -123,8 +137,8 @@ def _compile_all(
         raise failure
 
 
-def _link(target: Target, objects: list[Path], out: Path) -> None:
-    command = [*target.compiler, *map(str, objects), *target.link_flags(), "-o", str(out)]
+def _link(target: Buildable, objects: list[Path], out: Path) -> None:
+    command = target.link_command(objects, out)
     record = out.with_suffix(".link")
     text = "\n".join(command)
     if (
@@ -142,28 +156,28 @@ def _link(target: Target, objects: list[Path], out: Path) -> None:
     record.write_text(text)
 
 
-def build(target: Target, folder: Path, report: Report = print_line, jobs: int | None = None) -> Path:
-    """Brings `folder`'s object files and its module up to date; returns the module's path."""
-    sources = source_files(target.root)
+def build(target: Buildable, folder: Path, report: Report = print_line, jobs: int | None = None) -> Path:
+    """Brings `folder`'s object files and what is linked from them up to date; returns that file's path."""
+    sources = target.sources()
     if not sources:
-        raise BuildError(f"no C++ sources below {target.root / 'csrc'}")
+        raise BuildError(f"no sources below {target.root / 'csrc'}")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "lock", lambda: report("waiting for another build of the same target")):
         pairs = [(source, folder / source.with_suffix(".o")) for source in sources]
         work = [pair for pair in pairs if not _is_current(target, pair[1])]
         if work:
-            report(f"compiling {len(work)} of {len(sources)} files for {target.torch}")
+            report(f"compiling {len(work)} of {len(sources)} files for {target}")
         prefix = _precompile(target, folder, report) if work else []
         _compile_all(target, work, prefix, jobs or os.cpu_count() or 1, report)
-        out = folder / module_file()
+        out = folder / target.file_name()
         _link(target, [obj for _, obj in pairs], out)
     return out
 
 
-def publish(target: Target, module: Path, folder: Path) -> Path:
-    """Puts a built module and its stamp into `folder`; a process that has the old one loaded keeps it."""
+def publish(target: Buildable, module: Path, folder: Path) -> Path:
+    """Puts a built file and its stamp into `folder`; a process that has the old one loaded keeps it."""
     folder.mkdir(parents=True, exist_ok=True)
-    final = folder / module_file()
+    final = folder / target.file_name()
     new = final.with_name(f"{final.name}.{os.getpid()}.new")
     new.write_text(json.dumps(asdict(target.stamp()), indent=1) + "\n")
     os.replace(new, stamp_path(final))
@@ -176,9 +190,14 @@ def stamp_path(module: Path) -> Path:
     return module.with_name(module.name + STAMP_SUFFIX)
 
 
-def read_stamp(module: Path) -> Stamp | None:
-    """For what `module` was built; None where it does not exist or was not stamped."""
+def read_json(module: Path, kind: Callable[..., S]) -> S | None:
+    """The stamp beside `module`, as a `kind`; None where there is no such module or stamp."""
     try:
-        return Stamp(**json.loads(stamp_path(module).read_text())) if module.exists() else None
+        return kind(**json.loads(stamp_path(module).read_text())) if module.exists() else None
     except (OSError, ValueError, TypeError):
         return None
+
+
+def read_stamp(module: Path) -> Stamp | None:
+    """For what `module` was built; None where it does not exist or was not stamped."""
+    return read_json(module, Stamp)

@@ -175,6 +175,10 @@ class Target:
 
     torch: Torch
     root: Path
+    prefix = "csrc/prefix.h"  # of headers that are not ours, compiled ahead
+
+    def __str__(self) -> str:
+        return str(self.torch)
 
     @property
     def compiler(self) -> tuple[str, ...]:
@@ -191,17 +195,28 @@ class Target:
         systems = [include, include / "torch" / "csrc" / "api" / "include", sysconfig.get_path("include")]
         return [*self.portable_flags(), "-Icsrc", *(f"-isystem{path}" for path in systems)]
 
+    def compile_command(self) -> list[str]:
+        return [*self.compiler, *WARNING_FLAGS, *self.compile_flags()]
+
     def link_flags(self) -> list[str]:
         # No rpath: torch is imported first, and its libraries are then found by name, being loaded already.
         lib = f"-L{self.torch.path / 'lib'}"
         return [*LINK_FLAGS, lib, *LIBRARIES, *shlex.split(os.environ.get("LDFLAGS", ""))]
 
+    def link_command(self, objects: list[Path], out: Path) -> list[str]:
+        return [*self.compiler, *map(str, objects), *self.link_flags(), "-o", str(out)]
+
+    def sources(self) -> list[Path]:
+        """The files to compile, relative to `root`."""
+        return source_files(self.root)
+
+    def file_name(self) -> str:
+        return module_file()
+
     def stamp(self) -> Stamp:
         running = self.torch.stamp()
         flags = " ".join(self.portable_flags())
-        return replace(
-            running, compiler=compiler_version(self.compiler), flags=flags, sources=source_hash(self.root)
-        )
+        return replace(running, compiler=compiler_version(self.compiler), flags=flags, sources=source_hash(self.root))
 
     def object_folder(self) -> str:
         """Names the folder of object files: all that shapes them but the sources, which depfiles follow."""

@@ -15,7 +15,7 @@ std::vector<Entry>& entries() {
   return all;
 }
 
-void (*find_library)() = nullptr;
+void (*find_library)(int device) = nullptr;
 
 namespace {
 
@@ -24,8 +24,8 @@ std::atomic<bool> looked{false};
 std::string loaded_path;
 thread_local const Library* simulated = nullptr;
 
-const Library* cuda_library() {
-  if (!looked.load(std::memory_order_acquire) && find_library) find_library();
+const Library* cuda_library(int device) {
+  if (!looked.load(std::memory_order_acquire) && find_library) find_library(device);
   return cuda.load(std::memory_order_acquire);
 }
 
@@ -76,7 +76,9 @@ Launch find(const Entry* all, size_t count, std::string_view name) {
 }
 }  // namespace
 
-bool takes(const at::Tensor& t) { return plain(t) && dtype_of(t) && (t.is_cpu() || (t.is_cuda() && cuda_library())); }
+bool takes(const at::Tensor& t) {
+  return plain(t) && dtype_of(t) && (t.is_cpu() || (t.is_cuda() && cuda_library(t.device().index())));
+}
 
 bool takes_alike(at::TensorList ts) {
   const at::Tensor& a = ts[0];
@@ -95,7 +97,7 @@ Launch Kernel::find_on(c10::DeviceType device) const {
   if (launch) return launch;
   if (device == c10::kCPU)
     launch = find(entries().data(), entries().size(), name_);
-  else if (const Library* library = device == c10::kCUDA ? cuda_library() : nullptr)
+  else if (const Library* library = device == c10::kCUDA ? cuda_library(0) : nullptr)
     launch = find(library->entries, library->count, name_);
   known.store(launch, std::memory_order_relaxed);
   return launch;
@@ -116,8 +118,9 @@ void Kernel::run(Call& call, const at::Tensor& like, c10::ArrayRef<double> numbe
   if (!status) return;
   const std::string name = name_;
   if (status < 0) throw std::invalid_argument(name + ": the kernel does not take these operands");
+  const Library* library = simulated ? simulated : cuda_library(0);
   throw std::runtime_error(name + " on " + device.str() + ": CUDA error " + std::to_string(status) + ", " +
-                           cuda_library()->error_text(status));
+                           library->error_text(status));
 }
 
 void Kernel::operator()(at::TensorList operands, c10::ArrayRef<double> numbers, at::IntArrayRef integers) const {
@@ -164,6 +167,15 @@ void use_library(const std::string& path) {
     loaded_path = path;
   }
   looked.store(true, std::memory_order_release);
+}
+std::string library_error(const std::string& path, int device) {
+  try {
+    const Library* library = open_library(path);
+    const Status status = library->probe(device);
+    return status ? library->error_text(status) : "";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
 }
 std::string library_path() { return cuda.load(std::memory_order_acquire) ? loaded_path : std::string(); }
 

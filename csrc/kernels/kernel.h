@@ -35,9 +35,11 @@ class Kernel {
 };
 
 // Finds, or builds, the CUDA library and calls use_library, or says why there is none. Set by the Python binding.
-extern void (*find_library)();
-// Empty path: there is none. Throws where the file is not what it should be.
+extern void (*find_library)(int device);
+// From now on kernels are those of the library at `path`; with an empty path there are none.
 void use_library(const std::string& path);
+// Why the library at `path` cannot be used for a CUDA device; empty: it can.
+std::string library_error(const std::string& path, int device);
 std::string library_path();  // empty: not loaded
 
 // Names of the kernels that are there for CPU tensors.

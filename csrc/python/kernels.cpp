@@ -8,7 +8,7 @@ namespace cg::py {
 namespace {
 
 // Asks compatgrad._build.cuda for the library. The interpreter lock keeps threads from doing so twice.
-void find_library() {
+void find_library(int device) {
   const PyGILState_STATE state = PyGILState_Ensure();
   struct Release {
     PyGILState_STATE state;
@@ -18,7 +18,9 @@ void find_library() {
   Obj path = Obj::steal(PyObject_CallMethod(module.get(), "find_library", nullptr));
   const char* text = path.get() == Py_None ? "" : PyUnicode_AsUTF8(path.get());
   if (!text) throw PyError();
-  kernels::use_library(text);
+  std::string error = *text ? kernels::library_error(text, device) : "";
+  if (!error.empty()) Obj::steal(PyObject_CallMethod(module.get(), "report_unusable", "ss", text, error.c_str()));
+  kernels::use_library(error.empty() ? text : "");
 }
 
 at::Tensor operand_of(PyObject* o) {

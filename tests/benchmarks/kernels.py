@@ -1,0 +1,104 @@
+"""python -m tests.benchmarks.kernels [--device cuda] [--elements N] [--only WORD...]
+
+Each kernel against the ATen calls that it stands for, in turns, on one thread: times, and the share of the bandwidth
+at which the same device copies, counting the bytes that the kernel must move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from compatgrad import _C
+
+ROUNDS = 15
+
+
+def sum_of(n: int, dtype: torch.dtype):
+    """(what the kernel does, the same in ATen's calls, bytes that must be moved, bytes that ATen moves)"""
+
+    def make(elements: int, device: str):
+        xs = [torch.randn(elements, device=device).to(dtype) for _ in range(n)]
+        y = torch.empty_like(xs[0])
+        operands = [y, *xs]
+
+        def kernel():
+            _C.run_kernel("sum_n", operands)
+
+        def chained():
+            torch.add(xs[0], xs[1], out=y)
+            for x in xs[2:]:
+                y.add_(x)
+
+        size = elements * y.element_size()
+        return kernel, chained, size * (n + 1), size * 3 * (n - 1)
+
+    return make
+
+
+KERNELS: dict[str, Callable] = {
+    f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
+    for n, dtype in [
+        (2, torch.float32),
+        (4, torch.float32),
+        (8, torch.float32),
+        (8, torch.float64),
+        (8, torch.bfloat16),
+    ]
+}
+
+
+def seconds(run: Callable[[], None], device: str, repeat: int) -> float:
+    if device == "cuda":
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(repeat):
+            run()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / 1e3 / repeat
+    begun = time.perf_counter()
+    for _ in range(repeat):
+        run()
+    return (time.perf_counter() - begun) / repeat
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.kernels", description=__doc__)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--elements", type=int, nargs="+", default=[1_000, 1_000_000, 16_000_000])
+    parser.add_argument("--only", nargs="+", metavar="WORD")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    where = torch.cuda.get_device_name() if args.device == "cuda" else "CPU, one thread"
+    print(f"{where}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}, medians of {ROUNDS} rounds")
+    print(f"{'kernel':<22}{'elements':>10}{'us':>10}{'ATen us':>10}{'ratio':>7}{'MB':>8}{'ATen MB':>9}{'of copy':>9}")
+    for name, make in KERNELS.items():
+        if args.only and not any(word in name for word in args.only):
+            continue
+        for elements in args.elements:
+            kernel, aten, needed, moved = make(elements, args.device)
+            source = torch.randint(255, (needed // 2,), dtype=torch.uint8, device=args.device)
+            target = torch.empty_like(source)
+            repeat = max(1, 300_000 // (elements + 1000))
+            times: dict[str, list[float]] = {"kernel": [], "aten": [], "copy": []}
+            for round in range(ROUNDS + 2):  # the first two warm up
+                for key, run in (("kernel", kernel), ("aten", aten), ("copy", lambda: target.copy_(source))):
+                    taken = seconds(run, args.device, repeat)
+                    if round >= 2:
+                        times[key].append(taken)
+            ratio = statistics.median(a / b for a, b in zip(times["kernel"], times["aten"], strict=True))
+            share = statistics.median(b / a for a, b in zip(times["kernel"], times["copy"], strict=True))
+            own, other = (statistics.median(times[key]) * 1e6 for key in ("kernel", "aten"))
+            print(
+                f"{name:<22}{elements:>10}{own:>10.1f}{other:>10.1f}{ratio:>7.2f}{needed / 1e6:>8.1f}"
+                f"{moved / 1e6:>9.1f}{share:>8.0%}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Places where tests run kernels, and memory for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from compatgrad import _C
+
+
+@dataclass(frozen=True)
+class Place:
+    """Runs kernels by name; `library` is the launcher's, where it is simulated."""
+
+    name: str
+    device: str
+    library: str | None = None
+
+    def __call__(self, kernel: str, operands: Sequence, numbers: Sequence[float] = (), integers: Sequence[int] = ()):
+        _C.run_kernel(kernel, operands, numbers, integers, library=self.library)
+
+    def tensor(self, values: torch.Tensor, offset: int = 0) -> torch.Tensor:
+        """The values `offset` elements behind a 16-byte boundary, between elements that `unharmed` looks at."""
+        border = 64
+        buffer = torch.full((values.numel() + 2 * border,), 77.0, dtype=values.dtype, device=self.device)
+        part = buffer[border + offset : border + offset + values.numel()].view(values.shape)
+        assert buffer.data_ptr() % 16 == 0
+        return part.copy_(values)
+
+    def poisoned(self, shape, dtype: torch.dtype, offset: int = 0) -> torch.Tensor:
+        """Memory of which every element must be written."""
+        return self.tensor(torch.full(shape, float("nan"), dtype=dtype), offset)
+
+
+def unharmed(t: torch.Tensor) -> bool:
+    """Whether what lies around a tensor of `Place.tensor` is what it was."""
+    buffer = torch.as_strided(t, (t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
+    begin = t.storage_offset()
+    return bool((buffer[:begin] == 77).all() and (buffer[begin + t.numel() :] == 77).all())
