@@ -18,7 +18,9 @@ struct Call {
   void* const* data;     // its memory: data[k * sets + s]; null where it is absent
   const double* numbers;
   const int64_t* integers;
-  void* stream;  // a cudaStream_t
+  double* results;    // of a reduction: one for each set,
+  double* workspace;  // and memory for `chunks_of(call)` numbers, where the call's operands are
+  void* stream;       // a cudaStream_t
 };
 
 // 0, a cudaError, or one of these.
@@ -30,7 +32,7 @@ struct Entry {
   const char* name;
   Launch launch;
 };
-constexpr int32_t kAbi = 1;
+constexpr int32_t kAbi = 2;
 struct Library {
   int32_t abi;
   int32_t count;
@@ -51,6 +53,15 @@ inline bool is_map(const Call& c, int operands) {
 template <class T>
 T* operand(const Call& c, int k) {
   return static_cast<T*>(c.data[k * c.sets]);
+}
+
+// A set's tensors in chunks: what a block takes of a list's, and of what a reduction adds up at a time.
+constexpr int64_t kChunk = 1 << 14;
+inline int64_t chunks(int64_t size) { return (size + kChunk - 1) / kChunk; }
+inline int64_t chunks_of(const Call& c) {
+  int64_t all = 0;
+  for (int64_t s = 0; s < c.sets; ++s) all += chunks(c.sizes[s]);
+  return all;
 }
 
 // f.operator()<T>() for the call's dtype.

@@ -9,7 +9,10 @@
 //     CG_FN void operator()(C (&v)[operands]) const { v[0] += C(a) * v[1]; }
 //   };
 // Operands may be the same memory, from the same first element on. An index functor is called with each index of a
-// range and holds what it needs:  CG_FN void operator()(int64_t i) const.
+// range and holds what it needs:  CG_FN void operator()(int64_t i) const. A reduction's functor gives the term of
+// corresponding elements, and terms are added, in an order that depends on the sizes alone:
+//   template <class C>
+//   CG_FN C operator()(const C (&v)[operands]) const
 #pragma once
 #include "kernels/threads.h"
 #include "kernels/walk.h"
@@ -23,8 +26,34 @@ CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end)
   const F f = given;  // not through memory that a store might change
   T* q[F::operands];
   for (int k = 0; k < F::operands; ++k) q[k] = p[k];
+  // What comes from memory is asked for a page ahead: the processor's own prefetching ends with each page, and starts
+  // late on each of many.
+  constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = 4096 / sizeof(T), large = (1 << 20) / sizeof(T);
+  if ((end - begin) * F::operands >= large)
+    for (; begin + block + ahead <= end; begin += block) {
+      for (int k = 0; k < F::operands; ++k)
+        if (F::reads >> k & 1)
+          for (int64_t i = begin + ahead; i < begin + ahead + block; i += line) __builtin_prefetch(q[k] + i, 0, 2);
+      CG_IVDEP
+      for (int64_t i = begin; i < begin + block; ++i) map_element(f, q, i);
+    }
   CG_IVDEP
   for (int64_t i = begin; i < end; ++i) map_element(f, q, i);
+}
+// Lanes are added in the functor's type as long as a sum stays short, then in double.
+template <class T, class F>
+CG_INLINE double reduce_loop(const F& given, T* const* p, int64_t begin, int64_t end) {
+  const F f = given;
+  T* q[F::operands];
+  for (int k = 0; k < F::operands; ++k) q[k] = p[k] + begin;
+  constexpr int64_t block = 1024;
+  double sum = 0;
+  for (int64_t left = end - begin; left > 0; left -= block) {
+    sum += simd::sum<compute_t<T>>(left < block ? left : block,
+                                   [&](int64_t i) __attribute__((always_inline)) { return term<T>(f, q, i); });
+    for (int k = 0; k < F::operands; ++k) q[k] += block;
+  }
+  return sum;
 }
 template <class F>
 CG_INLINE void each_loop(const F& given, int64_t begin, int64_t end) {
@@ -66,6 +95,14 @@ struct MapLoop {
   int64_t begin, end;
   CG_INLINE void run() const { map_loop(f, p, begin, end); }
 };
+template <class T, class F>
+struct ReduceLoop {
+  const F& f;
+  T* const* p;
+  int64_t begin, end;
+  double* sum;
+  CG_INLINE void run() const { *sum = reduce_loop(f, p, begin, end); }
+};
 template <class F>
 struct EachLoop {
   const F& f;
@@ -91,6 +128,26 @@ struct Cpu {
   template <class T, class F>
   static Status map_list(const F& f, const Call& c) {
     return map<T>(f, c);
+  }
+  // The sum of a functor's terms over each set, into the call's results.
+  template <class T, class F>
+  static Status reduce(const F& f, const Call& c) {
+    if (!is_map(c, F::operands) || !c.results || !c.workspace) return kBadCall;
+    double* partial = c.workspace;
+    for (int64_t s = 0; s < c.sets; ++s) {
+      T* p[F::operands];
+      for (int k = 0; k < F::operands; ++k) p[k] = static_cast<T*>(c.data[k * c.sets + s]);
+      const int64_t size = c.sizes[s], count = chunks(size);
+      in_threads(count, kGrain / kChunk, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          detail::run_loop(detail::ReduceLoop<T, F>{f, p, i * kChunk, (i + 1) * kChunk < size ? (i + 1) * kChunk : size,
+                                                    partial + i});
+      });
+      c.results[s] = 0;
+      for (int64_t i = 0; i < count; ++i) c.results[s] += partial[i];
+      partial += count;
+    }
+    return 0;
   }
   // An index functor for 0 <= i < n. `work`: about how many elements one call reads.
   template <class F>

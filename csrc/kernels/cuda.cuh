@@ -22,9 +22,21 @@ __global__ void __launch_bounds__(kThreads) kernel(const __grid_constant__ Body 
   body(Place{blockIdx.x, gridDim.x, static_cast<int32_t>(threadIdx.x), static_cast<int32_t>(blockDim.x)});
 }
 
-// Runs `body` in so many blocks, on the call's device and stream.
 template <class Body>
-Status launch(const Call& c, const Body& body, int64_t blocks, int threads = kThreads) {
+__global__ void __launch_bounds__(kThreads) reduction(const __grid_constant__ Body body) {
+  __shared__ double sums[kThreads];
+  const Place place{blockIdx.x, gridDim.x, static_cast<int32_t>(threadIdx.x), kThreads};
+  sums[place.thread] = body.find(place);
+  for (int width = kThreads / 2; width; width /= 2) {
+    __syncthreads();
+    if (place.thread < width) sums[place.thread] += sums[place.thread + width];
+  }
+  if (place.thread == 0) body.store(place, sums[0]);
+}
+
+// On the call's device and stream.
+template <class Body>
+Status start(const Call& c, void (*run)(const Body), const Body& body, int64_t blocks) {
   static_assert(sizeof(Body) <= 32764, "a kernel's parameters");
   int device = -1;
   if (const cudaError_t e = cudaGetDevice(&device)) return e;
@@ -32,11 +44,19 @@ Status launch(const Call& c, const Body& body, int64_t blocks, int threads = kTh
     if (const cudaError_t e = cudaSetDevice(c.device)) return e;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(threads);
+  config.blockDim = dim3(kThreads);
   config.stream = static_cast<cudaStream_t>(c.stream);
-  const cudaError_t launched = cudaLaunchKernelEx(&config, kernel<Body>, body);
+  const cudaError_t launched = cudaLaunchKernelEx(&config, run, body);
   if (device != c.device) cudaSetDevice(device);
   return launched;
+}
+template <class Body>
+Status launch(const Call& c, const Body& body, int64_t blocks) {
+  return start<Body>(c, kernel<Body>, body, blocks);
+}
+template <class Body>
+Status launch_reduce(const Call& c, const Body& body, int64_t blocks) {
+  return start<Body>(c, reduction<Body>, body, blocks);
 }
 
 // Blocks that fill the device, each multiprocessor with 2048 threads.
@@ -49,10 +69,22 @@ inline int64_t full_grid(const Call& c) {
 #else
 
 template <class Body>
-Status launch(const Call&, const Body& body, int64_t blocks, int threads = kThreads) {
+Status launch(const Call&, const Body& body, int64_t blocks) {
   static_assert(sizeof(Body) <= 32764, "a kernel's parameters");
   for (int64_t block = 0; block < blocks; ++block)
-    for (int32_t thread = 0; thread < threads; ++thread) body(Place{block, blocks, thread, threads});
+    for (int32_t thread = 0; thread < kThreads; ++thread) body(Place{block, blocks, thread, kThreads});
+  return 0;
+}
+template <class Body>
+Status launch_reduce(const Call&, const Body& body, int64_t blocks) {
+  for (int64_t block = 0; block < blocks; ++block) {
+    double sums[kThreads];
+    for (int32_t thread = 0; thread < kThreads; ++thread)
+      sums[thread] = body.find(Place{block, blocks, thread, kThreads});
+    for (int width = kThreads / 2; width; width /= 2)
+      for (int thread = 0; thread < width; ++thread) sums[thread] += sums[thread + width];
+    body.store(Place{block, blocks, 0, kThreads}, sums[0]);
+  }
   return 0;
 }
 inline int64_t full_grid(const Call&) { return 3; }  // few, so that every thread takes several steps
@@ -99,22 +131,59 @@ struct Cuda {
     return launch(c, EachBody<F>{f, n}, std::min((n + kThreads - 1) / kThreads, 4 * full_grid(c)));
   }
 
+  // The sum of a functor's terms over each set, into the call's results.
+  template <class T, class F>
+  static Status reduce(const F& f, const Call& c) {
+    if (!is_map(c, F::operands) || !c.results || !c.workspace) return kBadCall;
+    int64_t done = 0;
+    for (int64_t s = 0; s < c.sets;) {
+      ReduceBody<F, T, list_capacity<F>(4000)> body;
+      body.partial = c.workspace + done;
+      const int64_t blocks = fill(body, f, c, s);
+      if (blocks)
+        if (const Status e = launch_reduce(c, body, blocks)) return e;
+      done += blocks;
+    }
+    constexpr int capacity = 900;
+    done = 0;
+    for (int64_t s = 0; s < c.sets;) {
+      FinishBody<capacity> body;
+      body.partial = c.workspace + done;
+      body.result = c.results + s;
+      int count = 0;
+      uint32_t next = 0;
+      for (; s < c.sets && count < capacity; ++s) {
+        body.first[count++] = next;
+        next += static_cast<uint32_t>(chunks(c.sizes[s]));
+      }
+      body.first[count] = next;
+      if (const Status e = launch_reduce(c, body, count)) return e;
+      done += next;
+    }
+    return 0;
+  }
+
  private:
-  // As many sets from `s` on as fit; moves `s`.
+  // As many sets from `s` on as fit into a table; moves `s`, returns the blocks.
+  template <class F, class T, int capacity>
+  static int64_t fill(Table<F, T, capacity>& table, const F& f, const Call& c, int64_t& s) {
+    table.f = f;
+    table.sets = 0;
+    int64_t blocks = 0;
+    for (; s < c.sets && table.sets < capacity && blocks < (int64_t(1) << 30); ++s) {
+      if (c.sizes[s] <= 0) continue;
+      table.first[table.sets] = static_cast<uint32_t>(blocks);
+      table.size[table.sets] = c.sizes[s];
+      for (int k = 0; k < F::operands; ++k) table.at[k][table.sets] = static_cast<T*>(c.data[k * c.sets + s]);
+      blocks += chunks(c.sizes[s]);
+      ++table.sets;
+    }
+    return blocks;
+  }
   template <class T, int capacity, class F>
   static Status launch_list(const F& f, const Call& c, int64_t& s) {
     ListBody<F, T, capacity> body;
-    body.f = f;
-    body.sets = 0;
-    int64_t blocks = 0;
-    for (; s < c.sets && body.sets < capacity && blocks < (int64_t(1) << 30); ++s) {
-      if (c.sizes[s] <= 0) continue;
-      body.first[body.sets] = static_cast<uint32_t>(blocks);
-      body.size[body.sets] = c.sizes[s];
-      for (int k = 0; k < F::operands; ++k) body.at[k][body.sets] = static_cast<T*>(c.data[k * c.sets + s]);
-      blocks += (c.sizes[s] + kChunk - 1) / kChunk;
-      ++body.sets;
-    }
+    const int64_t blocks = fill(body, f, c, s);
     return blocks ? launch(c, body, blocks) : 0;
   }
 };

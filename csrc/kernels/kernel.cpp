@@ -1,6 +1,6 @@
 #include "kernels/kernel.h"
 
-#include <c10/core/DeviceGuard.h>
+#include <ATen/ops/empty.h>
 #include <dlfcn.h>
 
 #include <atomic>
@@ -138,27 +138,47 @@ void Kernel::operator()(at::TensorList operands, c10::ArrayRef<double> numbers, 
   run(call, operands[0], numbers, integers);
 }
 
-void Kernel::on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers,
-                     at::IntArrayRef integers) const {
-  const size_t sets = operands[0].size();
-  if (!sets) return;
+namespace {
+// A call's operands in the form that crosses the library's border.
+struct Lists {
+  Call call{};
   std::vector<void*> data;
   std::vector<int64_t> sizes;
-  data.reserve(operands.size() * sets);
-  sizes.reserve(operands.size() * sets);
-  for (const at::TensorList& list : operands) {
-    TORCH_CHECK_VALUE(list.size() == sets, name_, ": lists of ", sets, " and of ", list.size(), " operands");
-    for (const at::Tensor& t : list) {
-      data.push_back(t.defined() ? t.data_ptr() : nullptr);
-      sizes.push_back(t.defined() ? t.numel() : 0);
+  Lists(c10::ArrayRef<at::TensorList> operands, const char* name) {
+    const size_t sets = operands[0].size();
+    data.reserve(operands.size() * sets);
+    sizes.reserve(operands.size() * sets);
+    for (const at::TensorList& list : operands) {
+      TORCH_CHECK_VALUE(list.size() == sets, name, ": lists of ", sets, " and of ", list.size(), " operands");
+      for (const at::Tensor& t : list) {
+        data.push_back(t.defined() ? t.data_ptr() : nullptr);
+        sizes.push_back(t.defined() ? t.numel() : 0);
+      }
     }
+    call.operands = static_cast<int32_t>(operands.size());
+    call.sets = static_cast<int64_t>(sets);
+    call.sizes = sizes.data();
+    call.data = data.data();
   }
-  Call call{};
-  call.operands = static_cast<int32_t>(operands.size());
-  call.sets = static_cast<int64_t>(sets);
-  call.sizes = sizes.data();
-  call.data = data.data();
-  run(call, operands[0][0], numbers, integers);
+};
+}  // namespace
+
+void Kernel::on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers,
+                     at::IntArrayRef integers) const {
+  if (operands[0].empty()) return;
+  Lists lists(operands, name_);
+  run(lists.call, operands[0][0], numbers, integers);
+}
+
+at::Tensor Kernel::reduce(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers) const {
+  TORCH_CHECK_VALUE(!operands[0].empty(), name_, ": an empty list has no device");
+  Lists lists(operands, name_);
+  const at::Tensor memory =
+      at::empty({lists.call.sets + chunks_of(lists.call)}, operands[0][0].options().dtype(at::kDouble));
+  lists.call.results = memory.mutable_data_ptr<double>();
+  lists.call.workspace = lists.call.results + lists.call.sets;
+  run(lists.call, operands[0][0], numbers, {});
+  return memory.narrow(0, 0, lists.call.sets);
 }
 
 void use_library(const std::string& path) {

@@ -25,6 +25,8 @@ class Kernel {
   // operands[k][s] is operand k of set s. The first set tells dtype and device.
   void on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers = {},
                at::IntArrayRef integers = {}) const;
+  // A reduction: one float64 per set, on the operands' device.
+  at::Tensor reduce(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers = {}) const;
   bool exists(c10::DeviceType device) const { return find_on(device) != nullptr; }
 
  private:

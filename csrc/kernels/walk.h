@@ -10,7 +10,6 @@ struct Place {
 };
 
 constexpr int kThreads = 256;
-constexpr int64_t kChunk = 1 << 14;  // elements that a block takes of a list's tensors
 
 template <class T>
 constexpr int kLanes = 16 / sizeof(T);
@@ -28,6 +27,14 @@ CG_FN void map_element(const F& f, T* const* p, int64_t i) {
   f(v);
   for (int k = 0; k < F::operands; ++k)
     if (F::writes >> k & 1) p[k][i] = narrow<T>(v[k]);
+}
+
+// One term of a reduction (kernels/cpu.h).
+template <class T, class F>
+CG_FN compute_t<T> term(const F& f, T* const* p, int64_t i) {
+  compute_t<T> v[F::operands];
+  for (int k = 0; k < F::operands; ++k) v[k] = widen(p[k][i]);
+  return f(v);
 }
 
 // `count` vectors, `stride` elements apart; all loads come before the first use.
@@ -80,6 +87,33 @@ CG_FN void map_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threa
   for (int64_t i = tail + t; i < n; i += threads) map_element(f, p, i);
 }
 
+// The sum of the terms that are the share of thread `t`.
+template <class T, class F>
+CG_FN compute_t<T> reduce_walk(const F& f, T* const* p, int64_t n, int64_t t, int64_t threads) {
+  constexpr int unroll = F::operands >= 4 ? 1 : F::operands == 1 ? 4 : 2;
+  compute_t<T> sum = 0;
+  const int shared = common_head<F::operands>(p);
+  const int64_t head = shared < 0 ? n : shared < n ? shared : n;
+  const int64_t vectors = (n - head) / kLanes<T>, tail = head + vectors * kLanes<T>;
+  for (int64_t v = t; v < vectors; v += unroll * threads) {
+    Vector<T> x[unroll][F::operands];
+    for (int u = 0; u < unroll; ++u)
+      if (v + u * threads < vectors)
+        for (int k = 0; k < F::operands; ++k)
+          x[u][k] = *reinterpret_cast<const Vector<T>*>(p[k] + head + (v + u * threads) * kLanes<T>);
+    for (int u = 0; u < unroll; ++u)
+      if (v + u * threads < vectors)
+        for (int e = 0; e < kLanes<T>; ++e) {
+          compute_t<T> values[F::operands];
+          for (int k = 0; k < F::operands; ++k) values[k] = widen(x[u][k].at[e]);
+          sum += f(values);
+        }
+  }
+  for (int64_t i = t; i < head; i += threads) sum += term<T>(f, p, i);
+  for (int64_t i = tail + t; i < n; i += threads) sum += term<T>(f, p, i);
+  return sum;
+}
+
 template <class F, class T>
 struct MapBody {
   F f;
@@ -90,25 +124,59 @@ struct MapBody {
   }
 };
 
-// A list of tensors in one launch: the table is the kernel's parameter, a block finds its tensor by bisection.
+// A list of tensors in one launch: the table is the kernel's parameter, a block finds its chunk by bisection.
 template <class F, class T, int capacity>
-struct ListBody {
+struct Table {
   F f;
   int32_t sets;
   uint32_t first[capacity];  // the first block of each tensor
   int64_t size[capacity];
   T* at[F::operands][capacity];
-  CG_FN void operator()(const Place& place) const {
+  // Sets `p` to the block's chunk of each operand; returns its elements.
+  CG_FN int64_t chunk(int64_t block, T** p) const {
     int low = 0, high = sets;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
-      (first[middle] <= place.block ? low : high) = middle;
+      (first[middle] <= block ? low : high) = middle;
     }
-    const int64_t begin = (place.block - first[low]) * kChunk, left = size[low] - begin;
-    T* p[F::operands];
+    const int64_t begin = (block - first[low]) * kChunk, left = size[low] - begin;
     for (int k = 0; k < F::operands; ++k) p[k] = at[k][low] + begin;
-    map_walk(f, p, left < kChunk ? left : kChunk, place.thread, place.threads);
+    return left < kChunk ? left : kChunk;
   }
+};
+template <class F, class T, int capacity>
+struct ListBody : Table<F, T, capacity> {
+  CG_FN void operator()(const Place& place) const {
+    T* p[F::operands];
+    const int64_t n = this->chunk(place.block, p);
+    map_walk(this->f, p, n, place.thread, place.threads);
+  }
+};
+
+// A reduction: what a thread finds is added up over the block, and that is stored.
+template <class F, class T, int capacity>
+struct ReduceBody : Table<F, T, capacity> {
+  double* partial;  // of each block
+  CG_FN double find(const Place& place) const {
+    T* p[F::operands];
+    const int64_t n = this->chunk(place.block, p);
+    return reduce_walk(this->f, p, n, place.thread, place.threads);
+  }
+  CG_FN void store(const Place& place, double sum) const { partial[place.block] = sum; }
+};
+// The partial sums of each set, which are neighbours.
+template <int capacity>
+struct FinishBody {
+  uint32_t first[capacity + 1];
+  const double* partial;
+  double* result;
+  CG_FN double find(const Place& place) const {
+    double sum = 0;
+    for (int64_t i = first[place.block] + place.thread; i < first[place.block + 1]; i += place.threads)
+      sum += partial[i];
+    return sum;
+  }
+  CG_FN void store(const Place& place, double sum) const { result[place.block] = sum; }
 };
 // Tensors per launch such that the table fits into `bytes`.
 template <class F>

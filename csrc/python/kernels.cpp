@@ -33,59 +33,79 @@ at::Tensor operand_of(PyObject* o) {
   return t;
 }
 
-// run_kernel(name, operands, numbers=(), integers=(), library=None): `operands` holds tensors, or lists of as many
-// tensors each.
-PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
+// The arguments of a call by name.
+struct Arguments {
+  const char *name, *library = nullptr;
+  std::vector<std::vector<at::Tensor>> lists;
+  c10::SmallVector<at::TensorList, 8> operands;
+  c10::SmallVector<double, 8> numbers;
+  Ints integers;
+  int64_t elements = 0;
+
+  Arguments(PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"name", "operands", "numbers", "integers", "library", nullptr};
-    const char *name, *library = nullptr;
-    PyObject *operands, *numbers = nullptr, *integers = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOz:run_kernel", const_cast<char**>(names), &name, &operands,
-                                     &numbers, &integers, &library))
+    PyObject *tensors, *floats = nullptr, *ints = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOz", const_cast<char**>(names), &name, &tensors, &floats, &ints,
+                                     &library))
       throw PyError();
-    std::vector<std::vector<at::Tensor>> lists;
-    bool is_list = false;
-    for_each_item(operands, "operands", [&](Py_ssize_t, PyObject* o) {
+    for_each_item(tensors, "operands", [&](Py_ssize_t, PyObject* o) {
       auto& list = lists.emplace_back();
-      if (PyList_Check(o) || PyTuple_Check(o)) {
-        is_list = true;
+      if (PyList_Check(o) || PyTuple_Check(o))
         for_each_item(o, "operands", [&](Py_ssize_t, PyObject* item) { list.push_back(operand_of(item)); });
-      } else {
+      else
         list.push_back(operand_of(o));
-      }
     });
-    if (lists.empty() || (!is_list && !lists[0][0].defined())) fail(PyExc_ValueError, "operands: the first is missing");
-    if (lists[0].empty()) Py_RETURN_NONE;
+    if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
+      fail(PyExc_ValueError, "operands: the first is missing");
     const at::Tensor& like = lists[0][0];
-    if (!like.defined() || !kernels::takes(like))
-      fail(PyExc_ValueError,
-           "operands: expected float16, bfloat16, float32 or float64 on a CPU, or on a GPU for which "
-           "there is a library of kernels");
-    int64_t elements = 0;
-    c10::SmallVector<at::TensorList, 8> all;
+    if (!kernels::takes(like))
+      fail(
+          PyExc_ValueError,
+          "operands: expected float16, bfloat16, float32 or float64 on a CPU, or on a GPU for which there is a library "
+          "of kernels");
     for (const auto& list : lists) {
-      all.push_back(list);
+      operands.push_back(list);
       for (const at::Tensor& t : list) {
         if (!t.defined()) continue;
         if (t.device() != like.device()) fail(PyExc_ValueError, "operands: they lie on different devices");
         elements += t.numel();
       }
     }
-    c10::SmallVector<double, 8> floats;
-    if (numbers)
-      for_each_item(numbers, "numbers", [&](Py_ssize_t, PyObject* o) {
-        floats.push_back(PyFloat_AsDouble(o));
-        if (floats.back() == -1 && PyErr_Occurred()) throw PyError();
+    if (floats)
+      for_each_item(floats, "numbers", [&](Py_ssize_t, PyObject* o) {
+        numbers.push_back(PyFloat_AsDouble(o));
+        if (numbers.back() == -1 && PyErr_Occurred()) throw PyError();
       });
-    Ints ints;
-    if (integers) ints = parse_ints(integers, "integers");
+    if (ints) integers = parse_ints(ints, "integers");
+  }
+  template <class F>
+  void run(F&& f) const {
     const kernels::Kernel kernel(name);
     run_kernels(elements, [&] {
       std::optional<kernels::Simulated> simulated;
       if (library) simulated.emplace(library);
-      kernel.on_list(all, floats, ints);
+      f(kernel);
     });
+  }
+};
+
+// run_kernel(name, operands, numbers=(), integers=(), library=None): `operands` holds tensors, or lists of as many
+// tensors each.
+PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    const Arguments a(args, kwargs);
+    a.run([&](const kernels::Kernel& kernel) { kernel.on_list(a.operands, a.numbers, a.integers); });
     Py_RETURN_NONE;
+  });
+}
+
+// The same for a reduction, which gives a float64 for each set.
+PyObject* reduce_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    const Arguments a(args, kwargs);
+    at::Tensor sums;
+    a.run([&](const kernels::Kernel& kernel) { sums = kernel.reduce(a.operands, a.numbers); });
+    return wrap_tensor(sums);
   });
 }
 
@@ -112,6 +132,10 @@ PyMethodDef methods[] = {
      "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
      "lists "
      "of tensors."},
+    {"reduce_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(reduce_kernel)),
+     METH_VARARGS | METH_KEYWORDS,
+     "reduce_kernel(name, operands, numbers=(), integers=(), library=None): the sums of a reduction, one for each "
+     "set."},
     {"kernel_names", kernel_names, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
     {"kernels_library", kernels_library, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};

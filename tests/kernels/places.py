@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from compatgrad import _C
+from compatgrad._build.target import source_root
+
+_root = source_root()
+assert _root is not None
+CSRC = _root / "csrc"
+FORMS = Path(__file__).with_name("forms.cu")
 
 
 @dataclass(frozen=True)
