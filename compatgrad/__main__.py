@@ -30,6 +30,8 @@ environment:
   COMPATGRAD_CACHE               where modules compiled at first import are kept (~/.cache/compatgrad)
   COMPATGRAD_NO_COMPILE=1        never compile at import, raise ImportError instead
   CXX, CXXFLAGS                  the compiler and further flags, when it compiles
+  CUDACXX, CUDAFLAGS             nvcc and further flags, when it compiles CUDA kernels
+  COMPATGRAD_CUDA_KERNELS=0      leave tensors on GPUs to ATen's operations
 """
 
 

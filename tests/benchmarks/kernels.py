@@ -40,15 +40,32 @@ def sum_of(n: int, dtype: torch.dtype):
     return make
 
 
+def reduction(kernel_name: str, aten_of: Callable[[torch.Tensor], torch.Tensor], passes: int):
+    def make(elements: int, device: str):
+        x = torch.randn(elements, device=device)
+
+        def kernel():
+            _C.reduce_kernel(kernel_name, [x])
+
+        return kernel, lambda: aten_of(x), 4 * elements, passes * elements
+
+    return make
+
+
 KERNELS: dict[str, Callable] = {
-    f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
-    for n, dtype in [
-        (2, torch.float32),
-        (4, torch.float32),
-        (8, torch.float32),
-        (8, torch.float64),
-        (8, torch.bfloat16),
-    ]
+    **{
+        f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
+        for n, dtype in [
+            (2, torch.float32),
+            (4, torch.float32),
+            (8, torch.float32),
+            (8, torch.float64),
+            (8, torch.bfloat16),
+        ]
+    },
+    "sum of squares": reduction("sum_of_squares", lambda x: torch.linalg.vector_norm(x), 4),
+    # x == x, |x|, != inf, their product, not, sum
+    "count of not finite": reduction("count_not_finite", lambda x: x.isfinite().logical_not_().sum(), 24),
 }
 
 

@@ -60,9 +60,7 @@ class Tree:
         self.package.mkdir(parents=True)
         for path in (ROOT / "compatgrad").glob("*.py"):
             shutil.copy(path, self.package)
-        shutil.copytree(
-            ROOT / "compatgrad/_build", self.package / "_build", ignore=lambda *_: {"__pycache__"}
-        )
+        shutil.copytree(ROOT / "compatgrad/_build", self.package / "_build", ignore=lambda *_: {"__pycache__"})
         for name, text in _FRONTEND.items():
             self.write(f"site/compatgrad/{name}", text)
 
@@ -75,7 +73,7 @@ class Tree:
     def python(self, *arguments, env=None, flags=(), cwd=None):
         """Runs Python with `arguments`; `env` adds to a small environment."""
         base = {
-            k: v for k, v in os.environ.items() if not k.startswith(("COMPATGRAD_", "PYTHON", "CXX", "XDG_"))
+            k: v for k, v in os.environ.items() if not k.startswith(("COMPATGRAD_", "PYTHON", "CXX", "CUDA", "XDG_"))
         }
         base |= {"PYTHONPATH": str(self.package.parent), "HOME": str(self.folder), "NO_COLOR": "1"}
         command = [str(self.executable), *flags, *map(str, arguments)]

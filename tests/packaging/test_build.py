@@ -90,6 +90,39 @@ def test_a_link_error_is_shown(checkout):
     assert done.returncode == 1 and re.search(r"build failed: linking _C\..* failed", done.stderr)
 
 
+def test_cuda_kernels_are_built_where_torch_has_cuda(checkout):
+    nvcc = checkout.write(
+        "nvcc",
+        f"""\
+        #!{sys.executable}
+        import sys
+        arguments = sys.argv[1:]
+        if arguments == ["--version"]:
+            print("Cuda compilation tools, release 13.0, V13.0.88")
+        else:
+            open(arguments[arguments.index("-o") + 1], "w").write("made of " + arguments[arguments.index("-o") - 1])
+            if "-MF" in arguments:
+                open(arguments[arguments.index("-MF") + 1], "w").write("kernel.o: csrc/kernels/kernel.cu")
+        """,
+    )
+    nvcc.chmod(0o755)
+    env = {"CUDACXX": str(nvcc)}
+    checkout.write("site/csrc/kernels/kernel.cu", "no CUDA\n")
+    library = checkout.package / "_lib/libcompatgrad_cuda.so"
+    assert compiled(checkout.build(env=env)) == ALL and not library.exists()
+    done = checkout.python("-m", "compatgrad._build", "--kernels", env=env, cwd=checkout.root)
+    assert compiled(done) == ["csrc/kernels/kernel.cu"], done.stderr
+    assert library.read_text().startswith("made of ") and library.read_text().endswith("kernel.o")
+    assert json.loads(library.with_name(library.name + ".json").read_text())["nvcc"] == "13.0.88"
+    library.unlink()
+    checkout.install_torch(cuda="13.0")
+    assert compiled(checkout.build(env=env)) == ALL and library.exists()
+    info = checkout.python("-m", "compatgrad", "info", env=env)
+    assert re.search(r"^CUDA kernels: .*/_lib/libcompatgrad_cuda.so, by nvcc 13.0.88$", info.stdout, re.M), info
+    assert f"nvcc:         {nvcc}: 13.0.88" in info.stdout
+    assert "CUDACXX=absent is no program" in checkout.build(env={"CUDACXX": "absent"}).stderr
+
+
 def test_stamp(checkout):
     checkout.build(env={"CXXFLAGS": "-DFURTHER"})
     (path,) = checkout.package.glob("_lib/*.json")
