@@ -119,7 +119,9 @@ def main():
     curves = train(model, train_set, test_set, args)
 
     with tempfile.TemporaryDirectory() as temporary:
-        path = os.path.join(args.out or temporary, "model.pt")
+        folder = args.out or temporary
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "model.pt")
         torch.save(model.state_dict(), path)
         loaded = module_of(args, x[:1])
         loaded.load_state_dict(torch.load(path))
