@@ -203,8 +203,10 @@ def four():
     nn.clear_parameters()
 
 
-def test_gradients_of_four_frameworks_are_those_of_finite_differences():
-    printed = execute("train_four_frameworks", "--epoch", 3)
+def test_gradients_of_four_frameworks_are_those_of_finite_differences(tmp_path):
+    drawn, plot = importlib.util.find_spec("matplotlib") is not None, tmp_path / "curves.png"
+    printed = execute("train_four_frameworks", "--epoch", 3, *(["--plot", plot] if drawn else []))
+    assert not drawn or plot.read_bytes().startswith(b"\x89PNG")
     rows = dict(re.findall(r"^(\S+\.\S+) +\d+ +\S+ +(\S+)$", printed, re.MULTILINE))
     assert {name.rsplit(".", 1)[0] for name in rows} == {"chainer", "nnabla.conv", "gluon.0", "gluon.1", "torch"}
     assert len(rows) == 10 and max(map(float, rows.values())) < 5e-4
