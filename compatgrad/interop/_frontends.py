@@ -59,6 +59,10 @@ class Native:
         """Names with dots, and Variables."""
         return ()
 
+    def trains(self, parameter: Any) -> bool:
+        """Whether a parameter is one that optimizers move."""
+        return bool(parameter.requires_grad)
+
     def buffers(self, target: Any) -> Iterable[Buffer]:
         """What is kept beside parameters."""
         return ()
@@ -153,6 +157,9 @@ class NNabla(Native):
 
     def modes(self, training: bool, record: bool = True) -> using_modes:
         return using_modes(auto_forward=True)
+
+    def trains(self, parameter: Any) -> bool:
+        return bool(parameter.need_grad) if isinstance(parameter, _C.DeferredVariable) else super().trains(parameter)
 
     def grad_of_tensors(
         self, ys: Sequence[Any], xs: Sequence[Any], gradients: Sequence[torch.Tensor], create_graph: bool

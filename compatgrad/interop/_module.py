@@ -33,16 +33,22 @@ class TorchModule(torch.nn.Module):
         super().__init__()
         self._target, self._legacy_frontend = target, frontend
         self._legacy = []
+        known: dict[int, torch.nn.Parameter] = {}  # layers may share one
         for name, variable in parameters:
+            owner, _, own = name.rpartition(".")
+            place = _submodule(self, owner)
+            if isinstance(variable, torch.nn.Parameter):  # of a torch module inside
+                place.register_parameter(own, variable)
+                continue
             t = _tensor(variable)
             if t is None:
                 raise ValueError(
                     f"as_torch_module: parameter {name} has no value yet: call the network once, or pass example_inputs"
                 )
-            parameter = torch.nn.Parameter(t.detach(), requires_grad=t.is_floating_point())
-            owner, _, own = name.rpartition(".")
-            place = _submodule(self, owner)
-            place.register_parameter(own, parameter)
+            if id(variable) not in known:
+                trained = t.is_floating_point() and frontend.trains(variable)
+                known[id(variable)] = torch.nn.Parameter(t.detach(), requires_grad=trained)
+            place.register_parameter(own, known[id(variable)])
             self._legacy.append((variable, place, own))
         self._legacy_buffers = []
         for buffer in frontend.buffers(target):
@@ -54,38 +60,23 @@ class TorchModule(torch.nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The network's result: tensors, also inside tuples, lists and dicts, in the places of Variables."""
         _refuse_transforms()
-        first = next(iter(args), None)
-        device = first.device.type if isinstance(first, torch.Tensor) else "cpu"
-        if torch._C._is_any_autocast_enabled() and torch.is_autocast_enabled(
-            device
-        ):  # legacy code computes in the dtypes that it has
-            with torch.autocast(device, enabled=False):
-                args, kwargs = _pytree.tree_map_only(torch.Tensor, self._in_own_dtype, (args, kwargs))
-                return self.forward(*args, **kwargs)
+        if torch._C._is_any_autocast_enabled():  # legacy code computes in the dtypes that it has
+            first = next((a for a in args if isinstance(a, torch.Tensor)), None)
+            device = "cpu" if first is None else first.device.type
+            if torch.is_autocast_enabled(device):
+                with torch.autocast(device, enabled=False):
+                    args, kwargs = _pytree.tree_map_only(torch.Tensor, self._in_own_dtype, (args, kwargs))
+                    return self.forward(*args, **kwargs)
         frontend, record = self._legacy_frontend, torch.is_grad_enabled()
-        flat, structure = _pytree.tree_flatten((args, kwargs)) if kwargs else (list(args), None)
-        if structure is None and any(not isinstance(a, torch.Tensor) for a in args):
-            flat, structure = _pytree.tree_flatten((args, kwargs))
-        variables, tensors = [], []
+        plain = not kwargs and all(isinstance(a, torch.Tensor) for a in args)
+        flat, structure = (list(args), None) if plain else _pytree.tree_flatten((args, kwargs))
+        variables, tensors = self._parameters_in_place()
         for k, t in enumerate(flat):
             if isinstance(t, torch.Tensor):
                 flat[k] = x = frontend.variable(t.detach(), record and t.requires_grad)
                 variables.append(x)
                 tensors.append(t)
-        for variable, place, name in self._legacy:
-            parameter = getattr(place, name)  # functional_call and parametrizations put others there
-            if _tensor(variable).data_ptr() != parameter.data_ptr():  # one was given other memory: torch's counts
-                _give(variable, parameter.detach())
-            variables.append(variable)
-            tensors.append(parameter)
-        for buffer, place, name in self._legacy_buffers:
-            t = getattr(place, name)
-            if type(t) is torch.Tensor and buffer.address() != t.data_ptr():  # a tracer's has none
-                buffer.give(t)
-        if structure is not None:
-            args, kwargs = _pytree.tree_unflatten(flat, structure)
-        else:
-            args = flat
+        args, kwargs = (flat, {}) if structure is None else _pytree.tree_unflatten(flat, structure)
         with frontend.modes(self.training, record):
             result = self._target(*args, **kwargs)
         if isinstance(result, _C.Variable):
@@ -98,6 +89,21 @@ class TorchModule(torch.nn.Module):
         for k, y in zip(places, ys, strict=True):
             flat[k] = y
         return _pytree.tree_unflatten(flat, structure)
+
+    def _parameters_in_place(self) -> tuple[list[Any], list[torch.Tensor]]:
+        """The legacy parameters, and torch's. Where one was given other memory, torch's counts; so do buffers."""
+        variables, tensors = [], []
+        for variable, place, name in self._legacy:
+            parameter = getattr(place, name)  # functional_call and parametrizations put others there
+            if _tensor(variable).data_ptr() != parameter.data_ptr():
+                _give(variable, parameter.detach())
+            variables.append(variable)
+            tensors.append(parameter)
+        for buffer, place, name in self._legacy_buffers:
+            t = getattr(place, name)
+            if type(t) is torch.Tensor and buffer.address() != t.data_ptr():  # a tracer's has none
+                buffer.give(t)
+        return variables, tensors
 
     def _in_own_dtype(self, t: torch.Tensor) -> torch.Tensor:
         """`t`, made as wide as the parameters where a layer under autocast has left it narrow."""

@@ -65,7 +65,7 @@ inline const void* place_key(const VariableNode& x) {
 Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad);
 // A Variable's place and value, computed by now if functions run later.
 Var with_value(PyObject* variable);
-// If `n` is a function that `leave` made, its output k; undefined where that belongs to a frontend that runs later.
+// The engine's variable behind output k of what `leave` made; undefined where torch is to go on through `n` itself.
 Var left(const ta::Node& n, uint32_t k);
 
 }  // namespace cg::py

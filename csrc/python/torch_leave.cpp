@@ -55,7 +55,7 @@ auto make_torch_node(A&&... a) {
 uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
 
 // `ys` as tensors, functions of what `ends` lead to, one for each of `xs`.
-Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad);
+Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad, bool bounded);
 
 // From gradients of `ys` to gradients of `xs`.
 struct EngineFunction final : ta::Node {
@@ -65,9 +65,10 @@ struct EngineFunction final : ta::Node {
   Obj grad;
   std::atomic<int> closed = 0;
   bool released = false;
+  bool bounded;  // its graph ends in places of torch's graph: behind it torch goes on, not the engine
 
-  EngineFunction(Vars outputs, Vars inputs, ta::edge_list ends, Frontend* f, PyObject* own)
-      : ta::Node(std::move(ends)), ys(std::move(outputs)), xs(std::move(inputs)), frontend(f) {
+  EngineFunction(Vars outputs, Vars inputs, ta::edge_list ends, Frontend* f, PyObject* own, bool has_places)
+      : ta::Node(std::move(ends)), ys(std::move(outputs)), xs(std::move(inputs)), frontend(f), bounded(has_places) {
     if (own) grad = Obj::borrow(own);
     for (const Var& v : xs) versions.push_back(version(v.data));
     for (const Var& v : ys) versions.push_back(version(v.data));
@@ -128,8 +129,9 @@ struct EngineFunction final : ta::Node {
     ta::variable_list result(xs.size());
     if (outputs.empty() || wanted.empty()) return result;
     for (const at::Tensor& g : given) {
-      starts.emplace_back(g.detach());
-      if (record && g.requires_grad()) starts.back().node = make_node(g, true);
+      const bool recorded = record && g.requires_grad();
+      starts.push_back(recorded && !bounded ? enter(g, frontend) : Var(g.detach()));
+      if (recorded && bounded) starts.back().node = make_node(g, true);
     }
     Vars found = run(outputs, inputs, starts, record);
     if (!record) {
@@ -143,7 +145,7 @@ struct EngineFunction final : ta::Node {
         all.push_back(std::move(starts[k]));
         ends.push_back(ta::impl::gradient_edge(given[k]));
       }
-    Tensors out = as_functions(std::move(found), std::move(all), std::move(ends), frontend, grad.get());
+    Tensors out = as_functions(std::move(found), std::move(all), std::move(ends), frontend, grad.get(), bounded);
     for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(out[k]);
     return result;
   }
@@ -231,7 +233,7 @@ ta::Edge edge_of_leaf(const Var& x, Frontend* f) {
   return {std::move(leaf), 0};
 }
 
-Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad) {
+Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad, bool bounded) {
   Tensors out;
   bool any = false;
   for (const Var& y : ys) any |= y.requires_grad();
@@ -240,7 +242,7 @@ Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject
     for (const Var& y : ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
   }
   if (!any || xs.empty()) return out;  // nothing that wants a gradient
-  auto function = make_torch_node<EngineFunction>(std::move(ys), std::move(xs), std::move(ends), f, grad);
+  auto function = make_torch_node<EngineFunction>(std::move(ys), std::move(xs), std::move(ends), f, grad, bounded);
   const EngineFunction& made = *function;
   for (size_t j = 0; j < out.size(); ++j) {
     const at::Tensor& t = out[j];
@@ -285,7 +287,7 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
         if (i) todo.push_back(i.get());
     }
   }
-  return as_functions(std::move(ys), std::move(xs), std::move(ends), f, grad);
+  return as_functions(std::move(ys), std::move(xs), std::move(ends), f, grad, !places.empty());
 }
 
 Closed::Closed(const ta::edge_list& ends) {
@@ -304,8 +306,9 @@ Var with_value(PyObject* variable) {
 }
 
 Var left(const ta::Node& n, uint32_t k) {
+  if (auto* leaf = dynamic_cast<const EngineLeaf*>(&n)) return {leaf->x, data_of(*leaf->x)};
   auto* function = dynamic_cast<const EngineFunction*>(&n);
-  if (!function || function->released || function->frontend->deferred) return {};
+  if (!function || function->released || function->bounded) return {};
   return function->ys[k];
 }
 

@@ -107,6 +107,42 @@ def test_a_leaf_before_and_after_the_other_side():
         torch.testing.assert_close([w.grad, torch.as_tensor(x.grad)], [2 * e.detach() for e in expected])
 
 
+def test_modules_of_networks_inside_the_engine():
+    """A link as a torch module, which runs as a node or belongs to another frontend's network."""
+    link = chainer.links.Linear(3, 2)
+    module, x = interop.as_torch_module(link), chainer.Variable(np.ones((5, 3), "f"))
+    F.sum(interop.call(module, x) ** 2).backward()
+    found = [x.grad, *(p.grad.numpy() for p in module.parameters())]
+    link.cleargrads()
+    z = chainer.Variable(np.ones((5, 3), "f"))
+    F.sum(link(z) ** 2).backward()
+    grads = {n: p.grad for n, p in link.namedparams()}
+    for a, b in zip(found, [z.grad, grads["/W"], grads["/b"]], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    again = interop.as_chainer_link(module)
+    again.cleargrads()
+    (g,) = chainer.grad([F.sum(again(z) ** 2)], [z], enable_double_backprop=True)
+    F.sum(g * g).backward()
+    assert all(p.grad is not None for n, p in again.namedparams() if n == "/W")
+
+
+def test_a_variable_that_a_module_holds_gets_its_gradient_from_inside_the_engine():
+    w = chainer.Variable(np.full(3, 2.0, "f"))
+    module = interop.as_torch_module(lambda v: v * w, frontend="chainer")
+    x = chainer.Variable(np.ones(3, "f"))
+    F.sum(interop.call(module, x)).backward()
+    assert w.grad.tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
+
+
+def test_parameters_that_are_torchs_or_shared():
+    layer, w = torch.nn.Linear(3, 3), chainer.Parameter(np.ones(3, "f"))
+    parameters = {"layer.weight": layer.weight, "a": w, "b": w}
+    module = interop.as_torch_module(lambda v: interop.call(layer, v) * w, parameters, frontend="chainer")
+    assert [n for n, _ in module.named_parameters()] == ["a", "layer.weight"]
+    module(torch.ones(2, 3)).sum().backward()
+    assert all(p.grad is not None for p in module.parameters())
+
+
 def test_hooks_of_torchs_leaves_are_called():
     w, seen = leaf(3), []
     w.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.clone()))
