@@ -38,9 +38,10 @@ struct MaxWindow : Window {
   }
   std::tuple<Tensor, Tensor> aten_forward(const Tensor& x, at::IntArrayRef map) const {
     const Tensor given = add_padding(x, map, -std::numeric_limits<double>::infinity());
-    if (ndim() == 3) return at::max_pool3d_with_indices(given, ksize, stride);
-    if (ndim() == 2) return at::max_pool2d_with_indices(given, ksize, stride);
-    auto [y, at] = at::max_pool2d_with_indices(given.unsqueeze(2), {1, ksize[0]}, {1, stride[0]});
+    // Each number for each axis: converters of graphs do not fill up lists as ATen does.
+    if (ndim() == 3) return at::max_pool3d_with_indices(given, ksize, stride, {0, 0, 0}, {1, 1, 1});
+    if (ndim() == 2) return at::max_pool2d_with_indices(given, ksize, stride, {0, 0}, {1, 1});
+    auto [y, at] = at::max_pool2d_with_indices(given.unsqueeze(2), {1, ksize[0]}, {1, stride[0]}, {0, 0}, {1, 1});
     return {y.squeeze(2), at.squeeze(2)};
   }
   // Elements from the padded image's first to the first of each window along axis k; broadcasts against the map.

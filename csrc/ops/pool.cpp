@@ -1,4 +1,5 @@
 #include "ops/pool.h"
+#include "kernels/trace.h"
 
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/avg_pool2d_backward.h>
@@ -7,6 +8,8 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+
+#include "kernels/trace.h"
 
 namespace cg {
 
@@ -97,8 +100,12 @@ struct SumWindow : Window {
     const SumWindow w = for_aten(pads);
     Tensor given = pads ? x : add_padding(x, map, 0);
     if (line) given = given.unsqueeze(2);
-    Tensor y = w.ndim() == 2 ? at::avg_pool2d(given, w.ksize, w.stride, w.pad, false, true, divisor)
-                             : at::avg_pool3d(given, w.ksize, w.stride, w.pad, false, true, divisor);
+    // A graph has the mean of ATen's own: converters to other formats overlook a divisor.
+    const bool mean = kernels::traced(x);
+    const auto by = mean ? std::nullopt : std::optional<int64_t>(divisor);
+    Tensor y = w.ndim() == 2 ? at::avg_pool2d(given, w.ksize, w.stride, w.pad, false, true, by)
+                             : at::avg_pool3d(given, w.ksize, w.stride, w.pad, false, true, by);
+    if (mean && divisor != volume()) y = y * (static_cast<double>(volume()) / static_cast<double>(divisor));
     return line ? y.squeeze(2) : y;
   }
   Tensor spread(const Tensor& gy, at::IntArrayRef image) const {

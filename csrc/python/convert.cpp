@@ -56,11 +56,21 @@ bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
 bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
 PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
 
-at::Tensor torch_tensor(PyObject* o) { return THPVariable_Unpack(o); }
+namespace {
+// The engine's sizes are numbers, and asking a tensor of a symbolic trace for them would end the process.
+const at::Tensor& of_known_sizes(const at::Tensor& t) {
+  if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides())
+    fail(PyExc_NotImplementedError,
+         "the tensor's sizes are symbols, and compatgrad computes with numbers. For a graph of any batch size use "
+         "compatgrad.interop.export or compile; make_fx needs tracing_mode='fake' or 'real'.");
+  return t;
+}
+}  // namespace
+at::Tensor torch_tensor(PyObject* o) { return of_known_sizes(THPVariable_Unpack(o)); }
 bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
 
 at::Tensor unwrap_tensor(PyObject* o, const char* what) {
-  const at::Tensor& t = THPVariable_Unpack(o);
+  const at::Tensor& t = of_known_sizes(THPVariable_Unpack(o));
   if (t.requires_grad())
     fail(PyExc_ValueError,
          "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or make a "

@@ -101,3 +101,13 @@ def test_a_trace_on_tensors_without_data_gives_the_engines_numbers(op):
                     make_fx(program, tracing_mode=mode)(program.arguments(0))
         else:
             check(s, 2 if k == 0 else 1)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_symbolic_sizes_are_refused_by_name(requires_grad):
+    def double(x):
+        x = _C.native_frontend.variable_class(x.requires_grad_(requires_grad))
+        return _C.op("add")(x, x).tensor
+
+    with pytest.raises(NotImplementedError, match="sizes are symbols.*interop.export"):
+        make_fx(double, tracing_mode="symbolic")(torch.ones(2, 3))
