@@ -79,8 +79,9 @@ class Chainer(Native):
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         from compatgrad import chainer
 
-        v = chainer.Variable(None, requires_grad=requires_grad)
+        v = chainer.Variable.__new__(chainer.Variable)
         v.tensor = t
+        v._set_requires_grad(requires_grad)
         return v
 
     def modes(self, training: bool, record: bool = True) -> using_modes:

@@ -94,7 +94,11 @@ class TorchModule(torch.nn.Module):
         """The legacy parameters, and torch's. Where one was given other memory, torch's counts; so do buffers."""
         variables, tensors = [], []
         for variable, place, name in self._legacy:
-            parameter = getattr(place, name)  # functional_call and parametrizations put others there
+            parameter = place._parameters.get(name)
+            if parameter is None:  # a parametrization has put another one there
+                parameter = getattr(place, name)
+            if type(parameter) is not torch.nn.Parameter:
+                _refuse_fake(parameter)
             if _tensor(variable).data_ptr() != parameter.data_ptr():
                 _give(variable, parameter.detach())
             variables.append(variable)
@@ -138,6 +142,16 @@ def _refuse_transforms() -> None:
         raise RuntimeError(
             "as_torch_module: forward-mode differentiation and the transforms of torch.func do not see into the "
             "engine's graph; torch.autograd does, to any order"
+        )
+
+
+def _refuse_fake(parameter: torch.Tensor) -> None:
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    if isinstance(parameter, FakeTensor):
+        raise NotImplementedError(
+            "as_torch_module: torch's tracers do not see parameters of the engine's graph: trace with "
+            "compatgrad.interop.export, whose graph torch.export takes, or with compatgrad.interop.compile"
         )
 
 

@@ -123,7 +123,7 @@ struct FunctionNode {
     inputs.clear();
     recorded = false;
   }
-  void release_graph();  // drops inputs and saved data; the outputs are constants from now on
+  void release_graph();       // drops inputs and saved data; the outputs are constants from now on
   virtual void drop_own() {}  // with them what a function holds that is no op
   Var input(size_t i) const;
   at::Tensor input_data(size_t i) const {

@@ -275,3 +275,9 @@ def test_hooks_name_a_torch_function():
     with chainer.function_hooks.TimerHook() as timer:
         F.sum(interop.call(torch.relu, link(X))).backward()
     assert {"Sequential", "relu"} <= set(timer.summary())
+
+
+def test_torchs_own_exporter_is_told_where_to_go():
+    module = interop.as_torch_module(L.Linear(3, 2))
+    with pytest.raises(Exception, match="compatgrad.interop.export"):
+        torch.export.export(module, (torch.zeros(2, 3),), strict=False)
