@@ -9,6 +9,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core import bridge
 from compatgrad.interop._frontends import FRONTENDS
+from compatgrad.interop._module import refuse_transforms
 
 __all__ = ["to"]
 
@@ -21,22 +22,27 @@ def to(frontend: str, x: Any) -> Any:
     function stands between, which reads the value when its own graph runs. All at any order of derivative. Functions
     of the frontends that run at once take each other's Variables as they are; between them this is for code that asks
     for a type. Under `torch.no_grad()` a Variable to "torch" is a plain tensor.
-    TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend.
+    TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend or a Variable without a value,
+    RuntimeError inside transforms of torch.func and forward-mode differentiation.
     """
     if frontend != "torch" and frontend not in FRONTENDS:
         raise ValueError(f"interop.to: frontend: expected one of {', '.join(FRONTENDS)} or torch, got {frontend!r}")
     if isinstance(x, torch.Tensor):
         if frontend == "torch":
             return x
+        refuse_transforms("interop.to")
         own = FRONTENDS["compatgrad" if frontend == "nnabla" and x.requires_grad else frontend]
         x = _C.torch_enter(own.variable_class()._frontend, x) if x.requires_grad else own.variable(x, True)
     elif not isinstance(x, _C.Variable):
         raise TypeError(f"interop.to: x: expected a Variable or a tensor, got {type(x).__name__}")
-    if frontend == "torch":
-        return _as_tensor(x)
     own = x._frontend.name
     if own == frontend or own.startswith(f"{frontend}."):
         return x
+    if not isinstance(x, _C.DeferredVariable) and x.tensor is None:
+        raise ValueError(f"interop.to: x: expected a Variable with a value, got one of {own} that has none yet")
+    if frontend == "torch":
+        refuse_transforms("interop.to")
+        return _as_tensor(x)
     cls = FRONTENDS[frontend].variable_class()
     if frontend == "nnabla":
         return bridge.cross(x, cls._frontend)

@@ -59,7 +59,7 @@ class TorchModule(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The network's result: tensors, also inside tuples, lists and dicts, in the places of Variables."""
-        _refuse_transforms()
+        refuse_transforms("as_torch_module")
         if torch._C._is_any_autocast_enabled():  # legacy code computes in the dtypes that it has
             first = next((a for a in args if isinstance(a, torch.Tensor)), None)
             device = "cpu" if first is None else first.device.type
@@ -134,14 +134,14 @@ class TorchModule(torch.nn.Module):
         return f"{type(self._target).__name__} of {self._legacy_frontend.name}"
 
 
-def _refuse_transforms() -> None:
+def refuse_transforms(who: str) -> None:
     """RuntimeError where torch looks for derivatives in ways that the engine's graph does not take part in."""
     level = torch._C._functorch.peek_interpreter_stack()
     transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
     if transformed or forward_ad._current_level >= 0:
         raise RuntimeError(
-            "as_torch_module: forward-mode differentiation and the transforms of torch.func do not see into the "
-            "engine's graph; torch.autograd does, to any order"
+            f"{who}: forward-mode differentiation and the transforms of torch.func do not see into the engine's graph; "
+            "torch.autograd does, to any order"
         )
 
 

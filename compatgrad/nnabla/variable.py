@@ -44,6 +44,8 @@ class Variable(_C.DeferredVariable):
     _frontend = fe
 
     def __init__(self, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> None:
+        if isinstance(shape, torch.Tensor):
+            raise TypeError('Variable: shape: expected a tuple of int, got a tensor; use interop.to("nnabla", t)')
         self._setup(tuple(int(n) for n in shape), need_grad)
         self.info = info
 

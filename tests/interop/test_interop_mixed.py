@@ -42,7 +42,7 @@ class Mixed:
         with nn.parameter_scope("net"):
             h = NF.sigmoid(PF.affine(h, 4))
         with mx.autograd.record():
-            y = interop.call(self.layer, self.block(interop.to("mxnet", h)))
+            y = interop.call(self.layer, self.block(h))
             return (y * y).mean()
 
     def places(self):
@@ -128,6 +128,11 @@ def test_types_and_places():
         interop.to("chainer", np.ones(2))
     with pytest.raises(ValueError, match="frontend: expected one of .*, got 'jax'"):
         interop.to("jax", x)
+    for frontend in ("torch", "mxnet", "nnabla"):
+        with pytest.raises(ValueError, match="interop.to: x: expected a Variable with a value, got one of chainer"):
+            interop.to(frontend, chainer.Parameter())
+    with pytest.raises(TypeError, match="shape: expected a tuple of int, got a tensor"):
+        nn.Variable(torch.ones(3))
 
 
 @pytest.mark.parametrize("static", [False, True])
@@ -140,6 +145,40 @@ def test_a_write_request_gets_the_sum_of_both_ways(static):
         y = interop.to("mxnet", NF.pow_scalar(a, 2)) + a * 3
     y.backward()
     assert x.grad.asnumpy().tolist() == [14, 22]
+
+
+class Cell(mx.gluon.Block):
+    def forward(self, x):
+        return mx.nd.concat(mx.nd.square(x), mx.nd.elemwise_mul(x, x), dim=1)
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("kind", ["chainer", "nnabla", "compatgrad"])
+def test_gluon_blocks_and_operators_take_the_others_variables(kind, static):
+    nn.set_auto_forward(not static)
+    rng = np.random.RandomState(0)
+    x = chainer.Variable(rng.rand(4, 3).astype("f"))
+    hybrid = mx.gluon.nn.HybridSequential()
+    hybrid.add(mx.gluon.nn.Dense(2), mx.gluon.nn.BatchNorm())
+    hybrid.initialize(mx.init.Normal(1))
+    for block in (hybrid, Cell(), mx.nd.sum):
+        found = []
+        for as_it_is in (True, False):
+            x.cleargrad()
+            h = interop.to(kind, F.exp(x))
+            with mx.autograd.record():
+                y = block(h if as_it_is else interop.to("mxnet", h))
+                loss = mx.nd.sum(y * y * y)
+            assert isinstance(y, mx.nd.NDArray)
+            loss.backward()
+            found.append((y.asnumpy(), x.grad))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+        assert np.abs(x.grad).max() > 0
+    with pytest.raises(AssertionError, match="argument data must have NDArray type"):
+        mx.nd.sum(np.ones(3))
+    with pytest.raises(ValueError, match="there must be one NDArray"):
+        hybrid(np.ones((4, 3), "f"))
 
 
 @pytest.mark.parametrize("static", [False, True])

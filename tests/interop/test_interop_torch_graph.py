@@ -302,6 +302,22 @@ def test_constants_stay_constants():
         assert not interop.to("torch", x * 2).requires_grad
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f, t: torch.func.jvp(f, (t,), (t,)),
+        lambda f, t: torch.func.grad(lambda u: f(u).sum())(t),
+        lambda f, t: torch.func.vmap(f)(t),
+    ],
+)
+@pytest.mark.parametrize(
+    "f", [lambda t: interop.to("torch", F.exp(chainer.Variable(t))), lambda t: interop.to("nnabla", t).data.tensor]
+)
+def test_transforms_of_torch_func_are_refused(transform, f):
+    with pytest.raises(RuntimeError, match="interop.to: forward-mode differentiation and the transforms"):
+        transform(f, torch.ones(3))
+
+
 def test_functions_that_take_arrays_refuse_tensors_with_history():
     x = compatgrad.Variable(torch.ones(3))
     with pytest.raises(ValueError, match="requires torch's grad"):

@@ -3,6 +3,9 @@
 import warnings
 
 import numpy as np
+from torch.utils import _pytree
+
+from compatgrad import _C
 
 from .. import autograd, context
 from .. import ndarray as nd
@@ -120,6 +123,9 @@ class HybridBlock(Block):
 
     def _forward_anywhere(self, x, args):
         has_symbol, has_array, first = _kinds((x, args))
+        if not has_symbol and not has_array:  # another frontend's Variables, perhaps
+            x, args = _as_arrays((x, args))
+            has_symbol, has_array, first = _kinds((x, args))
         if has_symbol == has_array:
             mixed = "we do not support mixed NDArrays and Symbols types for the input"
             none = "there must be one NDArray or one Symbol in the input"
@@ -318,6 +324,13 @@ def _kinds(values):
         elif not has_symbol and value is not None and _is_symbol(value):
             has_symbol = True
     return has_symbol, first is not None, first
+
+
+def _as_arrays(values):
+    """Nested inputs with NDArrays in the places of other frontends' Variables."""
+    from compatgrad import interop
+
+    return _pytree.tree_map_only(_C.Variable, lambda v: interop.to("mxnet", v), values)
 
 
 def _is_symbol(value):

@@ -35,7 +35,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
 
     def call(data, out=None, name=None, **attrs):
         if not isinstance(data, NDArray):
-            raise _operator.not_an_array(public, "data", data)
+            data = _operator.array_of(public, "data", data)
         if attrs:
             raise MXNetError(f"{public}: unknown arguments {', '.join(attrs)}")
         t = data.tensor
@@ -134,10 +134,11 @@ def _shape_of_broadcast(name: str, a: NDArray, b: NDArray) -> None:
             )
 
 
-def _check_pair(name: str, a: Any, b: Any, strict: bool) -> None:
-    for argument, value in (("lhs", a), ("rhs", b)):
-        if not isinstance(value, NDArray):
-            raise _operator.not_an_array(name, argument, value)
+def _checked_pair(name: str, a: Any, b: Any, strict: bool) -> tuple[NDArray, NDArray]:
+    if not isinstance(a, NDArray):
+        a = _operator.array_of(name, "lhs", a)
+    if not isinstance(b, NDArray):
+        b = _operator.array_of(name, "rhs", b)
     if a.tensor.dtype != b.tensor.dtype:
         raise MXNetError(
             f"{name}: rhs: incompatible types of the inputs: expected {np.dtype(a.dtype).name}, "
@@ -148,6 +149,7 @@ def _check_pair(name: str, a: Any, b: Any, strict: bool) -> None:
     _shape_of_broadcast(name, a, b)
     if a.tensor.device != b.tensor.device:
         raise MXNetError(f"{name}: the inputs are on different devices, {a.context} and {b.context}")
+    return a, b
 
 
 def _exact(body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
@@ -203,7 +205,7 @@ _ALIASES = {
 
 def _binary(name: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
     def call(lhs, rhs, out=None, name=None):
-        _check_pair(public, lhs, rhs, strict)
+        lhs, rhs = _checked_pair(public, lhs, rhs, strict)
         y = _exact(body, lhs, rhs)
         return y if out is None else _operator.write(out, y)
 

@@ -36,6 +36,17 @@ def not_an_array(who: str, name: str, value: Any) -> AssertionError:
     return AssertionError(f"{who}: argument {name} must have NDArray type, but got {value!r} ({type(value).__name__})")
 
 
+def array_of(who: str, name: str, value: Any) -> NDArray:
+    """What stands for an input that is no NDArray: one in the place of another frontend's Variable, else the error."""
+    if isinstance(value, _C.Variable):
+        from compatgrad import interop
+
+        value = interop.to("mxnet", value)
+        if isinstance(value, NDArray):
+            return value
+    raise not_an_array(who, name, value)
+
+
 def explain(who: str, e: Exception, inputs: Sequence[Any]) -> Exception:
     """MXNet's error for what an op refused; errors of a program's own code stay what they are."""
     last = e.__traceback__
@@ -122,9 +133,9 @@ def operator(
                 signature.append(f"*{p.name}")
                 checks.append(f"if len({p.name}) == 1 and isinstance({p.name}[0], (list, tuple)): "
                               f"{p.name} = {p.name}[0]")  # fmt: skip
-                checks.append(f"for x in {p.name}:\n            if not isinstance(x, _NDArray): "
-                              f"raise _not_an_array('{public}', '{p.name}', x)")  # fmt: skip
-                arguments.append(f"list({p.name})")
+                checks.append(f"{p.name} = [x if isinstance(x, _NDArray) else "
+                              f"_array_of('{public}', '{p.name}', x) for x in {p.name}]")  # fmt: skip
+                arguments.append(p.name)
                 continue
             if p.default is p.empty:
                 signature.append(p.name)
@@ -135,7 +146,7 @@ def operator(
             if p.name in names:
                 none = f" and {p.name} is not None" if p.name in optional else ""
                 checks.append(f"if not isinstance({p.name}, _NDArray){none}: "
-                              f"raise _not_an_array('{public}', '{p.name}', {p.name})")  # fmt: skip
+                              f"{p.name} = _array_of('{public}', '{p.name}', {p.name})")  # fmt: skip
             elif p.default is p.empty or p.default is None or isinstance(p.default, (bool, int, float, tuple)):
                 checks.append(f"if type({p.name}) is str: {p.name} = _parse({p.name})")
         signature += ["out=None", "name=None"]
@@ -149,7 +160,7 @@ def operator(
             own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
         )
         scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
-                  "_own": _C.own, "_not_an_array": not_an_array}  # fmt: skip
+                  "_own": _C.own, "_array_of": array_of}  # fmt: skip
         _OUR_FILES.update((file, body.__code__.co_filename))
         exec(compile(source, file, "exec"), scope)  # noqa: S102 - a signature of its own: one frame per call
         made = scope[public]
