@@ -221,7 +221,8 @@ class Exporter:
                 raise ExportError(
                     f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tried with "
                     "other parameters than in the trace: the network reads values of its parameters or of other arrays "
-                    "while it runs, or keeps a state of its own from call to call"
+                    "while it runs, keeps a state of its own from call to call, or takes another way at the examples' "
+                    "sizes"
                 )
 
     def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:

@@ -39,7 +39,7 @@ class Network:
         h = F.average_pooling_2d(F.tanh(self.link(x)), 2)  # (n, 8, 3, 3), Chainer's
         h = NF.tanh(PF.convolution(h, 8, (2, 2)))  # (n, 8, 2, 2), nnabla's
         h = interop.call(self.layer, F.reshape(h, (-1, 32)))  # (n, 16), torch's
-        return self.block(interop.to("mxnet", F.tanh(h)))  # a block asks for an NDArray, functions do not
+        return self.block(F.tanh(h))
 
     def parameters(self):
         """Those of the three frontends, by name."""

@@ -134,8 +134,8 @@ def test_values_of_parameters_that_were_read():
         re.sub(r"by [\d.e-]+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
         """\
 interop.export: output 0 of the graph differs from the network's by NUMBER, tried with other parameters than
-in the trace: the network reads values of its parameters or of other arrays while it runs, or keeps a state of
-its own from call to call
+in the trace: the network reads values of its parameters or of other arrays while it runs, keeps a state of
+its own from call to call, or takes another way at the examples' sizes
 """,
     )
 
@@ -209,3 +209,8 @@ def test_the_network_is_as_it_was_after_an_error():
     for a, b in zip(values, now, strict=True):
         np.testing.assert_array_equal(a, b)
     model(X.numpy())  # and runs
+
+
+def test_another_way_at_the_size_of_the_examples_is_found():
+    with pytest.raises(interop.ExportError, match="another way at the examples' sizes"):
+        interop.export(lambda x: x * 2 if len(x) > 20 else x * 3, chainer.Variable(np.ones((30, 3), "f")))
