@@ -8,6 +8,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core import bridge
+from compatgrad.core.configuration import using_modes
 from compatgrad.interop._frontends import FRONTENDS
 from compatgrad.interop._module import refuse_transforms
 
@@ -25,7 +26,7 @@ def to(frontend: str, x: Any) -> Any:
     TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend or a Variable without a value,
     RuntimeError inside transforms of torch.func and forward-mode differentiation.
     """
-    if frontend != "torch" and frontend not in FRONTENDS:
+    if not isinstance(frontend, str) or (frontend != "torch" and frontend not in FRONTENDS):
         raise ValueError(f"interop.to: frontend: expected one of {', '.join(FRONTENDS)} or torch, got {frontend!r}")
     if isinstance(x, torch.Tensor):
         if frontend == "torch":
@@ -47,7 +48,8 @@ def to(frontend: str, x: Any) -> Any:
     if frontend == "nnabla":
         return bridge.cross(x, cls._frontend)
     if isinstance(x, _C.DeferredVariable):
-        return bridge.leave(x, cls._frontend)
+        with using_modes(recording=True):  # MXNet's Variables come in with their history in any case
+            return bridge.leave(x, cls._frontend)
     y = cls.__new__(cls)
     y.tensor = x.tensor
     _C.share_place(y, x)

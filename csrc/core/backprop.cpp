@@ -74,7 +74,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     std::vector<FunctionNode*> todo;
     std::unordered_set<FunctionNode*> side;  // functions that an enclosing pass has queued
     auto visit = [&](FunctionNode* f) {
-      if (!f || f->queued_by == &pass) return;
+      if (!f || f->queued_by == &pass || pass.stops_at(f)) return;
       if (!f->queued_by)
         f->queued_by = &pass;
       else if (!side.insert(f).second)
@@ -98,7 +98,10 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     }
   }
   std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
-  for (const Var& x : inputs) pass.mark(*x.node);
+  for (const Var& x : inputs) {
+    pass.mark(*x.node);
+    if (options.stops) pass.touch(*x.node);  // its function is not visited
+  }
   for (FunctionNode* f : reach) {
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
                                    [&](auto& x) { return x && (x->requires_grad || f->call) && pass.is_marked(*x); });

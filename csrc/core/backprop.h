@@ -4,6 +4,8 @@
 // nodes they belong to and are summed when their function is visited. Several passes may overlap (a pass inside a hook,
 // two threads): a slot or mark that another pass holds is replaced by an entry in this pass's own tables.
 #pragma once
+#include <unordered_set>
+
 #include "core/function.h"
 
 namespace cg {
@@ -18,6 +20,8 @@ struct PassOptions {
   bool release = false;         // free the graph as the pass goes through it
   bool zeros = false;           // where a function gives an input no gradient, the input gets zeros
   bool show_functions = false;  // let hooks see also the functions that a backward is made of
+  // Where the pass ends although it could go on: somebody else goes on from there.
+  const std::unordered_set<const FunctionNode*>* stops = nullptr;
 };
 
 // From `outputs` with gradients `gys` to all leaves, which accumulate.

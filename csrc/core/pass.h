@@ -72,7 +72,9 @@ class Pass {
     if (s != &node.slot) side_slots_.erase(&node);
     return g;
   }
+  bool stops_at(const FunctionNode* f) const { return options_.stops && options_.stops->count(f); }
   void push(FunctionNode* f) {
+    if (stops_at(f)) return;
     // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
     if (!side_queued_.empty() && side_queued_.count(f)) return;
     if (f->queued_by == nullptr)

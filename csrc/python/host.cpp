@@ -48,20 +48,18 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 //   backward(inputs, outputs, gradients, wanted) -> tensors or None
 //                                               or  backward(input arrays, output arrays, wanted, accumulate)
 //   gradient(inputs, outputs, gradients, wanted) -> Variables or None: the backward as new functions
-//   torch                 optional: its methods need torch's own autograd
 //   kept()                optional: the tensors that it holds for backward, by name; for pictures
 //   source                optional: the Variable whose value it hands on from another frontend's graph; for pictures
 struct HostNode final : FunctionNode {
   Obj host;
   Frontend* frontend;
   unsigned integers, mask;
-  bool on_arrays, keeps_gradients, torch;
+  bool on_arrays, keeps_gradients;
 
   HostNode(PyObject* h, Frontend* f) : host(Obj::borrow(h)), frontend(f) {
     integers = number("integers");
     mask = number("saves");
     on_arrays = number("on_arrays");
-    torch = PyObject_HasAttrString(h, "torch");
     keeps_gradients = on_arrays && PyObject_HasAttrString(h, "keeps_gradients");
   }
   unsigned number(const char* name) const {
@@ -72,12 +70,6 @@ struct HostNode final : FunctionNode {
   }
   template <class... A>
   Obj ask(const char* method, A*... args) const {
-    std::optional<c10::impl::ForceDispatchKeyGuard> plain;
-    if (torch) {
-      auto keys = c10::impl::tls_local_dispatch_key_set();
-      keys.excluded_ = keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-      plain.emplace(keys);
-    }
     Obj bound = Obj::steal(PyObject_GetAttrString(host.get(), method));
     return Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), args..., nullptr));
   }

@@ -3,8 +3,6 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <atomic>
-
 #include "python/common.h"
 
 namespace cg::py {
@@ -22,22 +20,6 @@ class TorchScope {
   c10::impl::ForceDispatchKeyGuard keys_;
   bool grad_mode_;
   PyThreadState* unlocked_;
-};
-
-// Functions where a pass ends although it could go on: what lies behind them is the other side's affair, and would be
-// counted twice.
-class Closed {
- public:
-  explicit Closed(const ta::edge_list& ends);  // those that `leave` made
-  explicit Closed(VarsRef ends);               // those that `enter` made
-  ~Closed() {
-    for (auto* c : counts_) --*c;
-  }
-  Closed(const Closed&) = delete;
-  Closed& operator=(const Closed&) = delete;
-
- private:
-  c10::SmallVector<std::atomic<int>*, 4> counts_;
 };
 
 // Runs torch's engine from `roots`, whose gradients are `gys`, to `ends`. Undefined where an end is not reached.
@@ -67,5 +49,19 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad);
 Var with_value(PyObject* variable);
 // The engine's variable behind output k of what `leave` made; undefined where torch is to go on through `n` itself.
 Var left(const ta::Node& n, uint32_t k);
+// A pass of torch's that ends at such functions: what lies behind them is the engine's to do, and would be counted
+// twice. It starts at `roots()` instead of those given. Other passes through the same functions go on.
+class EndedPass {
+ public:
+  EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends);
+  ~EndedPass();
+  EndedPass(const EndedPass&) = delete;
+  EndedPass& operator=(const EndedPass&) = delete;
+  const ta::edge_list& roots() const { return roots_; }
+
+ private:
+  ta::edge_list roots_;
+  std::shared_ptr<std::unordered_set<const ta::Node*>> ends_;
+};
 
 }  // namespace cg::py

@@ -2,7 +2,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/saved_variable.h>
+
+#include <mutex>
 
 #include "core/plan.h"
 #include "python/deferred.h"
@@ -57,13 +60,44 @@ uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() 
 // `ys` as tensors, functions of what `ends` lead to, one for each of `xs`.
 Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad, bool bounded);
 
+// The first function of a pass that ends early: it tells which pass that is.
+struct PassStart final : ta::Node {
+  using Ends = std::unordered_set<const ta::Node*>;
+  struct Passes {
+    std::mutex lock;
+    std::unordered_map<int, std::shared_ptr<Ends>> ends;
+  };
+  static Passes& passes() {
+    static auto* all = new Passes();
+    return *all;
+  }
+  std::shared_ptr<Ends> ends;
+
+  PassStart(ta::edge_list roots, std::shared_ptr<Ends> e) : ta::Node(std::move(roots)), ends(std::move(e)) {}
+  std::string name() const override { return "CompatgradStart"; }
+  ta::variable_list apply(ta::variable_list&& gys) override {
+    std::lock_guard guard(passes().lock);
+    passes().ends.insert_or_assign(ta::get_current_graph_task_id(), ends);
+    return std::move(gys);
+  }
+  static void forget(const Ends* e) {
+    std::lock_guard guard(passes().lock);
+    std::erase_if(passes().ends, [&](auto& pass) { return pass.second.get() == e; });
+  }
+  // Whether the pass that runs ends at `n`.
+  static bool ends_at(const ta::Node* n) {
+    std::lock_guard guard(passes().lock);
+    auto it = passes().ends.find(ta::get_current_graph_task_id());
+    return it != passes().ends.end() && it->second->count(n);
+  }
+};
+
 // From gradients of `ys` to gradients of `xs`.
 struct EngineFunction final : ta::Node {
   Vars ys, xs;
   c10::SmallVector<uint32_t, 4> versions;  // of xs, then ys
   Frontend* frontend;
   Obj grad;
-  std::atomic<int> closed = 0;
   bool released = false;
   bool bounded;  // its graph ends in places of torch's graph: behind it torch goes on, not the engine
 
@@ -105,7 +139,7 @@ struct EngineFunction final : ta::Node {
     ys.clear();
   }
   ta::variable_list apply(ta::variable_list&& gys) override {
-    if (closed) return ta::variable_list(num_outputs());
+    if (PassStart::ends_at(this)) return ta::variable_list(num_outputs());
     if (released) throw std::runtime_error(ta::ERR_BACKWARD_TWICE);
     Locked lock;
     return for_torch([&] { return gradients(gys); });
@@ -161,7 +195,10 @@ struct EngineFunction final : ta::Node {
     if (!grad) {
       PassOptions options;
       options.create_graph = record;
-      Closed closed(xs);
+      std::unordered_set<const FunctionNode*> stops;  // from what entered torch goes on
+      for (const Var& x : xs)
+        if (x.node->creator && entered(*x.node->creator)) stops.insert(x.node->creator.get());
+      if (!stops.empty()) options.stops = &stops;
       Vars found = cg::grad(outputs, inputs, starts, {}, options);
       for (Var& g : found)
         if (g.node && g.node->deferred) g = with_value(result_of(g, frontend).get());
@@ -290,12 +327,19 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
   return as_functions(std::move(ys), std::move(xs), std::move(ends), f, grad, !places.empty());
 }
 
-Closed::Closed(const ta::edge_list& ends) {
+EndedPass::EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends)
+    : roots_(roots) {
   for (const ta::Edge& e : ends)
-    if (auto* f = dynamic_cast<EngineFunction*>(e.function.get())) {
-      ++f->closed;
-      counts_.push_back(&f->closed);
+    if (dynamic_cast<const EngineFunction*>(e.function.get())) {
+      if (!ends_) ends_ = std::make_shared<std::unordered_set<const ta::Node*>>();
+      ends_->insert(e.function.get());
     }
+  if (!ends_) return;
+  auto start = make_torch_node<PassStart>(roots, ends_);
+  for (uint32_t k = 0; k < gys.size(); ++k) roots_[k] = {start, start->add_input_metadata(gys[k])};
+}
+EndedPass::~EndedPass() {
+  if (ends_) PassStart::forget(ends_.get());
 }
 
 Var with_value(PyObject* variable) {

@@ -129,15 +129,8 @@ void TorchNode::backward(Ctx<Var>& c) {
 
 // A tensor that torch computed.
 struct Entered final : TorchNode {
-  std::atomic<int> closed = 0;
   explicit Entered(const at::Tensor& t) { ys.push_back(t); }
   void run(VarsRef) override {}
-  void backward(Ctx<at::Tensor>& c) override {
-    if (!closed) TorchNode::backward(c);
-  }
-  void backward(Ctx<Var>& c) override {
-    if (!closed) TorchNode::backward(c);
-  }
 };
 
 // A call of a function of tensors. What it holds beside its inputs are further inputs.
@@ -289,8 +282,10 @@ PyObject* set_taken_apart(PyObject*, PyObject* f) {
   Py_RETURN_NONE;
 }
 
-Var input(PyObject* o, Frontend* f) {
+Var input(PyObject* o, Frontend* f, Py_ssize_t i) {
   const auto& node = as_variable(o)->v.node;
+  if (!(node && node->deferred) && !tensor_of(as_variable(o)).defined())
+    fail(PyExc_ValueError, "interop.call: Variable %zd of the arguments has no value yet", i);
   const bool later = node && node->deferred;
   if (later == static_cast<bool>(f->deferred)) return var_of(as_variable(o));
   return var_of(as_variable(cross(o, f, later ? "leave" : "cross").get()));
@@ -307,7 +302,7 @@ PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Obj variables = Obj::steal(PySequence_Fast(args[2], "variables"));
     Vars in;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(variables.get()); ++i)
-      in.push_back(input(PySequence_Fast_GET_ITEM(variables.get(), i), f));
+      in.push_back(input(PySequence_Fast_GET_ITEM(variables.get(), i), f, i));
     auto* call = new TorchCall(args[1], in.size());
     Ref<FunctionNode> node(call);
     call->frontend = f;
@@ -354,8 +349,7 @@ PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 // torch_leave(frontend, outputs[, inputs, tensors, grad]): the outputs as tensors of torch's graph, up to the leaves of
-// the engine's. The inputs' places in torch's graph are those of the tensors. grad: grad(ys, xs, gys, create_graph) of
-// or None.
+// the engine's. The inputs' places in torch's graph are those of the tensors. grad: as in `leave`, or None.
 PyObject* torch_leave(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if ((n != 2 && n != 5) || !PyObject_TypeCheck(args[0], &FrontendType))
     return PyErr_Format(PyExc_TypeError, "torch_leave expected a Frontend and outputs, or three more arguments");
@@ -433,9 +427,9 @@ TorchScope::~TorchScope() {
 ta::variable_list torch_gradients(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends,
                                   bool create_graph) {
   try {
-    Closed closed(ends);
+    const EndedPass pass(roots, gys, ends);
     TorchScope scope(create_graph, false);
-    return ta::Engine::get_default_engine().execute(roots, gys, true, create_graph, false, ends);
+    return ta::Engine::get_default_engine().execute(pass.roots(), gys, true, create_graph, false, ends);
   } catch (python_error& e) {
     e.restore();
     throw PyError();
@@ -471,13 +465,6 @@ Var enter(const at::Tensor& t, Frontend* f) {
   ModeScope recording(Mode::recording, f->on_request || mode(Mode::recording));
   return apply_for(*node, in, f)[0];
 }
-Closed::Closed(VarsRef ends) {
-  for (const Var& x : ends)
-    if (auto* e = x.node->creator ? dynamic_cast<Entered*>(x.node->creator.get()) : nullptr) {
-      ++e->closed;
-      counts_.push_back(&e->closed);
-    }
-}
 const at::Tensor* entered(const FunctionNode& f) {
   auto* e = dynamic_cast<const Entered*>(&f);
   return e ? &e->ys[0] : nullptr;
@@ -494,7 +481,12 @@ void accumulate_in_torch(const at::Tensor& leaf, Var g) {
     TorchScope scope(recorded, true);
     ta::variable_list gs;
     gs.push_back(std::move(t));  // the only one to hold it, so that its memory may become `.grad`
-    (*ta::impl::gradient_edge(leaf).function)(std::move(gs));
+    const auto accumulator = ta::impl::gradient_edge(leaf).function;
+    if (!accumulator->pre_hooks().empty() || !accumulator->post_hooks().empty())
+      fail(PyExc_RuntimeError,
+           "a torch parameter has hooks on its accumulator (DistributedDataParallel sets them), which only torch's own "
+           "pass calls: run it, compatgrad.interop.to('torch', loss).backward()");
+    (*accumulator)(std::move(gs));
   } catch (python_error& e) {
     e.restore();
     throw PyError();

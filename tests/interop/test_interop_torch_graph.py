@@ -398,3 +398,44 @@ def test_threads():
     for t in threads:
         t.join()
     assert not errors
+
+
+def test_a_pass_inside_a_pass_goes_through_what_the_outer_one_ends_at():
+    w, seen = leaf(3), []
+    x = compatgrad.Variable(w * 2)
+    other = ops.sum(x * 1)
+
+    def f(t):
+        y = t * 3
+        y.register_hook(lambda g: seen.append(other.backward()))
+        return y
+
+    t = interop.to("torch", ops.sum(interop.call(f, x)))
+    (g,) = torch.autograd.grad(t, w, retain_graph=True)
+    assert g.tolist() == [6, 6, 6] and len(seen) == 1 and w.grad.tolist() == [2, 2, 2]
+
+
+def test_nnablas_values_keep_their_history_on_the_way_to_mxnet():
+    p = nn.Variable.from_numpy_array(np.array([1.0, 2.0], "f"), need_grad=True)
+    p.grad.zero()
+    x = interop.to("mxnet", NF.exp(p))
+    with mx.autograd.record():
+        y = x * 2
+    y.backward()
+    np.testing.assert_allclose(p.g, 2 * np.exp(p.d), rtol=1e-6)
+
+
+def test_hooks_that_only_torchs_pass_calls_are_not_left_out():
+    layer = torch.nn.Linear(3, 1)
+    accumulator = layer.weight.view_as(layer.weight).grad_fn.next_functions[0][0]
+    accumulator.register_hook(lambda *args: None)
+    y = interop.call(layer, compatgrad.Variable(torch.ones(2, 3)))
+    with pytest.raises(RuntimeError, match="interop.to"):
+        ops.sum(y).backward()
+    interop.to("torch", ops.sum(interop.call(layer, compatgrad.Variable(torch.ones(2, 3))))).backward()
+    assert layer.weight.grad.tolist() == [[2, 2, 2]]
+
+
+def test_a_variable_without_a_value_is_refused():
+    with pytest.raises(ValueError, match="Variable 0 of the arguments has no value yet"):
+        interop.call(torch.exp, chainer.Parameter())
