@@ -370,16 +370,15 @@ class Optimizer:
         self._loss_scaling_isnan = False
         if not self._loss_scaling_is_dynamic:
             return
-        for name, param in self.target.namedparams():
-            xp = param.device.xp
-            if not xp.all(xp.isfinite(param.grad)):
-                self._loss_scaling_isnan = True
-                self._loss_scaling_isnan_ever = True
-                warnings.warn(
-                    f"Non finite number found in param.grad of {name} "
-                    f"(iteration: {self.t}, loss_scale: {self._loss_scale})",
-                    stacklevel=2,
-                )
+        named = list(self.target.namedparams())
+        for i in _C.optim_not_finite([param for _, param in named]):
+            self._loss_scaling_isnan = True
+            self._loss_scaling_isnan_ever = True
+            warnings.warn(
+                f"Non finite number found in param.grad of {named[i][0]} "
+                f"(iteration: {self.t}, loss_scale: {self._loss_scale})",
+                stacklevel=2,
+            )
 
     def is_safe_to_update(self):
         """Whether the last `check_nan_in_grads` found nothing."""
@@ -457,7 +456,13 @@ class GradientMethod(Optimizer):
         Runs of parameters with the same compiled rule and nothing of their own become one call.
         """
         shared = self.hyperparam
-        batch, kind, t, plain = [], None, 0, True
+        batch, kind, t, scale, plain = [], None, 0, None, True
+
+        def update_batch():
+            if scale is not None:
+                _C.optim_change_grads("unscale", batch, (scale,))
+            kind._update_all(batch, shared)
+
         for param in params:
             rule = param.update_rule
             rule_class = type(rule)
@@ -470,29 +475,26 @@ class GradientMethod(Optimizer):
                     and len(d) == n_attributes
                     and hyperparam._parent is shared
                     and len(hyperparam.__dict__) == 1
-                    and param._loss_scale is None
                     and param.tensor is not None
                     and type(param).update is _stock_update
                 ):
                     if not d["enabled"]:
                         continue
                     rule_t = d["t"] + 1
-                    if batch and (rule_t != t or rule_class is not kind):
-                        kind._update_all(
-                            batch, shared
-                        )  # before t of this rule changes: it may be in the batch
+                    if batch and (rule_t != t or rule_class is not kind or param._loss_scale != scale):
+                        update_batch()  # before t of this rule changes: it may be in the batch
                         batch = []
                     d["t"] = rule_t
                     batch.append(param)
-                    kind, t = rule_class, rule_t
+                    kind, t, scale = rule_class, rule_t, param._loss_scale
                     continue
             if batch:
-                kind._update_all(batch, shared)
+                update_batch()
                 batch = []
             plain = False
             param.update()
         if batch:
-            kind._update_all(batch, shared)
+            update_batch()
         return plain
 
     def use_cleargrads(self, use=True):

@@ -14,6 +14,9 @@
 //   template <class C>
 //   CG_FN C operator()(const C (&v)[operands]) const
 #pragma once
+#include <bit>
+
+#include "kernels/denormals.h"
 #include "kernels/threads.h"
 #include "kernels/walk.h"
 
@@ -27,16 +30,18 @@ CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end)
   T* q[F::operands];
   for (int k = 0; k < F::operands; ++k) q[k] = p[k];
   // What comes from memory is asked for a page ahead: the processor's own prefetching ends with each page, and starts
-  // late on each of many.
-  constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = 4096 / sizeof(T), large = (1 << 20) / sizeof(T);
-  if ((end - begin) * F::operands >= large)
-    for (; begin + block + ahead <= end; begin += block) {
-      for (int k = 0; k < F::operands; ++k)
-        if (F::reads >> k & 1)
-          for (int64_t i = begin + ahead; i < begin + ahead + block; i += line) __builtin_prefetch(q[k] + i, 0, 2);
-      CG_IVDEP
-      for (int64_t i = begin; i < begin + block; ++i) map_element(f, q, i);
-    }
+  // late on each of many. Where nearly all is written too, as by update rules, that takes longer.
+  if constexpr (std::popcount(F::reads & ~F::writes) > 1) {
+    constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = 4096 / sizeof(T), large = (1 << 20) / sizeof(T);
+    if ((end - begin) * F::operands >= large)
+      for (; begin + block + ahead <= end; begin += block) {
+        for (int k = 0; k < F::operands; ++k)
+          if (F::reads >> k & 1)
+            for (int64_t i = begin + ahead; i < begin + ahead + block; i += line) __builtin_prefetch(q[k] + i, 0, 2);
+        CG_IVDEP
+        for (int64_t i = begin; i < begin + block; ++i) map_element(f, q, i);
+      }
+  }
   CG_IVDEP
   for (int64_t i = begin; i < end; ++i) map_element(f, q, i);
 }
@@ -120,8 +125,10 @@ struct Cpu {
     for (int64_t s = 0; s < c.sets; ++s) {
       T* p[F::operands];
       for (int k = 0; k < F::operands; ++k) p[k] = static_cast<T*>(c.data[k * c.sets + s]);
-      in_threads(c.sizes[s], kGrain,
-                 [&](int64_t begin, int64_t end) { detail::run_loop(detail::MapLoop<T, F>{f, p, begin, end}); });
+      in_threads(c.sizes[s], kGrain, [&](int64_t begin, int64_t end) {
+        const FlushDenormals flush(requires { F::flushes_denormals; });
+        detail::run_loop(detail::MapLoop<T, F>{f, p, begin, end});
+      });
     }
     return 0;
   }

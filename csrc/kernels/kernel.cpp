@@ -170,6 +170,16 @@ void Kernel::on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<doubl
   run(lists.call, operands[0][0], numbers, integers);
 }
 
+void Kernel::on_pointers(const at::Tensor& like, c10::ArrayRef<void*> data, at::IntArrayRef sizes, int64_t sets,
+                         c10::ArrayRef<double> numbers) const {
+  Call call{};
+  call.operands = static_cast<int32_t>(data.size() / sets);
+  call.sets = sets;
+  call.sizes = sizes.data();
+  call.data = data.data();
+  run(call, like, numbers, {});
+}
+
 at::Tensor Kernel::reduce(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers) const {
   TORCH_CHECK_VALUE(!operands[0].empty(), name_, ": an empty list has no device");
   Lists lists(operands, name_);

@@ -25,6 +25,10 @@ class Kernel {
   // operands[k][s] is operand k of set s. The first set tells dtype and device.
   void on_list(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers = {},
                at::IntArrayRef integers = {}) const;
+  // The same from addresses: operand k of set s is data[k * sets + s], of so many elements. `like` tells dtype and
+  // device.
+  void on_pointers(const at::Tensor& like, c10::ArrayRef<void*> data, at::IntArrayRef sizes, int64_t sets,
+                   c10::ArrayRef<double> numbers = {}) const;
   // A reduction: one float64 per set, on the operands' device.
   at::Tensor reduce(c10::ArrayRef<at::TensorList> operands, c10::ArrayRef<double> numbers = {}) const;
   bool exists(c10::DeviceType device) const { return find_on(device) != nullptr; }

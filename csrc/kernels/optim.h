@@ -1,28 +1,57 @@
-// The CPU loops of optimizers' update rules.
+// Update rules as kernels: operands are parameter, gradient and states, one set per parameter; numbers are the hypers.
 #pragma once
-#include <cstdint>
-#include <string_view>
+#include "kernels/optim_math.h"
+#include "kernels/register.h"
 
 namespace cg::optim {
 
 inline constexpr int max_states = 3, max_hypers = 12;
 
-template <class T>
-using Loop = void (*)(int64_t n, T* x, const T* y, T* const* states, const double* hypers);
+namespace detail {
+template <class R>
+constexpr unsigned unread() {
+  if constexpr (requires { R::unread; }) return R::unread;
+  return 0;
+}
+template <class R>
+constexpr unsigned unwritten() {
+  if constexpr (requires { R::unwritten; }) return R::unwritten;
+  return 0;
+}
+}  // namespace detail
 
-struct Loops {
-  Loop<float> f32;
-  Loop<double> f64;
+template <class R>
+struct Update {
+  static_assert(R::states <= max_states && R::hypers <= max_hypers);
+  static constexpr int operands = 2 + R::states;
+  static constexpr unsigned reads = kernels::first(operands) & ~detail::unread<R>();
+  static constexpr unsigned writes = kernels::first(operands) & ~kernels::mask(1) & ~detail::unwritten<R>();
+  // The averages of a unit that gets no gradient any more end below the normal range, where a processor is slow.
+  static constexpr bool flushes_denormals = true;
+  double h[R::hypers];
+  template <class C>
+  CG_FN void operator()(C (&v)[operands]) const {
+    C hypers[R::hypers];
+    for (int k = 0; k < R::hypers; ++k) hypers[k] = static_cast<C>(h[k]);
+    R::step(v[0], v[1], v + 2, hypers);
+  }
 };
 
-// The loops of a rule of optim_rules.h; nullptrs where there is no rule of that name.
-Loops find_loops(std::string_view name);
+template <class Run, class R>
+kernels::Status update(const kernels::Call& c) {
+  if (c.n_numbers != R::hypers) return kernels::kBadCall;
+  Update<R> f;
+  for (int k = 0; k < R::hypers; ++k) f.h[k] = c.numbers[k];
+  return kernels::by_dtype(c, [&]<class T>() { return Run::template map_list<T>(f, c); });
+}
 
-// The sum of squares.
-float sum_of_squares(int64_t n, const float* x);
-double sum_of_squares(int64_t n, const double* x);
-
-// Whether there is an infinite value (`inf`), a NaN (`nan`), or either.
-bool has_special(int64_t n, const float* x, bool inf, bool nan);
+// For `for_each_rule`: a kernel of each rule, under its name.
+template <class Run>
+struct Enter {
+  template <class R>
+  void operator()(const char* name) const {
+    kernels::Registered(name, update<Run, R>);
+  }
+};
 
 }  // namespace cg::optim

@@ -1,22 +1,20 @@
 // The update rules of optimizers: one formula per rule, for the CPU loop (T = float or double) and for tensors
 // (T = a reference that writes into its tensor, S = double).
 //
-//   static void step(T& x, const T& y, T* s, const S* h)
+//   static CG_FN void step(T& x, const T& y, T* s, const S* h)
 //
 // updates a parameter x from its gradient y and the rule's state s; the rules at the end change a gradient x with its
 // parameter y. Operations of Chainer's rules are in the order in which its NumPy code has them, constants are folded
 // where it folds them: the results agree bit for bit. nnabla shares the rules that are mathematically its own.
 #pragma once
 #include "kernels/optim_math.h"
-#include "kernels/optim_rules_mxnet.h"
-#include "kernels/optim_rules_nnabla.h"
 
 namespace cg::optim {
 
 struct Sgd {  // lr
   static constexpr int states = 0, hypers = 1;
   template <class T, class S>
-  static void step(T& p, const T& g, T*, const S* h) {
+  static CG_FN void step(T& p, const T& g, T*, const S* h) {
     p -= g * h[0];
   }
 };
@@ -24,7 +22,7 @@ struct Sgd {  // lr
 struct MomentumSgd {  // v; lr, momentum
   static constexpr int states = 1, hypers = 2;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[1];
     s[0] -= g * h[0];
     p += s[0];
@@ -34,7 +32,7 @@ struct MomentumSgd {  // v; lr, momentum
 struct CorrectedMomentumSgd {  // v; lr, momentum
   static constexpr int states = 1, hypers = 2;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[1];
     s[0] -= g;
     p += s[0] * h[0];
@@ -44,7 +42,7 @@ struct CorrectedMomentumSgd {  // v; lr, momentum
 struct NesterovAg {  // v; lr, momentum, momentum^2, (1 + momentum) * lr
   static constexpr int states = 1, hypers = 4;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[1];
     s[0] -= g * h[0];
     p += s[0] * h[2];
@@ -55,7 +53,7 @@ struct NesterovAg {  // v; lr, momentum, momentum^2, (1 + momentum) * lr
 struct AdaGrad {  // h; lr, eps
   static constexpr int states = 1, hypers = 2;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] += g * g;
     p -= g * h[0] / (root(s[0]) + h[1]);
   }
@@ -65,7 +63,7 @@ template <bool scaled>
 struct AdaDelta {  // msg, msdx; rho, 1 - rho, eps (, lr)
   static constexpr int states = 2, hypers = 3 + scaled;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[0];
     s[0] += g * h[1] * g;
     const auto dx = root((s[1] + h[2]) / (s[0] + h[2])) * g;
@@ -82,7 +80,7 @@ template <bool inside>
 struct RmsProp {  // ms; lr, alpha, 1 - alpha, eps
   static constexpr int states = 1, hypers = 4;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[1];
     s[0] += g * h[2] * g;
     if constexpr (inside)
@@ -95,7 +93,7 @@ struct RmsProp {  // ms; lr, alpha, 1 - alpha, eps
 struct RmsPropGraves {  // n, g, delta; lr, alpha, 1 - alpha, momentum, eps
   static constexpr int states = 3, hypers = 5;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] *= h[1];
     s[0] += g * h[2] * g;
     s[1] *= h[1];
@@ -109,7 +107,7 @@ struct RmsPropGraves {  // n, g, delta; lr, alpha, 1 - alpha, momentum, eps
 struct Smorms3 {  // mem, g, g2; lr, eps, 1
   static constexpr int states = 3, hypers = 3;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto r = h[2] / (s[0] + h[2]);
     const auto keep = h[2] - r;
     s[1] = keep * s[1] + r * g;
@@ -125,7 +123,7 @@ struct Adam {  // m, v (, vhat); alpha_t, 1 - beta1, 1 - beta2, eps, 1 - eta * w
   static constexpr int states = 2 + amsgrad, hypers = 6 + 2 * bound;
   static constexpr bool widens = true;
   template <class T>
-  static auto step_size(const T& root_v, const auto* h) {
+  static CG_FN auto step_size(const T& root_v, const auto* h) {
     const auto step = h[0] / (root_v + h[3]);
     if constexpr (bound)
       return at_most(at_least(step, h[6]), h[7]);
@@ -133,7 +131,7 @@ struct Adam {  // m, v (, vhat); alpha_t, 1 - beta1, 1 - beta2, eps, 1 - eta * w
       return step;
   }
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto wide = widened(g);
     s[0] += (wide - s[0]) * h[1];
     s[1] += (wide * wide - s[1]) * h[2];
@@ -145,7 +143,7 @@ struct Adam {  // m, v (, vhat); alpha_t, 1 - beta1, 1 - beta2, eps, 1 - eta * w
 struct Msvag {  // m, v; 1 - beta, 1 - beta^t, rho, 1 - rho, lr, eta, weight_decay_rate, 0, 1
   static constexpr int states = 2, hypers = 9;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] += (g - s[0]) * h[0];
     s[1] += (g * g - s[1]) * h[0];
     const auto mt = s[0] / h[1];
@@ -160,7 +158,7 @@ struct Msvag {  // m, v; 1 - beta, 1 - beta^t, rho, 1 - rho, lr, eta, weight_dec
 struct WeightDecay {  // rate
   static constexpr int states = 0, hypers = 1;
   template <class T, class S>
-  static void step(T& g, const T& p, T*, const S* h) {
+  static CG_FN void step(T& g, const T& p, T*, const S* h) {
     g += p * h[0];
   }
 };
@@ -168,24 +166,35 @@ struct WeightDecay {  // rate
 struct Lasso {  // rate
   static constexpr int states = 0, hypers = 1;
   template <class T, class S>
-  static void step(T& g, const T& p, T*, const S* h) {
+  static CG_FN void step(T& g, const T& p, T*, const S* h) {
     g += sign_of(p) * h[0];
   }
 };
 
 struct HardClip {  // lower, upper
   static constexpr int states = 0, hypers = 2;
+  static constexpr unsigned unread = kernels::mask(1);
   template <class T, class S>
-  static void step(T& g, const T&, T*, const S* h) {
+  static CG_FN void step(T& g, const T&, T*, const S* h) {
     g = at_most(at_least(g, h[0]), h[1]);
   }
 };
 
 struct Scale {  // rate
   static constexpr int states = 0, hypers = 1;
+  static constexpr unsigned unread = kernels::mask(1);
   template <class T, class S>
-  static void step(T& g, const T&, T*, const S* h) {
+  static CG_FN void step(T& g, const T&, T*, const S* h) {
     g *= h[0];
+  }
+};
+
+struct Unscale {  // by what the loss was multiplied with
+  static constexpr int states = 0, hypers = 1;
+  static constexpr unsigned unread = kernels::mask(1);
+  template <class T, class S>
+  static CG_FN void step(T& g, const T&, T*, const S* h) {
+    g = g / h[0];
   }
 };
 
@@ -208,20 +217,11 @@ void for_each_rule(F&& f) {
   f.template operator()<Adam<false, true>>("adabound");
   f.template operator()<Adam<true, true>>("amsbound");
   f.template operator()<Msvag>("msvag");
-  f.template operator()<Momentum>("momentum");
-  f.template operator()<Nesterov>("nesterov");
-  f.template operator()<Adamax>("adamax");
-  f.template operator()<Lion>("lion");
-  f.template operator()<LambDirection>("lamb_direction");
-  f.template operator()<AdaBelief<false, false>>("adabelief");
-  f.template operator()<AdaBelief<false, true>>("adabelief_plain");
-  f.template operator()<AdaBelief<true, false>>("adabelief_amsgrad");
-  f.template operator()<AdaBelief<true, true>>("adabelief_amsgrad_plain");
   f.template operator()<WeightDecay>("weight_decay");
   f.template operator()<Lasso>("lasso");
   f.template operator()<HardClip>("hard_clip");
   f.template operator()<Scale>("scale");
-  mx::for_each_rule(f);
+  f.template operator()<Unscale>("unscale");
 }
 
 }  // namespace cg::optim

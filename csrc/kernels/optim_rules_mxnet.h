@@ -10,7 +10,7 @@
 namespace cg::optim::mx {
 
 template <class T, class S>
-auto clipped(const T& x, S bound) {
+CG_FN auto clipped(const T& x, S bound) {
   if constexpr (Number<T>) {
     const T most = bound < x ? bound : x;  // NaN stays; in this order of operands one instruction each
     return -bound > most ? -bound : most;
@@ -21,7 +21,7 @@ auto clipped(const T& x, S bound) {
 }
 
 template <class T>
-auto direction_of(const T& x) {
+CG_FN auto direction_of(const T& x) {
   if constexpr (Number<T>)
     return T(x > 0) - T(x < 0);  // without a branch
   else
@@ -30,17 +30,17 @@ auto direction_of(const T& x) {
 
 // The gradient as most rules see it: scaled, then decayed, then clipped; or clipped without any decay.
 template <class T, class S>
-auto decayed(const T& p, const T& g, const S* h) {
+CG_FN auto decayed(const T& p, const T& g, const S* h) {
   return clipped(g * h[2] + p * h[1], h[3]);
 }
 template <class T, class S>
-auto scaled(const T& g, const S* h) {
+CG_FN auto scaled(const T& g, const S* h) {
   return clipped(g * h[2], h[3]);
 }
 
 // Learning rate times scaled gradient. Without clipping the two factors are multiplied first.
 template <bool clips, class T, class S>
-auto descent(const T& g, const S* h) {
+CG_FN auto descent(const T& g, const S* h) {
   if constexpr (clips)
     return scaled(g, h) * h[0];
   else
@@ -51,7 +51,7 @@ template <bool clips>
 struct Sgd {
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
-  static void step(T& p, const T& g, T*, const S* h) {
+  static CG_FN void step(T& p, const T& g, T*, const S* h) {
     p -= p * (h[0] * h[1]) + descent<clips>(g, h);
   }
 };
@@ -60,7 +60,7 @@ template <bool clips>
 struct SgdOp {  // of the operator for one weight, which rounds in another order
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
-  static void step(T& p, const T& g, T*, const S* h) {
+  static CG_FN void step(T& p, const T& g, T*, const S* h) {
     p = p * (1 - h[0] * h[1]) - descent<clips>(g, h);
   }
 };
@@ -69,7 +69,7 @@ template <bool clips>
 struct SgdMomentum {  // v; momentum
   static constexpr int states = 1, hypers = 5;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] = s[0] * h[4] - p * (h[0] * h[1]) - descent<clips>(g, h);
     p += s[0];
   }
@@ -79,7 +79,7 @@ template <bool apart>
 struct Nag {  // v; momentum. The momentum decays by the new weight, unless that goes into memory of its own.
   static constexpr int states = 1, hypers = 5;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto kept = s[0] * h[4];
     const auto grad = scaled(g, h);
     const auto next = kept - (grad + p * h[1]) * h[0];
@@ -94,7 +94,7 @@ struct Nag {  // v; momentum. The momentum decays by the new weight, unless that
 struct SignSgd {
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
-  static void step(T& p, const T& g, T*, const S* h) {
+  static CG_FN void step(T& p, const T& g, T*, const S* h) {
     p = p * (1 - h[0] * h[1]) - direction_of(g) * h[0];
   }
 };
@@ -102,7 +102,7 @@ struct SignSgd {
 struct Signum {  // m; momentum, wd_lh
   static constexpr int states = 1, hypers = 6;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     s[0] = s[0] * h[4] - p * ((1 - h[4]) * h[1]) - scaled(g, h) * (1 - h[4]);
     p = p * (1 - h[0] * h[5]) + direction_of(s[0]) * h[0];
   }
@@ -111,7 +111,7 @@ struct Signum {  // m; momentum, wd_lh
 struct Adam {  // m, v; beta1, beta2, eps
   static constexpr int states = 2, hypers = 7;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[0] = s[0] * h[4] + grad * (1 - h[4]);
     s[1] = s[1] * h[5] + grad * (1 - h[5]) * grad;
@@ -122,7 +122,7 @@ struct Adam {  // m, v; beta1, beta2, eps
 struct AdamW {  // m, v; beta1, beta2, eps, eta
   static constexpr int states = 2, hypers = 8;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     s[0] = s[0] * h[4] + grad * (1 - h[4]);
     s[1] = s[1] * h[5] + grad * grad * (1 - h[5]);
@@ -133,7 +133,7 @@ struct AdamW {  // m, v; beta1, beta2, eps, eta
 struct Ftml {  // d, v, z; beta1, beta2, eps, beta1^t, beta2^t
   static constexpr int states = 3, hypers = 9;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[1] = s[1] * h[5] + grad * grad * (1 - h[5]);
     const auto d = (root(s[1] / (1 - h[8])) + h[6]) * ((1 - h[7]) / h[0]);
@@ -145,8 +145,9 @@ struct Ftml {  // d, v, z; beta1, beta2, eps, beta1^t, beta2^t
 
 struct LambDirection {  // into x, from the gradient; m, v, the weight; beta1, beta2, eps, beta1^t, beta2^t
   static constexpr int states = 3, hypers = 9;
+  static constexpr unsigned unread = kernels::mask(0), unwritten = kernels::mask(4);
   template <class T, class S>
-  static void step(T& x, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& x, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     s[0] = s[0] * h[4] + grad * (1 - h[4]);
     s[1] = s[1] * h[5] + grad * (1 - h[5]) * grad;
@@ -157,7 +158,7 @@ struct LambDirection {  // into x, from the gradient; m, v, the weight; beta1, b
 struct AdaGrad {  // h; eps
   static constexpr int states = 1, hypers = 5;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     s[0] += grad * grad;
     p -= (grad / root(s[0] + h[4]) + p * h[1]) * h[0];
@@ -167,7 +168,7 @@ struct AdaGrad {  // h; eps
 struct AdaDelta {  // averages of squared gradients and steps; rho, 1 - rho, eps
   static constexpr int states = 2, hypers = 7;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     s[0] = s[0] * h[4] + grad * h[5] * grad;
     const auto delta = root(s[1] + h[6]) / root(s[0] + h[6]) * grad;
@@ -179,7 +180,7 @@ struct AdaDelta {  // averages of squared gradients and steps; rho, 1 - rho, eps
 struct RmsProp {  // n; gamma1, eps, clip_weights
   static constexpr int states = 1, hypers = 7;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[0] = grad * grad * (1 - h[4]) + s[0] * h[4];
     p = clipped(p - grad / root(s[0] + h[5]) * h[0], h[6]);
@@ -189,7 +190,7 @@ struct RmsProp {  // n; gamma1, eps, clip_weights
 struct RmsPropAlex {  // n, g, delta; gamma1, eps, clip_weights, gamma2
   static constexpr int states = 3, hypers = 8;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[0] = grad * (1 - h[4]) * grad + s[0] * h[4];
     s[1] = grad * (1 - h[4]) + s[1] * h[4];
@@ -201,7 +202,7 @@ struct RmsPropAlex {  // n, g, delta; gamma1, eps, clip_weights, gamma2
 struct Ftrl {  // z, n; lamda1, beta
   static constexpr int states = 2, hypers = 6;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     const auto square = grad * grad;
     s[0] += grad - (root(s[1] + square) - root(s[1])) * p / h[0];
@@ -213,7 +214,7 @@ struct Ftrl {  // z, n; lamda1, beta
 struct Adamax {  // m, u; beta1, 1 - beta1, beta2, what keeps 0 / 0 from being NaN
   static constexpr int states = 2, hypers = 8;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[0] = s[0] * h[4] + grad * h[5];
     s[1] = larger(s[1] * h[6], magnitude(grad));
@@ -224,7 +225,7 @@ struct Adamax {  // m, u; beta1, 1 - beta1, beta2, what keeps 0 / 0 from being N
 struct Nadam {  // m, v; beta1, 1 - beta1, beta2, 1 - beta2, shares of gradient and m, 1 - beta2^t, eps
   static constexpr int states = 2, hypers = 12;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = decayed(p, g, h);
     s[0] = s[0] * h[4] + grad * h[5];
     s[1] = s[1] * h[6] + grad * h[7] * grad;
@@ -236,7 +237,7 @@ template <bool has_momentum>
 struct DcAsgd {  // the weight before (, v); lamda, momentum
   static constexpr int states = 1 + has_momentum, hypers = 6;
   template <class T, class S>
-  static void step(T& p, const T& g, T* s, const S* h) {
+  static CG_FN void step(T& p, const T& g, T* s, const S* h) {
     const auto grad = scaled(g, h);
     const auto pull = (grad + p * h[1] + grad * h[4] * grad * (p - s[0])) * h[0];
     s[0] = p;

@@ -1,6 +1,5 @@
 #include "kernels/optim_tensors.h"
 
-#include <ATen/core/TensorAccessor.h>
 #include <ATen/ops/_foreach_abs.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_clamp_max.h>
@@ -9,51 +8,21 @@
 #include <ATen/ops/_foreach_div.h>
 #include <ATen/ops/_foreach_maximum.h>
 #include <ATen/ops/_foreach_mul.h>
-#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_foreach_zero.h>
-#include <ATen/ops/dot.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/gt.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/isinf.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/nan_to_num.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/reciprocal.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/sgn.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 
 #include "kernels/optim_rules.h"
-#include "kernels/trace.h"
-
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
+#include "kernels/optim_rules_mxnet.h"
+#include "kernels/optim_rules_nnabla.h"
 
 namespace cg::optim {
 namespace {
-
-// Takes numbers below the normal range for zero. The averages of a unit that gets no gradient any more end there, and
-// arithmetic on them is thirty times slower.
-class FlushDenormals {
-#if defined(__SSE__)
-  static constexpr unsigned kFlush = 0x8040;  // results and operands
-  const unsigned old_ = _mm_getcsr();
-
- public:
-  FlushDenormals() { _mm_setcsr(old_ | kFlush); }
-  ~FlushDenormals() { _mm_setcsr(old_); }
-#else
- public:
-  FlushDenormals() {}
-#endif
-};
 
 // Tensors inside a formula, one per parameter: arithmetic makes new ones, assignment writes into these. On a GPU an
 // operation on all of them is one launch.
@@ -130,35 +99,62 @@ void run_on_tensors(c10::ArrayRef<const Step*> steps, const double* hypers) {
   R::step(x, collect([](const Step& step) { return step.y; }), s, h);
 }
 
-const c10::SmallVector<Rule, 24>& rules() {
+bool same_kind(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.device() == b.device();
+}
+
+// Whether a kernel does this step, once the gradient is laid along the parameter.
+bool kernel_takes(const Step& s) {
+  const at::Tensor& x = s.x;
+  if (!kernels::takes(x) || !x.is_non_overlapping_and_dense() || !same_kind(s.y, x) || kernels::symbolic(s.y))
+    return false;
+  for (const at::Tensor& state : s.states)
+    if (!same_kind(state, x) || state.strides() != x.strides() || !kernels::plain(state)) return false;
+  return true;
+}
+
+// Runs the rule's kernel on all that lie on the device of the first and have its dtype; the others are left in `steps`.
+void run_kernel(const Rule& rule, c10::SmallVector<const Step*, 16>& steps, const double* hypers) {
+  const at::Tensor first = steps[0]->x;
+  c10::SmallVector<const Step*, 16> others;
+  c10::SmallVector<at::Tensor, 16> gradients;
+  size_t sets = 0;
+  for (const Step* s : steps) {
+    if (!same_kind(s->x, first)) {
+      others.push_back(s);
+      continue;
+    }
+    steps[sets++] = s;
+    const bool along = s->y.strides() == s->x.strides() && kernels::plain(s->y);
+    gradients.push_back(along ? s->y : at::empty_like(s->x).copy_(s->y));
+  }
+  c10::SmallVector<void*, 64> data;
+  c10::SmallVector<int64_t, 64> sizes;
+  const auto add = [&](size_t i, void* memory) {
+    data.push_back(memory);
+    sizes.push_back(steps[i]->x.numel());
+  };
+  for (size_t i = 0; i < sets; ++i) add(i, steps[i]->x.mutable_data_ptr());
+  for (size_t i = 0; i < sets; ++i) add(i, const_cast<void*>(gradients[i].const_data_ptr()));
+  for (int k = 0; k < rule.states; ++k)
+    for (size_t i = 0; i < sets; ++i) add(i, steps[i]->states[k].mutable_data_ptr());
+  rule.kernel.on_pointers(first, data, sizes, static_cast<int64_t>(sets), {hypers, static_cast<size_t>(rule.hypers)});
+  steps = std::move(others);
+}
+
+}  // namespace
+
+const std::deque<Rule>& rules() {
   static const auto all = [] {
-    c10::SmallVector<Rule, 24> r;
-    for_each_rule([&]<class R>(const char* name) {
-      r.push_back({name, R::states, R::hypers, find_loops(name), run_on_tensors<R>});
-    });
+    std::deque<Rule> r;
+    const auto add = [&]<class R>(const char* name) { r.emplace_back(name, R::states, R::hypers, run_on_tensors<R>); };
+    for_each_rule(add);
+    nn::for_each_rule(add);
+    mx::for_each_rule(add);
     return r;
   }();
   return all;
 }
-
-// Whether a loop may walk the storage of `t` and `x` side by side.
-bool runs_along(const at::Tensor& t, const at::Tensor& x) {
-  return t.scalar_type() == x.scalar_type() && t.is_cpu() && t.strides() == x.strides();
-}
-
-bool is_plain_float(const at::Tensor& t) {
-  return !kernels::traced(t) && t.is_cpu() && t.scalar_type() == at::kFloat && t.is_non_overlapping_and_dense();
-}
-
-template <class T>
-void run_loop(Loop<T> loop, const at::Tensor& x, const at::Tensor& y, at::TensorList states, const double* hypers) {
-  T* s[max_states] = {};
-  for (size_t k = 0; k < states.size(); ++k) s[k] = states[k].mutable_data_ptr<T>();
-  const FlushDenormals flush;
-  loop(x.numel(), x.mutable_data_ptr<T>(), y.const_data_ptr<T>(), s, hypers);
-}
-
-}  // namespace
 
 const Rule* find_rule(std::string_view name) {
   for (const Rule& r : rules())
@@ -166,29 +162,10 @@ const Rule* find_rule(std::string_view name) {
   return nullptr;
 }
 
-namespace {
-// Whether the CPU loops do it; then it is done.
-bool run_plain(const Rule& rule, const Step& s, const double* hypers) {
-  const at::Tensor &x = s.x, &y = s.y;
-  bool plain = !kernels::traced(x) && x.is_cpu() && y.is_cpu() && x.is_non_overlapping_and_dense() &&
-               y.scalar_type() == x.scalar_type();
-  for (const at::Tensor& state : s.states) plain = plain && runs_along(state, x);
-  const bool single = x.scalar_type() == at::kFloat;
-  if (!plain || !(single || x.scalar_type() == at::kDouble)) return false;
-  // A gradient in another layout is brought into the parameter's.
-  const at::Tensor along = y.strides() == x.strides() ? y : at::empty_like(x).copy_(y);
-  if (single)
-    run_loop(rule.loops.f32, x, along, s.states, hypers);
-  else
-    run_loop(rule.loops.f64, x, along, s.states, hypers);
-  return true;
-}
-}  // namespace
-
 void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers) {
-  c10::SmallVector<const Step*, 16> rest;
-  for (const Step& s : steps)
-    if (!run_plain(rule, s, hypers)) rest.push_back(&s);
+  c10::SmallVector<const Step*, 16> taken, rest;
+  for (const Step& s : steps) (kernel_takes(s) ? taken : rest).push_back(&s);
+  while (!taken.empty()) run_kernel(rule, taken, hypers);
   // What is alike goes together, as long as the intermediate results stay small.
   constexpr int64_t at_most_elements = 1 << 26;
   while (!rest.empty()) {
@@ -196,84 +173,13 @@ void apply(const Rule& rule, c10::ArrayRef<Step> steps, const double* hypers) {
     c10::SmallVector<const Step*, 16> group, others;
     int64_t elements = 0;
     for (const Step* s : rest) {
-      const bool alike = s->x.device() == x.device() && s->x.scalar_type() == x.scalar_type();
       const bool fits = group.empty() || elements + s->x.numel() <= at_most_elements;
-      (alike && fits ? group : others).push_back(s);
-      if (group.back() == s) elements += s->x.numel();
+      (same_kind(s->x, x) && fits ? group : others).push_back(s);
+      if (!group.empty() && group.back() == s) elements += s->x.numel();
     }
     rule.on_tensors(group, hypers);
     rest = std::move(others);
   }
-}
-
-void clip_norm(at::TensorList gradients, double threshold) {
-  if (gradients.empty()) return;
-  bool floats = true, cpu = true;
-  for (const at::Tensor& g : gradients) {
-    cpu = cpu && g.is_cpu() && !kernels::traced(g);
-    floats = floats && is_plain_float(g);
-  }
-  at::Tensor total;
-  if (floats) {
-    float sum = 0;  // in the gradients' precision, as NumPy's dot and sum
-    for (const at::Tensor& g : gradients) sum += sum_of_squares(g.numel(), g.const_data_ptr<float>());
-    total = at::full({}, sum, gradients[0].options());
-  } else {
-    for (const at::Tensor& g : gradients) {
-      const at::Tensor flat = g.reshape(-1), square = at::dot(flat, flat).to(gradients[0].device());
-      total = total.defined() ? total.add(square) : square;
-    }
-  }
-  if (cpu) {
-    const double rate = threshold / total.sqrt().item<double>();
-    if (rate >= 1) return;
-    for (const at::Tensor& g : gradients) apply(*find_rule("scale"), Step{g, g, {}}, &rate);
-  } else {
-    // Without waiting for the device, and without a choice that a trace could not hold.
-    const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
-    for (const at::Tensor& g : gradients) g.mul_(rate.to(g.device()));
-  }
-}
-
-void clip_norms(at::TensorList gradients, double threshold) {
-  std::vector<at::Tensor> rest;
-  for (const at::Tensor& g : gradients) {
-    if (!is_plain_float(g)) {
-      rest.push_back(g);
-      continue;
-    }
-    const float sum = sum_of_squares(g.numel(), g.const_data_ptr<float>());
-    if (!(sum > threshold * threshold)) continue;
-    const double rate = threshold / std::sqrt(sum);
-    apply(*find_rule("scale"), Step{g, g, {}}, &rate);
-  }
-  if (rest.empty()) return;
-  // Without waiting for the device.
-  const auto norms = at::_foreach_norm(rest);
-  for (size_t i = 0; i < rest.size(); ++i)
-    rest[i].mul_(at::where(norms[i].gt(threshold), norms[i].reciprocal().mul(threshold), at::ones_like(norms[i])));
-}
-
-bool any_special(at::TensorList gradients, bool inf, bool nan) {
-  for (const at::Tensor& g : gradients) kernels::reads_values("the check of gradients for infinite values or NaN", g);
-  std::vector<at::Tensor> rest;
-  for (const at::Tensor& g : gradients) {
-    if (!is_plain_float(g)) {
-      rest.push_back(g);
-    } else if (has_special(g.numel(), g.const_data_ptr<float>(), inf, nan)) {
-      return true;
-    }
-  }
-  if (rest.empty()) return false;
-  // All norms are read at once: as a rule they are finite, and that is all.
-  auto norms = at::_foreach_norm(rest);
-  for (at::Tensor& norm : norms) norm = norm.to(norms[0].options());
-  if (at::stack(norms).isfinite().all().item<bool>()) return false;
-  for (const at::Tensor& g : rest) {
-    const at::Tensor found = inf && nan ? g.isfinite().logical_not() : inf ? g.isinf() : g.isnan();
-    if (found.any().item<bool>()) return true;
-  }
-  return false;
 }
 
 }  // namespace cg::optim

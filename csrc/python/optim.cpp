@@ -149,6 +149,40 @@ PyObject* optim_without_grad(PyObject*, PyObject* params) {
   });
 }
 
+// optim_not_finite(params): the indexes of those whose gradient has an infinite value or a NaN; of a tensor, itself.
+PyObject* optim_not_finite(PyObject*, PyObject* params) {
+  return guarded([&]() -> PyObject* {
+    c10::SmallVector<at::Tensor, 16> gradients;
+    c10::SmallVector<Py_ssize_t, 16> places;
+    int64_t elements = 0;
+    for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
+      const at::Tensor g = is_tensor(o) ? unwrap_tensor(o, "params") : gradient_of(parse_variable(o), false);
+      if (!g.defined()) return;
+      gradients.push_back(g);
+      places.push_back(i);
+      elements += g.numel();
+    });
+    std::vector<size_t> found;
+    run_kernels(elements, [&] { found = optim::not_finite(gradients); });
+    Obj result = Obj::steal(PyList_New(found.size()));
+    for (size_t k = 0; k < found.size(); ++k)
+      PyList_SET_ITEM(result.get(), k, Obj::steal(PyLong_FromSsize_t(places[found[k]])).release());
+    return result.release();
+  });
+}
+
+// optim_rules(): a dict of name to (number of states, number of hypers).
+PyObject* optim_rules(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Obj all = Obj::steal(PyDict_New());
+    for (const Rule& rule : optim::rules()) {
+      Obj counts = Obj::steal(Py_BuildValue("(ii)", rule.states, rule.hypers));
+      if (PyDict_SetItemString(all.get(), rule.name, counts.get()) < 0) throw PyError();
+    }
+    return all.release();
+  });
+}
+
 // optim_clip_norm(params, threshold)
 PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
@@ -175,6 +209,10 @@ PyMethodDef methods[] = {
      METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
     {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,
      "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
+    {"optim_not_finite", optim_not_finite, METH_O,
+     "optim_not_finite(params): indexes of those whose gradient has an infinite value or a NaN, or of such tensors."},
+    {"optim_rules", optim_rules, METH_NOARGS,
+     "optim_rules(): the update rules, a dict of name to (number of states, number of hypers)."},
     {"optim_without_grad", optim_without_grad, METH_O,
      "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {nullptr, nullptr, 0, nullptr}};

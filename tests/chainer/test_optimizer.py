@@ -422,6 +422,34 @@ def test_loss_scale():
             optimizer.set_loss_scale(bad)
 
 
+def test_loss_scales_that_differ():
+    """Gradients are divided where they are, each by its parameter's scale, once for each update."""
+    link = make_link("abc")
+    link.a._loss_scale, link.b._loss_scale = 8, 8.0
+    grads = [p.grad.copy() for p in link.params()]
+    before = [p.array.copy() for p in link.params()]
+    optimizer = O.SGD(lr=0.5).setup(link)
+    optimizer.update()
+    for p, x, g, scale in zip(link.params(), before, grads, (8, 8, 1), strict=True):
+        np.testing.assert_array_equal(p.grad, g / f32(scale))
+        np.testing.assert_array_equal(p.array, x - f32(0.5) * p.grad)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_all_gradients_that_are_not_finite_are_named(dtype):
+    link = make_link("abc", dtype)
+    optimizer = O.SGD().setup(link)
+    optimizer.loss_scaling()
+    link.a.grad[1], link.c.grad[2] = np.nan, -np.inf
+    with pytest.warns(UserWarning) as warnings:
+        optimizer.check_nan_in_grads()
+    assert [str(w.message).split(" of ")[1].split()[0] for w in warnings] == ["/a", "/c"]
+    assert not optimizer.is_safe_to_update()
+    link.a.grad[1], link.c.grad[2] = 1, 2
+    optimizer.check_nan_in_grads()
+    assert optimizer.is_safe_to_update()
+
+
 def test_dynamic_loss_scale():
     link = make_link("a")
     optimizer = O.SGD(lr=0.1).setup(link)

@@ -11,10 +11,9 @@ class WeightDecay(GradientHook):
         self.rate = rate
 
     def _apply(self, params):
-        if all(param._loss_scale is None for param in params):
-            _C.optim_change_grads("weight_decay", params, (self.rate,))
-            return
+        scales = {}  # nearly always one
         for param in params:
-            scale = param._loss_scale
+            scales.setdefault(param._loss_scale, []).append(param)
+        for scale, group in scales.items():
             rate = self.rate if scale is None else self.rate * scale
-            _C.optim_change_grads("weight_decay", (param,), (rate,))
+            _C.optim_change_grads("weight_decay", group, (rate,))

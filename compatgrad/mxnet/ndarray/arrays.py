@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ._arguments import as_ints, axis_in, constant, one_of, public_names
 from ._operator import op, operator
@@ -294,7 +296,7 @@ def multi_all_finite(data, num_arrays=None, init_output=True):
 
 
 def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
-    finite = all(bool(torch.isfinite(a.tensor).all()) for a in arrays)
+    finite = not _C.optim_not_finite([a.tensor for a in arrays])
     return NDArray(torch.tensor([float(finite)], device=arrays[0].tensor.device))
 
 

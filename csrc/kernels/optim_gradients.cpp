@@ -1,0 +1,134 @@
+// Clipping of gradients and the search for values that are not finite: one reduction over the list, then one kernel.
+#include <ATen/ops/dot.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+
+#include "kernels/optim_tensors.h"
+
+namespace cg::optim {
+namespace {
+
+const kernels::Kernel sum_of_squares("sum_of_squares"), count_not_finite("count_not_finite"), scale_by("scale_by");
+
+// Gradients of one dtype on one device, which kernels take together, or what they do not take.
+struct Group {
+  bool taken;
+  std::vector<at::Tensor> all;
+  std::vector<size_t> places;  // in the list
+};
+std::vector<Group> groups_of(at::TensorList gradients) {
+  std::vector<Group> groups;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const at::Tensor& g = gradients[i];
+    const bool taken = kernels::takes(g) && g.is_non_overlapping_and_dense();
+    const auto alike = [&](const Group& group) {
+      const at::Tensor& first = group.all[0];
+      return group.taken == taken && first.device() == g.device() && first.scalar_type() == g.scalar_type();
+    };
+    auto group = std::find_if(groups.begin(), groups.end(), alike);
+    if (group == groups.end()) group = groups.insert(group, Group{taken, {}, {}});
+    group->all.push_back(g);
+    group->places.push_back(i);
+  }
+  return groups;
+}
+
+// The sum of squares of each, float64, on their device.
+at::Tensor squares_of(const Group& group) {
+  if (group.taken) return sum_of_squares.reduce({at::TensorList(group.all)});
+  std::vector<at::Tensor> sums;
+  for (const at::Tensor& g : group.all) {
+    const at::Tensor flat = g.reshape(-1);
+    sums.push_back(at::dot(flat, flat).to(at::kDouble));
+  }
+  return at::stack(sums);
+}
+
+void scale(const at::Tensor* begin, size_t n, double rate) {
+  static const Rule& rule = *find_rule("scale");
+  c10::SmallVector<Step, 16> steps;
+  for (size_t i = 0; i < n; ++i) steps.push_back({begin[i], begin[i], {}});
+  apply(rule, steps, &rate);
+}
+
+double sum(const at::Tensor& numbers) {
+  double total = 0;
+  for (int64_t i = 0; i < numbers.numel(); ++i) total += numbers.const_data_ptr<double>()[i];
+  return total;
+}
+
+}  // namespace
+
+void clip_norm(at::TensorList gradients, double threshold) {
+  if (gradients.empty()) return;
+  const std::vector<Group> groups = groups_of(gradients);
+  bool cpu = true;
+  for (const at::Tensor& g : gradients) cpu = cpu && g.is_cpu() && !kernels::traced(g);
+  if (cpu) {
+    double total = 0;
+    for (const Group& group : groups) total += sum(squares_of(group));
+    const double rate = threshold / std::sqrt(total);
+    if (!(rate >= 1)) scale(gradients.data(), gradients.size(), rate);
+    return;
+  }
+  // Without waiting for the device, and without a choice that a trace could not hold.
+  at::Tensor total;
+  for (const Group& group : groups) {
+    const at::Tensor found = squares_of(group).sum().to(gradients[0].device());
+    total = total.defined() ? total.add(found) : found;
+  }
+  const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
+  for (const Group& group : groups) {
+    const at::Tensor here = rate.to(group.all[0].device());
+    if (group.taken)
+      scale_by.on_list({at::TensorList(group.all)}, {}, {reinterpret_cast<int64_t>(here.const_data_ptr())});
+    else
+      for (const at::Tensor& g : group.all) g.mul_(here);
+  }
+}
+
+void clip_norms(at::TensorList gradients, double threshold) {
+  for (const Group& group : groups_of(gradients)) {
+    const at::Tensor squares = squares_of(group);
+    if (group.taken && squares.is_cpu()) {
+      for (size_t i = 0; i < group.all.size(); ++i) {
+        const double square = squares.const_data_ptr<double>()[i];
+        if (square > threshold * threshold) scale(&group.all[i], 1, threshold / std::sqrt(square));
+      }
+    } else {  // without waiting for the device
+      const at::Tensor norms = squares.sqrt();
+      const at::Tensor rates = at::where(norms.gt(threshold), norms.reciprocal().mul(threshold), at::ones_like(norms));
+      for (size_t i = 0; i < group.all.size(); ++i) group.all[i].mul_(rates[i]);
+    }
+  }
+}
+
+std::vector<size_t> not_finite(at::TensorList gradients) {
+  for (const at::Tensor& g : gradients) kernels::reads_values("the check of gradients for infinite values or NaN", g);
+  std::vector<size_t> found;
+  for (const Group& group : groups_of(gradients)) {
+    at::Tensor counts;
+    if (group.taken) counts = count_not_finite.reduce({at::TensorList(group.all)}).cpu();  // one wait for all
+    for (size_t i = 0; i < group.all.size(); ++i)
+      if (group.taken ? counts.const_data_ptr<double>()[i] != 0 : !group.all[i].isfinite().all().item<bool>())
+        found.push_back(group.places[i]);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool any_special(at::TensorList gradients, bool inf, bool nan) {
+  for (const size_t i : not_finite(gradients)) {
+    const at::Tensor& g = gradients[i];
+    if ((inf && nan) || (inf ? g.isinf() : g.isnan()).any().item<bool>()) return true;
+  }
+  return false;
+}
+
+}  // namespace cg::optim

@@ -1,0 +1,7 @@
+#include "kernels/cpu.h"
+#include "kernels/optim.h"
+#include "kernels/optim_rules_nnabla.h"
+
+namespace cg::optim {
+static const bool entered = (nn::for_each_rule(Enter<kernels::Cpu>{}), true);
+}  // namespace cg::optim
