@@ -2,12 +2,14 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/isinf.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "kernels/optim_tensors.h"
 

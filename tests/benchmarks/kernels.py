@@ -52,6 +52,55 @@ def reduction(kernel_name: str, aten_of: Callable[[torch.Tensor], torch.Tensor],
     return make
 
 
+def update(rule: str, states: int, hypers: tuple[float, ...], fused: Callable[..., object]):
+    """A step of an update rule against torch's fused one, which moves as much."""
+
+    def make(elements: int, device: str):
+        tensors = [torch.rand(elements, device=device) for _ in range(2 + states)]
+        count = torch.ones((), device=device)
+
+        def kernel():
+            _C.run_kernel(rule, tensors, hypers)
+
+        moved = 4 * elements * (2 + states + 1 + states)
+        return kernel, lambda: fused(*[[t] for t in tensors], count), moved, moved
+
+    return make
+
+
+def fused_sgd(p, g, *rest):
+    torch._fused_sgd_(
+        p,
+        g,
+        list(rest[0]) if len(rest) > 1 else [],
+        weight_decay=0.0,
+        momentum=0.9 * (len(rest) > 1),
+        lr=1e-6,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+        is_first_step=False,
+    )
+
+
+def fused_adam(p, g, m, v, count):
+    torch._fused_adam_(
+        p,
+        g,
+        m,
+        v,
+        [],
+        [count],
+        lr=1e-6,
+        beta1=0.9,
+        beta2=0.999,
+        weight_decay=0.0,
+        eps=1e-8,
+        amsgrad=False,
+        maximize=False,
+    )
+
+
 KERNELS: dict[str, Callable] = {
     **{
         f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
@@ -66,6 +115,9 @@ KERNELS: dict[str, Callable] = {
     "sum of squares": reduction("sum_of_squares", lambda x: torch.linalg.vector_norm(x), 4),
     # x == x, |x|, != inf, their product, not, sum
     "count of not finite": reduction("count_not_finite", lambda x: x.isfinite().logical_not_().sum(), 24),
+    "step of sgd": update("sgd", 0, (1e-6,), fused_sgd),
+    "step of momentum_sgd": update("momentum_sgd", 1, (1e-6, 0.9), fused_sgd),
+    "step of adam": update("adam", 2, (1e-6, 0.1, 0.001, 1e-8, 1.0, -1.0), fused_adam),
 }
 
 

@@ -1,4 +1,4 @@
-"""Update rules: the compiled loops and the operations on lists of tensors, which serve GPUs, do the same."""
+"""Update rules: kernels, and the operations on lists of tensors that stand in for them, do the same."""
 
 import pytest
 import torch
