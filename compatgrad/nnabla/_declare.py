@@ -118,12 +118,13 @@ class Composite:
         self.drawn: list[torch.Tensor] = []
         self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None
         self.first: list[torch.Tensor] | None = None  # what setup computed
-        self.half = _context.is_half(_context.current_ctx)
+        self.half, self.device = _context.is_half(_context.current_ctx), device()
 
     def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
         """Input i as the body gets it, read before anything runs."""
         if array is None:
             return None
+        array._move(self.device)
         t = array.read()
         if self.spec.dtypes == "any":
             return t if t.is_floating_point() else t.long()

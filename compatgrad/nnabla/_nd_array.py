@@ -11,6 +11,7 @@ from compatgrad import _C
 
 __all__ = ["NdArray"]
 
+_CPU = torch.device("cpu")
 _EXACT = 1 << 53  # integers up to here are exact as float64, which fills are kept in
 
 
@@ -68,14 +69,10 @@ class NdArray(_C.Array):
     def data(self) -> np.ndarray:
         """The values as a NumPy array that shares their memory; assigning replaces values and dtype.
 
-        Values on a GPU move to the CPU; RuntimeError for a part made by `narrow`, which stays with the whole.
+        Values on a GPU move to the CPU, with all arrays that share their memory, and back when a function needs them.
         """
-        tensor = self.tensor
-        if tensor.device.type != "cpu":
-            if self._part:
-                raise RuntimeError("NdArray: a part of an array on a GPU cannot be moved to the CPU; move the whole")
-            self.tensor = tensor = tensor.cpu()
-        return tensor.numpy()
+        self._move(_CPU)
+        return self.tensor.numpy()
 
     @data.setter
     def data(self, value: Any) -> None:

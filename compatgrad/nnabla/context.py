@@ -55,9 +55,10 @@ _warned = False
 
 def _switch(ctx):
     global current_ctx
-    device_of(ctx)  # says so where there is no GPU
+    device = device_of(ctx)  # says so where there is no GPU
     current_ctx = ctx
     _C.set_real_dtype(torch.float16 if is_half(ctx) else torch.float32)
+    _C.set_real_device(device)
 
 
 @contextlib.contextmanager

@@ -198,6 +198,14 @@ void Array::clear() {
   r.rebind();
 }
 
+void Array::move(at::Device d) {
+  Array& r = root();
+  if (r.device == d) return;
+  r.device = d;
+  if (r.tensor.defined()) r.tensor = r.tensor.to(d);
+  r.rebind();
+}
+
 void Array::set_dtype(at::ScalarType t) {
   if (t == dtype && typed) return;
   Array& r = root();

@@ -12,6 +12,7 @@
 namespace cg {
 
 thread_local at::ScalarType real_dtype = at::kFloat;
+thread_local at::Device real_device = at::kCPU;
 uint64_t graph_epoch = 1;
 bool global_recompute = false;
 
@@ -72,6 +73,7 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
 
 namespace {
 const at::Tensor& read_kept(Array& a, const FunctionNode& f, const char* what, size_t index) {
+  a.move(f.call->device);
   if (a.cleared)
     throw std::runtime_error("the data of " + std::string(what) + " " + std::to_string(index) + " of " +
                              binding.label(f) +
@@ -103,8 +105,12 @@ at::Tensor FunctionNode::deferred_last_output(size_t j) const {
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {
   if (!node) return {};
   if (!node->deferred) return {node, node->data};
-  if (mode(Mode::auto_forward) || mode(Mode::plain))
-    return {node, f ? f->input_data(i) : node->deferred->store->data->read()};
+  if (mode(Mode::auto_forward) || mode(Mode::plain)) {
+    if (f) return {node, f->input_data(i)};
+    Array& a = *node->deferred->store->data;
+    if (!mode(Mode::plain)) a.move(real_device);
+    return {node, a.read()};
+  }
   at::ScalarType dtype = node->dtype;
   if (f && i < 32 && f->call->integers >> i & 1) dtype = at::kLong;
   return {node, hollow(node->sizes, dtype, node->device)};
@@ -149,6 +155,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
   f.call = std::make_unique<Call>();
   Call& call = *f.call;
   call.real = real_dtype;
+  call.device = real_device;
   f.describe_inputs(call);
   Vars in, values;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -185,11 +192,11 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
   c10::SmallVector<Ref<VariableNode>, 2> nodes;
   for (auto& y : ys) {
     Ref<Store> store(new Store(y.sizes()));
-    store->data->device = store->grad->device = y.device();
+    store->data->device = store->grad->device = call.device;
     if (now) store->data->put(y);
     call.outputs.push_back(store);
     nodes.push_back(node_with(std::move(store), y.sizes(), call.need_grad));
-    nodes.back()->device = y.device();
+    nodes.back()->device = call.device;
     out.emplace_back(nodes.back(), std::move(y));
   }
   if (!linked) return out;

@@ -46,6 +46,7 @@ struct Array {
   void assign(at::Tensor t);                    // the same from a user
   void fill(double value, bool counts = true);  // counts: with 0 it is `zeroing`
   void clear();                                 // frees the memory, unless it is a part of another array's
+  void move(at::Device d);                      // to another device, with all that share its memory; nobody wrote
   void set_dtype(at::ScalarType t);
   void reshape(at::IntArrayRef s);  // with another number of elements the array is a fresh one
   int64_t numel() const { return c10::multiply_integers(sizes); }
@@ -103,15 +104,18 @@ struct Call {
   at::ScalarType real = at::kFloat;         // what floating inputs are cast to
   unsigned integers = 0;
   bool any_dtype = false, need_grad = false;
-  bool again = false;         // runs once more for the sake of a gradient: random numbers are those of the last time
-  bool keeps_inputs = false;  // passes that free memory leave its inputs alone
-  at::Tensor rng_before;      // the random state before the last forward, where it may have to be run again
-  unsigned last_reads = 0;    // while backward runs: of what it `saves`, the data that is freed when it is read
-  void* info = nullptr;       // owned by the binding: the frontend's name and arguments of the function
+  bool again = false;            // runs once more for the sake of a gradient: random numbers are those of the last time
+  bool keeps_inputs = false;     // passes that free memory leave its inputs alone
+  at::Tensor rng_before;         // the random state before the last forward, where it may have to be run again
+  unsigned last_reads = 0;       // while backward runs: of what it `saves`, the data that is freed when it is read
+  void* info = nullptr;          // owned by the binding: the frontend's name and arguments of the function
+  at::Device device = at::kCPU;  // where it runs; arrays that are elsewhere move there first
 };
 
 // What floating inputs are cast to from now on, on this thread.
 extern thread_local at::ScalarType real_dtype;
+// Where functions that are recorded from now on run, on this thread.
+extern thread_local at::Device real_device;
 // Grows whenever something changes that plans were derived from.
 extern uint64_t graph_epoch;
 // Variables made from now on are computed again in backward instead of kept.

@@ -13,9 +13,9 @@
 namespace cg {
 
 void accumulate(Array& grad, at::Tensor g, bool overwrite) {
-  if (overwrite || grad.zeroing || !grad.touched || grad.cleared)
-    grad.put(std::move(g));
-  else if (grad.tensor.defined() && may_overwrite(grad.tensor))
+  if (overwrite || grad.zeroing || !grad.touched || grad.cleared) return grad.put(std::move(g));
+  grad.move(g.device());
+  if (grad.tensor.defined() && may_overwrite(grad.tensor))
     grad.write().add_(g);
   else
     grad.put(at::add(grad.read(), g));
@@ -56,6 +56,9 @@ using Crossing = std::vector<std::pair<Ref<VariableNode>, at::Tensor>>;
 void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
                  Crossing* crossing) {
   const auto in = input_stores(f);
+  for (auto& x : in)
+    if (x && !f.info()) x->data->move(f.call->device);  // others move what they read
+  for (auto& y : f.call->outputs) y->grad->move(f.call->device);
   if (f.backward_on(in, f.call->outputs, wanted, accum)) return;
   Tensors gys, gxs(wanted.size());
   bool large = false;

@@ -165,6 +165,8 @@ at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, c
 }  // namespace
 
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last) {
+  for (auto& x : in)
+    if (x) x->data->move(f.call->device);
   if (f.forward_on(in, out)) return;
   Vars values;
   bool large = false;

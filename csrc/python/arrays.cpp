@@ -1,4 +1,6 @@
 // The Array type: what a deferred variable's data and gradient live in, as a handle.
+#include <torch/csrc/Device.h>
+
 #include "python/common.h"
 
 namespace cg::py {
@@ -144,6 +146,23 @@ PyObject* set_real_dtype(PyObject*, PyObject* dtype) {
   });
 }
 
+at::Device parse_device(PyObject* o) {
+  if (!THPDevice_Check(o)) fail(PyExc_TypeError, "device: expected a torch.device, got %s", Py_TYPE(o)->tp_name);
+  return reinterpret_cast<THPDevice*>(o)->device;
+}
+PyObject* set_real_device(PyObject*, PyObject* device) {
+  return guarded([&]() -> PyObject* {
+    real_device = parse_device(device);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* move(PyObject* o, PyObject* device) {
+  return guarded([&]() -> PyObject* {
+    array(o).move(parse_device(device));
+    Py_RETURN_NONE;
+  });
+}
+
 PyGetSetDef getset[] = {
     {"tensor", get_tensor, put_tensor, "The torch tensor, for reading and writing.", nullptr},
     {"shape", get_shape, nullptr, "Lengths of the axes.", nullptr},
@@ -165,10 +184,12 @@ PyMethodDef methods[] = {{"read", read, METH_NOARGS, "The torch tensor, for read
                          {"clear", clear, METH_NOARGS, "Frees the memory."},
                          {"_set_shape", set_shape, METH_O, nullptr},
                          {"_set_dtype", set_element_type, METH_O, nullptr},
+                         {"_move", move, METH_O, nullptr},
                          {"_share", share, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef functions[] = {{"set_array_class", set_array_class, METH_O, nullptr},
                            {"set_real_dtype", set_real_dtype, METH_O, nullptr},
+                           {"set_real_device", set_real_device, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

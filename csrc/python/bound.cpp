@@ -43,8 +43,8 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
   else if (is_tensor(o))
     *out = Var(unwrap_tensor(o, "input"));
   else
-    return false;
-  return true;
+    *out = Var(tensor_of_device_array(o, "input"));
+  return out->defined();
 }
 
 std::string describe(VarsRef in) {
@@ -98,15 +98,20 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
                                                 Py_TYPE(args[used])->tp_name));
     }
   }
+  // Kernels take pointers. A number in a CPU tensor goes anywhere in ATen; a deferred graph moves its arrays itself.
+  if (!f->deferred && in.size() > 1 && in[0].defined())
+    for (size_t i = 1; i < in.size(); ++i) {
+      const at::Tensor &first = in[0].data, &x = in[i].data;
+      if (x.defined() && x.device() != first.device() && (b->rule != DtypeRule::Any || (x.dim() && first.dim())))
+        return refuse(PyExc_ValueError,
+                      c10::str("inputs 0 and ", i, " are on different devices: ", first.device(), " and ", x.device()));
+    }
   if (b->rule != DtypeRule::Any) {
     const at::Tensor& first = in[0].data;
     if (b->rule == DtypeRule::Float && !at::isFloatingType(first.scalar_type()))
       return refuse(PyExc_TypeError, "expected a floating-point tensor");
     for (size_t i = 1; i < in.size(); ++i) {
       if (!in[i].defined()) continue;
-      if (in[i].data.device() != first.device())
-        return refuse(PyExc_ValueError,
-                      c10::str("inputs are on different devices: ", first.device(), " and ", in[i].data.device()));
       if (!info.any_dtype && in[i].data.scalar_type() != first.scalar_type())
         return refuse(PyExc_TypeError, "inputs differ in dtype " + describe(in));
     }

@@ -143,6 +143,8 @@ bool in_torch_graph(PyObject* o);                         // whether it is a ten
 at::Tensor torch_tensor(PyObject* o);                     // any torch tensor
 // The tensor of an array; `aliases` says whether both share memory.
 at::Tensor tensor_of_array(PyObject* array, bool* aliases);
+// The tensor on the memory of an array on a GPU (CuPy's); undefined for what is none.
+at::Tensor tensor_of_device_array(PyObject* o, const char* what);
 PyObject* array_of_tensor(const at::Tensor& t);                 // NumPy or CuPy view; new reference
 PyObject* to_frontend_array(const at::Tensor& t, Frontend* f);  // None where undefined
 PyObject* dtype_object(at::ScalarType t, Frontend* f);          // borrowed

@@ -163,6 +163,14 @@ at::Tensor tensor_of_array(PyObject* array, bool* aliases) {
   return t;
 }
 
+at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
+  static PyObject* mark = PyUnicode_InternFromString("__cuda_array_interface__");
+  if (!PyObject_HasAttr(o, mark)) return {};
+  Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
+  Obj t = Obj::steal(PyObject_CallMethod(arrays.get(), "tensor_of_device_array", "Os", o, what));
+  return unwrap_tensor(t.get(), what);
+}
+
 PyObject* array_of_tensor(const at::Tensor& t) {
   Obj o = Obj::steal(THPVariable_Wrap(t));
   if (t.is_cpu()) {
@@ -257,6 +265,8 @@ IndexItem parse_index_item(PyObject* o) {
         [&] { return tensor_of_array(o, &aliases).clone(); }));  // the caller may change its array before backward
   } else if (PyIndex_Check(o) && !PyBool_Check(o)) {
     item = IndexItem::integer(PyNumber_AsSsize_t(o, PyExc_IndexError));
+  } else if (at::Tensor t = tensor_of_device_array(o, "index"); t.defined()) {
+    item = IndexItem::array(kernels::untraced([&] { return t.clone(); }));
   } else {
     Obj a = Obj::steal(PyObject_CallOneArg(new_array, o));
     item = IndexItem::array(tensor_of_array(a.get(), &aliases));
@@ -320,6 +330,7 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
     if (is_variable(value)) return tensor_of(as_variable(value));
     if (is_tensor(value)) return unwrap_tensor(value, p.name);
     if (is_ndarray(value)) return tensor_of_array(value, &aliases);
+    if (at::Tensor t = tensor_of_device_array(value, p.name); t.defined()) return t;
     fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", p.name, Py_TYPE(value)->tp_name);
   };
   const bool none = value == Py_None;

@@ -33,7 +33,9 @@ template <class F>
 void for_each_live(PyObject* params, F&& f) {
   for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
     Store& store = store_of(o);
-    if (!store.grad->zeroing) f(store);
+    if (store.grad->zeroing) return;
+    store.grad->move(store.data->device);
+    f(store);
   });
 }
 
