@@ -50,12 +50,17 @@ class FunctionNode(FunctionNodeBase):
 
         TypeError for other inputs or outputs, InvalidType where `check_type_forward` says so.
         """
-        in_data = tuple([x.array if isinstance(x, _EngineVariable) else x for x in inputs])
+        try:
+            in_data = tuple([x.array if isinstance(x, _EngineVariable) else x for x in inputs])
+        except ImportError:  # without CuPy there are no arrays on a GPU; two devices would be wrong with it too
+            utils._check_devices(inputs, self.label)
+            raise
         for x in in_data:
             if type(x) is not numpy.ndarray:
                 crossed = bridge.left(inputs, frontend)
                 if crossed is not None:
                     return self.apply(crossed)
+                utils._check_devices(inputs, self.label)
                 utils._check_arrays_forward_compatible(in_data, self.label)
                 break
         if _get_mode("debug"):

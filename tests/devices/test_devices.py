@@ -15,7 +15,7 @@ import torch
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("cases", ["mxnet", "nnabla"])
+@pytest.mark.parametrize("cases", ["chainer", "kernels", "mxnet", "nnabla"])
 def test_on_a_second_device(cases):
     if torch.cuda.is_available() and cases in ("chainer", "kernels"):
         pytest.skip("the stand-in for CuPy takes torch.cuda's place")

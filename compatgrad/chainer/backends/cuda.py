@@ -4,6 +4,7 @@
 on. Mirrors ``chainer.backends.cuda``.
 """
 
+import contextlib
 import functools
 import os
 import warnings
@@ -15,6 +16,7 @@ from compatgrad import _C
 from compatgrad.chainer import _backend
 from compatgrad.chainer.backends import _cpu
 from compatgrad.chainer.configuration import config
+from compatgrad.core import user_kernels
 
 available = False
 _resolution_error = None
@@ -23,10 +25,11 @@ try:
     import cupy
     from cupy import cuda, ndarray
     from cupy.cuda import Device, Event, Stream
-    from cupy.cuda import cublas as cublas
 
     if not torch.cuda.is_available():
-        raise RuntimeError("CuPy is installed, but this torch sees no CUDA device")
+        raise RuntimeError(
+            f"CuPy is installed, but torch {torch.__version__} has no CUDA device: torch.cuda.is_available() is False"
+        )
     available = True
 except Exception as e:  # CuPy fails with many classes where a driver or a library does not match
     _resolution_error = e
@@ -64,7 +67,10 @@ _cudnn_version = torch.backends.cudnn.version() if cudnn_enabled else -1
 _integer_types = (int, numpy.integer)
 
 if available:
-    memory_pool = cupy.get_default_memory_pool()
+    memory_pool = user_kernels.TorchMemoryPool(cupy)
+    cuda.set_allocator(memory_pool.malloc)
+    with contextlib.suppress(ImportError):  # CuPy does not find every library where torch does
+        from cupy.cuda import cublas as cublas
     pinned_memory_pool = cupy.get_default_pinned_memory_pool()
 
 
@@ -72,8 +78,9 @@ def check_cuda_available():
     """Raises RuntimeError, with the reason, unless CUDA can be used."""
     if not available:
         raise RuntimeError(
-            "CUDA environment is not correctly set up: Chainer's GPU arrays need a CUDA build of torch and "
-            "CuPy (pip install cupy-cuda12x or cupy-cuda13x).\n"
+            "CUDA environment is not correctly set up: Chainer's GPU arrays need a CUDA build of torch, where "
+            f"torch.cuda.is_available() is {torch.cuda.is_available()}, and CuPy (pip install cupy-cuda12x or "
+            "cupy-cuda13x).\n"
             f"{type(_resolution_error).__name__}: {_resolution_error}"
         )
 
@@ -106,6 +113,22 @@ class DummyDeviceType:
 
 
 DummyDevice = DummyDeviceType()
+
+
+class _DeviceAndStream:
+    # What runs inside follows on what torch has queued.
+    def __init__(self, device, stream):
+        self._device = device
+        self._stream = stream
+
+    def __enter__(self):
+        self._device.__enter__()
+        self._stream.__enter__()
+        return self._device
+
+    def __exit__(self, *exc):
+        self._stream.__exit__(*exc)
+        self._device.__exit__(*exc)
 
 
 class GpuDevice(_backend.Device):
@@ -147,7 +170,9 @@ class GpuDevice(_backend.Device):
         return f"<{type(self).__name__} (cupy):{self.device.id}>"
 
     def create_context(self):
-        return Device(self.device.id)  # a new one: a cupy Device must not be shared by threads
+        device = Device(self.device.id)  # a new one: a cupy Device must not be shared by threads
+        stream = user_kernels.stream_to_enter(cupy, self.device.id)
+        return device if stream is None else _DeviceAndStream(device, stream)
 
     def send_array(self, array):
         return _array_to_gpu(array, self.device)
@@ -293,25 +318,28 @@ def clear_memo():
 
 @memoize()
 def elementwise(in_params, out_params, operation, name, **kwargs):
-    """A ``cupy.ElementwiseKernel``, one per set of arguments."""
+    """A ``cupy.ElementwiseKernel``, one per set of arguments, on torch's current stream.
+
+    Like those of `reduce` and `raw` it also takes tensors and Variables without a gradient, without copies.
+    """
     check_cuda_available()
-    return cupy.ElementwiseKernel(in_params, out_params, operation, name, **kwargs)
+    kernel = cupy.ElementwiseKernel(in_params, out_params, operation, name, **kwargs)
+    return user_kernels.Kernel(cupy, kernel, name)
 
 
 @memoize()
 def reduce(in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name, **kwargs):
     """A ``cupy.ReductionKernel``, one per set of arguments."""
     check_cuda_available()
-    return cupy.ReductionKernel(
-        in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name, **kwargs
-    )
+    kernel = cupy.ReductionKernel(in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name, **kwargs)
+    return user_kernels.Kernel(cupy, kernel, name)
 
 
 @memoize()
 def raw(code, name, *args, **kwargs):
     """A ``cupy.RawKernel``, one per set of arguments."""
     check_cuda_available()
-    return cupy.RawKernel(code, name, *args, **kwargs)
+    return user_kernels.Kernel(cupy, cupy.RawKernel(code, name, *args, **kwargs), name)
 
 
 def fuse(*args, **kwargs):
@@ -370,14 +398,11 @@ def should_use_cudnn_tensor_core(dtype):
     """Whether tensor cores should be used for `dtype`. Raises ValueError for an unknown configuration."""
     if config.use_cudnn_tensor_core not in _TENSOR_CORE:
         raise ValueError(
-            f"invalid use_cudnn_tensor_core: {config.use_cudnn_tensor_core!r} "
-            '(must be "always", "auto" or "never")'
+            f'invalid use_cudnn_tensor_core: {config.use_cudnn_tensor_core!r} (must be "always", "auto" or "never")'
         )
     use = _TENSOR_CORE[config.use_cudnn_tensor_core]
     if use is None:
-        use = (
-            available and numpy.dtype(dtype) == numpy.float16 and torch.cuda.get_device_capability() >= (7, 0)
-        )
+        use = available and numpy.dtype(dtype) == numpy.float16 and torch.cuda.get_device_capability() >= (7, 0)
     return use
 
 

@@ -49,6 +49,7 @@ class NativeFunction(function_node.FunctionNode):
 
     def check(self, inputs):
         """Raises what Chainer raises for these inputs: TypeError for what is no array, else InvalidType."""
+        utils._check_devices(inputs, self.label)
         in_data = tuple([_looks_of(x) if isinstance(x, _C.Variable) else x for x in inputs])
         utils._check_arrays_forward_compatible(in_data, self.label)
         if _C.get_mode("type_check"):

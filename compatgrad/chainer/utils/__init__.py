@@ -7,7 +7,9 @@ import tempfile
 
 import numpy
 
+from compatgrad import _C
 from compatgrad.chainer import backend
+from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import (
     argument,
     array,
@@ -94,6 +96,25 @@ def tempdir(**kwargs):
 def _repr_with_named_data(inst, **kwargs):
     data = " ".join([f"{name}={value}" for name, value in kwargs.items()])
     return f"<{inst.__module__}.{type(inst).__qualname__} {data}>"
+
+
+def _device_of(x):
+    # The GPU's number or -1, and what to call it.
+    tensor = x.tensor if isinstance(x, _C.Variable) else None
+    if tensor is not None:
+        return (-1 if tensor.is_cpu else tensor.device.index or 0), tensor.device
+    return (x.device.id, f"cuda:{x.device.id}") if isinstance(x, cuda.ndarray) else (-1, "cpu")
+
+
+def _check_devices(inputs, label):
+    """TypeError, with both devices, where inputs of a function, Variables or arrays, are on different ones."""
+    devices = [_device_of(x) for x in inputs if x is not None]
+    other = next((d for d in devices if d[0] != devices[0][0]), None)
+    if other is not None:
+        raise TypeError(
+            f"incompatible array types are mixed in the forward input ({label}).\n"
+            f"Actual: inputs on {devices[0][1]} and on {other[1]}; chainer.functions.copy and to_device move them."
+        )
 
 
 def _check_arrays_forward_compatible(arrays, label=None):
