@@ -5,29 +5,17 @@
 #include <ATen/ops/stack.h>
 
 #include "ops/index.h"
-#include "ops/mx_gru.h"
 #include "ops/named.h"
 
 namespace cg {
 namespace {
 
-// All results of an op of another file.
-Tensors results(const OpInfo* info, std::initializer_list<Tensor> xs) {
-  Ref<FunctionNode> node(info->create());
-  c10::SmallVector<Var, 5> in;
-  for (const Tensor& x : xs) in.push_back(Var(x));
-  return node->forward(in);
-}
-Vars results(const OpInfo* info, std::initializer_list<Var> xs) {
-  Ref<FunctionNode> node(info->create());
-  return node->apply(VarsRef(xs.begin(), xs.size()));
-}
-
 struct RnnLayer {
-  std::string mode = "lstm";
+  std::string mode = "lstm", order;
   bool reverse = false;
   static constexpr auto params() {
-    return std::make_tuple(param("mode", &RnnLayer::mode), param("reverse", &RnnLayer::reverse));
+    return std::make_tuple(param("mode", &RnnLayer::mode), param("order", &RnnLayer::order),
+                           param("reverse", &RnnLayer::reverse));
   }
   static constexpr unsigned optional = in_bit(2) | in_bit(4);
   unsigned saves_for(c10::ArrayRef<bool>) const {
@@ -50,11 +38,13 @@ struct RnnLayer {
       const int64_t t = place(k, time);
       const Tensor s = at::linear(h, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt), gates = x.select(0, t);
       if (lstm()) {
-        Tensors r = results(CG_NAMED("lstm"), {c, s + gates});
+        Tensors r = Named(CG_NAMED("lstm")).with("order", order).all(c, s + gates);
         cs[t] = c = r[0];
         h = r[1];
       } else {
-        h = mode == "gru" ? gru(h, gates, s) : mode == "rnn_tanh" ? at::tanh(s + gates) : (s + gates).clamp_min(0);
+        h = mode == "gru"        ? Named(CG_NAMED("gru"))(h, gates, s)
+            : mode == "rnn_tanh" ? at::tanh(s + gates)
+                                 : (s + gates).clamp_min(0);
       }
       hs[t] = h;
     }
@@ -91,15 +81,14 @@ struct RnnLayer {
     const T x = c.in(0), w = c.in(3), y = c.out(0);
     const int64_t time = c.in_sizes(0)[0], batch = c.in_sizes(0)[1], gates = c.in_sizes(0)[2], units = c.in_sizes(3)[1];
     const T prev = before(c.in(1), y, time), flat = reshape(prev, {time * batch, units});
-    T s, cells, cells_before;
+    T s, cells_before;
     if (lstm() || mode == "gru") {
       s = matmul(flat, transpose(w, 0, 1));
       if (value(c.in(4)).defined()) s = s + c.in(4);
       s = reshape(s, {time, batch, gates});
       if (lstm()) {
         s = s + x;
-        cells = c.out(1);
-        cells_before = before(c.in(2), cells, time);
+        cells_before = before(c.in(2), c.out(1), time);
       }
     }
     std::vector<T> gx(time), gs(mode == "gru" ? time : 0);
@@ -109,12 +98,12 @@ struct RnnLayer {
       if (value(c.gy(0)).defined()) gh = sum_of(gh, at_step(c.gy(0), t));
       if (lstm()) {
         if (value(c.gy(1)).defined()) gc = sum_of(gc, at_step(c.gy(1), t));
-        auto g = results(CG_NAMED("lstm_grad"), {at_step(cells_before, t), at_step(s, t), at_step(cells, t), gc, gh});
+        auto g = Named(CG_NAMED("lstm_grad")).with("order", order).all(at_step(cells_before, t), at_step(s, t), gc, gh);
         gc = g[0];
         gx[t] = g[1];
         gh = matmul(gx[t], w);
       } else if (mode == "gru") {
-        const std::array<T, 3> g = gru_grads(at_step(prev, t), at_step(x, t), at_step(s, t), gh);
+        auto g = Named(CG_NAMED("gru_grad")).all(at_step(prev, t), at_step(x, t), at_step(s, t), gh);
         gx[t] = g[1];
         gs[t] = g[2];
         gh = g[0] + matmul(g[2], w);
@@ -137,7 +126,7 @@ CG_OP(
     "rnn_layer", RnnLayer,
     "States h (time, batch, units) of a recurrent layer, and of an LSTM its cells, from the input's part of the gates "
     "x (time, batch, gates), the first h, the first cells (LSTM) and the state's weight (gates, units) and bias. "
-    "mode: lstm (gates as in the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
+    "mode: lstm (`order` as in the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
 
 }  // namespace
 }  // namespace cg

@@ -29,6 +29,17 @@ class Named {
     const Var in[] = {x, Var(xs)...};
     return std::move(node_->apply(in)[0]);
   }
+  // The same with all outputs.
+  template <class... X>
+  Tensors all(const Tensor& x, const X&... xs) {
+    const Var in[] = {Var(x), Var(xs)...};
+    return node_->forward(in);
+  }
+  template <class... X>
+  Vars all(const Var& x, const X&... xs) {
+    const Var in[] = {x, Var(xs)...};
+    return node_->apply(in);
+  }
 
  private:
   const OpInfo* info_;

@@ -68,6 +68,27 @@ def update(rule: str, states: int, hypers: tuple[float, ...], fused: Callable[..
     return make
 
 
+def gates(cell: str, widths: tuple[int, ...], outputs: int, interleaved: bool, aten_of: Callable, passes: int):
+    """A recurrent cell's gates, forward and backward; `passes`: how many numbers ATen's calls move for each unit."""
+    units = 64
+
+    def make(elements: int, device: str):
+        rows = max(1, elements // units)
+        xs = [torch.randn(rows, w * units, device=device) for w in widths]
+        gys = [torch.randn(rows, units, device=device) for _ in range(outputs)]
+        ys, gxs = [torch.empty_like(g) for g in gys], [torch.empty_like(x) for x in xs]
+        integers = (rows * units, 1) if interleaved else (rows, units)
+
+        def kernel():
+            _C.run_kernel(cell, [*xs, *ys], (), integers)
+            _C.run_kernel(cell + "_grad", [*xs, *gys, *gxs], (), integers)
+
+        moved = 3 * sum(widths) + 2 * outputs
+        return kernel, lambda: aten_of(*xs, *gys), 4 * moved * rows * units, 4 * passes * rows * units
+
+    return make
+
+
 def fused_sgd(p, g, *rest):
     torch._fused_sgd_(
         p,
@@ -101,6 +122,32 @@ def fused_adam(p, g, m, v, count):
     )
 
 
+def aten_lstm(split: Callable, join: Callable):
+    def run(c, x, gc, gh):
+        a, i, f, o = split(x)
+        A, I, F, O = torch.tanh(a), torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o)  # noqa: E741
+        c_next = A * I + F * c
+        Y = torch.tanh(c_next)
+        h = O * Y
+        tanh_grad, sigmoid_grad = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
+        t = tanh_grad(gh * O, Y) + gc
+        parts = tanh_grad(t * I, A), sigmoid_grad(t * A, I), sigmoid_grad(t * c, F), sigmoid_grad(gh * Y, O)
+        return c_next, h, t * F, join(parts)
+
+    return run
+
+
+def aten_gru(h, x, s, gy):
+    (xr, xz, xn), (sr, sz, sn) = x.chunk(3, 1), s.chunk(3, 1)
+    R, Z = torch.sigmoid(xr + sr), torch.sigmoid(xz + sz)
+    N = torch.tanh(xn + R * sn)
+    y = torch.lerp(N, h, Z)
+    tanh_grad, sigmoid_grad = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
+    gn = tanh_grad(gy * (1 - Z), N)
+    gr, gz = sigmoid_grad(gn * sn, R), sigmoid_grad(gy * (h - N), Z)
+    return y, gy * Z, torch.cat([gr, gz, gn], 1), torch.cat([gr, gz, gn * R], 1)
+
+
 KERNELS: dict[str, Callable] = {
     **{
         f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
@@ -118,7 +165,16 @@ KERNELS: dict[str, Callable] = {
     "step of sgd": update("sgd", 0, (1e-6,), fused_sgd),
     "step of momentum_sgd": update("momentum_sgd", 1, (1e-6, 0.9), fused_sgd),
     "step of adam": update("adam", 2, (1e-6, 0.1, 0.001, 1e-8, 1.0, -1.0), fused_adam),
-}
+    # numbers that ATen's calls move: 2 for a function, 3 for an operation, 8 or 6 to join gates
+    "LSTM, interleaved": gates(
+        "lstm", (1, 4), 2, True,
+        aten_lstm(lambda x: x.view(len(x), -1, 4).unbind(2), lambda gs: torch.stack(gs, 2).view(len(gs[0]), -1)), 66,
+    ),
+    "LSTM, in blocks": gates(
+        "lstm", (1, 4), 2, False, aten_lstm(lambda x: x.chunk(4, 1), lambda gs: torch.cat(gs, 1)), 66,
+    ),
+    "GRU": gates("gru", (1, 3, 3), 1, False, aten_gru, 63),
+}  # fmt: skip
 
 
 def copy_of(needed: int, device: str):

@@ -1,6 +1,7 @@
 """The samples of all families."""
 
 import samples
+import samples_cells
 import samples_mx_linalg
 import samples_mx_loss
 import samples_mx_nn
@@ -12,8 +13,8 @@ import samples_nn_norm
 
 from compatgrad import _C
 
-FAMILIES = (samples, samples_networks, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers, samples_nn_norm,
-            samples_mx_linalg, samples_mx_loss, samples_mx_nn)
+FAMILIES = (samples, samples_networks, samples_cells, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers,
+            samples_nn_norm, samples_mx_linalg, samples_mx_loss, samples_mx_nn)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 

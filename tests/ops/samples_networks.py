@@ -1,4 +1,4 @@
-"""Samples of the ops of networks: convolution, pooling, normalization, losses, recurrence."""
+"""Samples of the ops of networks: convolution, pooling, normalization, losses."""
 
 import itertools
 
@@ -184,40 +184,6 @@ def poolings():
     yield sample("unpooling", unpooling, A(1, 2, 3, 4), ksize=[2, 3])
     yield sample("unpooling", unpooling, A(1, 2, 3, 4), ksize=[3, 3], stride=[2, 2], pad=[1, 1],
                  cover_all=False, divisor=9)
-
-
-# ---- recurrence --------------------------------------------------------------------------------------------
-def gates(x):
-    return [torch.tanh(g) if k == 0 else torch.sigmoid(g)
-            for k, g in enumerate(x.reshape(x.shape[0], -1, 4, *x.shape[2:]).unbind(2))]
-
-
-def lstm(c, x):
-    a, i, f, o = gates(x)
-    head = a * i + f * c[:len(x)]
-    return torch.cat([head, c[len(x):]]), o * torch.tanh(head)
-
-
-def lstm_grad(c, x, c_next, gc=None, gh=None):
-    """With c_next an independent input, as the op has it."""
-    c, x = c.requires_grad_(), x.requires_grad_()
-    a, i, f, o = gates(x)
-    y = torch.tanh(c_next[:len(x)])
-    gh = torch.zeros_like(y) if gh is None else gh
-    gc = torch.zeros_like(c_next) if gc is None else gc
-    t = torch.cat([gh * (o * (1 - y * y)).detach() + gc[:len(x)], gc[len(x):]])
-    next_c = torch.cat([a * i + f * c[:len(x)], c[len(x):]])
-    return torch.autograd.grad([next_c, o * y], [c, x], [t, gh])
-
-
-def recurrences():
-    for c, x in [((3, 5), (3, 20)), ((4, 2), (2, 8)), ((2, 3, 2, 2), (2, 12, 2, 2)), ((3, 2, 3), (1, 8, 3)),
-                 ((2, 35), (2, 140))]:
-        h = (x[0], *c[1:])
-        yield sample("lstm", by_torch(lstm), A(*c), A(*x, low=-3, high=3))
-        yield sample("lstm_grad", by_torch(lstm_grad), A(*c), A(*x), A(*c), A(*c), A(*h), tolerance=4)
-    yield sample("lstm_grad", by_torch(lstm_grad), A(4, 3), A(2, 12), A(4, 3), A(4, 3), None)
-    yield sample("lstm_grad", by_torch(lstm_grad), A(4, 3), A(2, 12), A(4, 3), None, A(2, 3))
 
 
 # ---- normalization -----------------------------------------------------------------------------------------
@@ -437,5 +403,5 @@ def tables_and_images():
     yield sample("im2col", by_torch(im2col), A(1, 2, 6, 7), ksize=[3, 2], stride=[2, 3], cover_all=True)
 
 
-FAMILIES = convolutions, poolings, recurrences, normalizations, losses, tables_and_images
+FAMILIES = convolutions, poolings, normalizations, losses, tables_and_images
 SAMPLES: list = sum(itertools.chain(*(family() for family in FAMILIES)), [])

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import torch
-
 from compatgrad import _C
 
 from ..base import MXNetError
@@ -22,6 +20,7 @@ from .nn_layers import required, slices
 
 _get_mode = _C.get_mode
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+LSTM_GATES = "ifao"  # as the op `lstm` names them, in the order in which they lie along the rows of weights
 
 
 class _Network(NamedTuple):
@@ -84,22 +83,13 @@ class _Cell(NamedTuple):
     w_out: NDArray | None  # of the projection
 
 
-@lru_cache(64)
-def _interleaved(units: int, device: torch.device) -> torch.Tensor:
-    """Rows in the order in which the op `lstm` takes them: of each unit its input, then its gates."""
-    gates = torch.tensor([2, 0, 1, 3], device=device) * units
-    return (torch.arange(units, device=device)[:, None] + gates).reshape(-1)
-
-
 def _cell(net: _Network, w: list[NDArray]) -> _Cell:
     if net.mode == "gru":
         return _Cell(net.mode, w[0], w[2], w[1], w[3], None)
     b = op.add(w[-2], w[-1])
     if net.mode != "lstm":
         return _Cell(net.mode, w[0], b, w[1], None, None)
-    rows = NDArray(_interleaved(net.units, b.tensor.device))
-    w_x, w_h = op.embedding(w[0], rows), op.embedding(w[1], rows)
-    return _Cell(net.mode, w_x, op.embed(rows, b), w_h, None, w[2] if len(w) == 5 else None)
+    return _Cell(net.mode, w[0], b, w[1], None, w[2] if len(w) == 5 else None)
 
 
 def _step(cell: _Cell, x: NDArray, states: list[NDArray]) -> list[NDArray]:
@@ -110,7 +100,7 @@ def _step(cell: _Cell, x: NDArray, states: list[NDArray]) -> list[NDArray]:
     s = op.add(x, s)
     if cell.mode != "lstm":
         return [op.relu(s) if cell.mode == "rnn_relu" else op.tanh(s)]
-    c, h = op.lstm(states[1], s)
+    c, h = op.lstm(states[1], s, order=LSTM_GATES)
     return [h if cell.w_out is None else op.linear(h, cell.w_out, None), c]
 
 
@@ -126,7 +116,8 @@ def _direction(
     gates = op.reshape(gates, shape=(time, batch, cell.w_x.shape[0]))
     if goes_on is None and cell.w_out is None:
         first = states[1] if cell.mode == "lstm" else None
-        y = op.rnn_layer(gates, states[0], first, cell.w_h, cell.b_h, mode=cell.mode, reverse=backward)
+        modes = {"mode": cell.mode, "order": LSTM_GATES, "reverse": backward}
+        y = op.rnn_layer(gates, states[0], first, cell.w_h, cell.b_h, **modes)
         ys = y if cell.mode == "lstm" else (y,)
         return ys[0], [op.get_item(v, index=0 if backward else time - 1) for v in ys]
     steps, outputs = slices(gates, 0), [None] * time

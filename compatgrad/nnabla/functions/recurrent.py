@@ -120,19 +120,13 @@ def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, 
     _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,),
            (4,))
 
-    def interleaved(v):
-        """(4, units, ...) as the cell has it: g, i, f, o for each unit."""
-        v = op.concat([v[2:3], v[0:2], v[3:4]], axis=0)
-        v = op.transpose(v, axes=(1, 0, *range(2, v.ndim)))
-        return op.reshape(v, shape=(v.shape[0] * 4, *v.shape[2:]))
-
     def run(inputs, state, w, b):
         (h, c), ys = state, []
-        split = inputs.shape[2]
-        w = interleaved(w)
+        split, rows = inputs.shape[2], 4 * h.shape[1]
+        w, b = op.reshape(w, shape=(rows, w.shape[2])), None if b is None else op.reshape(b, shape=(rows,))
         from_state = w[:, split:]
-        for z in _from_inputs(inputs, w[:, :split], None if b is None else interleaved(b)):
-            c, h = op.lstm(c, z + op.linear(h, from_state))
+        for z in _from_inputs(inputs, w[:, :split], b):
+            c, h = op.lstm(c, z + op.linear(h, from_state), order="ifao")
             ys.append(h)
         return ys, [h, c]
 
@@ -159,15 +153,9 @@ def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidi
         w = op.reshape(w, shape=(3 * units, w.shape[2]))
         from_state, last_bias = w[:, split:], None
         if b is not None:
-            b, last_bias = op.reshape(b[:3], shape=(3 * units,)), b[3]
+            b, last_bias = op.reshape(b[:3], shape=(3 * units,)), op.pad(b[3], pad_width=(2 * units, 0))
         for z in _from_inputs(inputs, w[:, :split], b):
-            s = op.linear(state, from_state)
-            gates = op.sigmoid(z[:, :2 * units] + s[:, :2 * units])
-            candidate = s[:, 2 * units:]
-            if last_bias is not None:
-                candidate = op.add(candidate, last_bias)
-            candidate = op.tanh(z[:, 2 * units:] + gates[:, :units] * candidate)
-            state = candidate + gates[:, units:] * (state - candidate)
+            state = op.gru(state, z, op.linear(state, from_state, last_bias))
             ys.append(state)
         return ys, [state]
 

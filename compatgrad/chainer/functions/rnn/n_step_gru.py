@@ -1,11 +1,9 @@
 """Stacked GRU over sequences of different lengths."""
 
-from compatgrad.chainer.functions.activation.sigmoid import sigmoid
-from compatgrad.chainer.functions.activation.tanh import tanh
 from compatgrad.chainer.functions.array.concat import concat
-from compatgrad.chainer.functions.array.split_axis import split_axis
 from compatgrad.chainer.functions.connection.linear import linear
 from compatgrad.chainer.functions.rnn import n_step_rnn
+from compatgrad.chainer.functions.rnn.cells import gru
 
 
 def _cell(w, b):
@@ -13,11 +11,7 @@ def _cell(w, b):
     w_x, w_h, b_x, b_h = (concat(list(p[k : k + 3]), axis=0) for p in (w, b) for k in (0, 3))
 
     def step(x, h, c):
-        r_x, z_x, n_x = split_axis(x, 3, axis=1)
-        r_h, z_h, n_h = split_axis(linear(h, w_h, b_h), 3, axis=1)
-        z = sigmoid(z_x + z_h)
-        new = tanh(n_x + sigmoid(r_x + r_h) * n_h)
-        return (1 - z) * new + z * h, None
+        return gru(h, x, linear(h, w_h, b_h)), None
 
     return w_x, b_x, step
 

@@ -1,19 +1,12 @@
 """S-LSTM cell: an LSTM with two inputs."""
 
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.activation.sigmoid import sigmoid
-from compatgrad.chainer.functions.activation.tanh import tanh
-from compatgrad.chainer.functions.array.reshape import reshape
-from compatgrad.chainer.functions.array.separate import separate
 from compatgrad.chainer.utils import type_check
 
 
-def _gates(x):
-    return separate(reshape(x, (x.shape[0], x.shape[1] // 4, 4, *x.shape[2:])), axis=2)
-
-
 class SLSTM(_native.NativeFunction):
-    """Composed of elementary functions."""
+    op = "slstm"
 
     def check_type_forward(self, in_types):
         type_check._argname(in_types, ("c_prev1", "c_prev2", "x1", "x2"))
@@ -27,18 +20,12 @@ class SLSTM(_native.NativeFunction):
                 x1.shape[i] == c1.shape[i], x2.shape[i] == c2.shape[i], x1.shape[i] == x2.shape[i]
             )
 
-    def _run_bound(self, inputs):
-        c_prev1, c_prev2, x1, x2 = inputs
-        a1, i1, f1, o1 = _gates(x1)
-        a2, i2, f2, o2 = _gates(x2)
-        c = tanh(a1) * sigmoid(i1) + tanh(a2) * sigmoid(i2) + sigmoid(f1) * c_prev1 + sigmoid(f2) * c_prev2
-        return c, sigmoid(o1 + o2) * tanh(c)
 
-
-def slstm(c_prev1, c_prev2, x1, x2):
-    """One step of an S-LSTM (Zhu et al. 2015): `(c, h)` from two cells (N, units) and their inputs.
+slstm = frontend.bind(
+    "slstm", lambda c_prev1, c_prev2, x1, x2: SLSTM().apply((c_prev1, c_prev2, x1, x2)), module=__name__,
+    doc="""One step of an S-LSTM (Zhu et al. 2015): `(c, h)` from two cells (N, units) and their inputs.
 
     In an input (N, 4 * units), the four numbers of a unit lie side by side: input, input gate, forget gate,
-    output gate.
-    """
-    return SLSTM().apply((c_prev1, c_prev2, x1, x2))
+    output gate. Raises InvalidType where shapes or dtypes do not fit.
+    """,
+)  # fmt: skip

@@ -1,14 +1,11 @@
 """Tree-LSTM cell."""
 
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.activation.sigmoid import sigmoid
-from compatgrad.chainer.functions.activation.tanh import tanh
-from compatgrad.chainer.functions.array.split_axis import split_axis
 from compatgrad.chainer.utils import type_check
 
 
-class TreeLSTM(_native.NativeFunction):
-    """Composed of elementary functions, and so differentiable any number of times."""
+class TreeLSTM(_native.NativeListFunction):
+    op = "tree_lstm"
 
     def check_type_forward(self, in_types):
         type_check.expect(in_types.size() >= 2)
@@ -21,14 +18,6 @@ class TreeLSTM(_native.NativeFunction):
             )  # fmt: skip
             for j in range(2, type_check.eval(c.ndim)):
                 type_check.expect(x.shape[j] == c.shape[j])
-
-    def _run_bound(self, inputs):
-        *cells, x = inputs
-        a, i, o, *forget = split_axis(x, 3 + len(cells), axis=1)
-        c = tanh(a) * sigmoid(i)
-        for f, cell in zip(forget, cells, strict=True):
-            c = c + sigmoid(f) * cell
-        return c, sigmoid(o) * tanh(c)
 
 
 def tree_lstm(*inputs):

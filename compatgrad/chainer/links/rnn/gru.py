@@ -1,5 +1,6 @@
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
+from compatgrad.chainer.functions.rnn.cells import gru_reset, gru_update
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn._state import StatefulChain
 
@@ -22,10 +23,8 @@ class StatelessGRU(GRUBase):
 
     def forward(self, h, x):
         """The new state."""
-        r = F.sigmoid(self.W_r(x) + self.U_r(h))
-        z = F.sigmoid(self.W_z(x) + self.U_z(h))
-        h_bar = F.tanh(self.W(x) + self.U(r * h))
-        return F.linear_interpolate(z, h_bar, h)
+        kept = gru_reset(self.W_r(x), self.U_r(h), h)
+        return gru_update(self.W_z(x), self.U_z(h), self.W(x), self.U(kept), h)
 
 
 class StatefulGRU(GRUBase, StatefulChain):
@@ -45,13 +44,11 @@ class StatefulGRU(GRUBase, StatefulChain):
         h = self.h
         z = self.W_z(x)
         h_bar = self.W(x)
-        if h is not None:
-            r = F.sigmoid(self.W_r(x) + self.U_r(h))
-            z += self.U_z(h)
-            h_bar += self.U(r * h)
-        z = F.sigmoid(z)
-        h_bar = F.tanh(h_bar)
-        self.h = z * h_bar if h is None else F.linear_interpolate(z, h_bar, h)
+        if h is None:
+            self.h = F.sigmoid(z) * F.tanh(h_bar)
+        else:
+            kept = gru_reset(self.W_r(x), self.U_r(h), h)
+            self.h = gru_update(z, self.U_z(h), h_bar, self.U(kept), h)
         return self.h
 
 

@@ -1,14 +1,6 @@
-import compatgrad.chainer.functions as F
+from compatgrad.chainer.functions.rnn.cells import peephole_cell, peephole_output
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn._state import StatefulChain, zeros
-
-
-def split_gates(lstm_in):
-    """The four gates (a, i, f, o), each of shape (batch, units), of (batch, 4 * units), where they
-    interleave."""
-    shape = (len(lstm_in), lstm_in.shape[1] // 4)
-    gates = F.split_axis(F.reshape(lstm_in, (*shape, 4)), 4, 2)
-    return [F.reshape(gate, shape) for gate in gates]
 
 
 class StatefulPeepholeLSTM(StatefulChain):
@@ -34,13 +26,6 @@ class StatefulPeepholeLSTM(StatefulChain):
             lstm_in += self.lateral(self.h)
         if self.c is None:
             self.c = zeros(self, (len(x), self.state_size), x.dtype)
-        a, i, f, o = split_gates(lstm_in)
-        peep_in_i = self.peep_i(self.c)
-        peep_in_f = self.peep_f(self.c)
-        a = F.tanh(a)
-        i = F.sigmoid(i + peep_in_i)
-        f = F.sigmoid(f + peep_in_f)
-        self.c = a * i + f * self.c
-        o = F.sigmoid(o + self.peep_o(self.c))
-        self.h = o * F.tanh(self.c)
+        self.c, o = peephole_cell(self.c, lstm_in, self.peep_i(self.c), self.peep_f(self.c))
+        self.h = peephole_output(self.c, o, self.peep_o(self.c))
         return self.h

@@ -1,7 +1,6 @@
 import compatgrad.chainer.functions as F
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn._state import StatefulChain, zeros
-from compatgrad.chainer.links.rnn.peephole import split_gates
 from compatgrad.chainer.utils import argument
 
 
@@ -39,8 +38,7 @@ class StatefulZoneoutLSTM(StatefulChain):
             self.h = zeros(self, (len(x), self.state_size), x.dtype)
         if self.c is None:
             self.c = zeros(self, (len(x), self.state_size), x.dtype)
-        a, i, f, o = split_gates(lstm_in)
-        c = F.tanh(a) * F.sigmoid(i) + F.sigmoid(f) * self.c
+        c, h = F.lstm(self.c, lstm_in)
         self.c = F.zoneout(self.c, c, self.c_ratio)
-        self.h = F.zoneout(self.h, F.sigmoid(o) * F.tanh(c), self.h_ratio)
+        self.h = F.zoneout(self.h, h, self.h_ratio)
         return self.h

@@ -7,6 +7,8 @@ from typing import Any
 
 from ... import ndarray
 from ...base import numeric_types
+from ...ndarray._operator import op
+from ...ndarray.nn_rnn import LSTM_GATES
 from ..block import Block, HybridBlock
 from ..nn import LeakyReLU
 from ..utils import _indent
@@ -120,6 +122,12 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")
+
+
+def _fit(gates: Any, state: Any, count: int) -> bool:
+    """Whether the op of the cell takes them; for all else the composed form has the errors."""
+    shape = (state.shape[0], count * state.shape[1]) if len(state.shape) == 2 else None
+    return gates.shape == shape and gates.dtype == state.dtype
 
 
 class _GatedCell(HybridRecurrentCell):
@@ -241,11 +249,18 @@ class LSTMCell(_GatedCell):
     def _alias(self) -> str:
         return "lstm"
 
+    @property
+    def _usual(self) -> bool:
+        return self._activation == "tanh" and self._recurrent_activation == "sigmoid"
+
     @named_steps
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
         gates = self._linear(F, inputs, i2h_weight, i2h_bias) + self._linear(F, states[0], h2h_weight, h2h_bias)
+        if F is ndarray and self._usual and _fit(gates, states[1], 4):
+            memory, output = op.lstm(states[1], gates, order=LSTM_GATES)
+            return output, [output, memory]
         i, f, g, o = F.SliceChannel(gates, num_outputs=4)
         gate = self._recurrent_activation
         kept = self._get_activation(F, f, gate) * states[1]
@@ -290,8 +305,13 @@ class GRUCell(_GatedCell):
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
         before = states[0]
-        i_r, i_z, i_n = F.SliceChannel(self._linear(F, inputs, i2h_weight, i2h_bias), num_outputs=3)
-        h_r, h_z, h_n = F.SliceChannel(self._linear(F, before, h2h_weight, h2h_bias), num_outputs=3)
+        of_input = self._linear(F, inputs, i2h_weight, i2h_bias)
+        of_state = self._linear(F, before, h2h_weight, h2h_bias)
+        if F is ndarray and _fit(of_input, before, 3) and _fit(of_state, before, 3):
+            output = op.gru(before, of_input, of_state)
+            return output, [output]
+        i_r, i_z, i_n = F.SliceChannel(of_input, num_outputs=3)
+        h_r, h_z, h_n = F.SliceChannel(of_state, num_outputs=3)
         n = F.tanh(i_n + F.sigmoid(i_r + h_r) * h_n)
         z = F.sigmoid(i_z + h_z)
         output = F.elemwise_add(n, z * (before - n), name="out")

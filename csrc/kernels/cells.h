@@ -1,0 +1,181 @@
+// The arithmetic of recurrent cells, per unit: each cell's formula and its first derivative, and nowhere else.
+//
+// `widths`: how many numbers of a unit each input holds; x has all of them, input by input; y, the outputs, are one
+// number each. C is a number type of a kernel, a tensor, or a dual number (dual.h) of these.
+#pragma once
+#include "kernels/dual.h"
+
+namespace cg::kernels::cells {
+
+// c; a, i, f, o. c' = tanh(a) s(i) + s(f) c, h = s(o) tanh(c'), s: the logistic function.
+struct Lstm {
+  static constexpr int inputs = 2, outputs = 2, widths[] = {1, 4};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    const C A = tanh(x[1]), I = sigmoid(x[2]), F = sigmoid(x[3]), O = sigmoid(x[4]);
+    y[0] = A * I + F * x[0];
+    y[1] = O * tanh(y[0]);
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C A = tanh(x[1]), I = sigmoid(x[2]), F = sigmoid(x[3]), O = sigmoid(x[4]);
+    const C Y = tanh(A * I + F * x[0]);
+    const C g = gy[1] * O * tanh_slope(Y) + gy[0];
+    gx[0] = g * F;
+    gx[1] = g * I * tanh_slope(A);
+    gx[2] = g * A * sigmoid_slope(I);
+    gx[3] = g * x[0] * sigmoid_slope(F);
+    gx[4] = gy[1] * Y * sigmoid_slope(O);
+  }
+};
+
+// c1; c2; a1, i1, f1, o1; a2, i2, f2, o2. Both inputs feed one cell, whose output gate sees the sum of theirs.
+struct Slstm {
+  static constexpr int inputs = 4, outputs = 2, widths[] = {1, 1, 4, 4};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    y[0] = cell(x);
+    y[1] = sigmoid(x[5] + x[9]) * tanh(y[0]);
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C O = sigmoid(x[5] + x[9]), Y = tanh(cell(x));
+    const C g = gy[1] * O * tanh_slope(Y) + gy[0];
+    for (int k = 0; k < 2; ++k) {
+      const C* const of = x + 2 + 4 * k;
+      const C A = tanh(of[0]), I = sigmoid(of[1]), F = sigmoid(of[2]);
+      C* const to = gx + 2 + 4 * k;
+      gx[k] = g * F;
+      to[0] = g * I * tanh_slope(A);
+      to[1] = g * A * sigmoid_slope(I);
+      to[2] = g * x[k] * sigmoid_slope(F);
+      to[3] = gy[1] * Y * sigmoid_slope(O);
+    }
+  }
+
+ private:
+  template <class C>
+  CG_FN static C cell(const C* x) {
+    return tanh(x[2]) * sigmoid(x[3]) + tanh(x[6]) * sigmoid(x[7]) + sigmoid(x[4]) * x[0] + sigmoid(x[8]) * x[1];
+  }
+};
+
+// c1; ...; cn; a, i, o, f1, ..., fn. c' = tanh(a) s(i) + s(f1) c1 + ..., h = s(o) tanh(c').
+struct TreeLstm {
+  int children;
+  template <class C>
+  CG_FN void forward(const C* x, C* y) const {
+    y[0] = cell(x);
+    y[1] = sigmoid(x[children + 2]) * tanh(y[0]);
+  }
+  template <class C>
+  CG_FN void backward(const C* x, const C* gy, C* gx) const {
+    const C* const of = x + children;
+    C* const to = gx + children;
+    const C A = tanh(of[0]), I = sigmoid(of[1]), O = sigmoid(of[2]), Y = tanh(cell(x));
+    const C g = gy[1] * O * tanh_slope(Y) + gy[0];
+    to[0] = g * I * tanh_slope(A);
+    to[1] = g * A * sigmoid_slope(I);
+    to[2] = gy[1] * Y * sigmoid_slope(O);
+    for (int k = 0; k < children; ++k) {
+      const C F = sigmoid(of[3 + k]);
+      gx[k] = g * F;
+      to[3 + k] = g * x[k] * sigmoid_slope(F);
+    }
+  }
+
+ private:
+  template <class C>
+  CG_FN C cell(const C* x) const {
+    const C* const of = x + children;
+    C sum = tanh(of[0]) * sigmoid(of[1]);
+    for (int k = 0; k < children; ++k) sum = sum + sigmoid(of[3 + k]) * x[k];
+    return sum;
+  }
+};
+constexpr int kMostChildren = 2;  // for which there are kernels, one for each number: they keep all in registers
+
+// c; a, i, f, o; what i and f see of c. c' = tanh(a) s(i + p) + s(f + q) c, and o as it is: its peephole sees c'.
+struct PeepholeCell {
+  static constexpr int inputs = 4, outputs = 2, widths[] = {1, 4, 1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    y[0] = tanh(x[1]) * sigmoid(x[2] + x[5]) + sigmoid(x[3] + x[6]) * x[0];
+    y[1] = x[4];
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C A = tanh(x[1]), I = sigmoid(x[2] + x[5]), F = sigmoid(x[3] + x[6]);
+    gx[0] = gy[0] * F;
+    gx[1] = gy[0] * I * tanh_slope(A);
+    gx[2] = gx[5] = gy[0] * A * sigmoid_slope(I);
+    gx[3] = gx[6] = gy[0] * x[0] * sigmoid_slope(F);
+    gx[4] = gy[1];
+  }
+};
+// c'; o; what o sees of c'. h = s(o + p) tanh(c').
+struct PeepholeOutput {
+  static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    y[0] = sigmoid(x[1] + x[2]) * tanh(x[0]);
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C O = sigmoid(x[1] + x[2]), Y = tanh(x[0]);
+    gx[0] = gy[0] * O * tanh_slope(Y);
+    gx[1] = gx[2] = gy[0] * Y * sigmoid_slope(O);
+  }
+};
+
+// h; r, z, n of the input; r, z, n of the state. h' = n + z (h - n), r and z: s of the sums, n = tanh(x + r s).
+struct Gru {
+  static constexpr int inputs = 3, outputs = 1, widths[] = {1, 3, 3};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    const C R = sigmoid(x[1] + x[4]), Z = sigmoid(x[2] + x[5]), N = tanh(x[3] + R * x[6]);
+    y[0] = N + Z * (x[0] - N);
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C R = sigmoid(x[1] + x[4]), Z = sigmoid(x[2] + x[5]), N = tanh(x[3] + R * x[6]);
+    const C gn = gy[0] * one_minus(Z) * tanh_slope(N);
+    gx[0] = gy[0] * Z;
+    gx[1] = gx[4] = gn * x[6] * sigmoid_slope(R);
+    gx[2] = gx[5] = gy[0] * (x[0] - N) * sigmoid_slope(Z);
+    gx[3] = gn;
+    gx[6] = gn * R;
+  }
+};
+// Of a GRU whose reset gate is before the matrix product. a; b; h: what goes into the product, s(a + b) h.
+struct GruReset {
+  static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    y[0] = sigmoid(x[0] + x[1]) * x[2];
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C R = sigmoid(x[0] + x[1]);
+    gx[0] = gx[1] = gy[0] * x[2] * sigmoid_slope(R);
+    gx[2] = gy[0] * R;
+  }
+};
+// z of the input; z of the state; n of the input; n of the state; h. h' = z n + (1 - z) h.
+struct GruUpdate {
+  static constexpr int inputs = 5, outputs = 1, widths[] = {1, 1, 1, 1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    const C Z = sigmoid(x[0] + x[1]);
+    y[0] = Z * tanh(x[2] + x[3]) + one_minus(Z) * x[4];
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C Z = sigmoid(x[0] + x[1]), N = tanh(x[2] + x[3]);
+    gx[0] = gx[1] = gy[0] * (N - x[4]) * sigmoid_slope(Z);
+    gx[2] = gx[3] = gy[0] * Z * tanh_slope(N);
+    gx[4] = gy[0] * one_minus(Z);
+  }
+};
+
+}  // namespace cg::kernels::cells

@@ -1,0 +1,10 @@
+#include "kernels/gates_gru.h"
+
+#include "kernels/cpu.h"
+#include "kernels/register.h"
+
+namespace cg::kernels {
+CG_CELL_KERNELS(Cpu, gru)
+CG_CELL_KERNELS(Cpu, gru_reset)
+CG_CELL_KERNELS(Cpu, gru_update)
+}  // namespace cg::kernels

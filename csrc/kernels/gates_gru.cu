@@ -1,0 +1,10 @@
+#include "kernels/gates_gru.h"
+
+#include "kernels/cuda.cuh"
+#include "kernels/register.h"
+
+namespace cg::kernels {
+CG_CELL_KERNELS(Cuda, gru)
+CG_CELL_KERNELS(Cuda, gru_reset)
+CG_CELL_KERNELS(Cuda, gru_update)
+}  // namespace cg::kernels

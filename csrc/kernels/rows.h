@@ -1,0 +1,32 @@
+// Index functors over rows and columns: f(row, column) for each column of each row, through Run::each.
+#pragma once
+#include "kernels/simd.h"
+#include "kernels/walk.h"
+
+namespace cg::kernels::detail {
+
+template <class F>
+struct Rowwise {
+  F f;
+  int64_t columns;
+  CG_FN void operator()(int64_t i) const {
+    // Divisions of 64 bits are slow on a GPU.
+    const bool small = (i | columns) >> 31 == 0;
+    const int64_t row = small ? static_cast<uint32_t>(i) / static_cast<uint32_t>(columns) : i / columns;
+    f(row, i - row * columns);
+  }
+};
+// What Cpu::each finds for them: a loop over each row's columns, without divisions.
+template <class F>
+CG_INLINE void each_loop(const Rowwise<F>& given, int64_t begin, int64_t end) {
+  const F f = given.f;
+  for (int64_t i = begin; i < end;) {
+    const int64_t row = i / given.columns, first = i - row * given.columns, left = end - i + first;
+    const int64_t last = left < given.columns ? left : given.columns;
+    CG_IVDEP
+    for (int64_t k = first; k < last; ++k) f(row, k);
+    i += last - first;
+  }
+}
+
+}  // namespace cg::kernels::detail
