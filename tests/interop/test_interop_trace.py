@@ -27,6 +27,10 @@ MOST = 4  # samples of an op
 def refused(s: Sample) -> str | None:
     if s.op in ("roi_align", "roi_align_grad") and s.params.get("sampling_ratio", -1) <= 0:
         return "roi_align with a sampling_ratio"
+    if s.op.startswith("roi_max"):
+        return "maxima of regions"
+    if s.params.get("group") and s.op.startswith("roi_"):
+        return "position-sensitive regions"
     return s.op.removeprefix("nn_") if s.op in REFUSED else None
 
 

@@ -114,6 +114,7 @@ SMOOTH = [
     *[("contrib.AdaptiveAvgPooling2D", [IMAGE], dict(output_size=size)) for size in (1, (2, 3), (3, 2))],
     *[("contrib.ROIAlign", [IMAGES, ROIS], dict(pooled_size=(2, 2), spatial_scale=0.8, aligned=a))
       for a in (False, True)],
+    ("contrib.PSROIPooling", [A(2, 8, 3, 3), ROIS], dict(pooled_size=2, output_dim=2, spatial_scale=0.8)),
     ("contrib.div_sqrt_dim", [A(2, 3)], {}), ("contrib.interleaved_matmul_selfatt_qk", [A(2, 1, 12)], dict(heads=2)),
     ("contrib.interleaved_matmul_selfatt_valatt", [A(2, 1, 12), A(2, 2, 2)], dict(heads=2)),
     ("contrib.interleaved_matmul_encdec_qk", [A(2, 1, 4), A(3, 1, 8)], dict(heads=2)),
@@ -273,6 +274,32 @@ def test_roi_align_of_a_plane():
     np.testing.assert_allclose(got.asnumpy(), [[[[2 * 3 + 3 * 2, 2 * 3 + 3 * 4]]], [[[0, 0]]]], rtol=1e-5)
     got = nd.contrib.ROIAlign(image, box[:1], pooled_size=(1, 2), spatial_scale=1.0, aligned=True)
     np.testing.assert_allclose(got.asnumpy(), [[[[2 * 2.5 + 3 * 1.5, 2 * 2.5 + 3 * 3.5]]]], rtol=1e-5)
+
+
+def test_position_sensitive_regions():
+    """Numbers of MXNet 1.9.1: each bin reads channels of its own."""
+    x = nd.array(np.arange(128).reshape(1, 8, 4, 4) % 7)
+    rois = nd.array([[0, 0, 0, 2, 3], [0, 1, 1, 6, 2.5], [0, -9, -9, -7, -7]])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.contrib.PSROIPooling(x, rois, spatial_scale=0.5, output_dim=2, pooled_size=2)
+    y.backward()
+    expected = [[[[0, 2.5], [1, 3.5]], [[1, 3.5], [2, 4.5]]], [[[2.5, 3], [1.5, 5.5]], [[3.5, 4], [2.5, 3]]],
+                np.zeros((2, 2, 2)).tolist()]  # fmt: skip
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy().sum((0, 2, 3)), [2.0] * 8, rtol=1e-6)
+    with autograd.record():
+        y = nd.contrib.ROIAlign(x, rois[:2], spatial_scale=0.5, pooled_size=(2, 2), position_sensitive=True)
+    y.backward()
+    expected = [[[[1.75, 2.28125], [1.75, 3.375]], [[2.75, 2.625], [2.53125, 4.375]]],
+                [[[4.125, 2.125], [2.7421875, 4.625]], [[3.9765625, 3.125], [2.5390625, 3.65625]]]]  # fmt: skip
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy().sum((0, 2, 3)), [2.0] * 8, rtol=1e-6)
+    for sizes in ({"output_dim": 3, "pooled_size": 2}, {"output_dim": 2, "pooled_size": 0}):
+        with pytest.raises(MXNetError, match="PSROIPooling: expected"):
+            nd.contrib.PSROIPooling(x, rois, spatial_scale=0.5, **sizes)
+    with pytest.raises(MXNetError, match="ROIAlign: position_sensitive"):
+        nd.contrib.ROIAlign(x, rois, spatial_scale=0.5, pooled_size=(3, 2), position_sensitive=True)
 
 
 def test_zipfian_counts():

@@ -10,11 +10,12 @@ import samples_nn_arrays
 import samples_nn_elementwise
 import samples_nn_layers
 import samples_nn_norm
+import samples_regions
 
 from compatgrad import _C
 
 FAMILIES = (samples, samples_networks, samples_cells, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers,
-            samples_nn_norm, samples_mx_linalg, samples_mx_loss, samples_mx_nn)
+            samples_nn_norm, samples_mx_linalg, samples_mx_loss, samples_mx_nn, samples_regions)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 

@@ -1,7 +1,5 @@
 """Samples of the ops behind nnabla's layers."""
 
-import itertools
-
 import numpy as np
 import torch.nn.functional as F
 from harness import Floats, by_torch, sample
@@ -86,40 +84,6 @@ def pad(x, batch_sizes, batch_first=False, padding_value=0.0, total_length=-1):
     return (y.swapaxes(0, 1) if batch_first else y), alive.sum(0)
 
 
-def bilinear_weights(at, length):
-    """Of the pixels of one axis at a coordinate; none beyond the image."""
-    w = np.zeros(length)
-    if -1 <= at <= length:
-        at = min(max(at, 0), length - 1)
-        low = int(at)
-        w[low] += 1 - (at - low)
-        w[min(low + 1, length - 1)] += at - low
-    return w
-
-
-def roi_align(x, boxes, output_size, scale_y=1.0, scale_x=1.0, sampling_ratio=-1):
-    y = np.zeros((len(boxes), x.shape[1], *output_size))
-    for k, (image, x1, y1, x2, y2) in enumerate(boxes):
-        bounds = (y1 * scale_y - 0.5, y2 * scale_y - 0.5), (x1 * scale_x - 0.5, x2 * scale_x - 0.5)
-        for o in itertools.product(*map(range, output_size)):
-            weights = []
-            for axis, (low, high) in enumerate(bounds):
-                step = (high - low) / output_size[axis]
-                n = sampling_ratio if sampling_ratio > 0 else int(np.ceil(step))
-                weights.append(sum(bilinear_weights(low + (o[axis] + (j + 0.5) / n) * step, x.shape[2 + axis])
-                                   for j in range(n)) / n)
-            y[(k, slice(None), *o)] = np.einsum("chw,h,w->c", x[int(image)], *weights)
-    return y
-
-
-def roi_align_grad(gy, boxes, output_size, insize, **params):
-    """Its transpose as a matrix, one plane at a time."""
-    basis = np.eye(insize[2] * insize[3]).reshape(-1, *insize[2:])
-    maps = np.array([[roi_align(np.stack([e * (i == n) for i in range(insize[0])])[:, None], boxes,
-                                output_size, **params)[:, 0] for e in basis] for n in range(insize[0])])
-    return np.einsum("nprhw,rchw->ncp", maps, gy).reshape(insize)
-
-
 def layers():
     for x, w, params in [((4, 3), (3, 5), {}), ((2, 3, 4), (12, 2, 3), {}),
                          ((2, 3, 4), (4, 2), dict(base_axis=2)),
@@ -176,11 +140,6 @@ def layers():
         yield sample("pad_packed_sequence", pad, A(7, 2), batch_sizes, batch_first=batch_first)
         yield sample("pad_packed_sequence", pad, A(7), batch_sizes, batch_first=batch_first,
                      padding_value=-1.5, total_length=6)
-    boxes = np.array([[0, 0.3, -1.2, 4.4, 3.1], [1, 2, 1, 9, 5], [1, 30, 30, 40, 40], [0, 1, 1, 1.5, 2]])
-    for params in [{}, dict(sampling_ratio=2), dict(scale_y=0.5, scale_x=1.5)]:
-        yield sample("roi_align", roi_align, A(2, 3, 4, 5), boxes, output_size=[2, 3], **params)
-        yield sample("roi_align_grad", roi_align_grad, A(4, 2, 2, 3), boxes, output_size=[2, 3],
-                     insize=[2, 2, 4, 5], **params)
 
 
 SAMPLES: list = sum(layers(), [])

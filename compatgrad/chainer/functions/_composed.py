@@ -9,7 +9,7 @@ from compatgrad.chainer.functions.math.identity import identity
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode
 
 
-class _Unobserved:
+class unobserved:  # noqa: N801
     """Hides what runs within from the thread's function hooks: the function is one to them."""
 
     __slots__ = ("_hooks",)
@@ -36,13 +36,13 @@ class ComposedFunction(function_node.FunctionNode):
 
     def forward(self, inputs):
         self.retain_inputs(range(len(inputs)))
-        with _Unobserved(), no_backprop_mode():
+        with unobserved(), no_backprop_mode():
             y = self.compose(*[variable.Variable(x, requires_grad=False) for x in inputs])
         return (y.array,)
 
     def backward(self, target_input_indexes, grad_outputs):
         again = _C.get_mode("enable_backprop")
-        with _Unobserved():
+        with unobserved():
             with force_backprop_mode():
                 # One node per input: a Variable that is given twice has two gradients, which the caller adds.
                 xs = [identity(x) if x.dtype.kind == "f" else x for x in self.get_retained_inputs()]

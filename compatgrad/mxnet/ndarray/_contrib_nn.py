@@ -13,7 +13,7 @@ from ..base import MXNetError
 from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_image import check_regions, pair
+from .nn_image import check_regions, pair, psroi_pooling
 from .nn_layers import required, slices
 
 # ---- images ----------------------------------------------------------------------------------------------------------
@@ -93,13 +93,16 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, times
     `spatial_scale`. Each bin is the mean of sample_ratio ** 2 readings between pixels, or of about one for each pixel
     where that is not positive. `aligned`: pixels are areas, so places move by half a pixel. Regions of an image below
-    0 are 0; regions get no gradient. MXNetError where shapes do not fit.
+    0 are 0; regions get no gradient. `position_sensitive`: each bin reads channels of its own, of which data has
+    pooled_size times as many. MXNetError where shapes do not fit.
     """
     name = "ROIAlign"
     images = check_regions(name, data, rois)
     out = pair(name, "pooled_size", pooled_size)
-    if position_sensitive:
-        raise MXNetError(f"{name}: position_sensitive=True is not supported")
+    if position_sensitive and data.shape[1] % (out[0] * out[1]):
+        raise MXNetError(f"{name}: position_sensitive=True takes a multiple of {out[0] * out[1]} channels, not "
+                         f"{data.shape[1]}")  # fmt: skip
+    group = out if position_sensitive else ()
     boxes = rois.tensor.detach().to(data.tensor.dtype, copy=True)
     boxes[:, 1:] *= required(name, "spatial_scale", spatial_scale)
     if not aligned:  # the kernel takes places minus half a pixel
@@ -107,8 +110,11 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
         boxes[:, 1:] += 0.5
     none = images < 0
     boxes[none, 0] = 0
-    y = op.roi_align(data, NDArray(boxes), output_size=out, sampling_ratio=sample_ratio)
+    y = op.roi_align(data, NDArray(boxes), output_size=out, sampling_ratio=sample_ratio, group=group)
     return op.dropout_mask(y, mask=(~none)[:, None, None, None].expand(y.shape)) if bool(none.any()) else y
+
+
+psroi_pooling = operator("data, rois", name="_contrib_PSROIPooling")(psroi_pooling)
 
 
 # ---- attention -------------------------------------------------------------------------------------------------------

@@ -104,13 +104,16 @@ def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
     return images
 
 
-def _bins(start: torch.Tensor, end: torch.Tensor, out: int, size: int) -> tuple[list, list]:
-    """The first pixel of each bin of each region, and that past its last one."""
-    width = (end - start + 1).clamp(min=1).to(torch.float32)[:, None] / out
-    places = torch.arange(out, device=start.device)
-    first = torch.floor(places * width).to(torch.int64) + start[:, None]
-    stop = torch.ceil((places + 1) * width).to(torch.int64) + start[:, None]
-    return first.clamp(0, size).tolist(), stop.clamp(0, size).tolist()
+def _round(x: torch.Tensor) -> torch.Tensor:
+    """To whole numbers, halves away from 0."""
+    return torch.sign(x) * torch.floor(x.abs() + 0.5)
+
+
+def _bins(start: torch.Tensor, length: torch.Tensor, out: int) -> list[torch.Tensor]:
+    """Of each region the first pixel of each of `out` bins, and the pixel past its last one."""
+    width, places = (length / out)[:, None], torch.arange(out, device=start.device)
+    start = start[:, None]
+    return [torch.floor(places * width + start), torch.ceil((places + 1) * width + start)]
 
 
 @operator("data, rois")
@@ -125,27 +128,33 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     images = check_regions(name, data, rois)
     out = pair(name, "pooled_size", pooled_size)
     required(name, "spatial_scale", spatial_scale)
-    scaled = rois.tensor[:, 1:] * spatial_scale
-    left, top, right, bottom = (torch.sign(scaled) * torch.floor(scaled.abs() + 0.5)).to(torch.int64).unbind(1)
-    t = data.tensor.detach()
-    channels, height, width = t.shape[1:]
-    tops, bottoms = _bins(top, bottom, out[0], height)
-    lefts, rights = _bins(left, right, out[1], width)
-    places = torch.zeros((len(images), channels, *out), dtype=torch.int64, device=t.device)
-    there = torch.zeros((len(images), 1, *out), dtype=torch.bool, device=t.device)
-    for r, image in enumerate(images.tolist()):
-        for i, j in itertools.product(range(out[0]), range(out[1])):
-            y0, y1, x0, x1 = tops[r][i], bottoms[r][i], lefts[r][j], rights[r][j]
-            if image < 0 or y0 >= y1 or x0 >= x1:
-                continue
-            at = t[image, :, y0:y1, x0:x1].reshape(channels, -1).argmax(1)
-            places[r, :, i, j] = (at // (x1 - x0) + y0) * width + at % (x1 - x0) + x0
-            there[r, 0, i, j] = True
-    flat = op.reshape(data, shape=(*data.shape[:2], height * width))
-    regions = op.select_along(flat, NDArray(images.clamp(min=0)), axis=0)
-    found = op.gather_along(regions, NDArray(places.reshape(*places.shape[:2], out[0] * out[1])), axis=2)
-    found = op.reshape(found, shape=places.shape)
-    return op.dropout_mask(found, mask=there.expand(places.shape))
+    left, top, right, bottom = _round(rois.tensor[:, 1:] * spatial_scale).to(torch.float32).unbind(1)
+    rows = _bins(top, (bottom - top + 1).clamp(min=1), out[0])
+    columns = _bins(left, (right - left + 1).clamp(min=1), out[1])
+    bins = torch.cat([images[:, None], *rows, *columns], 1).to(torch.int64)
+    return op.roi_max(data, NDArray(bins), output_size=out)[0]
+
+
+def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=None, group_size=0):
+    """Means of pooled_size ** 2 bins of regions of images, each group of which reads channels of its own: (regions,
+    output_dim, pooled_size, pooled_size).
+
+    data: (batch, output_dim * group_size ** 2, height, width); group_size: that of the result where it is 0; rois: as
+    in `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions of an image below 0,
+    are 0. Regions get no gradient. MXNetError where shapes do not fit.
+    """
+    name = "PSROIPooling"
+    images = check_regions(name, data, rois)
+    out = required(name, "pooled_size", pooled_size)
+    group = group_size or out
+    if min(out, group) <= 0 or required(name, "output_dim", output_dim) * group**2 != data.shape[1]:
+        raise MXNetError(f"{name}: expected {output_dim} * {group} ** 2 channels and positive sizes, got {data.shape}")
+    edges = _round(rois.tensor[:, 1:].to(torch.float32))
+    edges[:, 2:] += 1
+    left, top, right, bottom = (edges * required(name, "spatial_scale", spatial_scale)).unbind(1)
+    rows, columns = (_bins(a, (b - a).clamp(min=0.1), out) for a, b in ((top, bottom), (left, right)))
+    bins = torch.cat([images[:, None], *rows, *columns], 1).to(torch.int64)
+    return op.roi_average(data, NDArray(bins), output_size=(out, out), group=(group, group))
 
 
 @operator("*data")

@@ -43,6 +43,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "softmax_cross_entropy": ("data", "label"), "take": ("a", "indices"), "where": ("condition", "x", "y"),
     "_linalg_gemm": ("A", "B", "C"), "_linalg_gemm2": ("A", "B"), "_linalg_trmm": ("A", "B"),
     "_linalg_trsm": ("A", "B"), "_contrib_ROIAlign": ("data", "rois"), "_contrib_box_iou": _PAIR,
+    "_contrib_PSROIPooling": ("data", "rois"),
     "_contrib_SyncBatchNorm": ("data", "gamma", "beta", "moving_mean", "moving_var"),
     "_contrib_index_copy": ("old_tensor", "index_vector", "new_tensor"), "_sample_uniform": ("low", "high"),
     "_sample_normal": ("mu", "sigma"), "_sample_gamma": ("alpha", "beta"), "_sample_exponential": ("lam",),

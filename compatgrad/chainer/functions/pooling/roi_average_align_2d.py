@@ -4,13 +4,7 @@ from compatgrad.chainer.functions.pooling import _roi
 
 
 class ROIAverageAlign2D(_roi.ROIAlign):
-    def compose(self, x, rois, indices):
-        # The mean over a grid is a mean along each axis: the weights are averaged, not the values.
-        rows, columns = (
-            weights.sum(axis=2) / count[:, None, None].astype(x.dtype)
-            for weights, _, count in self.samples(x, rois)
-        )
-        return _roi.weighted(x, indices, rows, columns)
+    op = "roi_align"
 
 
 def roi_average_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None):

@@ -4,12 +4,7 @@ from compatgrad.chainer.functions.pooling import _roi
 
 
 class ROIAveragePooling2D(_roi.ROIFunction):
-    def compose(self, x, rois, indices):
-        rows, columns = (
-            _roi.box(x, *bounds, size)
-            for bounds, size in zip(self.bins(rois, x.shape), x.shape[2:], strict=True)
-        )
-        return _roi.weighted(x, indices, rows, columns)
+    op = "roi_average"
 
 
 def roi_average_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):

@@ -4,13 +4,8 @@ from compatgrad.chainer.functions.pooling import _roi
 
 
 class ROIMaxPooling2D(_roi.ROIFunction):
-    argmax_data = None
-
-    def compose(self, x, rois, indices):
-        indices = indices.array
-        if self.argmax_data is None:
-            self.argmax_data = _roi.first_maxima(x.array, indices, *self.bins(rois, x.shape))
-        return _roi.picked(x, indices, self.argmax_data, -float("inf"))
+    op = "roi_max"
+    empty = -float("inf")
 
 
 def roi_max_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):

@@ -1,12 +1,12 @@
 """Max pooling of regions of interest, in the form of Fast R-CNN."""
 
-from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.pooling import _roi
 from compatgrad.chainer.utils import type_check
 
 
-class ROIPooling2D(_composed.ComposedFunction):
-    argmax_data = None
+class ROIPooling2D(_roi.Regions):
+    op = "roi_max"
+    empty = 0.0
 
     def __init__(self, outh, outw, spatial_scale):
         super().__init__()
@@ -20,16 +20,15 @@ class ROIPooling2D(_composed.ComposedFunction):
             x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5
         )
 
-    def compose(self, x, rois):
+    def regions(self, x, rois):
         rois = rois.array
-        indices = rois[:, 0].astype(int)
-        if self.argmax_data is None:
-            edges = (rois[:, 1:].astype("float64") * self.spatial_scale).round().astype(int)
-            left, top, right, bottom = edges.T
-            rows = _roi.integer_bins(top, bottom - top + 1, self.outh, x.shape[2])
-            columns = _roi.integer_bins(left, right - left + 1, self.outw, x.shape[3])
-            self.argmax_data = _roi.first_maxima(x.array, indices, rows, columns)
-        return _roi.picked(x, indices, self.argmax_data, 0)
+        edges = (rois[:, 1:].astype("float64") * self.spatial_scale).round().astype(int)
+        left, top, right, bottom = edges.T
+        return _roi.bins(
+            _roi.images(x, rois[:, 0].astype(int)),
+            _roi.integer_bins(top, bottom - top + 1, self.outh, x.shape[2]),
+            _roi.integer_bins(left, right - left + 1, self.outw, x.shape[3]),
+        )
 
 
 def roi_pooling_2d(x, rois, outh, outw, spatial_scale):
