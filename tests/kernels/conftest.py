@@ -3,12 +3,14 @@
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
 from compatgrad import _C
+from compatgrad._build.compiler import locked
 from compatgrad._build.cuda import find_nvcc
 from compatgrad._build.target import find_compiler
 from tests.kernels.places import CSRC, FORMS, Place
@@ -16,28 +18,46 @@ from tests.kernels.places import CSRC, FORMS, Place
 
 def compiled(path: Path, *arguments: str | Path) -> str:
     """A library from .cu files, by a C++ compiler: blocks and threads run one after the other."""
-    flags = ["-std=c++20", "-O1", "-fno-strict-aliasing", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}"]
-    command = [*find_compiler(), *flags, "-x", "c++", *map(str, arguments), "-o", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
+    flags = ["-std=c++20", "-O1", "-fno-strict-aliasing", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}"]
+    options = [a for a in map(str, arguments) if a.startswith("-")]
+    sources = [a for a in map(str, arguments) if not a.startswith("-")]
+
+    def run(*command: str) -> None:
+        done = subprocess.run([*find_compiler(), *flags, *options, *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-4000:]
+
+    objects = [f"{path}.{k}.o" for k in range(len(sources))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda one: run("-x", "c++", "-c", one[0], "-o", one[1]), zip(sources, objects, strict=True)))
+    run("-shared", *objects, "-o", str(path))
     return str(path)
 
 
 @pytest.fixture(scope="session")
-def simulated_library(tmp_path_factory) -> str:
-    """All CUDA kernels."""
-    path = tmp_path_factory.mktemp("simulated") / "kernels.so"
-    return compiled(path, *sorted((CSRC / "kernels").glob("*.cu")))
+def shared_folder(tmp_path_factory) -> Path:
+    """One folder for all processes that share the tests."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
 
 
 @pytest.fixture(scope="session")
-def forms_libraries(tmp_path_factory) -> dict[str, str]:
+def simulated_library(shared_folder) -> str:
+    """All CUDA kernels."""
+    path = shared_folder / "simulated" / "kernels.so"
+    with locked(path.with_name("lock")):
+        return str(path) if path.exists() else compiled(path, *sorted((CSRC / "kernels").glob("*.cu")))
+
+
+@pytest.fixture(scope="session")
+def forms_libraries(shared_folder) -> dict[str, str]:
     """A kernel of each form, in the launcher and as CPU loops."""
-    folder, files = tmp_path_factory.mktemp("forms"), (FORMS, CSRC / "kernels/library.cu")
-    return {
-        "launcher": compiled(folder / "launcher.so", *files),
-        "loops": compiled(folder / "loops.so", "-fno-math-errno", "-DON_CPU", *files),
-    }
+    folder, files = shared_folder / "forms", (FORMS, CSRC / "kernels/library.cu")
+    with locked(folder / "lock"):
+        launcher, loops = folder / "launcher.so", folder / "loops.so"
+        if not loops.exists():
+            compiled(launcher, *files)
+            compiled(loops, "-fno-math-errno", "-DON_CPU", *files)
+    return {"launcher": str(launcher), "loops": str(loops)}
 
 
 @pytest.fixture(params=["cpu", "simulated", pytest.param("cuda", marks=pytest.mark.cuda)])

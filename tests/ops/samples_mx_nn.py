@@ -55,14 +55,18 @@ def sequences():
         yield sample("ctc_loss", by_torch(ctc), A(5, 2, 4, low=-2, high=2), *numbers, blank=blank, tolerance=4)
 
 
-def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False):
+def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):
     hs, cs = [None] * len(x), [None] * len(x)
     for t in reversed(range(len(x))) if reverse else range(len(x)):
         s = h @ w.T + (0 if b is None else b)
         if mode == "gru":
             h = gru(h, x[t], s)
         elif mode == "lstm":
-            a, i, f, o = (x[t] + s).reshape(len(h), -1, 4).transpose(2, 0, 1)
+            if order:
+                blocks = (x[t] + s).reshape(len(h), 4, -1)
+                a, i, f, o = (blocks[:, order.index(gate)] for gate in "aifo")
+            else:
+                a, i, f, o = (x[t] + s).reshape(len(h), -1, 4).transpose(2, 0, 1)
             logistic = lambda v: 1 / (1 + np.exp(-v))  # noqa: E731
             c = np.tanh(a) * logistic(i) + c * logistic(f)
             h = logistic(o) * np.tanh(c)
@@ -78,6 +82,8 @@ def layers():
             c, b = A(2, 3) if mode == "lstm" else None, A(3 * gates) if mode == "gru" else None
             yield sample("rnn_layer", rnn_layer, A(time, 2, 3 * gates, low=-2, high=2), A(2, 3), c, A(3 * gates, 3), b,
                          mode=mode, reverse=reverse, tolerance=4)
+    yield sample("rnn_layer", rnn_layer, A(3, 2, 12, low=-2, high=2), A(2, 3), A(2, 3), A(12, 3), None, mode="lstm",
+                 order="ifao", tolerance=4)
 
 
 def losses():
