@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-import compatgrad
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
@@ -20,6 +19,7 @@ import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 from compatgrad import interop
 from tests.golden import programs
+from tests.interop.example_programs import load
 
 pytest.importorskip("sklearn", reason="the examples learn from scikit-learn's data")
 EXAMPLES = programs.ROOT / "examples" / "mixed"
@@ -31,28 +31,12 @@ def execute(name, *arguments):
     return programs.execute([*RUN, str(EXAMPLES / f"{name}.py"), *map(str, arguments)])
 
 
-def load(name, *frontends):
-    """The program as a module."""
-    compatgrad.install(*frontends)
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        spec = importlib.util.spec_from_file_location(f"mixed_{name}", EXAMPLES / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(EXAMPLES))
-        for helper in ("digits", "options"):  # other folders have files of these names
-            sys.modules.pop(helper, None)
-        compatgrad.uninstall(*frontends)
-    return module
-
-
 # ---- the Chainer GAN with a critic of torch's ------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def gan():
-    return load("train_gan_torch_critic", "chainer")
+    return load("mixed", "train_gan_torch_critic", "chainer")
 
 
 class TorchGenerator(torch.nn.Module):
@@ -192,7 +176,7 @@ def test_network_learns_in_torch_and_leaves_with_equal_outputs(tmp_path):
 
 @pytest.fixture
 def four():
-    program = load("train_four_frameworks")
+    program = load("mixed", "train_four_frameworks")
     np.random.seed(0)
     torch.manual_seed(0)
     mx.random.seed(0)

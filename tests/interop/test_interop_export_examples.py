@@ -3,8 +3,6 @@ at another, with whatever the parameters and the running statistics become."""
 
 import argparse
 import functools
-import importlib.util
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +11,11 @@ import pytest
 import torch
 from torch.utils import _pytree
 
-import compatgrad
 import compatgrad.chainer as chainer
 import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 from compatgrad import interop
-from tests.golden import programs
+from tests.interop import example_programs
 
 pytest.importorskip("sklearn", reason="the examples learn from scikit-learn's data")
 BATCH, OTHER = 4, 9
@@ -27,20 +24,7 @@ BATCH, OTHER = 4, 9
 @functools.cache
 def load(folder: str, name: str, *frontends: str) -> Any:
     """The program as a module. `frontends`: what it imports, if that is not what the folder is called."""
-    frontends = frontends or (folder,)
-    path = programs.ROOT / "examples" / folder
-    compatgrad.install(*frontends)
-    sys.path.insert(0, str(path))
-    try:
-        spec = importlib.util.spec_from_file_location(f"{folder}_{name}", path / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path))
-        for helper in ("digits", "options", "losslog"):  # other folders have files of these names
-            sys.modules.pop(helper, None)
-        compatgrad.uninstall(*frontends)
-    return module
+    return example_programs.load(folder, name, *(frontends or (folder,)))
 
 
 def eager(frontend: str, target: Callable, inputs: Sequence[torch.Tensor]) -> list[np.ndarray]:
