@@ -3,18 +3,14 @@
 `python -m compatgrad run -m tests.random_programs --show SEED` prints the program of a seed.
 """
 
-import gzip
-import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from tests.golden import programs
+from tests.random_programs import recorded
 
-GOLDEN = json.loads(gzip.decompress((programs.GOLDEN / "random_programs.json.gz").read_bytes()))
+GOLDEN = recorded.read(programs.GOLDEN / "random_programs.json.gz")
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
 # Below this size numbers are compared absolutely: gradients that are mathematically zero consist of rounding.
 FLOOR = {"float64": 1e-2, "float32": 1.0}
@@ -22,17 +18,7 @@ FLOOR = {"float64": 1e-2, "float32": 1.0}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    out = tmp_path_factory.mktemp("random") / "results.json.gz"
-    command = [sys.executable, "-m", "compatgrad", "run", "-m", "tests.random_programs"]
-    subprocess.run(
-        [*command, "--out", str(out), "--seed", *GOLDEN],
-        cwd=programs.ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=True,
-        stdout=subprocess.DEVNULL,
-        timeout=900,
-    )
-    return json.loads(gzip.decompress(out.read_bytes()))
+    return recorded.computed("tests.random_programs", GOLDEN, tmp_path_factory.mktemp("random"))
 
 
 def assert_same_array(value, want, what, none_is_zero=False):

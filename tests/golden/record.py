@@ -22,6 +22,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from tests.golden import programs  # noqa: E402
+from tests.random_programs import recorded  # noqa: E402
 
 
 def write_curves(path: pathlib.Path, curves: dict[str, list[float]], versions: dict[str, str]) -> None:
@@ -35,7 +36,7 @@ def run_random(python: str, path: pathlib.Path, module: str) -> dict[str, dict]:
     """Run the random programs of `module`; return their results."""
     command = [python, "-m", module, "--out", str(path)]
     subprocess.run(command, cwd=programs.ROOT, check=True, stdout=subprocess.DEVNULL)
-    return json.loads(gzip.decompress(path.read_bytes()))
+    return recorded.read(path)
 
 
 def write_random(path: pathlib.Path, results: dict[str, dict]) -> None:

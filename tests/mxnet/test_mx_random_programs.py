@@ -10,32 +10,24 @@ What the programs leave out, because MXNet is wrong or unpredictable there:
 - The gradient of selu; the second derivative of radians; negative axes of cumsum; concatenate while recording.
 """
 
-import gzip
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from compatgrad.mxnet import autograd, nd
 from tests.golden import programs
+from tests.random_programs import recorded
 
-GOLDEN = json.loads(gzip.decompress((programs.GOLDEN / "mxnet_random_programs.json.gz").read_bytes()))
+GOLDEN = recorded.read(programs.GOLDEN / "mxnet_random_programs.json.gz")
 # relative to the largest number of an array, at least 1
 TOLERANCE = {"float32": 3e-4, "float64": 1e-6}
 BEYOND = 80
-RUN = [sys.executable, "-m", "compatgrad", "run", "-m"]
-OPTIONS = {"cwd": programs.ROOT, "env": {**os.environ, "OMP_NUM_THREADS": "1"}, "check": True, "timeout": 900}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    out = tmp_path_factory.mktemp("random") / "results.json.gz"
-    command = [*RUN, "tests.random_programs.mxnet", "--out", str(out), "--seed", *GOLDEN]
-    subprocess.run(command, stdout=subprocess.DEVNULL, **OPTIONS)
-    return json.loads(gzip.decompress(out.read_bytes()))
+    return recorded.computed("tests.random_programs.mxnet", GOLDEN, tmp_path_factory.mktemp("random"))
 
 
 def assert_same(value, want, what):
@@ -119,9 +111,7 @@ def test_programs_cover_what_is_promised():
 
 @pytest.fixture(scope="module")
 def beyond():
-    command = [*RUN, "tests.random_programs.mxnet.beyond", str(BEYOND)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, **OPTIONS)
-    return json.loads(done.stdout)
+    return json.loads(recorded.output_of(["tests.random_programs.mxnet.beyond", str(BEYOND)]))
 
 
 @pytest.mark.semantics("M05")

@@ -18,34 +18,20 @@ What the programs leave out, because nnabla is wrong or unpredictable there:
 - The gradient of comparisons, which is an error in nnabla; the order inside of a gradient's own graph.
 """
 
-import gzip
-import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from tests.golden import programs
+from tests.random_programs import recorded
 
-GOLDEN = json.loads(gzip.decompress((programs.GOLDEN / "nnabla_random_programs.json.gz").read_bytes()))
+GOLDEN = recorded.read(programs.GOLDEN / "nnabla_random_programs.json.gz")
 TOLERANCE = 2e-4  # float32, and second derivatives; relative to the largest number of an array, at least 1
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    out = tmp_path_factory.mktemp("random") / "results.json.gz"
-    command = [sys.executable, "-m", "compatgrad", "run", "-m", "tests.random_programs.nnabla"]
-    subprocess.run(
-        [*command, "--out", str(out), "--seed", *GOLDEN],
-        cwd=programs.ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=True,
-        stdout=subprocess.DEVNULL,
-        timeout=900,
-    )
-    return json.loads(gzip.decompress(out.read_bytes()))
+    return recorded.computed("tests.random_programs.nnabla", GOLDEN, tmp_path_factory.mktemp("random"))
 
 
 def assert_same_array(value, want, what, zero_shape=False):

@@ -7,6 +7,7 @@ import chainer.functions as F
 import numpy as np
 
 from tests.random_programs import nodes, operations
+from tests.random_programs.drawing import Drawing
 
 
 class Order(chainer.FunctionHook):
@@ -25,20 +26,14 @@ class Order(chainer.FunctionHook):
         self.backward.append(function.label)
 
 
-class Program:
-    """The lines of a program and the variables that they made."""
+class Program(Drawing):
+    """A Chainer program."""
 
     def __init__(self, seed):
-        self.rng = random.Random(seed)
+        super().__init__(seed, {"chainer": chainer, "F": F, "np": np, "nodes": nodes, "data": self.data})
         # Most programs compute in float64, where a wrong formula cannot hide behind rounding.
         self.dtype = np.dtype(np.float32 if seed % 5 == 4 else np.float64)
         self.twice = seed % 4 != 3  # the others may use what can be differentiated only once
-        self.lines = []
-        self.leaves = []  # names of the variables that gradients are asked for
-        self.pool = []  # names of the variables that later lines may use
-        self.names = {"chainer": chainer, "F": F, "np": np, "nodes": nodes, "data": self.data}
-        self.seed = seed
-        self._n = 0
         np.random.seed(seed)
 
     def data(self, seed, shape, low=-1.0, high=1.0):
@@ -47,15 +42,8 @@ class Program:
 
     # What the operations use.
 
-    def shape(self, name):
-        return self.names[name].shape
-
     def const(self, shape, low=-1.0, high=1.0):
-        """Source text of an array constant."""
-        return f"data({self.rng.randrange(10**6)}, {tuple(shape)}, {low}, {high})"
-
-    def scalar(self):
-        return self.rng.choice([-1.5, -0.75, 0.5, 1.25, 2, 3])
+        return self.constant_text("data", shape, low, high)
 
     def leaf(self, shape, requires_grad=True):
         """Add a new input variable; return its name."""
@@ -68,36 +56,6 @@ class Program:
         self.pool.append(name)
         return name
 
-    def pick(self, min_ndim=0, max_ndim=9, shape=None):
-        """The name of a variable of the pool, recent ones more often; a new input where there is none."""
-        fits = [
-            name
-            for name in self.pool
-            if min_ndim <= len(self.shape(name)) <= max_ndim and (shape is None or self.shape(name) == shape)
-        ]
-        if not fits or (shape is None and self.rng.random() < 0.05):
-            ndim = self.rng.randint(max(min_ndim, 1), max(min(max_ndim, 4), min_ndim, 1))
-            return self.leaf(self.draw_shape(ndim) if shape is None else shape)
-        if self.rng.random() < 0.6:
-            fits = fits[-4:]
-        return self.rng.choice(fits)
-
-    def draw_shape(self, ndim):
-        return tuple(self.rng.randint(2, 4) for _ in range(ndim))
-
-    def apart(self, name):
-        """The variable moved to where no two elements tie and none is zero."""
-        return f"({name} + {self.const(self.shape(name))})"
-
-    def axis(self, name):
-        return self.rng.randrange(-len(self.shape(name)), len(self.shape(name)))
-
-    # Running lines.
-
-    def _execute(self, line):
-        self.lines.append(line)
-        exec(line, self.names)
-
     def step(self):
         """Draw and run one operation."""
         drawn = None
@@ -106,8 +64,7 @@ class Program:
             if operation in operations.ONCE and self.twice:
                 continue
             drawn = operation(self)
-        names = [f"v{self._n + i}" for i in range(drawn.count(" ->") or 1)]
-        self._n += len(names)
+        names = self._new_names(drawn)
         expression = drawn.replace(" ->", "")
         target = ", ".join(names)
         r = self.rng.random()
@@ -117,9 +74,7 @@ class Program:
             modes = "chainer.no_backprop_mode(), chainer.force_backprop_mode()"
             self._execute(f"with {modes}:\n    {target} = {expression}")
         elif r < 0.08:
-            self._execute(
-                f"with chainer.using_config('enable_backprop', False):\n    {target} = {expression}"
-            )
+            self._execute(f"with chainer.using_config('enable_backprop', False):\n    {target} = {expression}")
         else:
             self._execute(f"{target} = {expression}")
         if self.rng.random() < 0.02:
@@ -128,8 +83,7 @@ class Program:
 
     def finish(self):
         """Join some variables, not all, into the output `y`."""
-        made = [name for name in self.pool if name.startswith("v")]
-        chosen = made[-1:] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(1, 4)))
+        chosen = self._draw_joined()
         terms = [f"F.sum({name} * {self.const(self.shape(name))})" for name in chosen]
         kind = self.rng.randrange(4)
         if kind == 0:  # not a scalar, so its gradient must be given

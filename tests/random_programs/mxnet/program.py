@@ -7,6 +7,7 @@ import mxnet as mx
 import numpy as np
 from mxnet import autograd, nd
 
+from tests.random_programs.drawing import Drawing
 from tests.random_programs.mxnet import nodes, operations
 
 NAME = re.compile(r"\b[xv]\d+\b")
@@ -16,31 +17,27 @@ STOPS = ("BlockGrad", "stop_gradient", "detach", "straight", "numpy_cube", "floa
 WRONG = ("selu",)
 
 
-class Program:
-    """The lines of a program and the arrays that they made.
+class Program(Drawing):
+    """An MXNet program.
 
     `twice`: made of operators that MXNet differentiates twice. `smooth`: nothing in it stops a gradient, or
     makes one up, so that gradients are what finite differences say; `shifts` moves its inputs for these.
     """
 
     def __init__(self, seed, twice=None, smooth=False, shifts=()):
-        self.rng = random.Random(seed)
+        super().__init__(seed, {"mx": mx, "nd": nd, "np": np, "autograd": autograd, "nodes": nodes})
         # Most programs compute in float64, where a wrong formula cannot hide behind rounding.
         self.dtype = "float32" if seed % 5 == 4 and not smooth else "float64"
         self.twice = seed % 4 == 0 if twice is None else twice
         self.stops = not smooth
         self.train_mode = smooth or self.rng.random() < 0.8
         self.shifts = dict(shifts)
-        self.lines = []
-        self.leaves = []  # names of the arrays that gradients are written to
-        self.requests = {}  # theirs
-        self.pool = []  # names of the arrays that later lines may use
+        self.requests = {}  # of the leaves, whose gradients are written
         self.active = set()  # those that lead to an input that needs a gradient
         self.buffers = []
         self.has_function = False
-        self.names = {"mx": mx, "nd": nd, "np": np, "autograd": autograd, "nodes": nodes, "dtype": self.dtype}
-        self.names.update(data=self.data, constant=self.constant)
-        self._n = self._m = 0
+        self.names.update(dtype=self.dtype, data=self.data, constant=self.constant)
+        self._m = 0
         self._indent = ""
 
     def data(self, seed, shape, low=-1.0, high=1.0):
@@ -52,15 +49,8 @@ class Program:
 
     # What the operations use.
 
-    def shape(self, name):
-        return self.names[name].shape
-
     def const(self, shape, low=-1.0, high=1.0):
-        """Source text of a constant."""
-        return f"constant({self.rng.randrange(10**6)}, {tuple(shape)}, {low}, {high})"
-
-    def scalar(self):
-        return self.rng.choice([-1.5, -0.75, 0.5, 1.25, 2, 3])
+        return self.constant_text("constant", shape, low, high)
 
     def number(self):
         self._m += 1
@@ -125,37 +115,22 @@ class Program:
         self.buffers.append(name)
 
     def pick(self, min_ndim=1, max_ndim=9, shape=None, active=None):
-        """The name of an array of the pool, recent ones more often; a new input where there is none.
-        With `active` one that needs a gradient, or None."""
+        """As ever; with `active` one that needs a gradient, or None."""
         fits = [
             name
             for name in self.pool
-            if min_ndim <= len(self.shape(name)) <= max_ndim
-            and (shape is None or self.shape(name) == shape)
+            if self.fits(name, min_ndim, max_ndim, shape)
             and (not active or name in self.active)
             and (shape is not None or self.names[name].size <= 200)
         ]
         if active and not fits:
             return None
-        if not fits or (shape is None and self.rng.random() < 0.05):
-            ndim = self.rng.randint(max(min_ndim, 1), max(min(max_ndim, 4), min_ndim, 1))
-            return self.leaf(self.draw_shape(ndim) if shape is None else shape, "write" if active else None)
-        if self.rng.random() < 0.6:
-            fits = fits[-4:]
-        return self.rng.choice(fits)
-
-    def draw_shape(self, ndim):
-        return tuple(self.rng.randint(2, 4) for _ in range(ndim))
+        return self.one_of(fits, min_ndim, max_ndim, shape, request="write" if active else None)
 
     def apart(self, name):
         """The array moved to where no two elements tie and none is zero."""
         shift = self.const(self.shape(name))
         return f"nd.elemwise_add({name}, {shift})" if self.twice else f"({name} + {shift})"
-
-    def axis(self, name):
-        return self.rng.randrange(-len(self.shape(name)), len(self.shape(name)))
-
-    # Running lines.
 
     def _execute(self, line):
         self.lines.extend(self._indent + part for part in line.split("\n"))
@@ -168,8 +143,7 @@ class Program:
             drawn = self.rng.choice(operations.OPERATIONS_TWICE if self.twice else operations.OPERATIONS)(self)
             if drawn and any(word in drawn for word in (WRONG if self.stops else STOPS)):
                 drawn = None
-        names = [f"v{self._n + i}" for i in range(drawn.count(" ->") or 1)]
-        self._n += len(names)
+        names = self._new_names(drawn)
         expression = NAME.sub(self._added, drawn.replace(" ->", ""))
         self.has_function |= "nodes." in expression
         line = f"{', '.join(names)} = {expression}"
@@ -205,8 +179,7 @@ class Program:
 
     def finish(self):
         """Choose some arrays as the heads; not all of them lead there."""
-        made = [name for name in self.pool if name[0] == "v"]
-        chosen = made[-1:] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(1, 4)))
+        chosen = self._draw_joined()
         if self.twice or self.stops and self.rng.random() < 0.3:
             self.heads = list(dict.fromkeys(chosen))[: self.rng.randint(1, 3)]
             return

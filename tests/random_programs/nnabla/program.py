@@ -8,6 +8,7 @@ import nnabla.parametric_functions as PF
 import numpy as np
 from nnabla.backward_functions import register, registry
 
+from tests.random_programs.drawing import Drawing
 from tests.random_programs.nnabla import nodes, operations
 
 
@@ -24,35 +25,26 @@ def integers(values):
     return nn.Variable.from_numpy_array(np.array(values))
 
 
-class Program:
-    """The lines of a program and the variables that they made."""
+class Program(Drawing):
+    """An nnabla program."""
+
+    min_ndim = 1
 
     def __init__(self, seed):
-        self.rng = random.Random(seed)
+        names = {"nn": nn, "F": F, "PF": PF, "np": np, "nodes": nodes}
+        super().__init__(seed, {**names, "data": data, "constant": constant, "integers": integers})
         self.dynamic = seed % 2 == 1
         self.twice = seed % 4 < 3  # the others may use what nnabla can differentiate only by `backward`
-        self.lines = []
-        self.leaves = []  # names of the variables that gradients are asked for
-        self.pool = []  # names of the variables that later lines may use
         self.persistent = []
         self.unlinked = []
-        self.names = {"nn": nn, "F": F, "PF": PF, "np": np, "nodes": nodes}
-        self.names.update(data=data, constant=constant, integers=integers)
-        self._n = self._m = 0
+        self._m = 0
         nn.clear_parameters()
         nn.random.seed(seed)
 
     # What the operations use.
 
-    def shape(self, name):
-        return tuple(self.names[name].shape)
-
     def const(self, shape, low=-1.0, high=1.0):
-        """Source text of a constant."""
-        return f"constant({self.rng.randrange(10**6)}, {tuple(shape)}, {low}, {high})"
-
-    def scalar(self):
-        return self.rng.choice([-1.5, -0.75, 0.5, 1.25, 2, 3])
+        return self.constant_text("constant", shape, low, high)
 
     def number(self):
         self._m += 1
@@ -73,37 +65,10 @@ class Program:
         self.pool.append(name)
         return name
 
-    def pick(self, min_ndim=1, max_ndim=9, shape=None):
-        """The name of a variable of the pool, recent ones more often; a new input where there is none."""
-        fits = [
-            name
-            for name in self.pool
-            if min_ndim <= len(self.shape(name)) <= max_ndim and (shape is None or self.shape(name) == shape)
-        ]
-        if not fits or (shape is None and self.rng.random() < 0.05):
-            ndim = self.rng.randint(max(min_ndim, 1), max(min(max_ndim, 4), min_ndim, 1))
-            return self.leaf(self.draw_shape(ndim) if shape is None else shape)
-        if self.rng.random() < 0.6:
-            fits = fits[-4:]
-        return self.rng.choice(fits)
-
-    def draw_shape(self, ndim):
-        return tuple(self.rng.randint(2, 4) for _ in range(ndim))
-
-    def apart(self, name):
-        """The variable moved to where no two elements tie and none is zero."""
-        return f"({name} + {self.const(self.shape(name))})"
-
     def axis(self, name):
         """An axis of a variable; a negative one only where `nn.grad`, which is wrong there, is not used."""
         ndim = len(self.shape(name))
         return self.rng.randrange(0 if self.twice else -ndim, ndim)
-
-    # Running lines.
-
-    def _execute(self, line):
-        self.lines.append(line)
-        exec(line, self.names)
 
     def step(self):
         """Draw and run one operation."""
@@ -115,8 +80,7 @@ class Program:
             drawn = operation(self)
             if drawn and self.twice and self.dynamic and operations.reads_freed_memory(drawn):
                 drawn = None
-        names = [f"v{self._n + i}" for i in range(drawn.count(" ->") or 1)]
-        self._n += len(names)
+        names = self._new_names(drawn)
         self._execute(f"{', '.join(names)} = {drawn.replace(' ->', '')}")
         r = self.rng.random()
         if r < 0.05 and len(names) == 1:
@@ -138,8 +102,7 @@ class Program:
 
     def finish(self):
         """Join some variables, not all, into the output `y`."""
-        made = [name for name in self.pool if name[0] == "v"]
-        chosen = made[-1:] + self.rng.sample(made[:-1], min(len(made) - 1, self.rng.randint(1, 4)))
+        chosen = self._draw_joined()
         terms = [f"F.sum({name} * {self.const(self.shape(name))})" for name in chosen]
         kind = self.rng.randrange(4)
         if kind == 0 and len(terms) > 1:  # not a scalar
