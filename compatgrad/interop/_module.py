@@ -10,6 +10,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree
 
 from compatgrad import _C
+from compatgrad.core import bridge
 from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
 
 __all__ = ["TorchModule", "as_torch_module"]
@@ -80,12 +81,12 @@ class TorchModule(torch.nn.Module):
         with frontend.modes(self.training, record):
             result = self._target(*args, **kwargs)
         if isinstance(result, _C.Variable):
-            return self._left([result], variables, tensors, record)[0]
+            return self._left([self._at_once(result)], variables, tensors, record)[0]
         flat, structure = _pytree.tree_flatten(result)
         places = [k for k, y in enumerate(flat) if isinstance(y, _C.Variable)]
         if not places:
             raise TypeError(f"as_torch_module: output: expected a Variable, got {type(result).__name__}")
-        ys = self._left([flat[k] for k in places], variables, tensors, record)
+        ys = self._left([self._at_once(flat[k]) for k in places], variables, tensors, record)
         for k, y in zip(places, ys, strict=True):
             flat[k] = y
         return _pytree.tree_unflatten(flat, structure)
@@ -114,6 +115,14 @@ class TorchModule(torch.nn.Module):
         if t.dtype not in (torch.float16, torch.bfloat16):
             return t
         return t.to(next((p.dtype for p in self.parameters() if p.is_floating_point()), torch.float32))
+
+    def _at_once(self, y: Any) -> Any:
+        """`y`; a result of nnabla's, in a function of another frontend, is executed here."""
+        frontend = self._legacy_frontend
+        if not isinstance(y, _C.DeferredVariable) or frontend.name == "nnabla":
+            return y
+        with frontend.modes(self.training):
+            return bridge.leave(y, frontend.variable_class()._frontend)
 
     def _left(
         self, ys: list[Any], variables: list[Any], tensors: list[torch.Tensor], record: bool

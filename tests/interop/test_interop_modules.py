@@ -281,3 +281,29 @@ def test_torchs_own_exporter_is_told_where_to_go():
     module = interop.as_torch_module(L.Linear(3, 2))
     with pytest.raises(Exception, match="compatgrad.interop.export"):
         torch.export.export(module, (torch.zeros(2, 3),), strict=False)
+
+
+@pytest.mark.parametrize("frontend", [None, "chainer", "mxnet", "nnabla"])
+def test_result_of_nnabla_in_a_function_of_any_frontend(frontend):
+    """nnabla's functions record; the module executes what they give, also where its Variables are another's."""
+
+    def function(x):
+        return NF.sin(NF.pow_scalar(x, 2.0)), {"product": x * NF.sigmoid(x)}
+
+    def reference(x):
+        return torch.sin(x**2), {"product": x * torch.sigmoid(x)}
+
+    m = interop.as_torch_module(function, frontend=frontend)
+    x = torch.rand(3, 2, requires_grad=True)
+    with torch.no_grad():
+        y, rest = m(x)
+        torch.testing.assert_close(y, reference(x)[0])
+        assert not y.requires_grad and not rest["product"].requires_grad
+    totals = []
+    for run in (m, reference):
+        y, rest = run(x)
+        total = y.sum() + (rest["product"] ** 2).sum()
+        (g,) = torch.autograd.grad(total, x, create_graph=True)
+        (gg,) = torch.autograd.grad((g**2).sum(), x)
+        totals.append((y, rest["product"], g, gg))
+    torch.testing.assert_close(*totals)
