@@ -420,8 +420,8 @@ def _recover_parameter(data, name, grad, *rest):
 class Parameter(Variable):
     """A variable that a link owns, and that may get its shape later.
 
-    `Parameter(initializer=None, shape=None, name=None)`: `initializer` is an initializer, a scalar or an
-    array. Without `shape`, an array becomes the data; else the parameter stays empty until
+    `Parameter(initializer=None, shape=None, name=None)`: `initializer` is an initializer, a scalar, an
+    array or a tensor. Without `shape`, an array becomes the data; else the parameter stays empty until
     `initialize(shape)`. The gradient of a new parameter is NaN, until `cleargrad`.
     """
 
@@ -436,6 +436,7 @@ class Parameter(Variable):
             initializer = constant.NaN()
         elif numpy.isscalar(initializer):
             initializer = constant.Constant(initializer)
+        initializer = initializers._array_of_tensor(initializer)
         is_array = isinstance(initializer, backend.get_array_types())
         if shape is None:
             if is_array:

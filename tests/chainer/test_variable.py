@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+import torch
 from subject import ORIGINAL, chainer, f32, var
 
 
@@ -417,3 +418,14 @@ def test_a_node_that_is_called():
         (var([1]) * 2).creator(1)
     with pytest.raises(RuntimeError, match="apply"):
         chainer.FunctionNode()(var([1]))
+
+
+def test_parameter_of_a_tensor():
+    t = torch.arange(3.0)
+    p = chainer.Parameter(t)
+    assert np.shares_memory(p.array, t.numpy()) and p.array.tolist() == [0, 1, 2]
+    assert chainer.Parameter(t, (2, 3)).array.tolist() == [[0, 1, 2]] * 2
+    link = chainer.links.Linear(None, 2, initialW=torch.ones(2, 3))
+    assert link(np.ones((1, 3), "f")).array.tolist() == [[3, 3]]
+    with pytest.raises(TypeError, match=r"torch tracks this tensor's gradient.*detach"):
+        chainer.Parameter(t.requires_grad_())

@@ -1,6 +1,7 @@
 """Initial values of parameters. Mirrors ``chainer.initializers``."""
 
 import numpy
+import torch
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.configuration import get_dtype
@@ -10,6 +11,7 @@ from compatgrad.chainer.initializers.normal import GlorotNormal, HeNormal, LeCun
 from compatgrad.chainer.initializers.orthogonal import Orthogonal
 from compatgrad.chainer.initializers.sampling import DownsamplingConvFilter, UpsamplingDeconvFilter
 from compatgrad.chainer.initializers.uniform import GlorotUniform, HeUniform, LeCunUniform, Uniform
+from compatgrad.core.arrays import device_array
 
 __all__ = [
     "Constant",
@@ -55,9 +57,19 @@ def generate_array(initializer, shape, xp, dtype=None, device=None):
     return array
 
 
+def _array_of_tensor(initializer):
+    """The array on a tensor's memory; any other initializer as it is."""
+    if not isinstance(initializer, torch.Tensor):
+        return initializer
+    if initializer.requires_grad:
+        raise TypeError("initializer: torch tracks this tensor's gradient, and a parameter has its own: detach() it")
+    return device_array(initializer) if initializer.is_cuda else initializer.numpy()
+
+
 def _get_initializer(initializer):
     if initializer is None:
         return LeCunNormal()
+    initializer = _array_of_tensor(initializer)
     if isinstance(initializer, backend.get_array_types()) or numpy.isscalar(initializer):
         return Constant(initializer)
     if not callable(initializer):
