@@ -56,6 +56,7 @@ from compatgrad.chainer.sequential import Sequential
 from compatgrad.chainer.optimizer import GradientMethod, Optimizer, UpdateRule
 from compatgrad.chainer import optimizer_hooks, optimizers
 from compatgrad.chainer import functions
+from compatgrad.chainer.distribution import Distribution, cross_entropy, kl_divergence, register_kl
 from compatgrad.chainer.functions.math import basic_math
 from compatgrad.chainer import computational_graph, function_hooks, memory_layouts
 from compatgrad.chainer import dataset, datasets, iterators, training
@@ -74,22 +75,15 @@ Fallback = _FallbackType()
 
 utils.WalkerAlias = walker_alias.WalkerAlias
 
-_ABSENT = (
-    "Distribution",
-    "cross_entropy",
-    "distribution",
-    "distributions",
-    "exporters",
-    "kl_divergence",
-    "register_kl",
-)
+_LAZY = ("distributions", "links")  # large, and loaded when they are asked for
+_ABSENT = ("exporters",)
 
 
 def __getattr__(name):
-    if name == "links":  # the largest part of the frontend: loaded when it is asked for
+    if name in _LAZY:
         import importlib
 
-        return importlib.import_module(f"{__name__}.links")
+        return importlib.import_module(f"{__name__}.{name}")
     if name in _ABSENT:
         raise NotImplementedError(
             f"chainer.{name} is not in compatgrad yet; docs/conformance.md tells what is"

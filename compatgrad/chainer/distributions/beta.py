@@ -1,0 +1,52 @@
+"""Beta distribution."""
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions.utils import log_beta, within
+from compatgrad.chainer.utils import cache
+
+
+class Beta(Parametric):
+    """Beta distribution with exponents `a` - 1 of x and `b` - 1 of 1 - x."""
+
+    support = "[0, 1]"
+
+    def __init__(self, a, b):
+        self._set(a=a, b=b)
+
+    @cache.cached_property
+    def _a_plus_b(self):
+        return self.a + self.b
+
+    @cache.cached_property
+    def mean(self):
+        return self.a / self._a_plus_b
+
+    @cache.cached_property
+    def variance(self):
+        total = self._a_plus_b
+        return self.a * self.b / total**2 / (total + 1)
+
+    @cache.cached_property
+    def entropy(self):
+        a, b, total = self.a, self.b, self._a_plus_b
+        parts = (a - 1) * F.digamma(a) + (b - 1) * F.digamma(b)
+        return log_beta(a, b) - parts + (total - 2) * F.digamma(total)
+
+    def log_prob(self, x):
+        x = chainer.as_variable(x)
+        log_prob = (self.a - 1) * F.log(x) + (self.b - 1) * F.log(1 - x) - log_beta(self.a, self.b)
+        return within((x.array >= 0) & (x.array <= 1), log_prob)
+
+    def sample_n(self, n):
+        return chainer.Variable(self._draw(n, "beta", self.a, self.b))
+
+
+@register_kl(Beta, Beta)
+def _kl(dist1, dist2):
+    p, q = dist1, dist2
+    parts = (p.a - q.a) * F.digamma(p.a) + (p.b - q.b) * F.digamma(p.b)
+    total = (q._a_plus_b - p._a_plus_b) * F.digamma(p._a_plus_b)
+    return log_beta(q.a, q.b) - log_beta(p.a, p.b) + parts + total

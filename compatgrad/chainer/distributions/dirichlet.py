@@ -1,0 +1,55 @@
+"""Dirichlet distribution."""
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Multivariate
+from compatgrad.chainer.utils import cache
+
+
+class Dirichlet(Multivariate):
+    """Dirichlet distribution of probabilities, with the concentrations along the last axis of `alpha`."""
+
+    support = "[0, 1]"
+
+    def __init__(self, alpha):
+        self._set(alpha=alpha)
+
+    @cache.cached_property
+    def alpha0(self):
+        return F.sum(self.alpha, axis=-1)
+
+    @property
+    def _total(self):
+        return F.expand_dims(self.alpha0, axis=-1)
+
+    @property
+    def _log_beta(self):
+        return F.sum(F.lgamma(self.alpha), axis=-1) - F.lgamma(self.alpha0)
+
+    @cache.cached_property
+    def mean(self):
+        return self.alpha / F.broadcast_to(self._total, self.alpha.shape)
+
+    @cache.cached_property
+    def variance(self):
+        return self.mean * (1 - self.mean) / F.broadcast_to(self._total + 1, self.alpha.shape)
+
+    @cache.cached_property
+    def entropy(self):
+        parts = F.sum((self.alpha - 1) * F.digamma(self.alpha), axis=-1)
+        return self._log_beta + (self.alpha0 - self.alpha.shape[-1]) * F.digamma(self.alpha0) - parts
+
+    def log_prob(self, x):
+        return F.sum((self.alpha - 1) * F.log(x), axis=-1) - self._log_beta
+
+    def sample_n(self, n):
+        alpha, xp = self.alpha.array, self.xp
+        drawn = [xp.random.dirichlet(row, size=(n,)) for row in alpha.reshape(-1, alpha.shape[-1])]
+        return chainer.Variable(xp.stack(drawn, axis=1).reshape(n, *alpha.shape).astype(alpha.dtype))
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _kl(dist1, dist2):
+    expected = F.digamma(dist1.alpha) - F.broadcast_to(F.digamma(dist1._total), dist1.alpha.shape)
+    return dist2._log_beta - dist1._log_beta + F.sum((dist1.alpha - dist2.alpha) * expected, axis=-1)

@@ -1,0 +1,100 @@
+"""Distributions whose events are several of another's."""
+
+import math
+
+import numpy
+
+from compatgrad.chainer import distribution
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.utils import cache
+
+
+class Independent(distribution.Distribution):
+    """`distribution` with the last `reinterpreted_batch_ndims` axes of its batch taken as axes of the event.
+
+    By default all of them but the first. ValueError where the batch has fewer.
+    """
+
+    def __init__(self, distribution, reinterpreted_batch_ndims=None):
+        batch = distribution.batch_shape
+        if reinterpreted_batch_ndims is None:
+            reinterpreted_batch_ndims = max(0, len(batch) - 1)
+        elif reinterpreted_batch_ndims > len(batch):
+            raise ValueError(
+                "reinterpreted_batch_ndims must be less than or equal to the number of dimensions of "
+                f"`distribution.batch_shape`: {reinterpreted_batch_ndims} > {len(batch)}"
+            )
+        self.distribution = distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self._own = batch[: len(batch) - reinterpreted_batch_ndims]
+
+    batch_shape = property(lambda self: self._own)
+    event_shape = property(lambda self: self._inner_batch + self.distribution.event_shape)
+    params = property(lambda self: self.distribution.params)
+    support = property(lambda self: self.distribution.support)
+    mean = property(lambda self: self.distribution.mean)
+    mode = property(lambda self: self.distribution.mode)
+    variance = property(lambda self: self.distribution.variance)
+    stddev = property(lambda self: self.distribution.stddev)
+    xp = property(lambda self: self.distribution.xp)
+
+    @property
+    def _inner_batch(self):
+        return self.distribution.batch_shape[len(self._own) :]
+
+    def _reduce(self, reduction, x):
+        axes = tuple(range(-self.reinterpreted_batch_ndims, 0))
+        return reduction(x, axis=axes) if axes else x
+
+    @property
+    def entropy(self):
+        return self._reduce(F.sum, self.distribution.entropy)
+
+    @cache.cached_property
+    def covariance(self):
+        """Covariance of the numbers of an event, in their order: blocks on the diagonal."""
+        n = math.prod(self._inner_batch)
+        event = math.prod(self.distribution.event_shape)
+        blocks = F.reshape(self.distribution.covariance, (*self._own, n, event, 1, event))
+        size = n * event
+        spread = F.reshape(F.broadcast_to(blocks, (*self._own, n, event, n, event)), (*self._own, size, size))
+        diagonal = numpy.kron(numpy.eye(n), numpy.ones((event, event))).astype(spread.dtype)
+        return spread * self.xp.broadcast_to(self.xp.asarray(diagonal), spread.shape)
+
+    def log_prob(self, x):
+        return self._reduce(F.sum, self.distribution.log_prob(x))
+
+    def prob(self, x):
+        return self._reduce(F.prod, self.distribution.prob(x))
+
+    def cdf(self, x):
+        return self._reduce(F.prod, self.distribution.cdf(x))
+
+    def icdf(self, x):
+        """NotImplementedError: the inverse of a product of probabilities is not one event."""
+        raise NotImplementedError("Cumulative distribution function for multivariate variable is not invertible.")
+
+    def log_cdf(self, x):
+        return self._reduce(F.sum, self.distribution.log_cdf(x))
+
+    def survival_function(self, x):
+        return self._reduce(F.prod, self.distribution.survival_function(x))
+
+    def log_survival_function(self, x):
+        return self._reduce(F.sum, self.distribution.log_survival_function(x))
+
+    def perplexity(self, x):
+        return self._reduce(F.prod, self.distribution.perplexity(x))
+
+    def sample_n(self, n):
+        return self.distribution.sample_n(n)
+
+
+@distribution.register_kl(Independent, Independent)
+def _kl(dist1, dist2):
+    p, q = dist1.distribution, dist2.distribution
+    if dist1.event_shape != dist2.event_shape:
+        raise ValueError("Event shapes do not match.")
+    if p.event_shape != q.event_shape:
+        raise NotImplementedError("KL between Independents with different event shapes not supported.")
+    return dist1._reduce(F.sum, distribution.kl_divergence(p, q))

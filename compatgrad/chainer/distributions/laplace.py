@@ -1,0 +1,93 @@
+"""Laplace distribution."""
+
+import math
+
+from compatgrad.chainer import function_node
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.backend import get_array_module
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.utils import cache, force_array
+
+
+class _LaplaceCdf(function_node.FunctionNode):
+    """Of the standard distribution. Its gradient, the density, has no jump where |x| has."""
+
+    def forward(self, inputs):
+        (x,) = inputs
+        xp = get_array_module(x)
+        self.retain_outputs((0,))
+        return (force_array(0.5 - 0.5 * xp.sign(x) * xp.expm1(-abs(x)), x.dtype),)
+
+    def backward(self, indexes, grad_outputs):
+        (y,) = self.get_retained_outputs()
+        return (grad_outputs[0] * (0.5 - abs(y - 0.5)),)
+
+
+class _LaplaceIcdf(function_node.FunctionNode):
+    """Its inverse."""
+
+    def forward(self, inputs):
+        (x,) = inputs
+        xp = get_array_module(x)
+        self.retain_inputs((0,))
+        centred = 1 - 2 * x
+        return (force_array(xp.sign(centred) * xp.log1p(-abs(centred)), x.dtype),)
+
+    def backward(self, indexes, grad_outputs):
+        (x,) = self.get_retained_inputs()
+        return (grad_outputs[0] / (0.5 - abs(x - 0.5)),)
+
+
+def _laplace_cdf(x):
+    return _LaplaceCdf().apply((x,))[0]
+
+
+def _laplace_icdf(x):
+    return _LaplaceIcdf().apply((x,))[0]
+
+
+class Laplace(Parametric):
+    """Laplace distribution around `loc`, whose density falls by e at a distance of `scale`."""
+
+    support = "real"
+
+    def __init__(self, loc, scale):
+        self._set(loc=loc, scale=scale)
+
+    @property
+    def mean(self):
+        return self.loc
+
+    mode = mean
+
+    @cache.cached_property
+    def stddev(self):
+        return math.sqrt(2) * self.scale
+
+    @cache.cached_property
+    def variance(self):
+        return 2 * self.scale**2
+
+    @cache.cached_property
+    def entropy(self):
+        return 1.0 + F.log(2 * self.scale)
+
+    def log_prob(self, x):
+        return -F.log(2 * self.scale) - abs(x - self.loc) / self.scale
+
+    def cdf(self, x):
+        return _laplace_cdf((x - self.loc) / self.scale)
+
+    def icdf(self, x):
+        return self.loc + self.scale * _laplace_icdf(x)
+
+    def sample_n(self, n):
+        return self.scale * self._draw(n, "laplace") + self.loc
+
+
+@register_kl(Laplace, Laplace)
+def _kl(dist1, dist2):
+    distance = abs(dist1.loc - dist2.loc)
+    ratio = dist1.scale / dist2.scale
+    return -F.log(ratio) + distance / dist2.scale + ratio * F.exp(-distance / dist1.scale) - 1

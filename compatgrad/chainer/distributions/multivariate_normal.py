@@ -1,0 +1,91 @@
+"""Multivariate normal distribution."""
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer._frontend import frontend
+from compatgrad.chainer.backend import get_array_module
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Multivariate
+from compatgrad.chainer.distributions.utils import LOG_ROOT_2PI
+from compatgrad.chainer.utils import argument, cache
+
+_solve_triangular = frontend.bind("solve_triangular", dtype="any")
+
+
+def _triangular_inv(x, lower=True):
+    """The inverse of one triangular matrix."""
+    return _solve_triangular(x, get_array_module(x).eye(len(x), dtype=x.dtype), lower=lower)
+
+
+def _squares(x, axis):
+    return F.sum(x * x, axis=axis)
+
+
+class MultivariateNormal(Multivariate):
+    """Normal distribution of vectors, with mean `loc` of shape (..., d) and covariance L L^T.
+
+    L is given as the keyword `scale_tril`, of shape (..., d, d). What is above its diagonal is not read.
+    """
+
+    support = "real"
+
+    def __init__(self, loc, **kwargs):
+        (scale_tril,) = argument.parse_kwargs(kwargs, ("scale_tril", None))
+        if scale_tril is None:
+            raise ValueError("`scale_tril` must have a value.")
+        self._set(loc=loc, scale_tril=scale_tril)
+
+    @property
+    def d(self):
+        return self.scale_tril.shape[-1]
+
+    @property
+    def mean(self):
+        return self.loc
+
+    mode = mean
+
+    @cache.cached_property
+    def variance(self):
+        return _squares(self._lower, -1)
+
+    @cache.cached_property
+    def _lower(self):
+        below = self.xp.tri(self.d, dtype=self.loc.dtype)
+        return self.scale_tril * self.xp.broadcast_to(below, self.scale_tril.shape)
+
+    @cache.cached_property
+    def covariance(self):
+        return F.matmul(self._lower, self._lower, transb=True)
+
+    @cache.cached_property
+    def _logdet_scale(self):
+        return F.sum(F.log(abs(F.diagonal(self.scale_tril, axis1=-2, axis2=-1))), axis=-1)
+
+    @cache.cached_property
+    def entropy(self):
+        return self._logdet_scale + (0.5 + LOG_ROOT_2PI) * self.d
+
+    def log_prob(self, x):
+        x = chainer.as_variable(x)
+        rows = x - F.broadcast_to(self.loc, x.shape)
+        sample = x.shape[: x.ndim - self.loc.ndim]
+        # all samples of a distribution are columns of one system
+        columns = F.moveaxis(rows.reshape(-1, *self.loc.shape), 0, -1)
+        distance = _squares(_solve_triangular(self.scale_tril, columns), -2)
+        distance = F.moveaxis(distance, -1, 0).reshape(sample + self.batch_shape)
+        peak = -LOG_ROOT_2PI * self.d - self._logdet_scale
+        return F.broadcast_to(peak, distance.shape) - 0.5 * distance
+
+    def sample_n(self, n):
+        noise = self.xp.expand_dims(self._draw(n, "standard_normal"), -1)
+        lower = F.broadcast_to(self._lower, (n, *self.scale_tril.shape))
+        return self.loc + F.squeeze(F.matmul(lower, noise), axis=-1)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _kl(dist1, dist2):
+    spread = _squares(_solve_triangular(dist2.scale_tril, dist1._lower), (-1, -2))
+    shift = F.expand_dims(dist1.loc - dist2.loc, -1)
+    distance = _squares(_solve_triangular(dist2.scale_tril, shift), (-1, -2))
+    return dist2._logdet_scale - dist1._logdet_scale + 0.5 * (spread + distance) - 0.5 * dist1.d

@@ -1,0 +1,53 @@
+"""Pareto distribution."""
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions.utils import within
+from compatgrad.chainer.utils import cache
+
+
+class Pareto(Parametric):
+    """Pareto distribution of values from `scale` on, with exponent `alpha`."""
+
+    support = "[scale, inf]"
+
+    def __init__(self, scale, alpha):
+        self._set(scale=scale, alpha=alpha)
+
+    @cache.cached_property
+    def _log_scale(self):
+        return F.log(self.scale)
+
+    @cache.cached_property
+    def _log_alpha(self):
+        return F.log(self.alpha)
+
+    @cache.cached_property
+    def mean(self):
+        return -within(self.alpha.array > 1, -(self.alpha * self.scale / (self.alpha - 1)))
+
+    @cache.cached_property
+    def variance(self):
+        a = self.alpha
+        return -within(a.array > 2, -(self.scale**2 * a / (a - 1) ** 2 / (a - 2)))
+
+    @cache.cached_property
+    def entropy(self):
+        return self._log_scale - self._log_alpha + 1.0 / self.alpha + 1.0
+
+    def log_prob(self, x):
+        x = chainer.as_variable(x)
+        log_prob = self._log_alpha + self.alpha * self._log_scale - (self.alpha + 1) * F.log(x)
+        return within(x.array >= self.scale.array, log_prob)
+
+    def sample_n(self, n):
+        return self.scale * (self._draw(n, "pareto", self.alpha) + 1)
+
+
+@register_kl(Pareto, Pareto)
+def _kl(dist1, dist2):
+    scales = dist2.alpha * (dist1._log_scale - dist2._log_scale)
+    kl = scales + dist1._log_alpha - dist2._log_alpha + (dist2.alpha - dist1.alpha) / dist1.alpha
+    return -within(dist1.scale.array >= dist2.scale.array, -kl)

@@ -1,0 +1,67 @@
+"""Uniform distribution."""
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer.distribution import register_kl
+from compatgrad.chainer.distributions._parametric import Parametric
+from compatgrad.chainer.distributions.utils import within
+from compatgrad.chainer.utils import argument, cache
+
+
+class Uniform(Parametric):
+    """Uniform distribution, of the keywords `low` and `high`, or of `loc`, the low end, and `scale`, the width."""
+
+    support = "[low, high]"
+
+    def __init__(self, **kwargs):
+        names = ("low", "high", "loc", "scale")
+        low, high, loc, scale = argument.parse_kwargs(kwargs, *((name, None) for name in names))
+        ends, widths = low is not None and high is not None, loc is not None and scale is not None
+        if ends == widths:
+            raise ValueError("Either `low, high` or `loc, scale` (not both) must have a value.")
+        if ends:
+            self._set(low=low, high=high)
+            self.loc = self.low
+        else:
+            self._set(loc=loc, scale=scale)
+            self.low = self.loc
+
+    @cache.cached_property
+    def high(self):
+        return self._params["high"] if "high" in self._params else self.loc + self.scale
+
+    @cache.cached_property
+    def scale(self):
+        return self._params["scale"] if "scale" in self._params else self.high - self.low
+
+    @cache.cached_property
+    def mean(self):
+        return (self.high + self.low) / 2
+
+    @cache.cached_property
+    def variance(self):
+        return self.scale**2 / 12
+
+    @cache.cached_property
+    def entropy(self):
+        return F.log(self.scale)
+
+    def log_prob(self, x):
+        x = chainer.as_variable(x)
+        inside = (x.array >= self.low.array) & (x.array <= self.high.array)
+        return within(inside, F.broadcast_to(-F.log(self.scale), x.shape))
+
+    def cdf(self, x):
+        return F.clip((x - self.loc) / self.scale, 0.0, 1.0)
+
+    def icdf(self, x):
+        return x * self.scale + self.loc
+
+    def sample_n(self, n):
+        return self.icdf(self._draw(n, "uniform"))
+
+
+@register_kl(Uniform, Uniform)
+def _kl(dist1, dist2):
+    covered = (dist1.low.array >= dist2.low.array) & (dist1.high.array <= dist2.high.array)
+    return -within(covered, F.log(dist1.scale) - F.log(dist2.scale))
