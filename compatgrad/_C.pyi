@@ -1,5 +1,6 @@
 # Types of the compiled module. docs/engine.md says what everything does.
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -181,6 +182,10 @@ class FunctionNode:
 
 class Op:
     __name__: str
+    @property
+    def fallback(self) -> Callable[..., Any] | None: ...
+    @property
+    def __signature__(self) -> inspect.Signature: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Frontend:

@@ -15,6 +15,7 @@ from typing import Any
 
 from compatgrad import _C
 from compatgrad import core as core  # makes its Variable the class of the results
+from compatgrad.core.signatures import signature_of
 
 _table: dict[str, Any] = {name: _C.op(name) for name in _C.op_names()}
 __all__ = ["describe", *sorted(_table)]
@@ -33,8 +34,4 @@ def __dir__() -> list[str]:
 
 def describe(name: str) -> str:
     """The op's signature and what it computes, as text. ValueError where there is no such op."""
-    info = _C.op_info(name)
-    count, optional = info["inputs"], set(info["optional"])
-    inputs = ["tensors"] if count < 0 else [f"x{i}=None" if i in optional else f"x{i}" for i in range(count)]
-    params = [n if default is ... else f"{n}={default!r}" for n, _, default in info["params"]]
-    return f"{name}({', '.join(inputs + params)})\n    {info['doc']}"
+    return f"{name}{signature_of(_C.op(name))}\n    {_C.op_info(name)['doc']}"

@@ -241,7 +241,15 @@ PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr
                                {"_apply_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply_as)),
                                 METH_FASTCALL | METH_KEYWORDS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
+// What inspect.signature asks for: code looks at the arguments of what it is given to call.
+PyObject* get_signature(PyObject* o, void*) {
+  return guarded([&] {
+    Obj signatures = Obj::steal(PyImport_ImportModule("compatgrad.core.signatures"));
+    return Obj::steal(PyObject_CallMethod(signatures.get(), "signature_of", "O", o)).release();
+  });
+}
 PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                              {"__signature__", get_signature, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace

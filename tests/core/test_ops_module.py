@@ -1,8 +1,10 @@
+import inspect
+
 import pytest
 import torch
 
 import compatgrad
-from compatgrad import _C
+from compatgrad import _C, chainer
 
 
 def test_every_op_is_there():
@@ -23,8 +25,16 @@ def test_an_unknown_op_is_named():
 
 
 def test_describe():
-    assert compatgrad.ops.describe("leaky_relu").startswith("leaky_relu(x0, slope=0.2)\n")
-    assert compatgrad.ops.describe("linear").startswith("linear(x0, x1, x2=None)")
-    assert compatgrad.ops.describe("concat").startswith("concat(tensors, axis=1)")
+    assert compatgrad.ops.describe("leaky_relu").startswith("leaky_relu(x0, /, slope=0.2)\n")
+    assert compatgrad.ops.describe("linear").startswith("linear(x0, x1, x2=None, /)")
+    assert compatgrad.ops.describe("concat").startswith("concat(tensors, /, axis=1)")
     with pytest.raises(ValueError, match="nonsense"):
         compatgrad.ops.describe("nonsense")
+
+
+def test_signatures():
+    """Programs look at the arguments of what they call: ChainerRL's Sequence does."""
+    for name in compatgrad.ops.__all__[1:]:
+        assert str(inspect.signature(getattr(compatgrad.ops, name))).startswith("(")
+    assert list(inspect.signature(chainer.functions.softmax).parameters) == ["x", "axis"]
+    assert str(inspect.signature(chainer.functions.relu)) == "(x)"

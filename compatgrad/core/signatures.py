@@ -1,0 +1,31 @@
+"""What `inspect.signature` and `help` show of ops. The compiled module asks for it."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature, signature
+
+from compatgrad import _C
+
+
+def signature_of(op: _C.Op) -> Signature:
+    """That of the frontend's function which the op stands for, else inputs x0, x1, ... and the op's parameters."""
+    if op.fallback is not None:
+        return signature(op.fallback)
+    info = _C.op_info(op.__name__)
+    if info["inputs"] < 0:
+        inputs = [Parameter("tensors", Parameter.POSITIONAL_ONLY)]
+    else:
+        count, optional = info["inputs"], info["optional"]
+        last = max((i for i in range(count) if i not in optional), default=-1)  # before it None must be given
+        inputs = [
+            Parameter(f"x{i}", Parameter.POSITIONAL_ONLY, default=None if i > last else Parameter.empty)
+            for i in range(count)
+        ]
+    params = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=Parameter.empty if default is ... else default)
+        for name, _, default in info["params"]
+    ]
+    has_default = [p.default is not Parameter.empty for p in inputs + params]
+    if has_default != sorted(has_default):  # one without a default, behind others, can only be given by its name
+        params = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in params]
+    return Signature(inputs + params)
