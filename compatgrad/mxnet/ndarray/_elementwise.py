@@ -31,13 +31,14 @@ def _add(function: Callable[..., Any], aliases: tuple[str, ...] = (), method: bo
 
 # ---- one array -------------------------------------------------------------------------------------------------
 def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool = True) -> Callable[..., Any]:
-    """The slow way: other types than floating ones are computed in float32 and cut back, as in the original."""
+    """The slow way: other types than floating ones are computed in float32 and cut back, as in the original.
 
-    def call(data, out=None, name=None, **attrs):
+    Other arguments are ignored, as MXNet does where an operator has no parameters.
+    """
+
+    def call(data, out=None, name=None, **ignored):
         if not isinstance(data, NDArray):
             data = _operator.array_of(public, "data", data)
-        if attrs:
-            raise MXNetError(f"{public}: unknown arguments {', '.join(attrs)}")
         t = data.tensor
         if t.is_floating_point():
             y = body(data)
@@ -204,7 +205,7 @@ _ALIASES = {
 
 
 def _binary(name: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
-    def call(lhs, rhs, out=None, name=None):
+    def call(lhs, rhs, out=None, name=None, **ignored):
         lhs, rhs = _checked_pair(public, lhs, rhs, strict)
         y = _exact(body, lhs, rhs)
         return y if out is None else _operator.write(out, y)

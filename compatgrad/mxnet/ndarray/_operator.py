@@ -73,6 +73,15 @@ def parse(value: Any) -> Any:
         return value
 
 
+def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str]) -> None:
+    """MXNet's error for arguments that an operator does not have. One without any parameters ignores them."""
+    if parameters:
+        unknown = next(iter(attrs))
+        raise MXNetError(
+            f"Cannot find argument '{unknown}', Possible Arguments: {', '.join(parameters)}, in operator {who}"
+        )
+
+
 def write(out: Any, y: Any) -> Any:
     """`out=`: one array for one result, a list for several."""
     if isinstance(out, NDArray):
@@ -93,6 +102,7 @@ def write(out: Any, y: Any) -> Any:
 
 _TEMPLATE = """
 def {name}({signature}):
+    if attrs: _refuse("{name}", attrs, _parameters)
     try:
         {checks}
         y = _body({arguments})
@@ -149,7 +159,8 @@ def operator(
                               f"{p.name} = _array_of('{public}', '{p.name}', {p.name})")  # fmt: skip
             elif p.default is p.empty or p.default is None or isinstance(p.default, (bool, int, float, tuple)):
                 checks.append(f"if type({p.name}) is str: {p.name} = _parse({p.name})")
-        signature += ["out=None", "name=None"]
+        own = [p.name for p in parameters if p.name not in names]
+        signature += ["out=None", "name=None", "**attrs"]
         file = f"<operator {public}>"
         source = _TEMPLATE.format(
             name=public,
@@ -160,7 +171,8 @@ def operator(
             own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
         )
         scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
-                  "_own": _C.own, "_array_of": array_of}  # fmt: skip
+                  "_own": _C.own, "_array_of": array_of, "_refuse": refuse,
+                  "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         _OUR_FILES.update((file, body.__code__.co_filename))
         exec(compile(source, file, "exec"), scope)  # noqa: S102 - a signature of its own: one frame per call
         made = scope[public]

@@ -66,7 +66,8 @@ def _reverse() -> dict[str, str]:
 def parameters(op: str) -> tuple[str, ...] | None:
     """Names of the arguments of an operator in order; None where nobody knows."""
     try:
-        found = inspect.signature(implementation(op)).parameters.values()
+        function = implementation(op)
+        found = inspect.signature(getattr(function, "body", function)).parameters.values()  # as it was declared
     except (TypeError, ValueError, MXNetError):
         return None
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found) and not is_variadic(op):
