@@ -1,7 +1,9 @@
 // Max pooling in 1 to 3 dimensions.
 //
 // Where the maxima are is kept in one of two forms: position in the window, which our CPU kernel stores as a byte and
-// users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat").
+// users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat"). Loops over bytes in main
+// memory (kernels/pool.h) do the gradient of pooling; the kernels of kernels/window.h take the users' positions in
+// other dtypes and on a GPU.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
@@ -12,6 +14,7 @@
 #include <limits>
 
 #include "core/deferred.h"
+#include "kernels/kernel.h"
 #include "kernels/pool.h"
 #include "kernels/raw.h"
 #include "ops/pool.h"
@@ -142,6 +145,12 @@ struct MaxPoolingGrad : MaxWindow {
       kernels::max_pool_scatter(for_kernel(), planes(gy), planes(indexes.to(at::kByte)), planes(gx));
       return gx;
     }
+    if (!flat && kernels::takes(gy)) {
+      static const kernels::Kernel kernel("window_scatter");
+      const Tensor given = gy.contiguous(), gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
+      kernel({gx, given, indexes.to(at::kInt).contiguous()}, {}, integers(gx.sizes(), gy.sizes(), gy.is_cpu()));
+      return gx;
+    }
     const Ints large = padded(insize, spatial(gy.sizes()));
     Tensor gx = at::zeros(with_spatial(gy.sizes(), large), gy.options());
     rows(gx).scatter_add_(1, rows(flat ? indexes : to_flat(indexes, large)), rows(gy));
@@ -170,6 +179,12 @@ struct MaxPoolingAt : MaxWindow {
     if (!flat && has_kernel(x)) {
       Tensor y = at::empty(indexes.sizes(), x.options());
       kernels::max_pool_gather(for_kernel(), planes(x), planes(indexes.to(at::kByte)), planes(y));
+      return y;
+    }
+    if (!flat && kernels::takes(x)) {
+      static const kernels::Kernel kernel("window_picks");
+      const Tensor given = x.contiguous(), y = at::empty(indexes.sizes(), x.options());
+      kernel({y, given, indexes.to(at::kInt).contiguous()}, {}, integers(x.sizes(), y.sizes(), false));
       return y;
     }
     const Tensor given = add_padding(x, spatial(indexes.sizes()), 0);

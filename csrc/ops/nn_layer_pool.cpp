@@ -1,10 +1,10 @@
 // Sums and means over windows of the last axes, which may reach beyond the padding; and repetition along these axes.
-#include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
-#include "kernels/raw.h"
+#include "kernels/kernel.h"
+#include "kernels/trace.h"
 #include "ops/named.h"
-#include "ops/nn_layer_windows.h"
+#include "ops/pool.h"
 
 namespace cg {
 namespace {
@@ -64,13 +64,9 @@ struct WindowPooling : Window {
     Ints sizes = ints(x.sizes().slice(0, x.dim() - ndim()));
     sizes.append(map.begin(), map.end());
     Tensor y;
-    if (kernels::raw(x)) {
-      const Tensor given = x.contiguous();
-      y = at::empty(sizes, x.options());
-      kernels::with_dtype(x, [&](auto v) {
-        using V = decltype(v);
-        Windows(*this, x.sizes(), sizes).sum(given.const_data_ptr<V>(), y.mutable_data_ptr<V>());
-      });
+    if (kernels::takes(x)) {
+      y = sums(x, sizes, counting() ? 1.0 : constant_divisor());
+      if (!counting()) return y;
     } else {
       y = reshape(placed(CG_NAMED("sum_pooling"), map)(as_planes(x, ndim())), sizes);
     }
@@ -91,16 +87,10 @@ struct WindowPooling : Window {
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
-      const Tensor given = divided(c, c.gy());
-      if (one_window(c.in_sizes(0), given.sizes())) return given.expand(c.in_sizes(0));
-      const Tensor gy = given.contiguous();
-      if (!kernels::raw(gy)) return spread(gy, c.in_sizes(0));
-      Tensor gx = at::empty(c.in_sizes(0), gy.options());
-      kernels::with_dtype(gy, [&](auto v) {
-        using V = decltype(v);
-        Windows(*this, gx.sizes(), gy.sizes()).spread(gy.const_data_ptr<V>(), gx.mutable_data_ptr<V>());
-      });
-      return gx;
+      if (one_window(c.in_sizes(0), c.gy().sizes())) return divided(c, c.gy()).expand(c.in_sizes(0));
+      if (!kernels::takes(c.gy())) return spread(divided(c, c.gy()), c.in_sizes(0));
+      if (counting()) return spread_out(divided(c, c.gy()), c.in_sizes(0), 1.0);
+      return spread_out(c.gy(), c.in_sizes(0), constant_divisor());
     });
   }
   void backward(Ctx<Var>& c) {
@@ -139,17 +129,10 @@ struct RepeatBlocks {
                       " axes of x, not ", kernel);
     Ints sizes = ints(x.sizes());
     for (size_t k = 0; k < n; ++k) sizes[sizes.size() - n + k] *= kernel[k];
-    if (!kernels::raw(x))
+    if (!kernels::takes(x))
       return reshape(Named(CG_NAMED("unpooling")).with("ksize", kernel).with("cover_all", false)(as_planes(x, n)),
                      sizes);
-    const Tensor given = x.contiguous();
-    Tensor y = at::empty(sizes, x.options());
-    kernels::with_dtype(x, [&](auto v) {
-      using V = decltype(v);
-      Windows({kernel, kernel, Ints(n, 0)}, sizes, x.sizes())
-          .repeat(given.const_data_ptr<V>(), y.mutable_data_ptr<V>());
-    });
-    return y;
+    return Window{kernel, kernel, Ints(n, 0)}.spread_out(x, sizes, 1.0);
   }
   template <class T>
   void backward(Ctx<T>& c) {

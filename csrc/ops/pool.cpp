@@ -1,5 +1,4 @@
 #include "ops/pool.h"
-#include "kernels/trace.h"
 
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/avg_pool2d_backward.h>
@@ -8,7 +7,9 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+#include <c10/util/accumulate.h>
 
+#include "kernels/kernel.h"
 #include "kernels/trace.h"
 
 namespace cg {
@@ -68,6 +69,30 @@ Tensor Window::drop_padding(const Tensor& x, at::IntArrayRef image) const {
     if (y.size(k + 2) != image[k]) y = y.narrow(k + 2, pad[k], image[k]);
   return y.contiguous();
 }
+std::vector<int64_t> Window::integers(at::IntArrayRef large, at::IntArrayRef small, bool whole) const {
+  std::vector<int64_t> r(17, 1);
+  std::fill_n(r.begin() + 13, 3, 0);
+  const size_t n = ndim(), lead = large.size() - n;
+  r[0] = c10::multiply_integers(large.slice(0, lead));
+  for (size_t k = 0, to = 3 - n; k < n; ++k, ++to) {
+    const int64_t numbers[] = {large[lead + k], small[lead + k], ksize[k], stride[k], pad[k]};
+    for (size_t j = 0; j < 5; ++j) r[1 + 3 * j + to] = numbers[j];
+  }
+  r[16] = whole;
+  return r;
+}
+Tensor Window::sums(const Tensor& x, at::IntArrayRef shape, double divisor) const {
+  static const kernels::Kernel kernel("window_sums");
+  const Tensor given = x.contiguous(), y = at::empty(shape, given.options());
+  kernel({y, given}, divisor, integers(x.sizes(), shape, x.is_cpu()));
+  return y;
+}
+Tensor Window::spread_out(const Tensor& x, at::IntArrayRef shape, double divisor) const {
+  static const kernels::Kernel kernel("window_spread");
+  const Tensor given = x.contiguous(), y = at::empty(shape, given.options());
+  kernel({y, given}, divisor, integers(shape, x.sizes(), x.is_cpu()));
+  return y;
+}
 
 namespace {
 
@@ -75,7 +100,8 @@ namespace {
 struct SumWindow : Window {
   int64_t divisor = 1;
 
-  // ATen pads by half a window at most and does not go beyond; over three axes the window must fit without padding.
+  // What follows are ATen's operations, for tracers. ATen pads by half a window at most and does not go beyond; over
+  // three axes the window must fit without padding.
   bool aten_pads(at::IntArrayRef image, at::IntArrayRef map) const {
     for (size_t k = 0; k < ndim(); ++k)
       if (2 * pad[k] > ksize[k] || (map[k] - 1) * stride[k] + ksize[k] > image[k] + 2 * pad[k] ||
@@ -95,6 +121,7 @@ struct SumWindow : Window {
   // The CPU has no kernels in half precision over three axes, and sums there are better in single precision anyway.
   static bool widens(const Tensor& x) { return x.scalar_type() == at::kHalf && x.device().is_cpu(); }
   Tensor pool(const Tensor& x, at::IntArrayRef map) const {
+    if (kernels::takes(x)) return sums(x, with_spatial(x.sizes(), map), double(divisor));
     if (widens(x)) return pool(x.to(at::kFloat), map).to(at::kHalf);
     const bool pads = aten_pads(spatial(x.sizes()), map), line = ndim() == 1;
     const SumWindow w = for_aten(pads);
@@ -109,6 +136,7 @@ struct SumWindow : Window {
     return line ? y.squeeze(2) : y;
   }
   Tensor spread(const Tensor& gy, at::IntArrayRef image) const {
+    if (kernels::takes(gy)) return spread_out(gy, with_spatial(gy.sizes(), image), double(divisor));
     if (widens(gy)) return spread(gy.to(at::kFloat), image).to(at::kHalf);
     const Ints map = spatial(gy.sizes());
     const bool pads = aten_pads(image, map), line = ndim() == 1;

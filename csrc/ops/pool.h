@@ -28,6 +28,12 @@ struct Window {
   // Adds that, filled with `value`; drops it.
   Tensor add_padding(const Tensor& x, at::IntArrayRef map, double value) const;
   Tensor drop_padding(const Tensor& x, at::IntArrayRef image) const;
+
+  // The integers of the kernels on windows, see kernels/window.h; of both shapes the last axes count.
+  std::vector<int64_t> integers(at::IntArrayRef large, at::IntArrayRef small, bool whole) const;
+  // Sums of windows divided by `divisor`, and the transpose, of the given shape; `x` is what kernels take.
+  Tensor sums(const Tensor& x, at::IntArrayRef shape, double divisor) const;
+  Tensor spread_out(const Tensor& x, at::IntArrayRef shape, double divisor) const;
 };
 
 Tensor sum_pooling(const Tensor& x, Ints ksize, Ints stride, Ints pad);

@@ -1,0 +1,328 @@
+// Windows over the last axes of images: sums of what is in them, the transpose, which writes an element to all of its
+// window, and the same with one chosen place of each window. On a GPU a call takes an element of the result, on a CPU
+// (`whole`) a line of it: all gather, so that nothing is added by two threads.
+#pragma once
+#include "kernels/call.h"
+
+namespace cg::kernels {
+
+constexpr int kLine = 256;  // elements of a line that a call keeps at a time
+
+// Windows over three axes; fewer axes have entries 1, 1, 1, 1, 0 in front. Integers of every kernel, in this order.
+struct WindowSizes {
+  int64_t planes, image[3], map[3], ksize[3], stride[3], pad[3], whole;
+  static constexpr int count = 17;
+
+  CG_FN int64_t image_size() const { return image[0] * image[1] * image[2]; }
+  CG_FN int64_t map_size() const { return map[0] * map[1] * map[2]; }
+  CG_FN int64_t start(int k, int64_t at) const { return at * stride[k] - pad[k]; }
+  // What of window `at` lies in the image.
+  CG_FN void inside(int k, int64_t at, int64_t& first, int64_t& stop) const {
+    const int64_t low = start(k, at), high = low + ksize[k];
+    first = low < 0 ? 0 : low;
+    stop = high < image[k] ? high : image[k];
+  }
+  // The windows that `at` lies in.
+  CG_FN void around(int k, int64_t at, int64_t& first, int64_t& stop) const {
+    const int64_t low = at + pad[k] - ksize[k] + 1, high = (at + pad[k]) / stride[k] + 1;
+    first = low > 0 ? (low + stride[k] - 1) / stride[k] : 0;
+    stop = high < map[k] ? high : map[k];
+  }
+};
+inline bool window_sizes(const Call& c, WindowSizes& s) {
+  if (c.n_integers != WindowSizes::count) return false;
+  const int64_t* v = c.integers;
+  s.planes = v[0];
+  for (int k = 0; k < 3; ++k) {
+    s.image[k] = v[1 + k];
+    s.map[k] = v[4 + k];
+    s.ksize[k] = v[7 + k];
+    s.stride[k] = v[10 + k];
+    s.pad[k] = v[13 + k];
+    if (s.ksize[k] < 1 || s.stride[k] < 1 || s.pad[k] < 0) return false;
+  }
+  s.whole = v[16];
+  return true;
+}
+
+template <class T>
+struct WindowSums {
+  using C = compute_t<T>;
+  WindowSizes size;
+  C divisor;
+  T* y;
+  const T* x;
+  CG_FN void operator()(int64_t k) const {
+    const int64_t c = k % size.map[2], b = k / size.map[2] % size.map[1];
+    const int64_t plane = k / size.map_size(), a = k / (size.map[2] * size.map[1]) % size.map[0];
+    int64_t from[3], stop[3];
+    size.inside(0, a, from[0], stop[0]);
+    size.inside(1, b, from[1], stop[1]);
+    size.inside(2, c, from[2], stop[2]);
+    const T* p = x + plane * size.image_size();
+    C sum = 0;
+    for (int64_t i = from[0]; i < stop[0]; ++i)
+      for (int64_t j = from[1]; j < stop[1]; ++j)
+        for (int64_t l = from[2]; l < stop[2]; ++l) sum += widen(p[(i * size.image[1] + j) * size.image[2] + l]);
+    y[k] = narrow<T>(sum / divisor);
+  }
+};
+// Adds elements begin, begin + step, ... of a row to those of a line, for a step that the compiler knows or not.
+template <int step, class C, class T>
+CG_FN void add_strided(C* line, const T* row, int64_t n, int64_t given) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) line[i] += widen(row[i * (step ? step : given)]);
+}
+// Rows of a window are added up first, which all windows of a line share.
+template <class T>
+struct WindowSumsLine : WindowSums<T> {
+  using C = compute_t<T>;
+  CG_FN void operator()(int64_t k) const {
+    const WindowSizes& s = this->size;
+    const int64_t width = s.ksize[2], step = s.stride[2], count = width > kLine ? 0 : (kLine - width) / step + 1;
+    if (count == 0) {
+      for (int64_t i = 0; i < s.map[2]; ++i) WindowSums<T>::operator()(k * s.map[2] + i);
+      return;
+    }
+    const int64_t b = k % s.map[1], a = k / s.map[1] % s.map[0], plane = k / (s.map[1] * s.map[0]);
+    int64_t from[2], stop[2];
+    s.inside(0, a, from[0], stop[0]);
+    s.inside(1, b, from[1], stop[1]);
+    const T* p = this->x + plane * s.image_size();
+    T* to = this->y + k * s.map[2];
+    for (int64_t first = 0; first < s.map[2]; first += count) {
+      const int64_t n = s.map[2] - first < count ? s.map[2] - first : count, span = (n - 1) * step + width;
+      const int64_t start = s.start(2, first), low = start < 0 ? -start : 0;
+      const int64_t high = s.image[2] - start < span ? s.image[2] - start : span;
+      C line[kLine], sums[kLine];
+      for (int64_t i = 0; i < span; ++i) line[i] = 0;
+      for (int64_t i = from[0]; i < stop[0]; ++i)
+        for (int64_t j = from[1]; j < stop[1]; ++j)
+          if (low < high)
+            add_strided<1>(line + low, p + (i * s.image[1] + j) * s.image[2] + start + low, high - low, 1);
+      for (int64_t i = 0; i < n; ++i) sums[i] = 0;
+      if (n < 4) {
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t l = 0; l < width; ++l) sums[i] += line[i * step + l];
+      } else {
+        for (int64_t l = 0; l < width; ++l) {
+          if (step == 1)
+            add_strided<1>(sums, line + l, n, 1);
+          else if (step == 2)
+            add_strided<2>(sums, line + l, n, 2);
+          else
+            add_strided<0>(sums, line + l, n, step);
+        }
+      }
+      for (int64_t i = 0; i < n; ++i) to[first + i] = narrow<T>(sums[i] / this->divisor);
+    }
+  }
+};
+
+template <class T>
+struct WindowSpread {
+  using C = compute_t<T>;
+  WindowSizes size;
+  C divisor;
+  T* y;
+  const T* x;
+  CG_FN void operator()(int64_t k) const {
+    const int64_t c = k % size.image[2], b = k / size.image[2] % size.image[1];
+    const int64_t plane = k / size.image_size(), a = k / (size.image[2] * size.image[1]) % size.image[0];
+    int64_t from[3], stop[3];
+    size.around(0, a, from[0], stop[0]);
+    size.around(1, b, from[1], stop[1]);
+    size.around(2, c, from[2], stop[2]);
+    const T* p = x + plane * size.map_size();
+    C sum = 0;
+    for (int64_t i = from[0]; i < stop[0]; ++i)
+      for (int64_t j = from[1]; j < stop[1]; ++j)
+        for (int64_t l = from[2]; l < stop[2]; ++l) sum += widen(p[(i * size.map[1] + j) * size.map[2] + l]);
+    y[k] = narrow<T>(sum / divisor);
+  }
+};
+template <class T>
+struct WindowSpreadLine : WindowSpread<T> {
+  using C = compute_t<T>;
+  // Windows of `step` elements side by side: element i of a row to elements i * step, ... of the result.
+  template <int step>
+  CG_FN void repeat(T* to, const T* row, int64_t n) const {
+    for (int64_t first = 0; first < n; first += kLine) {
+      const int64_t m = n - first < kLine ? n - first : kLine;
+      T line[kLine];
+      for (int64_t i = 0; i < m; ++i) line[i] = narrow<T>(widen(row[first + i]) / this->divisor);
+      for (int64_t i = 0; i < m; ++i)
+        for (int j = 0; j < step; ++j) to[(first + i) * step + j] = line[i];
+    }
+  }
+  CG_FN void operator()(int64_t k) const {
+    const WindowSizes& s = this->size;
+    const int64_t b = k % s.image[1], a = k / s.image[1] % s.image[0], plane = k / (s.image[1] * s.image[0]);
+    int64_t from[2], stop[2];
+    s.around(0, a, from[0], stop[0]);
+    s.around(1, b, from[1], stop[1]);
+    const T* p = this->x + plane * s.map_size();
+    T* to = this->y + k * s.image[2];
+    const int64_t step = s.stride[2];
+    if (stop[0] - from[0] == 1 && stop[1] - from[1] == 1 && s.pad[2] == 0 && s.ksize[2] == step && step <= 4 &&
+        s.map[2] * step == s.image[2]) {
+      const T* row = p + (from[0] * s.map[1] + from[1]) * s.map[2];
+      if (step == 1) return repeat<1>(to, row, s.map[2]);
+      if (step == 2) return repeat<2>(to, row, s.map[2]);
+      if (step == 3) return repeat<3>(to, row, s.map[2]);
+      return repeat<4>(to, row, s.map[2]);
+    }
+    for (int64_t first = 0; first < s.image[2]; first += kLine) {
+      const int64_t n = s.image[2] - first < kLine ? s.image[2] - first : kLine;
+      C line[kLine];
+      for (int64_t i = 0; i < n; ++i) line[i] = 0;
+      for (int64_t i = from[0]; i < stop[0]; ++i)
+        for (int64_t j = from[1]; j < stop[1]; ++j) {
+          const T* row = p + (i * s.map[1] + j) * s.map[2];
+          for (int64_t l = s.ksize[2]; l-- > 0;) {  // so that an element's windows come in order
+            // window m writes its place l to m * stride - pad + l
+            const int64_t shift = first + s.pad[2] - l, low = shift > 0 ? (shift + step - 1) / step : 0;
+            const int64_t room = shift + n, high = room > 0 ? (room + step - 1) / step : 0;
+            const int64_t end = high < s.map[2] ? high : s.map[2];
+            if (step == 1) {
+              CG_IVDEP
+              for (int64_t m = low; m < end; ++m) line[m - shift] += widen(row[m]);
+            } else {
+              CG_IVDEP
+              for (int64_t m = low; m < end; ++m) line[m * step - shift] += widen(row[m]);
+            }
+          }
+        }
+      for (int64_t i = 0; i < n; ++i) to[first + i] = narrow<T>(line[i] / this->divisor);
+    }
+  }
+};
+
+// Of each pixel, the elements whose place is that pixel. places: in the window, in C order, of int32.
+template <class T>
+struct WindowScatter {
+  using C = compute_t<T>;
+  WindowSizes size;
+  T* y;
+  const T* x;
+  const int32_t* places;
+  CG_FN void operator()(int64_t k) const {
+    const int64_t c = k % size.image[2], b = k / size.image[2] % size.image[1];
+    const int64_t plane = k / size.image_size(), a = k / (size.image[2] * size.image[1]) % size.image[0];
+    int64_t from[3], stop[3];
+    size.around(0, a, from[0], stop[0]);
+    size.around(1, b, from[1], stop[1]);
+    size.around(2, c, from[2], stop[2]);
+    C sum = 0;
+    for (int64_t i = from[0]; i < stop[0]; ++i)
+      for (int64_t j = from[1]; j < stop[1]; ++j) {
+        const int64_t row = ((plane * size.map[0] + i) * size.map[1] + j) * size.map[2];
+        const int64_t place = ((a - size.start(0, i)) * size.ksize[1] + b - size.start(1, j)) * size.ksize[2] + c;
+        for (int64_t l = from[2]; l < stop[2]; ++l)
+          sum += places[row + l] == place - size.start(2, l) ? C(widen(x[row + l])) : C(0);
+      }
+    y[k] = narrow<T>(sum);
+  }
+};
+template <class T>
+struct WindowScatterLine : WindowScatter<T> {
+  using C = compute_t<T>;
+  CG_FN void operator()(int64_t k) const {
+    const WindowSizes& s = this->size;
+    const int64_t b = k % s.image[1], a = k / s.image[1] % s.image[0], plane = k / (s.image[1] * s.image[0]);
+    int64_t from[3], stop[3];
+    s.around(0, a, from[0], stop[0]);
+    s.around(1, b, from[1], stop[1]);
+    T* to = this->y + k * s.image[2];
+    for (int64_t first = 0; first < s.image[2]; first += kLine) {
+      const int64_t n = s.image[2] - first < kLine ? s.image[2] - first : kLine;
+      int64_t last;
+      s.around(2, first, from[2], last);
+      s.around(2, first + n - 1, last, stop[2]);
+      C line[kLine];
+      for (int64_t i = 0; i < n; ++i) line[i] = 0;
+      for (int64_t i = from[0]; i < stop[0]; ++i)
+        for (int64_t j = from[1]; j < stop[1]; ++j) {
+          const int64_t row = ((plane * s.map[0] + i) * s.map[1] + j) * s.map[2];
+          const int64_t place = ((a - s.start(0, i)) * s.ksize[1] + b - s.start(1, j)) * s.ksize[2];
+          for (int64_t m = from[2]; m < stop[2]; ++m) {
+            const int64_t l = this->places[row + m] - place, at = s.start(2, m) + l - first;
+            if (l >= 0 && l < s.ksize[2] && at >= 0 && at < n) line[at] += widen(this->x[row + m]);
+          }
+        }
+      for (int64_t i = 0; i < n; ++i) to[first + i] = narrow<T>(line[i]);
+    }
+  }
+};
+// Of each window the pixel at its place; 0 beyond the image.
+template <class T>
+struct WindowPicks {
+  using C = compute_t<T>;
+  WindowSizes size;
+  T* y;
+  const T* x;
+  const int32_t* places;
+  CG_FN void operator()(int64_t k) const {
+    const int64_t c = k % size.map[2], b = k / size.map[2] % size.map[1];
+    const int64_t plane = k / size.map_size(), a = k / (size.map[2] * size.map[1]) % size.map[0];
+    const int32_t place = places[k], columns = int32_t(size.ksize[2]), rows = int32_t(size.ksize[1]);
+    const int64_t i = size.start(0, a) + place / (rows * columns), l = size.start(2, c) + place % columns;
+    const int64_t j = size.start(1, b) + place / columns % rows;
+    const bool inside = i >= 0 && i < size.image[0] && j >= 0 && j < size.image[1] && l >= 0 && l < size.image[2];
+    const int64_t at = inside ? (i * size.image[1] + j) * size.image[2] + l : 0;
+    y[k] = inside ? x[plane * size.image_size() + at] : narrow<T>(C(0));
+  }
+};
+
+// Operands: y (planes, map), x (planes, image), or the other way round for window_spread. Numbers: the divisor.
+template <class Run>
+Status window_sums(const Call& c) {
+  return by_dtype(c, [&]<class T>() {
+    WindowSizes s;
+    if (!window_sizes(c, s) || c.operands != 2 || c.n_numbers != 1 || c.sizes[0] != s.planes * s.map_size() ||
+        c.sizes[1] != s.planes * s.image_size())
+      return kBadCall;
+    const WindowSums<T> f{s, compute_t<T>(c.numbers[0]), operand<T>(c, 0), operand<T>(c, 1)};
+    const int64_t volume = s.ksize[0] * s.ksize[1] * s.ksize[2], lines = s.planes * s.map[0] * s.map[1];
+    if (s.whole) return Run::each(WindowSumsLine<T>{f}, lines, c, s.map[2] * volume);
+    return Run::each(f, c.sizes[0], c, volume);
+  });
+}
+template <class Run>
+Status window_spread(const Call& c) {
+  return by_dtype(c, [&]<class T>() {
+    WindowSizes s;
+    if (!window_sizes(c, s) || c.operands != 2 || c.n_numbers != 1 || c.sizes[0] != s.planes * s.image_size() ||
+        c.sizes[1] != s.planes * s.map_size())
+      return kBadCall;
+    const WindowSpread<T> f{s, compute_t<T>(c.numbers[0]), operand<T>(c, 0), operand<T>(c, 1)};
+    if (s.whole) return Run::each(WindowSpreadLine<T>{f}, s.planes * s.image[0] * s.image[1], c, s.image[2]);
+    return Run::each(f, c.sizes[0], c, 1);
+  });
+}
+// Operands: y (planes, image), x (planes, map), places.
+template <class Run>
+Status window_scatter(const Call& c) {
+  return by_dtype(c, [&]<class T>() {
+    WindowSizes s;
+    if (!window_sizes(c, s) || c.operands != 3 || c.sizes[0] != s.planes * s.image_size() ||
+        c.sizes[1] != s.planes * s.map_size() || c.sizes[2] != c.sizes[1])
+      return kBadCall;
+    const WindowScatter<T> f{s, operand<T>(c, 0), operand<T>(c, 1), operand<int32_t>(c, 2)};
+    if (s.whole) return Run::each(WindowScatterLine<T>{f}, s.planes * s.image[0] * s.image[1], c, 2 * s.image[2]);
+    return Run::each(f, c.sizes[0], c, 4);
+  });
+}
+// Operands: y (planes, map), x (planes, image), places. A call takes an element.
+template <class Run>
+Status window_picks(const Call& c) {
+  return by_dtype(c, [&]<class T>() {
+    WindowSizes s;
+    if (!window_sizes(c, s) || c.operands != 3 || c.sizes[0] != s.planes * s.map_size() ||
+        c.sizes[1] != s.planes * s.image_size() || c.sizes[2] != c.sizes[0])
+      return kBadCall;
+    return Run::each(WindowPicks<T>{s, operand<T>(c, 0), operand<T>(c, 1), operand<int32_t>(c, 2)}, c.sizes[0], c, 4);
+  });
+}
+
+}  // namespace cg::kernels
