@@ -168,6 +168,36 @@ def test_deformable_convolution():
         F.deformable_convolution_2d_sampler(x, still[:, :8], W)
 
 
+@pytest.mark.parametrize(("stride", "pad", "out"), [(1, 0, (4, 3)), ((2, 1), (1, 2), (3, 7)), (1, 1, (5, 9))])
+def test_deformable_convolution_is_a_sampler_and_a_product(stride, pad, out):
+    """As Chainer defines it: values and gradients, far beyond the image too."""
+    data = rand(2, 3, 6, 5), 4 * rand(2, 12, *out), rand(4, 3, 2, 3), rand(4)
+    sy, sx, ph, pw = *np.broadcast_to(stride, 2), *np.broadcast_to(pad, 2)
+
+    def composed(x, offset, W, b):
+        tap_y, tap_x = np.divmod(np.arange(6), 3)
+        columns = offset[:, :6] + (tap_x[:, None, None] + sx * np.arange(out[1])).astype(offset.dtype)
+        rows = offset[:, 6:] + (tap_y[:, None, None] + sy * np.arange(out[0])[:, None]).astype(offset.dtype)
+        grid = F.stack([columns / (5 + 2 * pw - 1) * 2 - 1, rows / (6 + 2 * ph - 1) * 2 - 1], 1)
+        image = F.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)), "constant")
+        samples = F.spatial_transformer_sampler(image, F.reshape(grid, (2, 2, 6, -1)))
+        y = F.tensordot(W.reshape(4, 3, 6), samples, axes=((1, 2), (1, 2)))
+        return F.reshape(F.transpose(y, (1, 0, 2)), (2, 4, *out)) + F.reshape(b, (1, 4, 1, 1))
+
+    def deformable(*xs):
+        return F.deformable_convolution_2d_sampler(*xs, stride, pad)
+
+    results = []
+    for f in (composed, deformable):
+        xs = [chainer.Variable(a.astype("float64")) for a in data]
+        y = f(*xs)
+        grads = chainer.grad([F.sum(y**2)], xs, enable_double_backprop=not ORIGINAL)  # its sampler has no second one
+        second = [] if ORIGINAL else chainer.grad([sum(F.sum(g**2) for g in grads)], xs[:3])
+        results.append([y, *grads, *second])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(b.array, a.array, rtol=1e-9, atol=1e-8 * np.abs(a.array).max())
+
+
 @pytest.mark.parametrize("dilate", [1, 2])
 def test_shift(dilate):
     x = rand(2, 11, 5, 6)

@@ -212,34 +212,6 @@ def depthwise_deconvolution(x, weight, bias=None, base_axis=1, pad=None, stride=
 
 
 # ---- kernels and positions that are data ----
-def _bilinear(x: Any, rows: Any, columns: Any) -> Any:
-    """Samples of `x` at fractional positions; beyond the image there are zeros.
-
-    x: (planes, channels, height, width); rows, columns: (planes, positions). Gives (planes, positions,
-    channels).
-    """
-    planes, channels, height, width = x.shape
-    border = op.pad(x, pad_width=(0, 0, 0, 0, 1, 1, 1, 1))
-    table = op.reshape(op.transpose(border, axes=(0, 2, 3, 1)),
-                       shape=(planes * (height + 2) * (width + 2), channels))
-
-    def corners(at, length):
-        """Indices of the two neighbours in the image with its border, and their weights."""
-        low = op.floor(at)
-        rest = at - low
-        return [(op.cast(op.clip(low + shift, min=0.0, max=length + 1.0), dtype="int64"), weight)
-                for shift, weight in ((1.0, 1.0 - rest), (2.0, rest))]
-
-    y = None
-    for row, row_weight in corners(rows, height):
-        for column, column_weight in corners(columns, width):
-            ids = op.add(op.mul_scalar(row, value=width + 2), column)
-            ids = op.add_ramp(ids, axis=0, step=(height + 2) * (width + 2))
-            part = op.embedding(table, ids) * op.expand_dims(row_weight * column_weight, axis=2)
-            y = part if y is None else y + part
-    return y
-
-
 @function("DeformableConvolution", "x, weight, offset, mask?, bias?")
 def _deformable_convolution(x, weight, offset, mask=None, bias=None, base_axis=1, pad=None, stride=None,
                             dilation=None, group=1, deformable_group=1, channel_last=False):
@@ -271,27 +243,14 @@ def _deformable_convolution(x, weight, offset, mask=None, bias=None, base_axis=1
         raise RuntimeError(f"{name}: pad must be less: the result's spatial axes would be {tuple(out)}, but "
                            f"offset is as large as x of shape {tuple(x.shape)}")
 
-    def at_positions(v, *shape):
-        """Of maps as large as the image, what belongs to the kernel's positions."""
-        v = v[:, :, :(out[0] - 1) * stride[0] + 1:stride[0], :(out[1] - 1) * stride[1] + 1:stride[1]]
-        return op.reshape(v, shape=(samples * deformable_group, kh, kw, *shape, *out))
+    def at_places(v):
+        """Of maps as large as the image, the places where the result's windows begin."""
+        return v[:, :, :(out[0] - 1) * stride[0] + 1:stride[0], :(out[1] - 1) * stride[1] + 1:stride[1]]
 
-    planes, positions = samples * deformable_group, kh * kw * out[0] * out[1]
-    moved = at_positions(offset, 2)
-    rows = op.add_ramp(op.add_ramp(moved[:, :, :, 0], axis=1, step=dilation[0], start=-pad[0]), axis=3,
-                       step=stride[0])
-    columns = op.add_ramp(op.add_ramp(moved[:, :, :, 1], axis=2, step=dilation[1], start=-pad[1]), axis=4,
-                          step=stride[1])
-    image = op.reshape(x, shape=(planes, channels // deformable_group, height, width))
-    cols = _bilinear(image, *(op.reshape(v, shape=(planes, positions)) for v in (rows, columns)))
-    if mask is not None:
-        cols = cols * op.reshape(at_positions(mask), shape=(planes, positions, 1))
-    cols = op.transpose(cols, axes=(0, 2, 1))
-    cols = op.reshape(cols, shape=(samples, group, channels // group * kh * kw, out[0] * out[1]))
-    w = op.reshape(weight, shape=(group, maps // group, channels // group * kh * kw))
-    y = op.reshape(op.matmul(w, cols), shape=(samples, maps, *out))
-    if bias is not None:
-        y = op.add(y, op.reshape(bias, shape=(maps, 1, 1)))
+    cols = op.deform_columns(x, at_places(offset), None if mask is None else at_places(mask), ksize=(kh, kw),
+                             stride=stride, pad=pad, dilate=dilation, groups=deformable_group)
+    w = op.reshape(weight, shape=(maps, channels // group * kh * kw, 1, 1))
+    y = op.convolution(cols, w, bias, groups=group)
     return channels_last(y) if channel_last else y
 
 
