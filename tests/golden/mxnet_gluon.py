@@ -81,6 +81,12 @@ LAYERS = {
     "hybridlambda": ("nn.HybridLambda(lambda F, x: F.square(x))", (3, 4)),
     "dropout_zero": ("nn.Dropout(0.0)", (3, 4)),
     "identity": ("gluon.contrib.nn.Identity()", (3, 4)),
+    "deformable": ("gluon.contrib.cnn.DeformableConvolution(4, (3, 2), 2, 1, activation='tanh')", (2, 3, 6, 5)),
+    "deformable_groups": (
+        "gluon.contrib.cnn.DeformableConvolution(4, 3, dilation=2, groups=2, num_deformable_group=2, use_bias=False, "
+        "offset_use_bias=False)",
+        (2, 4, 7, 6),
+    ),
     "shuffle1": ("gluon.contrib.nn.PixelShuffle1D(2)", (2, 4, 3)),
     "shuffle2": ("gluon.contrib.nn.PixelShuffle2D((2, 3))", (1, 12, 2, 3)),
     "shuffle3": ("gluon.contrib.nn.PixelShuffle3D((2, 1, 3))", (1, 6, 2, 2, 2)),

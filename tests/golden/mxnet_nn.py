@@ -255,7 +255,26 @@ def contributed():
         yield case(f"contrib.{name}", bad)
 
 
-CASES = [c for family in (layers, convolutions, poolings, norms, outputs, recurrent, images, contributed)
+def deformed():
+    name, groups = "contrib.DeformableConvolution", {"num_group": 2, "num_deformable_group": 2}
+    for x, out, w, args in [
+        ((2, 4, 5, 6), (3, 4), (6, 4, 3, 3), {}),
+        ((1, 2, 4, 4), (5, 5), (4, 2, 2, 2), {"pad": (1, 1)}),
+        ((2, 4, 5, 6), (2, 4), (6, 2, 3, 3), {**groups, "dilate": (2, 2), "stride": (2, 1), "pad": (1, 1)}),
+    ]:
+        args = args | {"kernel": w[2:], "num_filter": w[0]}
+        places = w[2] * w[3] * args.get("num_deformable_group", 1)
+        offset = A(x[0], 2 * places, *out, low=-3, high=3)
+        edges = (2 * offset).round().astype("float32") / 2  # on pixels and borders
+        for moved in (offset, edges):
+            yield case(name, A(*x), moved, A(*w), A(w[0]), **args)
+            mask = A(x[0], places, *out)
+            yield value_only("contrib.ModulatedDeformableConvolution", A(*x), moved, mask, A(*w), A(w[0]), **args)
+    one = dict(kernel=(1, 1), num_filter=1, no_bias=True)
+    yield case(name, A(1, 2, 3, 3), A(1, 2, 3, 3), A(1, 2, 1, 1), **one)
+
+
+CASES = [c for family in (layers, convolutions, poolings, norms, outputs, recurrent, images, contributed, deformed)
          for c in family()]
 
 

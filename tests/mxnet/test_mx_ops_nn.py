@@ -58,6 +58,7 @@ IMAGES = A(2, 1, 4, 4)
 ROIS = np.array([[0, 0, 0, 3, 3], [1, 1, 1, 2, 2], [1, 0, 1, 2, 3]])
 WINDOWS = dict(kernel=(2, 2), stride=(2, 1), pad=(1, 0))
 BOXES = np.array([[0, 0.5, 0.1, 0.1, 0.2, 0.2], [1, 0.4, 0.1, 0.1, 0.2, 0.2], [2, 0.6, 0.5, 0.5, 0.7, 0.8]])
+WINDOW = dict(kernel=(2, 2), num_filter=2)
 SMOOTH = [
     ("FullyConnected", [A(2, 2, 2), A(3, 4), A(3)], dict(num_hidden=3)),
     ("FullyConnected", [A(2, 2, 3), A(2, 3)], dict(num_hidden=2, no_bias=True, flatten=False)),
@@ -115,6 +116,11 @@ SMOOTH = [
     *[("contrib.ROIAlign", [IMAGES, ROIS], dict(pooled_size=(2, 2), spatial_scale=0.8, aligned=a))
       for a in (False, True)],
     ("contrib.PSROIPooling", [A(2, 8, 3, 3), ROIS], dict(pooled_size=2, output_dim=2, spatial_scale=0.8)),
+    ("contrib.DeformableConvolution", [IMAGE, A(1, 8, 3, 2, low=0.1, high=0.9), A(2, 2, 2, 2), A(2)], WINDOW),
+    ("contrib.DeformableConvolution", [A(1, 4, 3, 3), A(1, 4, 3, 3, low=-0.8, high=-0.2), A(2, 2, 1, 1)],
+     dict(kernel=(1, 1), num_filter=2, num_group=2, num_deformable_group=2, no_bias=True)),
+    ("contrib.ModulatedDeformableConvolution",
+     [IMAGE, A(1, 8, 3, 2, low=-1.9, high=-1.1), A(1, 4, 3, 2), A(2, 2, 2, 2), A(2)], WINDOW),
     ("contrib.div_sqrt_dim", [A(2, 3)], {}), ("contrib.interleaved_matmul_selfatt_qk", [A(2, 1, 12)], dict(heads=2)),
     ("contrib.interleaved_matmul_selfatt_valatt", [A(2, 1, 12), A(2, 2, 2)], dict(heads=2)),
     ("contrib.interleaved_matmul_encdec_qk", [A(2, 1, 4), A(3, 1, 8)], dict(heads=2)),
@@ -312,6 +318,7 @@ def test_zipfian_counts():
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
 X, IMG = np.zeros((2, 4)), np.zeros((1, 2, 5, 5))
+PLACED = [np.zeros((1, 8, 4, 4)), np.zeros((2, 2, 2, 2)), np.zeros(2)]  # offsets, weight and bias of WINDOW
 BAD = [
     ("FullyConnected", [X, np.zeros((3, 5)), np.zeros(3)], dict(num_hidden=3), "weight"),
     ("FullyConnected", [X, np.zeros((3, 4)), np.zeros(3)], {}, "num_hidden"),
@@ -359,6 +366,16 @@ BAD = [
      dict(state_size=3, num_layers=1, mode="lstm"), "state_cell"),
     ("UpSampling", [IMG], dict(scale=2, sample_type="bilinear"), "weight"), ("BilinearSampler", [IMG, X], {}, "grid"),
     ("ROIPooling", [IMG, np.array([[1, 0, 0, 1, 1]])], dict(pooled_size=(2, 2), spatial_scale=1.0), "rois"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(num_filter=2), "kernel"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(layout="NHWC", **WINDOW), "layout"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED[:2]], WINDOW, "bias"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(num_deformable_group=2, **WINDOW), "offset"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(num_group=3, **WINDOW), "groups"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(dilate=(9, 1), **WINDOW), "dilate"),
+    ("contrib.DeformableConvolution", [IMG, *PLACED], dict(pad=(1,), **WINDOW), "pad"),
+    ("contrib.ModulatedDeformableConvolution", [IMG, PLACED[0], np.zeros((1, 3, 1, 1)), *PLACED[1:]], WINDOW, "mask"),
+    ("contrib.ModulatedDeformableConvolution", [IMG, PLACED[0], np.zeros((1, 4, 4, 4)), *PLACED[1:]],
+     dict(im2col_step=0, **WINDOW), "im2col_step"),
     ("contrib.box_nms", [X], {}, "data"), ("contrib.box_iou", [np.zeros((2, 3)), X], {}, "lhs"),
     ("contrib.BilinearResize2D", [IMG], dict(height=0, width=2), "size"),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from ._arguments import as_ints, one_of, public_names, require_ndim, require_sha
 from ._operator import op, operator
 from .ndarray import NDArray
 from .nn_image import check_regions, pair, psroi_pooling
-from .nn_layers import required, slices
+from .nn_layers import check_bias, required, slices
 
 # ---- images ----------------------------------------------------------------------------------------------------------
 _SIZES: dict[str, Callable[[int], int]] = {
@@ -112,6 +112,79 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     boxes[none, 0] = 0
     y = op.roi_align(data, NDArray(boxes), output_size=out, sampling_ratio=sample_ratio, group=group)
     return op.dropout_mask(y, mask=(~none)[:, None, None, None].expand(y.shape)) if bool(none.any()) else y
+
+
+_LAYOUTS = (None, "None", "NCHW")
+
+
+def _deformable(name, data, offset, mask, weight, bias, kernel, stride, dilate, pad, num_filter, num_group,
+                num_deformable_group, no_bias, layout, clamp):  # fmt: skip
+    """Columns of the image at the places that offset names, and their product with the weight."""
+    for argument, x in (("data", data), ("offset", offset), ("weight", weight)):
+        require_ndim(name, argument, x, 4)
+    if layout not in _LAYOUTS:
+        raise MXNetError(f"{name}: layout must be None or 'NCHW', got {layout!r}")
+    kernel = pair(name, "kernel", required(name, "kernel", kernel))
+    stride, dilate = (pair(name, n, tuple(v) or (1, 1)) for n, v in (("stride", stride), ("dilate", dilate)))
+    pad = tuple(as_ints(name, "pad", pad)) or (0, 0)
+    if len(pad) != 2 or min(pad) < 0:
+        raise MXNetError(f"{name}: pad must be two numbers, none below 0, got {pad}")
+    (batch, channels, *size), taps = data.shape, kernel[0] * kernel[1]
+    required(name, "num_filter", num_filter)
+    for what, number, parts in (("the channels of data", channels, num_group), ("num_filter", num_filter, num_group),
+                                ("the channels of data", channels, num_deformable_group),
+                                ("num_filter", num_filter, num_deformable_group)):  # fmt: skip
+        if parts < 1 or number % parts:
+            raise MXNetError(f"{name}: {what} ({number}) must be a multiple of each number of groups, not of {parts}")
+    require_shape(name, "weight", weight.shape, (num_filter, channels // num_group, *kernel))
+    check_bias(name, bias, no_bias, num_filter)
+    out = [(n + 2 * p - d * (k - 1) - 1) // s + 1
+           for n, p, d, k, s in zip(size, pad, dilate, kernel, stride, strict=True)]  # fmt: skip
+    if min(out) < 1:
+        raise MXNetError(f"{name}: kernel {kernel} with dilate {dilate} exceeds data of shape {data.shape} with pad "
+                         f"{pad}")  # fmt: skip
+    require_shape(name, "offset", offset.shape, (batch, num_deformable_group * taps * 2, *out))
+    if mask is not None:
+        require_shape(name, "mask", mask.shape, (batch, num_deformable_group * taps, *out))
+    columns = op.deform_columns(data, offset, mask, ksize=kernel, stride=stride, pad=pad, dilate=dilate,
+                                groups=num_deformable_group, clamp=clamp)  # fmt: skip
+    weight = op.reshape(weight, shape=(num_filter, channels // num_group * taps, 1, 1))
+    return op.convolution(columns, weight, bias, groups=num_group)
+
+
+@operator("data, offset, weight, bias?", name="_contrib_DeformableConvolution")
+def deformable_convolution(
+    data, offset, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
+    num_deformable_group=1, workspace=1024, no_bias=False, layout=None,
+):  # fmt: skip
+    """Convolution over images that reads each pixel at a distance of its own from its place, between pixels by
+    distance.
+
+    data: (batch, channels, height, width); offset: (batch, num_deformable_group * kh * kw * 2, *out), rows before
+    columns; weight: (num_filter, channels / num_group, kh, kw); bias: (num_filter,) unless `no_bias`. Places outside
+    [0, height) x [0, width) are 0, those behind the last pixel's centre are that pixel. Dai et al. 2017. MXNetError
+    where anything does not fit.
+    """
+    return _deformable("DeformableConvolution", data, offset, None, weight, bias, kernel, stride, dilate, pad,
+                       num_filter, num_group, num_deformable_group, no_bias, layout, True)  # fmt: skip
+
+
+@operator("data, offset, mask, weight, bias?", name="_contrib_ModulatedDeformableConvolution")
+def modulated_deformable_convolution(
+    data, offset, mask, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
+    num_deformable_group=1, workspace=1024, no_bias=False, im2col_step=64, layout=None,
+):  # fmt: skip
+    """DeformableConvolution of which each reading is multiplied by mask (batch, num_deformable_group * kh * kw, *out).
+
+    Beyond the image are zeros, to which it fades over a pixel. `im2col_step` divides the batch, or exceeds it. Zhu et
+    al. 2018. MXNetError where anything does not fit.
+    """
+    name = "ModulatedDeformableConvolution"
+    require_ndim(name, "mask", mask, 4)
+    if im2col_step < 1 or data.shape[0] % min(im2col_step, max(data.shape[0], 1)):
+        raise MXNetError(f"{name}: im2col_step {im2col_step} must divide the batch of {data.shape[0]}, or exceed it")
+    return _deformable(name, data, offset, mask, weight, bias, kernel, stride, dilate, pad, num_filter, num_group,
+                       num_deformable_group, no_bias, layout, False)  # fmt: skip
 
 
 psroi_pooling = operator("data, rois", name="_contrib_PSROIPooling")(psroi_pooling)

@@ -61,6 +61,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "BatchNorm_v1": ("data", "gamma", "beta"), "_contrib_SparseEmbedding": ("data", "weight"),
     "fill_element_0index": ("lhs", "mhs", "rhs"), "_slice_assign": _PAIR,
     "_contrib_DeformableConvolution": ("data", "offset", "weight", "bias"),
+    "_contrib_ModulatedDeformableConvolution": ("data", "offset", "mask", "weight", "bias"),
     "_contrib_BilinearResize2D": ("data", "like"),
 }  # fmt: skip
 _NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros".split())
@@ -110,6 +111,7 @@ _OPTIONAL: dict[str, dict[str, Callable[[dict[str, str]], Any]]] = {
     "Convolution": {"bias": lambda p: not _flag(p, "no_bias")},
     "Deconvolution": {"bias": lambda p: not _flag(p, "no_bias", True)},
     "_contrib_DeformableConvolution": {"bias": lambda p: not _flag(p, "no_bias")},
+    "_contrib_ModulatedDeformableConvolution": {"bias": lambda p: not _flag(p, "no_bias")},
     "LeakyReLU": {"gamma": lambda p: p.get("act_type") == "prelu"},
     "RNN": {
         "state_cell": lambda p: p.get("mode") == "lstm",

@@ -80,6 +80,8 @@ _RULES: dict[str, Callable[[Shape, dict[str, Any]], dict[str, Shape]]] = {
     "FullyConnected": _dense,
     "Convolution": _convolution,
     "Deconvolution": _deconvolution,
+    "_contrib_DeformableConvolution": _convolution,
+    "_contrib_ModulatedDeformableConvolution": _convolution,
     "BatchNorm": _channels(1),
     "_contrib_SyncBatchNorm": _channels(1),
     "InstanceNorm": _channels(1),

@@ -1,0 +1,3 @@
+"""Deformable convolutions."""
+
+from .conv_layers import *  # noqa: F403

@@ -1,0 +1,151 @@
+"""Deformable convolutions, which find out themselves where they read."""
+
+from ....base import numeric_types
+from ..._shape_probe import conv_weight_shape
+from ...block import HybridBlock
+from ...nn import Activation
+
+__all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
+
+
+def _pair(value):
+    return (value,) * 2 if isinstance(value, numeric_types) else tuple(value)
+
+
+class _Deformable(HybridBlock):
+    """A convolution that gives `_per_place` numbers for each place of the kernel, and one that reads there."""
+
+    _operator = ""
+    _per_place = 2
+    _offset_first = True  # of the parameters
+
+    def __init__(
+        self,
+        channels,
+        kernel_size=(1, 1),
+        strides=(1, 1),
+        padding=(0, 0),
+        dilation=(1, 1),
+        groups=1,
+        num_deformable_group=1,
+        layout="NCHW",
+        use_bias=True,
+        in_channels=0,
+        activation=None,
+        weight_initializer=None,
+        bias_initializer="zeros",
+        offset_weight_initializer="zeros",
+        offset_bias_initializer="zeros",
+        offset_use_bias=True,
+        op_name=None,
+        adj=None,
+        prefix=None,
+        params=None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        assert layout in ("NCHW", "NHWC"), "Only supports 'NCHW' and 'NHWC' layout for now"
+        self._channels = channels
+        self._in_channels = in_channels
+        self._op_name = op_name or self._operator
+        kernel = _pair(kernel_size)
+        common = {"kernel": kernel, "stride": _pair(strides), "dilate": _pair(dilation), "pad": _pair(padding),
+                  "num_group": groups, "layout": layout}  # fmt: skip
+        if adj:
+            common["adj"] = adj  # which no convolution takes, as it will say
+        places = kernel[0] * kernel[1] * num_deformable_group
+        self._offsets = 2 * places
+        self._kwargs_offset = {**common, "num_filter": self._per_place * places, "no_bias": not offset_use_bias}
+        self._kwargs_deformable_conv = {
+            **common, "num_filter": channels, "num_deformable_group": num_deformable_group, "no_bias": not use_bias,
+        }  # fmt: skip
+        makers = [
+            ("offset", self._kwargs_offset, offset_use_bias, offset_weight_initializer, offset_bias_initializer),
+            ("deformable_conv", self._kwargs_deformable_conv, use_bias, weight_initializer, bias_initializer),
+        ]
+        with self.name_scope():
+            for what, kwargs, has_bias, init, bias_init in makers if self._offset_first else makers[::-1]:
+                weight = self.params.get(f"{what}_weight", shape=self._weight_shape(kwargs, in_channels), init=init,
+                                         allow_deferred_init=True)  # fmt: skip
+                setattr(self, f"{what}_weight", weight)
+                bias = None
+                if has_bias:
+                    bias = self.params.get(f"{what}_bias", shape=(kwargs["num_filter"],), init=bias_init,
+                                           allow_deferred_init=True)  # fmt: skip
+                setattr(self, f"{what}_bias", bias)
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _weight_shape(self, kwargs, in_channels):
+        number = kwargs["num_filter"]
+        return conv_weight_shape(number, in_channels, kwargs["kernel"], kwargs["num_group"], kwargs["layout"], False)
+
+    def infer_shape(self, x, *args):
+        channels = x.shape[self._kwargs_offset["layout"].find("C")]
+        self.offset_weight.shape = self._weight_shape(self._kwargs_offset, channels)
+        self.deformable_conv_weight.shape = self._weight_shape(self._kwargs_deformable_conv, channels)
+
+    def _places(self, F, x, weight, bias):
+        """What the deformable convolution is given for each place."""
+        return F.Convolution(*(v for v in (x, weight, bias) if v is not None), cudnn_off=True, **self._kwargs_offset)
+
+    def _apply(self, F, inputs, bias):
+        function = getattr(F.contrib, self._op_name)
+        inputs = inputs if bias is None else {**inputs, "bias": bias}
+        y = function(**inputs, name="fwd", **self._kwargs_deformable_conv)
+        return y if self.act is None else self.act(y)
+
+
+class DeformableConvolution(_Deformable):
+    """Convolution of which a second one, over the same data, moves each place that is read. Dai et al. 2017.
+
+    `channels` filters; kernel_size, strides, padding, dilation: an int or a pair. groups: channels are split into so
+    many independent parts; num_deformable_group: parts of the channels with places of their own. in_channels=0: the
+    first call tells. activation: as in Activation, or None. The offset_ arguments are those of the second convolution,
+    which begins with zeros: places begin where they are. AssertionError for another layout.
+    """
+
+    _operator = "DeformableConvolution"
+
+    def hybrid_forward(self, F, x, offset_weight, deformable_conv_weight, offset_bias=None, deformable_conv_bias=None):
+        offset = self._places(F, x, offset_weight, offset_bias)
+        return self._apply(F, {"data": x, "offset": offset, "weight": deformable_conv_weight}, deformable_conv_bias)
+
+    def _alias(self):
+        return "deformable_conv"
+
+    def __repr__(self):
+        k = self._kwargs_deformable_conv
+        out, inner = self.deformable_conv_weight.shape[:2]
+        parts = [f"{inner if inner else None} -> {out}", f"kernel_size={k['kernel']}", f"stride={k['stride']}"]
+        if k["pad"] != (0, 0):
+            parts.append(f"padding={k['pad']}")
+        if k["dilate"] != (1, 1):
+            parts.append(f"dilation={k['dilate']}")
+        if k["num_group"] != 1:
+            parts.append(f"groups={k['num_group']}")
+        if self.deformable_conv_bias is None:
+            parts.append("bias=False")
+        if self.act:
+            parts.append(str(self.act))
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class ModulatedDeformableConvolution(_Deformable):
+    """DeformableConvolution of which the second convolution also gives how much each reading counts, twice the sigmoid
+    of it. Zhu et al. 2018.
+
+    The arguments are those of DeformableConvolution.
+    """
+
+    _operator = "ModulatedDeformableConvolution"
+    _per_place = 3
+    _offset_first = False
+
+    def hybrid_forward(self, F, x, offset_weight, deformable_conv_weight, offset_bias=None, deformable_conv_bias=None):
+        found = self._places(F, x, offset_weight, offset_bias)
+        offset = F.slice_axis(found, axis=1, begin=0, end=self._offsets)
+        mask = F.sigmoid(F.slice_axis(found, axis=1, begin=self._offsets, end=None)) * 2
+        inputs = {"data": x, "offset": offset, "mask": mask, "weight": deformable_conv_weight}
+        return self._apply(F, inputs, deformable_conv_bias)
+
+    def _alias(self):
+        return "modulated_deformable_conv"
