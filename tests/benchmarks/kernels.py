@@ -1,7 +1,7 @@
 """python -m tests.benchmarks.kernels [--device cuda] [--elements N] [--only WORD...]
 
-Each kernel against the ATen calls that it stands for, in turns, on one thread: times, and the share of the bandwidth
-at which the same device copies, counting the bytes that the kernel must move.
+Each kernel against the ATen calls that it stands for, where there are such, in turns, on one thread: times, and the
+share of the bandwidth at which the same device copies, counting the bytes that the kernel must move.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 import torch
 
 from compatgrad import _C
+from tests.benchmarks import kernels_regions
 
 ROUNDS = 15
 
@@ -174,6 +175,7 @@ KERNELS: dict[str, Callable] = {
         "lstm", (1, 4), 2, False, aten_lstm(lambda x: x.chunk(4, 1), lambda gs: torch.cat(gs, 1)), 66,
     ),
     "GRU": gates("gru", (1, 3, 3), 1, False, aten_gru, 63),
+    **kernels_regions.KERNELS,
 }  # fmt: skip
 
 
@@ -220,16 +222,15 @@ def main() -> None:
             times: dict[str, list[float]] = {"kernel": [], "aten": [], "copy": []}
             for round in range(ROUNDS + 2):  # the first two warm up
                 for key, run in (("kernel", kernel), ("aten", aten), ("copy", copy)):
-                    taken = seconds(run, args.device, repeat)
+                    taken = seconds(run, args.device, repeat) if run else float("nan")
                     if round >= 2:
                         times[key].append(taken)
             ratio = statistics.median(a / b for a, b in zip(times["kernel"], times["aten"], strict=True))
             share = statistics.median(b / a for a, b in zip(times["kernel"], times["copy"], strict=True))
             own, other = (statistics.median(times[key]) * 1e6 for key in ("kernel", "aten"))
-            print(
-                f"{name:<22}{elements:>10}{own:>10.1f}{other:>10.1f}{ratio:>7.2f}{needed / 1e6:>8.1f}"
-                f"{moved / 1e6:>9.1f}{share:>8.0%}"
-            )
+            by_aten = f"{other:>10.1f}{ratio:>7.2f}" if aten else f"{'-':>10}{'-':>7}"
+            moved_by_aten = f"{moved / 1e6:>9.1f}" if aten else f"{'-':>9}"
+            print(f"{name:<22}{elements:>10}{own:>10.1f}{by_aten}{needed / 1e6:>8.1f}{moved_by_aten}{share:>8.0%}")
 
 
 if __name__ == "__main__":
