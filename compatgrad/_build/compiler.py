@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -184,6 +185,27 @@ def publish(target: Buildable, module: Path, folder: Path) -> Path:
     shutil.copy2(module, new)
     os.replace(new, final)
     return final
+
+
+def compile_into(target: Buildable, folder: Path, announced: str) -> Path:
+    """Builds a target into `folder`, a part of the cache, without its objects; says `announced`, and how long it took."""
+    print_line(f"compatgrad: {announced}; kept in {folder}")
+    begun = time.monotonic()
+    objects = Path(tempfile.mkdtemp(prefix="objects-", dir=folder))
+    try:
+        final = publish(target, build(target, objects, report=lambda line: None), folder)
+    finally:
+        shutil.rmtree(objects, ignore_errors=True)
+    print_line(f"compatgrad: compiled in {time.monotonic() - begun:.0f} s")
+    return final
+
+
+@contextmanager
+def locked_cache(folder: Path) -> Iterator[None]:
+    """Holds the lock of a folder of the cache, so that two processes never compile into it at once."""
+    waiting = "compatgrad: waiting for another process that compiles"
+    with locked(folder / "lock", lambda: print_line(waiting)):
+        yield
 
 
 def stamp_path(module: Path) -> Path:

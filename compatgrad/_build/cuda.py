@@ -13,13 +13,12 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
-import time
 import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compatgrad._build.compiler import build, locked, print_line, publish, read_json
+from compatgrad._build.compiler import compile_into, locked_cache, read_json
 from compatgrad._build.target import PACKAGE, BuildError, source_root
 
 LIBRARY = "libcompatgrad_cuda.so"
@@ -151,21 +150,10 @@ def existing_library(cache: Path) -> Path | None:
     return None
 
 
-def _compile_into(target: CudaTarget, cache: Path) -> Path:
+def _compiled_now(target: CudaTarget, cache: Path) -> Path:
     folder = cache / f"{_cache_key(target.root)}{nvcc_version(target.nvcc)}"
-    waiting = "compatgrad: waiting for another process that compiles"
-    with locked(folder / "lock", lambda: print_line(waiting)):
-        if library := existing_library(cache):
-            return library
-        print_line(f"compatgrad: compiling the CUDA kernels, once; they are kept in {folder}")
-        begun = time.monotonic()
-        objects = folder / "objects"
-        try:
-            library = publish(target, build(target, objects, report=lambda line: None), folder)
-        finally:
-            shutil.rmtree(objects, ignore_errors=True)
-        print_line(f"compatgrad: compiled in {time.monotonic() - begun:.0f} s")
-        return library
+    with locked_cache(folder):
+        return existing_library(cache) or compile_into(target, folder, "compiling the CUDA kernels, once")
 
 
 def _without(why: str) -> None:
@@ -186,7 +174,7 @@ def find_library() -> str | None:
         if target is None:
             _without(f"no nvcc found; to have them compiled, {_HOW}")
             return None
-        return str(_compile_into(target, cache_dir()))
+        return str(_compiled_now(target, cache_dir()))
     except (BuildError, OSError) as error:
         _without(f"the CUDA kernels cannot be compiled: {error}")
         return None

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import sys
-import tempfile
-import time
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from compatgrad._build.compiler import build, locked, print_line, publish, read_stamp
+from compatgrad._build.compiler import compile_into, locked_cache, read_stamp
 from compatgrad._build.target import (
     PACKAGE,
     BuildError,
-    Target,
     Torch,
     module_file,
     read_torch,
@@ -78,31 +74,14 @@ def _compiled_now(torch: Torch) -> Path:
     target.compiler  # noqa: B018  raises where there is none, before anything is announced or written
     folder = cache_dir() / target.cache_folder()
     try:
-        with locked(
-            folder / "lock", lambda: print_line("compatgrad: waiting for another process that compiles")
-        ):
-            if (module := existing_module(torch)) is None:
-                module = _compile_into(target, folder)
-            return module
+        with locked_cache(folder):
+            return existing_module(torch) or compile_into(
+                target,
+                folder,
+                f"the compiled module was {built_words()}; compiling it for {target.torch}. This takes some minutes, once",
+            )
     except OSError as error:
-        raise BuildError(
-            f"the cache cannot be written ({error}); name a folder in COMPATGRAD_CACHE"
-        ) from error
-
-
-def _compile_into(target: Target, folder: Path) -> Path:
-    print_line(
-        f"compatgrad: the compiled module was {built_words()}; compiling it for {target.torch}. "
-        f"This takes some minutes, once; it is kept in {folder}"
-    )
-    begun = time.monotonic()
-    objects = Path(tempfile.mkdtemp(prefix="objects-", dir=folder))
-    try:
-        module = publish(target, build(target, objects, report=lambda line: None), folder)
-    finally:
-        shutil.rmtree(objects, ignore_errors=True)
-    print_line(f"compatgrad: compiled in {time.monotonic() - begun:.0f} s")
-    return module
+        raise BuildError(f"the cache cannot be written ({error}); name a folder in COMPATGRAD_CACHE") from error
 
 
 def find_module(torch_folder: Path) -> Path:

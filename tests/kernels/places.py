@@ -1,5 +1,6 @@
 """Places where tests run kernels, and memory for them."""
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,3 +45,31 @@ def unharmed(t: torch.Tensor) -> bool:
     buffer = torch.as_strided(t, (t.untyped_storage().nbytes() // t.element_size(),), (1,), 0)
     begin = t.storage_offset()
     return bool((buffer[:begin] == 77).all() and (buffer[begin + t.numel() :] == 77).all())
+
+
+# ---- the C interface of a library of kernels ------------------------------------------------------------------------
+
+
+class Entry(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("launch", ctypes.c_void_p)]
+
+
+class Library(ctypes.Structure):
+    _fields_ = [
+        ("abi", ctypes.c_int32),
+        ("count", ctypes.c_int32),
+        ("entries", ctypes.POINTER(Entry)),
+        ("error_text", ctypes.c_void_p),
+        ("probe", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)),
+    ]
+
+
+def opened(path) -> Library:
+    """What csrc/kernels/call.h names so."""
+    get = ctypes.CDLL(str(path)).compatgrad_kernels
+    get.restype = ctypes.POINTER(Library)
+    return get().contents
+
+
+def names(library: Library) -> list[str]:
+    return sorted(library.entries[i].name.decode() for i in range(library.count))

@@ -1,6 +1,5 @@
 """The library of CUDA kernels: what nvcc makes of it, how it is found, and what happens without."""
 
-import ctypes
 import json
 import os
 import shutil
@@ -13,32 +12,9 @@ import torch
 
 from compatgrad import _C
 from compatgrad._build import cuda
-from compatgrad._build.compiler import publish
+from compatgrad._build.compiler import build, publish
 from compatgrad._build.target import BuildError, source_root
-
-
-class Entry(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("launch", ctypes.c_void_p)]
-
-
-class Library(ctypes.Structure):
-    _fields_ = [
-        ("abi", ctypes.c_int32),
-        ("count", ctypes.c_int32),
-        ("entries", ctypes.POINTER(Entry)),
-        ("error_text", ctypes.c_void_p),
-        ("probe", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)),
-    ]
-
-
-def opened(path) -> Library:
-    get = ctypes.CDLL(str(path)).compatgrad_kernels
-    get.restype = ctypes.POINTER(Library)
-    return get().contents
-
-
-def names(library: Library) -> list[str]:
-    return sorted(library.entries[i].name.decode() for i in range(library.count))
+from tests.kernels.places import names, opened
 
 
 def test_every_kernel_has_its_cuda_launcher(simulated_library):
@@ -49,7 +25,7 @@ def test_every_kernel_has_its_cuda_launcher(simulated_library):
 def test_nvcc_compiles_all_of_it(nvcc, tmp_path):
     target = cuda.CudaTarget(nvcc, source_root())
     reports, folder = [], target.root / "build" / target.object_folder()
-    made = cuda.build(target, folder, report=reports.append)  # what was compiled before stays
+    made = build(target, folder, report=reports.append)  # what was compiled before stays
     assert not [line for line in reports if "warning" in line], reports
     library = publish(target, made, tmp_path)
     assert names(opened(library)) == _C.kernel_names()
@@ -58,7 +34,7 @@ def test_nvcc_compiles_all_of_it(nvcc, tmp_path):
     # machine code for two generations, and what later ones compile; in the file it is compressed
     assert all(arch in stamp.flags for arch in ("code=sm_80", "code=sm_90", "code=compute_90")), stamp.flags
     reports.clear()
-    assert cuda.build(target, folder, report=reports.append) == made
+    assert build(target, folder, report=reports.append) == made
     assert not [line for line in reports if line.startswith("[")]
     if shutil.which("nvidia-smi") is None:  # no driver: the library loads, and says that it cannot run
         assert opened(library).probe(0) != 0

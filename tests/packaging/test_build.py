@@ -159,7 +159,7 @@ def test_first_import_compiles_into_the_cache(checkout):
     assert_expected_inline(
         lines[0],
         """\
-compatgrad: the compiled module was not built by the installation; compiling it for torch 2.13.0+cpu (git aaaaaaaa, CUDA none). This takes some minutes, once; it is kept in DIR/my cache/ABI-torch2.13.0+cpu-KEY""",  # noqa: E501
+compatgrad: the compiled module was not built by the installation; compiling it for torch 2.13.0+cpu (git aaaaaaaa, CUDA none). This takes some minutes, once; kept in DIR/my cache/ABI-torch2.13.0+cpu-KEY""",  # noqa: E501
     )
     assert re.fullmatch(r"compatgrad: compiled in \d+ s", lines[1])
     assert not [path for path in (checkout.folder / "my cache").rglob("*") if path.suffix == ".o"]

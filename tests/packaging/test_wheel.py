@@ -4,20 +4,26 @@ import csv
 import email
 import io
 import re
+import shutil
 import sys
 import sysconfig
 import tarfile
 import zipfile
 
+import pytest
+
+from compatgrad._build.cuda import find_nvcc
+from tests.kernels.places import CSRC, names, opened
+
 BUILD = "import sys; from compatgrad._build import backend; print(backend.{hook}({folder!r}))"
 ANSWER = "import compatgrad._C as c; print(c.answer, c.__file__)"
 
 
-def build(checkout, hook):
+def build(checkout, hook, env=None):
     """Runs a hook as pip does, in the checkout; returns the path of what it made."""
     folder = checkout.folder / "dist"
     folder.mkdir(exist_ok=True)
-    name = checkout.output(BUILD.format(hook=hook, folder=str(folder)), cwd=checkout.root)
+    name = checkout.output(BUILD.format(hook=hook, folder=str(folder)), cwd=checkout.root, env=env)
     return folder / name.strip()
 
 
@@ -45,6 +51,32 @@ def test_wheel_without_torch_compiles_at_first_import(checkout):
     checkout.install_torch()
     done = checkout.python("-c", ANSWER, env=unpacked(checkout, wheel))
     assert done.stdout.startswith(f"42 {checkout.folder}/.cache/"), done.stderr
+
+
+@pytest.mark.slow
+def test_wheel_for_a_torch_with_cuda_holds_the_kernels(checkout):
+    nvcc = find_nvcc()
+    if nvcc is None:
+        pytest.skip("there is no nvcc")
+    env, library = {"CUDACXX": nvcc}, "compatgrad/_lib/libcompatgrad_cuda.so"
+    (checkout.root / "csrc/kernels").mkdir()
+    for pattern in ("*.h", "*.cuh", "library.cu", "sum.cu", "reduce.cu"):
+        for path in (CSRC / "kernels").glob(pattern):
+            shutil.copy(path, checkout.root / "csrc/kernels")
+    with zipfile.ZipFile(build(checkout, "build_wheel", env)) as archive:
+        assert not [name for name in archive.namelist() if "cuda" in name and "_lib" in name]
+        assert "compatgrad/csrc/kernels/sum.cu" in archive.namelist()  # from which they are compiled at first use
+    checkout.install_torch(cuda="13.0")
+    wheel = build(checkout, "build_wheel", env)
+    with zipfile.ZipFile(wheel) as archive:
+        assert {library, library + ".json"} <= set(archive.namelist())
+    # found, not compiled: the nvcc named here makes nothing
+    stand_in = checkout.write("nvcc", f"#!/bin/sh\n[ $1 = --version ] && exec {nvcc} --version; exit 1\n")
+    stand_in.chmod(0o755)
+    code = "from compatgrad._build.cuda import find_library; print(find_library())"
+    done = checkout.python("-c", code, env=unpacked(checkout, wheel) | {"CUDACXX": str(stand_in)})
+    assert (done.stdout, done.stderr) == (f"{checkout.folder}/installed/{library}\n", "")
+    assert names(opened(done.stdout.strip())) == ["count_not_finite", "sum_n", "sum_of_squares"]
 
 
 def test_wheel_is_well_formed(checkout):
