@@ -2,6 +2,10 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
 // Of the OpenMP library that torch has loaded. A module that brought its own would have a second pool of threads, which
 // torch.set_num_threads does not know. Weak: a torch without OpenMP has none.
 extern "C" {
@@ -14,17 +18,23 @@ namespace cg::kernels {
 namespace {
 
 struct Job {
-  int64_t n;
+  int64_t n, unit;
   void (*run)(void*, int64_t, int64_t);
   void* context;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;  // the first
 };
 
 void run_share(void* data) {
-  const Job& job = *static_cast<Job*>(data);
+  Job& job = *static_cast<Job*>(data);
   const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
-  // Shares end at multiples of a cache line, which two threads should not write.
-  const int64_t share = ((job.n + threads - 1) / threads + 63) / 64 * 64, begin = share * thread;
-  if (begin < job.n) job.run(job.context, begin, std::min(job.n, begin + share));
+  const int64_t share = ((job.n + threads - 1) / threads + job.unit - 1) / job.unit * job.unit, begin = share * thread;
+  if (begin >= job.n) return;
+  try {
+    job.run(job.context, begin, std::min(job.n, begin + share));
+  } catch (...) {
+    if (!job.failed.exchange(true)) job.error = std::current_exception();
+  }
 }
 
 }  // namespace
@@ -33,8 +43,11 @@ void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), 
   const int64_t parts = std::min<int64_t>(at::get_num_threads(), (n + grain - 1) / grain);
   if (parts <= 1 || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
     return run(context, 0, n);
-  Job job{n, run, context};
+  // Where a part is many elements, its end is a multiple of a cache line, which two threads should not write. Where it
+  // is a few things with much to do each, every one counts.
+  Job job{n, std::clamp<int64_t>(grain / 64, 1, 64), run, context};
   GOMP_parallel(run_share, &job, static_cast<unsigned>(parts), 0);
+  if (job.error) std::rethrow_exception(job.error);
 }
 
 int simd_level() {

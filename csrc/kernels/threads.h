@@ -9,7 +9,7 @@ namespace cg::kernels {
 constexpr int64_t kGrain = 1 << 15;  // elements for which it is worth waking another thread
 
 // Calls run(context, begin, end) for parts of [0, n) of at least `grain`, on torch's own threads, as many as
-// torch.set_num_threads says. Exceptions must not leave `run`.
+// torch.set_num_threads says. An exception of one of them comes out here.
 void in_threads(int64_t n, int64_t grain, void (*run)(void* context, int64_t begin, int64_t end), void* context);
 
 template <class F>

@@ -1,5 +1,4 @@
 // Interpolation along one axis: each result is a weighted sum of a few elements.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
@@ -8,6 +7,7 @@
 
 #include "kernels/raw.h"
 #include "kernels/simd.h"
+#include "kernels/threads.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -54,10 +54,10 @@ struct Taps {
 
     template <class F>
     void each(F&& f) const {
-      at::parallel_for(0, outer, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, results * inner)),
-                       [&](int64_t begin, int64_t end) {
-                         for (int64_t o = begin; o < end; ++o) f(o * size * inner, o * results * inner);
-                       });
+      kernels::in_threads(outer, std::max<int64_t>(1, kernels::kGrain / std::max<int64_t>(1, results * inner)),
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t o = begin; o < end; ++o) f(o * size * inner, o * results * inner);
+                          });
     }
     void read(const S* x, S* y) const {
       const int64_t m = results, *p = at.data(), *q = p + m;
