@@ -71,6 +71,7 @@ struct SoftmaxCrossEntropy {
       y = mean ? at::empty({}, x.options()) : at::empty(t.sizes(), x.options());
       coefficient = kernels::softmax_cross_entropy(for_kernel(), flat(x), labels(t), weights(weight, x), log_sum, y);
     } else {
+      log_sum.reset();  // of an earlier run
       auto [safe, factor] = read(x, t, weight);
       y = -(at::gather(log_softmax(x, 1), 1, safe) * factor);
       y = mean ? at::sum(y) : y.reshape(t.sizes());

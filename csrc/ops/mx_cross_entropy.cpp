@@ -80,6 +80,7 @@ struct PickCrossEntropy {
       kernels::softmax_cross_entropy(kernel, flat(x), chosen, Tensor(), log_sum, y);
       return y;
     }
+    log_sum.reset();  // of an earlier run
     return -at::gather(log_softmax(x, axis), axis, labels(x, t)).reshape(reduced(x, keepdims));
   }
   template <class T>

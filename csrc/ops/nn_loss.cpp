@@ -170,6 +170,7 @@ struct CrossEntropyAlong {
       kernels::softmax_cross_entropy(kernel, flat(x), labels(t), Tensor(), log_sum, y);
       return y;
     }
+    log_sum.reset();  // of an earlier run
     const Tensor safe = at::clamp_min(t, 0).to(at::kLong);
     return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
   }
