@@ -1,6 +1,8 @@
 """Mixing frontends and torch in one graph, and the way out to torch."""
 
 from compatgrad.interop._cross import to as to
+from compatgrad.interop._cuda_graph import CudaGraph as CudaGraph
+from compatgrad.interop._cuda_graph import cuda_graph as cuda_graph
 from compatgrad.interop._export_compile import compile as compile
 from compatgrad.interop._module import TorchModule as TorchModule
 from compatgrad.interop._module import as_torch_module as as_torch_module
@@ -17,6 +19,7 @@ from compatgrad.interop.graph import Graph as Graph
 from compatgrad.interop.graph import graph as graph
 
 __all__ = [
+    "CudaGraph",
     "ExportError",
     "Graph",
     "ParametricFunction",
@@ -27,6 +30,7 @@ __all__ = [
     "as_torch_module",
     "call",
     "compile",
+    "cuda_graph",
     "export",
     "graph",
     "read_parameters",

@@ -14,6 +14,7 @@ _LAST_T = 2**32 - 2
 
 _pre_hooks: dict = {}
 _post_hooks: dict = {}
+before_update = None  # while a CUDA graph is made: gets the solver
 
 
 def set_solver_pre_hook(key, solver_pre_hook):
@@ -300,6 +301,8 @@ class Solver:
         update_pre_hook, update_post_hook: functions without arguments, both called before each parameter's
         update.
         """
+        if before_update is not None:
+            before_update(self)
         for entries, params in self._groups("update", update_pre_hook, update_post_hook):
             live = _C.solver_live(params)
             if live is not None:

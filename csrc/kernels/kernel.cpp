@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "kernels/capture.h"
 #include "kernels/raw.h"
 #include "kernels/register.h"
 
@@ -16,6 +17,7 @@ std::vector<Entry>& entries() {
 }
 
 void (*find_library)(int device) = nullptr;
+thread_local bool capturing = false;
 
 namespace {
 
@@ -91,7 +93,7 @@ bool takes_alike(at::TensorList ts) {
 }
 
 Launch Kernel::find_on(c10::DeviceType device) const {
-  if (device == c10::kCPU && simulated) return find(simulated->entries, simulated->count, name_);
+  if (simulated) return find(simulated->entries, simulated->count, name_);
   std::atomic<Launch>& known = device == c10::kCPU ? cpu_ : cuda_;
   Launch launch = known.load(std::memory_order_relaxed);
   if (launch) return launch;

@@ -50,7 +50,7 @@ std::string library_path();  // empty: not loaded
 
 // Names of the kernels that are there for CPU tensors.
 std::vector<std::string> names();
-// The kernels of another library with CUDA's interface, on CPU tensors: for tests of it.
+// The kernels of another library with CUDA's interface: for tests, as a rule on CPU tensors.
 class Simulated {
  public:
   explicit Simulated(const std::string& path);

@@ -11,7 +11,9 @@
 namespace cg {
 
 at::Generator device_generator(const char* function, const Tensor& state, at::Device device) {
-  at::Generator g = at::globalContext().defaultGenerator(device).clone();
+  const at::Generator& own = at::globalContext().defaultGenerator(device);
+  if (kernels::capturing) return own;  // torch advances it at each repetition
+  at::Generator g = own.clone();
   g.set_current_seed(generator(function, state)());
   return g;
 }

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "kernels/capture.h"
 #include "kernels/trace.h"
 #include "ops/functions.h"
 
@@ -17,12 +18,13 @@ static_assert(std::is_trivially_copyable_v<Mt>);
 
 inline Mt& generator(const char* function, const Tensor& state) {
   kernels::reads_values(function, state);
+  kernels::draws_on_host(function);
   TORCH_CHECK_VALUE(state.is_cpu() && state.scalar_type() == at::kByte && state.is_contiguous() &&
                         state.numel() == static_cast<int64_t>(sizeof(Mt)),
                     "the state of a generator must be ", sizeof(Mt), " bytes on the CPU, made by new_generator");
   return *reinterpret_cast<Mt*>(state.data_ptr());
 }
-// A generator of the device, seeded by ours.
+// A generator of the device, seeded by ours; while a CUDA graph is captured, torch's.
 at::Generator device_generator(const char* function, const Tensor& state, at::Device device);
 
 }  // namespace cg

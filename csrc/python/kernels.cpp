@@ -1,6 +1,9 @@
 // Kernels by name, for tests and for Python code that calls one; and how the CUDA library is found.
 #include "kernels/kernel.h"
 
+#include <utility>
+
+#include "kernels/capture.h"
 #include "kernels/raw.h"
 #include "python/optim.h"
 
@@ -126,7 +129,13 @@ PyObject* kernels_library(PyObject*, PyObject*) {
   });
 }
 
+// set_capturing(flag): whether this thread captures a CUDA graph; gives what it was.
+PyObject* set_capturing(PyObject*, PyObject* flag) {
+  return PyBool_FromLong(std::exchange(kernels::capturing, flag == Py_True));
+}
+
 PyMethodDef methods[] = {
+    {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
     {"run_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_kernel)),
      METH_VARARGS | METH_KEYWORDS,
      "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
