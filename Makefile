@@ -4,6 +4,7 @@
 #   make demo    train an unmodified Chainer program
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
+#   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -22,7 +23,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench lint types build kernels clean
+.PHONY: demo test bench sanitize lint types build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -33,6 +34,9 @@ test: $(VENV)/.have-test build
 
 bench: $(VENV)/.have-test build
 	$(python) -m tests.benchmarks $(ARGS)
+
+sanitize: $(VENV)/.have-test build
+	$(python) -m tests.kernels.sanitize $(ARGS)
 
 lint: $(VENV)/.have-lint
 	$(python) -m ruff check

@@ -1,11 +1,7 @@
-// A kernel of each form, for tests of the launcher, or with -DON_CPU of the CPU loops. Compiled with library.cu.
+// A kernel of each form, for tests of the launcher, or with -Itests/kernels/loops of the CPU loops. Compiled with
+// library.cu.
 #include "kernels/cuda.cuh"
 #include "kernels/register.h"
-#if defined(ON_CPU)
-#include <cstdlib>
-
-#include "kernels/cpu.h"
-#endif
 
 namespace cg::kernels {
 namespace {
@@ -64,31 +60,29 @@ Status form_each(const Call& c) {
     return Run::each(f, c.sizes[0], c);
   });
 }
+// Reads one element too many: what a sanitizer must find.
+template <class T>
+struct Beyond {
+  T* y;
+  const T* x;
+  CG_FN void operator()(int64_t i) const { y[i] = x[i + 1]; }
+};
+template <class Run>
+Status form_beyond(const Call& c) {
+  return by_dtype(c, [&]<class T>() { return Run::each(Beyond<T>{operand<T>(c, 0), operand<T>(c, 1)}, c.sizes[0], c); });
+}
 template <class Run>
 Status form_reduce(const Call& c) {
   return by_dtype(c, [&]<class T>() { return Run::template reduce<T>(Product{}, c); });
 }
 
-#if defined(ON_CPU)
-#define RUN Cpu
-#else
-#define RUN Cuda
-#endif
-CG_KERNEL(RUN, form_map)
-CG_KERNEL(RUN, form_list)
-CG_KERNEL(RUN, form_swap)
-CG_KERNEL(RUN, form_each)
-CG_KERNEL(RUN, form_reduce)
+CG_KERNEL(Cuda, form_map)
+CG_KERNEL(Cuda, form_list)
+CG_KERNEL(Cuda, form_swap)
+CG_KERNEL(Cuda, form_each)
+CG_KERNEL(Cuda, form_reduce)
+CG_KERNEL(Cuda, form_beyond)
 
 }  // namespace
-
-#if defined(ON_CPU)
-// In parts that grow, where threads would take equal ones.
-void in_threads(int64_t n, int64_t, void (*run)(void*, int64_t, int64_t), void* context) {
-  for (int64_t begin = 0, part = 1; begin < n; begin += part, part = part * 3 + 1)
-    run(context, begin, begin + part < n ? begin + part : n);
-}
-int simd_level() { return std::atoi(std::getenv("FORMS_LEVEL")); }
-#endif
 
 }  // namespace cg::kernels

@@ -1,6 +1,7 @@
 """Places where tests run kernels, and memory for them."""
 
 import ctypes
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,11 @@ from compatgrad._build.target import source_root
 _root = source_root()
 assert _root is not None
 CSRC = _root / "csrc"
-FORMS = Path(__file__).with_name("forms.cu")
+HERE = Path(__file__).parent
+FORMS, LOOPS = HERE / "forms.cu", HERE / "loops"
+# "address" or "cuda" while `python -m tests.kernels.sanitize` runs the tests: operands end where their memory ends.
+SANITIZER = os.environ.get("COMPATGRAD_SANITIZER", "")
+BORDER = 0 if SANITIZER else 64
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,10 @@ class Place:
 
     def tensor(self, values: torch.Tensor, offset: int = 0) -> torch.Tensor:
         """The values `offset` elements behind a 16-byte boundary, between elements that `unharmed` looks at."""
-        border = 64
-        buffer = torch.full((values.numel() + 2 * border,), 77.0, dtype=values.dtype, device=self.device)
-        part = buffer[border + offset : border + offset + values.numel()].view(values.shape)
+        begin = BORDER + offset
+        shape = (begin + values.numel() + (BORDER and BORDER - offset),)
+        buffer = torch.full(shape, 77.0, dtype=values.dtype, device=self.device)
+        part = buffer[begin : begin + values.numel()].view(values.shape)
         assert buffer.data_ptr() % 16 == 0
         return part.copy_(values)
 
