@@ -193,7 +193,7 @@ def _numbers(solver: Any, states: dict[str, Any], decay: float) -> list[tuple[An
     from compatgrad.nnabla.solver import Solver
 
     if type(solver)._step is not Solver._step:
-        raise RuntimeError(f"{solver.name}.update() decides by values on the host; call it after each replay")
+        raise RuntimeError(f"{solver.name}.update() has steps of its own on the host; call it after each replay")
     steps = sorted({state.t for state in states.values()})
     now, solver._decay = solver._decay, decay
     try:
