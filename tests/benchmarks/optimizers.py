@@ -22,13 +22,13 @@ ROUNDS = 15
 TINY = [(64, 32), (64,), (64, 64), (64,), (10, 64), (10,)]
 
 
-def tensors(shapes: list[tuple[int, ...]]) -> list[torch.Tensor]:
-    return [torch.randn(shape) for shape in shapes]
+def tensors(shapes: list[tuple[int, ...]], device: str = "cpu") -> list[torch.Tensor]:
+    return [torch.randn(shape, device=device) for shape in shapes]
 
 
 def of_torch(cls: type, **options):
-    def make(shapes: list[tuple[int, ...]]) -> Callable[[], object]:
-        params = [torch.nn.Parameter(x) for x in tensors(shapes)]
+    def make(shapes: list[tuple[int, ...]], device: str = "cpu") -> Callable[[], object]:
+        params = [torch.nn.Parameter(x) for x in tensors(shapes, device)]
         for param in params:
             param.grad = torch.randn_like(param)
         return cls(params, **options).step
@@ -37,25 +37,26 @@ def of_torch(cls: type, **options):
 
 
 def of_chainer(cls: type, **options):
-    def make(shapes):
+    def make(shapes, device="cpu"):
         link = chainer.Link()
         with link.init_scope():
             for i, x in enumerate(tensors(shapes)):
                 setattr(link, f"p{i}", chainer.Parameter(x.numpy()))
+        if device == "cuda":
+            link.to_device("@cupy:0")
         for param in link.params():
-            param.grad = torch.randn(param.shape).numpy()
+            param.grad = param.device.send(torch.randn(param.shape).numpy())
         return cls(**options).setup(link).update
 
     return make
 
 
 def of_nnabla(cls: type, **options):
-    def make(shapes):
+    def make(shapes, device="cpu"):
         params = {}
-        for i, x in enumerate(tensors(shapes)):
+        for i, x in enumerate(tensors(shapes, device)):
             params[str(i)] = param = nn.Variable(x.shape, need_grad=True)
-            param.d = x.numpy()
-            param.g = torch.randn(x.shape).numpy()
+            param.data.tensor, param.grad.tensor = x, torch.randn_like(x)
         solver = cls(**options)
         solver.set_parameters(params)
         return solver.update
@@ -64,9 +65,10 @@ def of_nnabla(cls: type, **options):
 
 
 def of_mxnet(name: str, **options):
-    def make(shapes):
-        weights = tuple([mx.nd.array(x.numpy()) for x in tensors(shapes)])
-        grads = [mx.nd.array(x.numpy()) for x in tensors(shapes)]
+    def make(shapes, device="cpu"):
+        ctx = mx.gpu(0) if device == "cuda" else mx.cpu()
+        weights = tuple([mx.nd.array(x.numpy(), ctx=ctx) for x in tensors(shapes)])
+        grads = [mx.nd.array(x.numpy(), ctx=ctx) for x in tensors(shapes)]
         updater = mx.optimizer.get_updater(mx.optimizer.create(name, **options))
         indices = tuple(range(len(weights)))
         return lambda: updater(indices, grads, weights)
