@@ -47,12 +47,18 @@ class Recording:
 
     @contextmanager
     def capture(self) -> Iterator[None]:
-        # thread_local: what other threads do, such as those that load data, is not part of it and must not spoil it
-        with torch.cuda.device(self.device), torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
-            yield
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.current_stream()
+            try:
+                # thread_local: what other threads do, such as those that load data, must not spoil it
+                with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+                    yield
+            finally:
+                torch.cuda.set_stream(stream)  # torch leaves its own in place where a capture fails
 
     def replay(self) -> None:
-        self.graph.replay()
+        with torch.cuda.device(self.device):
+            self.graph.replay()
 
 
 class CudaGraph:
