@@ -69,7 +69,8 @@ struct Beyond {
 };
 template <class Run>
 Status form_beyond(const Call& c) {
-  return by_dtype(c, [&]<class T>() { return Run::each(Beyond<T>{operand<T>(c, 0), operand<T>(c, 1)}, c.sizes[0], c); });
+  return by_dtype(c,
+                  [&]<class T>() { return Run::each(Beyond<T>{operand<T>(c, 0), operand<T>(c, 1)}, c.sizes[0], c); });
 }
 template <class Run>
 Status form_reduce(const Call& c) {
