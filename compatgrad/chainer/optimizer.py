@@ -13,12 +13,30 @@ from compatgrad.chainer import link as link_module
 from compatgrad.chainer import optimizer_hooks, variable
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer._link_walk import all_params
-from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook
+from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook, is_stock, is_stock_class, stock
 
 _stock_update = variable.Parameter.update
 # Classes of rules that GradientMethod runs for many parameters in one call, with the number of attributes
 # that an instance has unless somebody gave it more (a replaced method, say).
 _compiled_rules = {}
+
+
+def _shares_call(param, shared):
+    """Whether the rule of `param` is a compiled one with nothing of its own, and takes its values from `shared`."""
+    rule = param.update_rule
+    n_attributes = _compiled_rules.get(type(rule))
+    if n_attributes is None:
+        return False
+    d = rule.__dict__
+    hyperparam = d["hyperparam"]
+    return (
+        d["_plain"]
+        and len(d) == n_attributes
+        and hyperparam._parent is shared
+        and len(hyperparam.__dict__) == 1
+        and param.tensor is not None
+        and type(param).update is _stock_update
+    )
 
 
 class _Hookable:
@@ -441,14 +459,52 @@ class GradientMethod(Optimizer):
             del loss
         params = self.reallocate_cleared_grads()
         self.check_nan_in_grads()
-        self.call_hooks("pre")
-        if params is None or self._hookable.hooks("pre"):
-            params = all_params(self.target)
-        self.t += 1
-        if self.is_safe_to_update() and not self._update_params(params):
-            self.reallocate_cleared_grads()
+        if self._hookable.hooks("pre") and self._update_after_hooks(params):
+            self.t += 1
+        else:
+            self.call_hooks("pre")
+            if params is None or self._hookable.hooks("pre"):
+                params = all_params(self.target)
+            self.t += 1
+            if self.is_safe_to_update() and not self._update_params(params):
+                self.reallocate_cleared_grads()
         self.call_hooks("post")
         self.update_loss_scale()
+
+    def _update_after_hooks(self, params):
+        """Runs hooks and rules in one call; False, and nothing is done, where a hook or a rule is a program's own."""
+        cls = type(self)
+        if (
+            params is None
+            or not self.is_safe_to_update()
+            or cls.call_hooks is not Optimizer.call_hooks
+            or cls.call_hook is not GradientMethod.call_hook
+            or not {"call_hook", "call_hooks"}.isdisjoint(self.__dict__)
+        ):
+            return False
+        hooks = self._hookable.hooks("pre").values()
+        if not all(map(is_stock, hooks)):
+            return False
+        shared, rules, first = self.hyperparam, set(), None
+        for param in params:
+            rule = param.update_rule
+            if not _shares_call(param, shared) or not rule.enabled:
+                return False
+            found = type(rule), rule.t, param._loss_scale
+            first = found if first is None else first
+            if found != first:
+                return False
+            rules.add(id(rule))
+        if len(rules) != len(params) or not params:
+            return False
+        kind, t, scale = first
+        for param in params:
+            param.update_rule.t = t + 1
+        steps = [hook._step(scale) for hook in hooks]
+        if scale is not None:
+            steps.append(("unscale", scale))
+        kind._update_all(params, shared, steps)
+        return True
 
     def _update_params(self, params):
         """Runs the update rules in order; True if none ran code that could have cleared a gradient.
@@ -459,35 +515,21 @@ class GradientMethod(Optimizer):
         batch, kind, t, scale, plain = [], None, 0, None, True
 
         def update_batch():
-            if scale is not None:
-                _C.optim_change_grads("unscale", batch, (scale,))
-            kind._update_all(batch, shared)
+            kind._update_all(batch, shared, () if scale is None else (("unscale", scale),))
 
         for param in params:
-            rule = param.update_rule
-            rule_class = type(rule)
-            n_attributes = _compiled_rules.get(rule_class)
-            if n_attributes is not None:
-                d = rule.__dict__
-                hyperparam = d["hyperparam"]
-                if (
-                    d["_plain"]
-                    and len(d) == n_attributes
-                    and hyperparam._parent is shared
-                    and len(hyperparam.__dict__) == 1
-                    and param.tensor is not None
-                    and type(param).update is _stock_update
-                ):
-                    if not d["enabled"]:
-                        continue
-                    rule_t = d["t"] + 1
-                    if batch and (rule_t != t or rule_class is not kind or param._loss_scale != scale):
-                        update_batch()  # before t of this rule changes: it may be in the batch
-                        batch = []
-                    d["t"] = rule_t
-                    batch.append(param)
-                    kind, t, scale = rule_class, rule_t, param._loss_scale
+            if _shares_call(param, shared):
+                rule = param.update_rule
+                if not rule.enabled:
                     continue
+                rule_class, rule_t = type(rule), rule.t + 1
+                if batch and (rule_t != t or rule_class is not kind or param._loss_scale != scale):
+                    update_batch()  # before t of this rule changes: it may be in the batch
+                    batch = []
+                rule.t = rule_t
+                batch.append(param)
+                kind, t, scale = rule_class, rule_t, param._loss_scale
+                continue
             if batch:
                 update_batch()
                 batch = []
@@ -542,7 +584,8 @@ def _deprecated_hook(base):
         base.__init__(self, *args, **kwargs)
 
     doc = f"Deprecated: use `chainer.optimizer_hooks.{name}`."
-    return type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
+    hook_class = type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
+    return stock(hook_class) if is_stock_class(base) else hook_class
 
 
 WeightDecay = _deprecated_hook(optimizer_hooks.WeightDecay)

@@ -24,26 +24,33 @@ namespace cg::kernels {
 
 namespace detail {
 
+// `known`: up to where memory belongs to the same operands, for what is asked for ahead.
 template <class T, class F>
-CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end) {
+CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end, int64_t known) {
   const F f = given;  // not through memory that a store might change
   T* q[F::operands];
   for (int k = 0; k < F::operands; ++k) q[k] = p[k];
-  // What comes from memory is asked for a page ahead: the processor's own prefetching ends with each page, and starts
-  // late on each of many. Where nearly all is written too, as by update rules, that takes longer.
-  if constexpr (std::popcount(F::reads & ~F::writes) > 1) {
-    constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = 4096 / sizeof(T), large = (1 << 20) / sizeof(T);
-    if ((end - begin) * F::operands >= large)
-      for (; begin + block + ahead <= end; begin += block) {
-        for (int k = 0; k < F::operands; ++k)
-          if (F::reads >> k & 1)
-            for (int64_t i = begin + ahead; i < begin + ahead + block; i += line) __builtin_prefetch(q[k] + i, 0, 2);
-        CG_IVDEP
-        for (int64_t i = begin; i < begin + block; ++i) map_element(f, q, i);
-      }
+  // The processor's own prefetching ends with each page, and starts late on each of many: what comes from memory is
+  // asked for ahead. By a page for sums; that is too far where most of what is read is written too, as by update rules.
+  constexpr bool mostly_read = std::popcount(F::reads & ~F::writes) > 1;
+  if constexpr (mostly_read || F::operands > 2) {
+    constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = (mostly_read ? 4096 : 1024) / sizeof(T);
+    for (; begin + block <= end && begin + block + ahead <= known; begin += block) {
+      for (int k = 0; k < F::operands; ++k)
+        if (F::reads >> k & 1)
+          for (int64_t i = begin + ahead; i < begin + ahead + block; i += line) __builtin_prefetch(q[k] + i, 0, 2);
+      CG_IVDEP
+      for (int64_t i = begin; i < begin + block; ++i) map_element(f, q, i);
+    }
   }
   CG_IVDEP
   for (int64_t i = begin; i < end; ++i) map_element(f, q, i);
+}
+// Where a walk from `begin` to `end` has to ask for memory ahead; elsewhere all is in the cache.
+template <class T, class F>
+constexpr int64_t known_end(int64_t begin, int64_t end) {
+  constexpr int64_t large = (1 << 20) / sizeof(T);
+  return (end - begin) * F::operands >= large ? end : begin;
 }
 // Lanes are added in the functor's type as long as a sum stays short, then in double.
 template <class T, class F>
@@ -97,8 +104,8 @@ template <class T, class F>
 struct MapLoop {
   const F& f;
   T* const* p;
-  int64_t begin, end;
-  CG_INLINE void run() const { map_loop(f, p, begin, end); }
+  int64_t begin, end, known;
+  CG_INLINE void run() const { map_loop(f, p, begin, end, known); }
 };
 template <class T, class F>
 struct ReduceLoop {
@@ -127,7 +134,7 @@ struct Cpu {
       for (int k = 0; k < F::operands; ++k) p[k] = static_cast<T*>(c.data[k * c.sets + s]);
       in_threads(c.sizes[s], kGrain, [&](int64_t begin, int64_t end) {
         const FlushDenormals flush(requires { F::flushes_denormals; });
-        detail::run_loop(detail::MapLoop<T, F>{f, p, begin, end});
+        detail::run_loop(detail::MapLoop<T, F>{f, p, begin, end, detail::known_end<T, F>(begin, end)});
       });
     }
     return 0;

@@ -107,19 +107,40 @@ struct Cuda {
     return 0;
   }
 
-  // A map functor on all sets in as few launches as their table of pointers takes, as a rule one.
+  // A map functor on all sets in as few launches as their table of pointers takes, as a rule one. `own`: numbers of the
+  // sets, the first ones of all, then the next.
   template <class T, class F>
-  static Status map_list(const F& f, const Call& c) {
+  static Status map_list(const F& f, const Call& c, const double* own = nullptr) {
     if (!is_map(c, F::operands)) return kBadCall;
     constexpr int small = list_capacity<F>(4000), large = list_capacity<F>(32000);
     for (int64_t s = 0; s < c.sets;) {
       Status e;
       // A launch copies its whole table: short lists take a short one.
       if (c.sets - s <= small)
-        e = launch_list<T, small>(f, c, s);
+        e = launch_list<T, small>(f, c, s, own);
       else
-        e = launch_list<T, large>(f, c, s);
+        e = launch_list<T, large>(f, c, s, own);
       if (e) return e;
+    }
+    return 0;
+  }
+
+  // The same in single precision; operand 1 is of 16 bits where `narrow_input`, and the call's last operand, where it
+  // is there, is a copy of operand 0 in 16 bits.
+  template <class F>
+  static Status map_mixed(const F& f, const Call& c, const double* own, bool narrow_input) {
+    if (c.operands != F::operands + 1) return kBadCall;
+    for (int64_t i = 0; i < c.operands * c.sets; ++i)
+      if (c.sizes[i] != c.sizes[i % c.sets] && !(i >= F::operands * c.sets && !c.data[i])) return kBadCall;
+    for (int64_t s = 0; s < c.sets;) {
+      MixedBody<F, list_capacity<F>(4000 - 8 * 50)> body;
+      body.narrow_input = narrow_input;
+      int place = 0;
+      for (int64_t set = s; set < c.sets && place < std::ssize(body.copy); ++set)
+        if (c.sizes[set] > 0) body.copy[place++] = static_cast<Half*>(c.data[F::operands * c.sets + set]);
+      const int64_t blocks = fill(body, f, c, s, own);
+      if (blocks)
+        if (const Status e = launch(c, body, blocks)) return e;
     }
     return 0;
   }
@@ -166,24 +187,31 @@ struct Cuda {
  private:
   // As many sets from `s` on as fit into a table; moves `s`, returns the blocks.
   template <class F, class T, int capacity>
-  static int64_t fill(Table<F, T, capacity>& table, const F& f, const Call& c, int64_t& s) {
+  static int64_t fill(Table<F, T, capacity>& table, const F& f, const Call& c, int64_t& s,
+                      const double* own = nullptr) {
+    constexpr int count = SetNumbers<F, capacity>::count;
     table.f = f;
     table.sets = 0;
+    if constexpr (count > 0) table.begin = s;
     int64_t blocks = 0;
     for (; s < c.sets && table.sets < capacity && blocks < (int64_t(1) << 30); ++s) {
       if (c.sizes[s] <= 0) continue;
       table.first[table.sets] = static_cast<uint32_t>(blocks);
       table.size[table.sets] = c.sizes[s];
       for (int k = 0; k < F::operands; ++k) table.at[k][table.sets] = static_cast<T*>(c.data[k * c.sets + s]);
+      if constexpr (count > 0) {
+        table.number[table.sets] = static_cast<int32_t>(s - table.begin);
+        for (int k = 0; k < count; ++k) table.own[table.sets][k] = own ? own[k * c.sets + s] : f.h[k];
+      }
       blocks += chunks(c.sizes[s]);
       ++table.sets;
     }
     return blocks;
   }
   template <class T, int capacity, class F>
-  static Status launch_list(const F& f, const Call& c, int64_t& s) {
+  static Status launch_list(const F& f, const Call& c, int64_t& s, const double* own) {
     ListBody<F, T, capacity> body;
-    const int64_t blocks = fill(body, f, c, s);
+    const int64_t blocks = fill(body, f, c, s, own);
     return blocks ? launch(c, body, blocks) : 0;
   }
 };

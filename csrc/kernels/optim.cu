@@ -1,7 +1,6 @@
-#include "kernels/cuda.cuh"
-#include "kernels/optim.h"
+#include "kernels/optim_cuda.cuh"
 #include "kernels/optim_rules.h"
 
 namespace cg::optim {
-static const bool entered = (for_each_rule(Enter<kernels::Cuda>{}), true);
+static const bool entered = (for_each_rule(EnterPrepared{}), true);
 }  // namespace cg::optim

@@ -1,11 +1,14 @@
 // Clipping of gradients and the search for values that are not finite: one reduction over the list, then one kernel.
+#include <ATen/ops/cat.h>
 #include <ATen/ops/dot.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/isinf.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
 #include <algorithm>
@@ -16,7 +19,7 @@
 namespace cg::optim {
 namespace {
 
-const kernels::Kernel sum_of_squares("sum_of_squares"), count_not_finite("count_not_finite"), scale_by("scale_by");
+const kernels::Kernel sum_of_squares("sum_of_squares"), count_not_finite("count_not_finite"), by_number("scale_by");
 
 // Gradients of one dtype on one device, which kernels take together, or what they do not take.
 struct Group {
@@ -55,8 +58,17 @@ at::Tensor squares_of(const Group& group) {
 void scale(const at::Tensor* begin, size_t n, double rate) {
   static const Rule& rule = *find_rule("scale");
   c10::SmallVector<Step, 16> steps;
-  for (size_t i = 0; i < n; ++i) steps.push_back({begin[i], begin[i], {}});
+  for (size_t i = 0; i < n; ++i) steps.push_back({begin[i], begin[i], {}, {}});
   apply(rule, steps, &rate);
+}
+
+// By a number on a device, for which nothing waits.
+void scale_group(const Group& group, const at::Tensor& factor) {
+  const at::Tensor here = factor.to(group.all[0].device());
+  if (group.taken)
+    by_number.on_list({at::TensorList(group.all)}, {}, {reinterpret_cast<int64_t>(here.const_data_ptr())});
+  else
+    for (const at::Tensor& t : group.all) t.mul_(here);
 }
 
 double sum(const at::Tensor& numbers) {
@@ -67,6 +79,35 @@ double sum(const at::Tensor& numbers) {
 
 }  // namespace
 
+double clip_rate(double sum_of_squares, double threshold) { return threshold / std::sqrt(sum_of_squares); }
+at::Tensor clip_rate(const at::Tensor& sum_of_squares, double threshold) {
+  return sum_of_squares.sqrt().reciprocal().mul(threshold).clamp_max(1);
+}
+
+at::Tensor reduce_each(at::TensorList tensors, bool not_finite) {
+  const at::Device device = tensors[0].device();
+  const std::vector<Group> groups = groups_of(tensors);
+  std::vector<at::Tensor> found;
+  std::vector<int64_t> order(tensors.size());
+  int64_t next = 0;
+  for (const Group& group : groups) {
+    at::Tensor numbers;
+    if (!not_finite) {
+      numbers = squares_of(group);
+    } else if (group.taken) {
+      numbers = count_not_finite.reduce({at::TensorList(group.all)});
+    } else {
+      std::vector<at::Tensor> counts;
+      for (const at::Tensor& t : group.all) counts.push_back(t.isfinite().logical_not().sum().to(at::kDouble));
+      numbers = at::stack(counts);
+    }
+    found.push_back(numbers.to(device));
+    for (const size_t place : group.places) order[place] = next++;
+  }
+  if (found.size() == 1) return found[0];
+  return at::cat(found).index_select(0, at::tensor(order, at::kLong).to(device));
+}
+
 void clip_norm(at::TensorList gradients, double threshold) {
   if (gradients.empty()) return;
   const std::vector<Group> groups = groups_of(gradients);
@@ -75,7 +116,7 @@ void clip_norm(at::TensorList gradients, double threshold) {
   if (cpu) {
     double total = 0;
     for (const Group& group : groups) total += sum(squares_of(group));
-    const double rate = threshold / std::sqrt(total);
+    const double rate = clip_rate(total, threshold);
     if (!(rate >= 1)) scale(gradients.data(), gradients.size(), rate);
     return;
   }
@@ -85,14 +126,12 @@ void clip_norm(at::TensorList gradients, double threshold) {
     const at::Tensor found = squares_of(group).sum().to(gradients[0].device());
     total = total.defined() ? total.add(found) : found;
   }
-  const at::Tensor rate = total.sqrt().reciprocal().mul(threshold).clamp_max(1);
-  for (const Group& group : groups) {
-    const at::Tensor here = rate.to(group.all[0].device());
-    if (group.taken)
-      scale_by.on_list({at::TensorList(group.all)}, {}, {reinterpret_cast<int64_t>(here.const_data_ptr())});
-    else
-      for (const at::Tensor& g : group.all) g.mul_(here);
-  }
+  const at::Tensor rate = clip_rate(total, threshold);
+  for (const Group& group : groups) scale_group(group, rate);
+}
+
+void scale_by(at::TensorList tensors, const at::Tensor& factor) {
+  for (const Group& group : groups_of(tensors)) scale_group(group, factor);
 }
 
 void clip_norms(at::TensorList gradients, double threshold) {

@@ -91,6 +91,14 @@ struct Nag {  // v; momentum. The momentum decays by the new weight, unless that
   }
 };
 
+struct Descend {  // along a direction that holds everything but the rate
+  static constexpr int states = 0, hypers = 4;
+  template <class T, class S>
+  static CG_FN void step(T& p, const T& g, T*, const S* h) {
+    p -= g * h[0];
+  }
+};
+
 struct SignSgd {
   static constexpr int states = 0, hypers = 4;
   template <class T, class S>
@@ -257,6 +265,7 @@ void for_each_rule(F&& f) {
   f.template operator()<Sgd<true>>("mx_sgd_clip");
   f.template operator()<SgdOp<false>>("mx_sgd_op");
   f.template operator()<SgdOp<true>>("mx_sgd_op_clip");
+  f.template operator()<Descend>("mx_descend");
   f.template operator()<SgdMomentum<false>>("mx_sgd_momentum");
   f.template operator()<SgdMomentum<true>>("mx_sgd_momentum_clip");
   f.template operator()<Nag<false>>("mx_nag");

@@ -103,16 +103,6 @@ bool same_kind(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.device() == b.device();
 }
 
-// Whether a kernel does this step, once the gradient is laid along the parameter.
-bool kernel_takes(const Step& s) {
-  const at::Tensor& x = s.x;
-  if (!kernels::takes(x) || !x.is_non_overlapping_and_dense() || !same_kind(s.y, x) || kernels::symbolic(s.y))
-    return false;
-  for (const at::Tensor& state : s.states)
-    if (!same_kind(state, x) || state.strides() != x.strides() || !kernels::plain(state)) return false;
-  return true;
-}
-
 // Runs the rule's kernel on all that lie on the device of the first and have its dtype; the others are left in `steps`.
 void run_kernel(const Rule& rule, c10::SmallVector<const Step*, 16>& steps, const double* hypers) {
   const at::Tensor first = steps[0]->x;
@@ -125,8 +115,7 @@ void run_kernel(const Rule& rule, c10::SmallVector<const Step*, 16>& steps, cons
       continue;
     }
     steps[sets++] = s;
-    const bool along = s->y.strides() == s->x.strides() && kernels::plain(s->y);
-    gradients.push_back(along ? s->y : at::empty_like(s->x).copy_(s->y));
+    gradients.push_back(lies_along(s->y, s->x) ? s->y : at::empty_like(s->x).copy_(s->y));
   }
   c10::SmallVector<void*, 64> data;
   c10::SmallVector<int64_t, 64> sizes;
@@ -144,12 +133,27 @@ void run_kernel(const Rule& rule, c10::SmallVector<const Step*, 16>& steps, cons
 
 }  // namespace
 
+bool kernel_takes(const Step& s) {
+  const at::Tensor& x = s.x;
+  if (!kernels::takes(x) || !x.is_non_overlapping_and_dense() || !same_kind(s.y, x) || kernels::symbolic(s.y))
+    return false;
+  for (const at::Tensor& state : s.states)
+    if (!same_kind(state, x) || state.strides() != x.strides() || !kernels::plain(state)) return false;
+  return true;
+}
+
+bool lies_along(const at::Tensor& y, const at::Tensor& x) { return y.strides() == x.strides() && kernels::plain(y); }
+
 const std::deque<Rule>& rules() {
   static const auto all = [] {
     std::deque<Rule> r;
-    const auto add = [&]<class R>(const char* name) { r.emplace_back(name, R::states, R::hypers, run_on_tensors<R>); };
+    bool rated = false;
+    const auto add = [&]<class R>(const char* name) {
+      r.emplace_back(name, R::states, R::hypers, rated, run_on_tensors<R>);
+    };
     for_each_rule(add);
     nn::for_each_rule(add);
+    rated = true;
     mx::for_each_rule(add);
     return r;
   }();

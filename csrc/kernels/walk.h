@@ -18,15 +18,31 @@ struct alignas(16) Vector {
   T at[kLanes<T>];
 };
 
+// What `f` does to one element. A functor that rounds on its way is told to which type.
+template <class T, class F, class C>
+CG_FN void apply(const F& f, C (&v)[F::operands]) {
+  if constexpr (requires { f.template of<T>(v); })
+    f.template of<T>(v);
+  else
+    f(v);
+}
+// Whether `f` writes operand k, which some find out when they run.
+template <class F>
+CG_FN bool writes(const F& f, int k) {
+  if (!(F::writes >> k & 1)) return false;
+  if constexpr (requires { f.keeps(k); }) return !f.keeps(k);
+  return true;
+}
+
 // One element: what a map functor (kernels/cpu.h) does to its operands.
 template <class T, class F>
 CG_FN void map_element(const F& f, T* const* p, int64_t i) {
   compute_t<T> v[F::operands];
   for (int k = 0; k < F::operands; ++k)
     if (F::reads >> k & 1) v[k] = widen(p[k][i]);
-  f(v);
+  apply<T>(f, v);
   for (int k = 0; k < F::operands; ++k)
-    if (F::writes >> k & 1) p[k][i] = narrow<T>(v[k]);
+    if (writes(f, k)) p[k][i] = narrow<T>(v[k]);
 }
 
 // One term of a reduction (kernels/cpu.h).
@@ -34,6 +50,7 @@ template <class T, class F>
 CG_FN compute_t<T> term(const F& f, T* const* p, int64_t i) {
   compute_t<T> v[F::operands];
   for (int k = 0; k < F::operands; ++k) v[k] = widen(p[k][i]);
+  if constexpr (requires { f.template prepare<T>(v); }) f.template prepare<T>(v);
   return f(v);
 }
 
@@ -49,13 +66,13 @@ CG_FN void map_vectors(const F& f, T* const* p, int64_t i, int64_t stride) {
       compute_t<T> v[F::operands];
       for (int k = 0; k < F::operands; ++k)
         if (F::reads >> k & 1) v[k] = widen(x[u][k].at[e]);
-      f(v);
+      apply<T>(f, v);
       for (int k = 0; k < F::operands; ++k)
         if (F::writes >> k & 1) x[u][k].at[e] = narrow<T>(v[k]);
     }
   for (int u = 0; u < count; ++u)
     for (int k = 0; k < F::operands; ++k)
-      if (F::writes >> k & 1) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
+      if (writes(f, k)) *reinterpret_cast<Vector<T>*>(p[k] + i + u * stride) = x[u][k];
 }
 
 // Elements before the first 16-byte boundary that all operands share; -1: they share none.
@@ -106,6 +123,7 @@ CG_FN compute_t<T> reduce_walk(const F& f, T* const* p, int64_t n, int64_t t, in
         for (int e = 0; e < kLanes<T>; ++e) {
           compute_t<T> values[F::operands];
           for (int k = 0; k < F::operands; ++k) values[k] = widen(x[u][k].at[e]);
+          if constexpr (requires { f.template prepare<T>(values); }) f.template prepare<T>(values);
           sum += f(values);
         }
   }
@@ -124,32 +142,84 @@ struct MapBody {
   }
 };
 
+// Numbers of its own for each set of a list, for functors that have `per_set` of them; they take them by `use`.
+template <class F, int capacity>
+struct SetNumbers {
+  static constexpr int count = 0;
+};
+template <class F, int capacity>
+  requires(F::per_set > 0)
+struct SetNumbers<F, capacity> {
+  static constexpr int count = F::per_set;
+  double own[capacity][count];
+  int64_t begin;             // the table's first set in the whole list
+  int32_t number[capacity];  // of each set, counted from there: empty ones are left out
+};
+
 // A list of tensors in one launch: the table is the kernel's parameter, a block finds its chunk by bisection.
 template <class F, class T, int capacity>
-struct Table {
+struct Table : SetNumbers<F, capacity> {
   F f;
   int32_t sets;
   uint32_t first[capacity];  // the first block of each tensor
   int64_t size[capacity];
   T* at[F::operands][capacity];
-  // Sets `p` to the block's chunk of each operand; returns its elements.
-  CG_FN int64_t chunk(int64_t block, T** p) const {
+  struct Chunk {
+    int set;
+    int64_t begin, size;
+  };
+  CG_FN Chunk find_chunk(int64_t block) const {
     int low = 0, high = sets;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
       (first[middle] <= block ? low : high) = middle;
     }
     const int64_t begin = (block - first[low]) * kChunk, left = size[low] - begin;
-    for (int k = 0; k < F::operands; ++k) p[k] = at[k][low] + begin;
-    return left < kChunk ? left : kChunk;
+    return {low, begin, left < kChunk ? left : kChunk};
+  }
+  // Sets `p` to the block's chunk of each operand; returns its elements.
+  CG_FN int64_t chunk(int64_t block, T** p) const {
+    const Chunk c = find_chunk(block);
+    for (int k = 0; k < F::operands; ++k) p[k] = at[k][c.set] + c.begin;
+    return c.size;
+  }
+  CG_FN F functor(int set) const {
+    F own = f;
+    if constexpr (SetNumbers<F, capacity>::count > 0) own.use(this->own[set], this->begin + this->number[set]);
+    return own;
   }
 };
 template <class F, class T, int capacity>
 struct ListBody : Table<F, T, capacity> {
   CG_FN void operator()(const Place& place) const {
+    const auto c = this->find_chunk(place.block);
     T* p[F::operands];
-    const int64_t n = this->chunk(place.block, p);
-    map_walk(this->f, p, n, place.thread, place.threads);
+    for (int k = 0; k < F::operands; ++k) p[k] = this->at[k][c.set] + c.begin;
+    map_walk(this->functor(c.set), p, c.size, place.thread, place.threads);
+  }
+};
+
+// The same in single precision where operand 1 may be of 16 bits, and operand 0 may have a 16-bit copy that follows it.
+template <class F, int capacity>
+struct MixedBody : Table<F, float, capacity> {
+  bool narrow_input;
+  Half* copy[capacity];  // null: none
+  CG_FN void operator()(const Place& place) const {
+    const auto c = this->find_chunk(place.block);
+    const F f = this->functor(c.set);
+    float* p[F::operands];
+    for (int k = 0; k < F::operands; ++k) p[k] = this->at[k][c.set] + c.begin;
+    const Half* input = reinterpret_cast<const Half*>(this->at[1][c.set]) + c.begin;
+    Half* output = copy[c.set] ? copy[c.set] + c.begin : nullptr;
+    for (int64_t i = place.thread; i < c.size; i += place.threads) {
+      float v[F::operands];
+      for (int k = 0; k < F::operands; ++k)
+        if (F::reads >> k & 1) v[k] = k == 1 && narrow_input ? widen(input[i]) : p[k][i];
+      f(v);
+      for (int k = 0; k < F::operands; ++k)
+        if (F::writes >> k & 1) p[k][i] = v[k];
+      if (output) output[i] = narrow<Half>(v[0]);
+    }
   }
 };
 
@@ -181,7 +251,9 @@ struct FinishBody {
 // Tensors per launch such that the table fits into `bytes`.
 template <class F>
 constexpr int list_capacity(int bytes) {
-  return (bytes - static_cast<int>(sizeof(F)) - 32) / (12 + 8 * F::operands);
+  int own = 0;
+  if constexpr (requires { F::per_set; }) own = 8 * F::per_set + 4;
+  return (bytes - static_cast<int>(sizeof(F)) - 48) / (12 + 8 * F::operands + own);
 }
 
 template <class F>

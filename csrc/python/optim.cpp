@@ -31,10 +31,14 @@ void check_step(const Rule& rule, const Step& s) {
   if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
 }
 
-void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
+int64_t count_elements(c10::ArrayRef<Step> steps) {
   int64_t elements = 0;
   for (const Step& s : steps) elements += s.x.numel();
-  run_kernels(elements, [&] { optim::apply(rule, steps, hypers.data()); });
+  return elements;
+}
+
+void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
+  run_kernels(count_elements(steps), [&] { optim::apply(rule, steps, hypers.data()); });
 }
 
 namespace {
@@ -70,20 +74,48 @@ void write_back(PyVariable* v) {
   Obj::steal(PyObject_CallFunctionObjArgs(copyto, v->array, result.get(), nullptr));
 }
 
-// optim_update(rule, params, states, hypers): `states` has one tuple of tensors per parameter. Parameters without data
-// or gradient are skipped.
+void write_back_gradients(c10::ArrayRef<PyVariable*> variables) {
+  for (PyVariable* v : variables)
+    if (v->grad_var) write_back(as_variable(v->grad_var));
+}
+
+// A sequence of tuples: a rule that changes gradients, or "clip_norm", and its numbers.
+c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
+  c10::SmallVector<optim::Hook, 4> hooks;
+  for_each_item(o, "hooks", [&](Py_ssize_t, PyObject* item) {
+    if (!PyTuple_Check(item) || !PyTuple_GET_SIZE(item)) fail(PyExc_TypeError, "hooks: expected tuples");
+    PyObject* name = PyTuple_GET_ITEM(item, 0);
+    const bool norm = PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "clip_norm") == 0;
+    optim::Hook hook{norm ? nullptr : &parse_rule(name), {}};
+    const Py_ssize_t count = norm ? 1 : hook.rule->hypers;
+    if (!norm && (hook.rule->states || count > 2)) fail(PyExc_ValueError, "hooks: %s is none", hook.rule->name);
+    if (PyTuple_GET_SIZE(item) != 1 + count) fail(PyExc_ValueError, "hooks: %R takes %zd numbers", name, count);
+    for (Py_ssize_t k = 0; k < count; ++k) {
+      hook.h[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(item, 1 + k));
+      if (hook.h[k] == -1 && PyErr_Occurred()) throw PyError();
+    }
+    hooks.push_back(hook);
+  });
+  return hooks;
+}
+
+// optim_update(rule, params, states, hypers, hooks=()): `states` has one tuple of tensors per parameter. Parameters
+// without data or gradient are skipped.
 PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    if (n != 4) fail(PyExc_TypeError, "optim_update(rule, params, states, hypers) takes 4 arguments, got %zd", n);
+    if (n != 4 && n != 5)
+      fail(PyExc_TypeError, "optim_update(rule, params, states, hypers, hooks=()) takes 4 or 5 arguments, got %zd", n);
     const Rule& rule = parse_rule(args[0]);
     const auto hypers = parse_hypers(args[3], rule);
+    c10::SmallVector<optim::Hook, 4> hooks;
+    if (n == 5) hooks = parse_hooks(args[4]);
     c10::SmallVector<Step, 16> steps;
     c10::SmallVector<PyVariable*, 16> variables;
     bool here = true;
     if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
     for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
       PyVariable* v = parse_variable(o);
-      Step step{tensor_of(v), gradient_of(v, false), {}};
+      Step step{tensor_of(v), gradient_of(v, !hooks.empty()), {}, {}};
       if (!step.x.defined() || !step.y.defined()) return;
       if (i >= PySequence_Fast_GET_SIZE(args[2])) fail(PyExc_ValueError, "states: shorter than params");
       for_each_item(PySequence_Fast_GET_ITEM(args[2], i), "states", [&](Py_ssize_t, PyObject* s) {
@@ -96,7 +128,12 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
       variables.push_back(v);
     });
     if (!here) Py_RETURN_FALSE;
-    run_steps(rule, steps, hypers);
+    if (hooks.empty()) {
+      run_steps(rule, steps, hypers);
+    } else {
+      run_kernels(count_elements(steps), [&] { optim::apply_hooked(rule, steps, hypers.data(), hooks); });
+      write_back_gradients(variables);
+    }
     for (PyVariable* v : variables) write_back(v);
     Py_RETURN_TRUE;
   });
@@ -111,11 +148,6 @@ c10::SmallVector<PyVariable*, 16> with_gradient(PyObject* params) {
   return found;
 }
 
-void write_back_gradients(c10::ArrayRef<PyVariable*> variables) {
-  for (PyVariable* v : variables)
-    if (v->grad_var) write_back(as_variable(v->grad_var));
-}
-
 // optim_change_grads(rule, params, hypers): rules that change a gradient with its parameter.
 PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
@@ -126,7 +158,7 @@ PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const auto variables = with_gradient(args[1]);
     c10::SmallVector<Step, 16> steps;
     for (PyVariable* v : variables) {
-      steps.push_back({v->v.grad.data, tensor_of(v), {}});
+      steps.push_back({v->v.grad.data, tensor_of(v), {}, {}});
       check_step(rule, steps.back());
     }
     run_steps(rule, steps, hypers);
@@ -204,7 +236,8 @@ PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 PyMethodDef methods[] = {
     {"optim_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_update)), METH_FASTCALL,
-     "optim_update(rule, params, states, hypers): one step of an update rule, in place."},
+     "optim_update(rule, params, states, hypers, hooks=()): one step of an update rule, in place, after hooks on the "
+     "gradients."},
     {"optim_change_grads", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_change_grads)),
      METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
     {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,

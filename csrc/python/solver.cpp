@@ -64,7 +64,7 @@ PyObject* solver_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
     bool here = true;
     for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
       Store& store = store_of(o);
-      Step step{write_single(*store.data), read_single(*store.grad), {}};
+      Step step{write_single(*store.data), read_single(*store.grad), {}, {}};
       read_states(args[2], i, step);
       check_step(rule, step);
       for (const auto& t : step.states) here = here && t.device() == step.x.device();
@@ -83,7 +83,7 @@ PyObject* solver_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
     const Hypers hypers = parse_hypers(args[2], rule);
     c10::SmallVector<Step, 16> steps;
     for_each_live(args[1], [&](Store& store) {
-      steps.push_back({write_single(*store.grad), read_single(*store.data), {}});
+      steps.push_back({write_single(*store.grad), read_single(*store.data), {}, {}});
       check_step(rule, steps.back());
     });
     run_steps(rule, steps, hypers);
@@ -173,7 +173,7 @@ PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (n != 5) fail(PyExc_TypeError, "optim_step(rule, xs, ys, states, hypers) takes 5 arguments, got %zd", n);
     const Rule& rule = parse_rule(args[0]);
     c10::SmallVector<Step, 16> steps;
-    for_each_item(args[1], "xs", [&](Py_ssize_t, PyObject* o) { steps.push_back({tensor_arg(o, "xs"), {}, {}}); });
+    for_each_item(args[1], "xs", [&](Py_ssize_t, PyObject* o) { steps.push_back({tensor_arg(o, "xs"), {}, {}, {}}); });
     Py_ssize_t given = 0;
     for_each_item(args[2], "ys", [&](Py_ssize_t i, PyObject* o) {
       if (++given <= std::ssize(steps)) steps[i].y = tensor_arg(o, "ys");

@@ -1,7 +1,7 @@
-from compatgrad import _C
-from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook
+from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook, stock
 
 
+@stock
 class GradientHardClipping(GradientHook):
     """Moves every element of a gradient into [`lower_bound`, `upper_bound`]."""
 
@@ -11,5 +11,5 @@ class GradientHardClipping(GradientHook):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
 
-    def _apply(self, params):
-        _C.optim_change_grads("hard_clip", params, (self.lower_bound, self.upper_bound))
+    def _step(self, loss_scale):
+        return "hard_clip", self.lower_bound, self.upper_bound

@@ -1,7 +1,7 @@
-from compatgrad import _C
-from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook
+from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook, stock
 
 
+@stock
 class Lasso(GradientHook):
     """Adds `rate` times the sign of the parameter to its gradient."""
 
@@ -10,5 +10,5 @@ class Lasso(GradientHook):
     def __init__(self, rate):
         self.rate = rate
 
-    def _apply(self, params):
-        _C.optim_change_grads("lasso", params, (self.rate,))
+    def _step(self, loss_scale):
+        return "lasso", self.rate

@@ -1,7 +1,7 @@
-from compatgrad import _C
-from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook
+from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook, stock
 
 
+@stock
 class WeightDecay(GradientHook):
     """Adds `rate` times the parameter to its gradient."""
 
@@ -10,10 +10,12 @@ class WeightDecay(GradientHook):
     def __init__(self, rate):
         self.rate = rate
 
+    def _step(self, loss_scale):
+        return "weight_decay", self.rate if loss_scale is None else self.rate * loss_scale
+
     def _apply(self, params):
         scales = {}  # nearly always one
         for param in params:
             scales.setdefault(param._loss_scale, []).append(param)
         for scale, group in scales.items():
-            rate = self.rate if scale is None else self.rate * scale
-            _C.optim_change_grads("weight_decay", group, (rate,))
+            self._change(group, scale)

@@ -48,19 +48,19 @@ class CompiledRule(optimizer.UpdateRule):
         CompiledRule.update_core_cpu(self, param)
 
     @staticmethod
-    def _update_all(params, hp):
-        """One step of `params`, whose rules are of one class, with the same t and the hyperparameters
-        `hp`."""
+    def _update_all(params, hp, hooks=()):
+        """One step of `params`, whose rules are of one class, with the same t and the hyperparameters `hp`, after
+        `hooks` on the gradients: tuples of a name and numbers."""
         rules = [param.update_rule for param in params]
         for rule, param in zip(rules, params, strict=True):
             if rule._state is None:
                 rule._init_states(param)
         names = rules[0]._state_names
         name, hypers = rules[0]._step(params, hp)
-        if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers):
+        if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks):
             for rule, param in zip(rules, params, strict=True):  # a parameter moved to another device
                 rule._init_states(param)
-            _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers)
+            _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks)
 
     def _state_tensors(self, names):
         """Tensors that share the memory of the arrays in `state` of these names."""

@@ -9,6 +9,9 @@ from collections import OrderedDict
 
 import numpy as np
 
+from compatgrad import _C
+
+from .. import autograd
 from .. import ndarray as nd
 from ..util import is_np_array, is_np_shape
 
@@ -60,16 +63,27 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     infinite or NaN.
     """
     assert len(arrays) > 0, "clip_global_norm: no arrays"
-    ctx = arrays[0].context
-    total = nd.sqrt(nd.add_n(*[_square_sum(array).as_in_context(ctx) for array in arrays]))
+    dense = all(array.stype == "default" for array in arrays) and not autograd.is_recording()
+    if dense:  # one reduction
+        total = nd.NDArray(_C.mx_reduce(arrays, False).sum().sqrt().float().reshape(1))
+    else:
+        ctx = arrays[0].context
+        total = nd.sqrt(nd.add_n(*[_square_sum(array).as_in_context(ctx) for array in arrays]))
     norm = None
     if check_isfinite:
         norm = total.asscalar()
         if not np.isfinite(norm):
             warnings.warn(UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2)
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
-    for array in arrays:
-        array *= scale.as_in_context(array.context).astype(array.dtype)
+    if not dense:
+        for array in arrays:
+            array *= scale.as_in_context(array.context).astype(array.dtype)
+        return total if norm is None else norm
+    for dtype in {array.dtype for array in arrays}:  # one launch for each, by the factor as a number of that type
+        same = [array for array in arrays if array.dtype == dtype]
+        for array in same:
+            array._check_writable()
+        _C.mx_scale(same, scale.astype(dtype).tensor.double())
     return total if norm is None else norm
 
 

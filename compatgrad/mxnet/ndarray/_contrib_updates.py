@@ -9,19 +9,9 @@ from typing import Any
 from ..base import MXNetError, _Null
 from ._multi_updates import rates
 from ._operator import register
-from ._update_rules import norms, on_rows
+from ._update_rules import lamb, on_rows
 from .ndarray import NDArray
-from .optimizer_op import (
-    check,
-    common,
-    direction,
-    lamb_constants,
-    number,
-    step_by_norms,
-    target,
-    update,
-    update_mixed,
-)
+from .optimizer_op import check, common, lamb_constants, number, target, update, update_all
 
 __all__ = [
     "adamw_update",
@@ -49,17 +39,18 @@ def _scale(who: str, rescale_grad: Any) -> float | None:
     return scale if math.isfinite(scale) and scale else None
 
 
-def _adamw(who, weight, grad, mean, var, weight32, rescale_grad, constants, out):
-    lr, eta, beta1, beta2, epsilon, wd, clip_gradient = constants
+def _adamw(who, rescale_grad, rows, betas, weights, grads, means, variances, weights32, outs):
+    # rows: learning rate, decay and eta of each weight; betas: beta1, beta2, epsilon, clip_gradient
     scale = _scale(who, rescale_grad)
     if scale is None:
-        return target(who, weight, out)
-    c = common(who, lr, wd, scale, clip_gradient)
-    c = *c, float(beta1), float(beta2), float(epsilon), number(who, "eta", eta)
-    states = {"mean": mean, "var": var}
-    if weight32 is None:
-        return update(who, "mx_adamw", weight, grad, states, c, out)
-    return update_mixed(who, "mx_adamw", weight, grad, states, weight32, c, out)
+        return [target(who, weight, out) for weight, out in zip(weights, outs, strict=True)]
+    *betas, clip_gradient = betas
+    rest = tuple(map(float, betas))
+    constants = [
+        (*common(who, lr, wd, scale, clip_gradient), *rest, number(who, "eta", eta)) for lr, wd, eta in rows
+    ]
+    states = [{"mean": mean, "var": var} for mean, var in zip(means, variances, strict=True)]
+    return update_all(who, "mx_adamw", weights, grads, states, weights32, constants, outs)
 
 
 @_register
@@ -84,8 +75,8 @@ def adamw_update(
 
     rescale_grad: a number or an array of one; nothing changes where it is 0 or not finite.
     """
-    constants = lr, eta, beta1, beta2, epsilon, wd, clip_gradient
-    return _adamw("adamw_update", weight, grad, mean, var, None, rescale_grad, constants, out)
+    rows, betas = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient)
+    return _adamw("adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], None, [out])[0]
 
 
 @_register
@@ -108,19 +99,19 @@ def mp_adamw_update(
     **kwargs,
 ):
     """`adamw_update` of the copy `weight32` (float32) of a weight in lower precision."""
-    constants = lr, eta, beta1, beta2, epsilon, wd, clip_gradient
-    return _adamw("mp_adamw_update", weight, grad, mean, var, weight32, rescale_grad, constants, out)
+    rows, betas, masters = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient), [weight32]
+    return _adamw("mp_adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], masters, [out])[0]
 
 
-def _each(who, weights, out, *lists):
-    # one tuple for each weight, with its place in `out`
+def _places(who, weights, out, *lists):
+    # for each weight its place in `out`; the lists must have one for each
     for values in lists:
-        if len(values) != len(weights):
+        if values is not None and len(values) != len(weights):
             raise MXNetError(f"{who}: expected {len(weights)} arrays, one for each weight, got {len(values)}")
     outs = [None] * len(weights) if out is None else [out] if isinstance(out, NDArray) else out
     if len(outs) != len(weights):
         raise MXNetError(f"{who}: out: expected {len(weights)} NDArrays, got {len(outs)}")
-    return zip(weights, outs, *lists, strict=True)
+    return outs
 
 
 def _multi_adamw(
@@ -129,11 +120,10 @@ def _multi_adamw(
 ):  # fmt: skip
     count = len(weights)
     lrs, wds, etas = rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), rates(who, "etas", etas, count)
-    masters = weights32 or [None] * count
-    return [
-        _adamw(who, w, g, m, v, w32, rescale_grad, (lr, eta, beta1, beta2, epsilon, wd, clip_gradient), o)
-        for w, o, g, m, v, w32, lr, wd, eta in _each(who, weights, out, grads, mean, var, masters, lrs, wds, etas)
-    ]
+    outs = _places(who, weights, out, grads, mean, var, weights32)
+    rows = list(zip(lrs, wds, etas, strict=True))
+    betas = beta1, beta2, epsilon, clip_gradient
+    return _adamw(who, rescale_grad, rows, betas, weights, grads, mean, var, weights32, outs)
 
 
 @_register
@@ -164,19 +154,21 @@ def _multi_lamb(
         rates(who, "wds", wds, count),
         rates(who, "step_count", step_count, count),
     )
-    masters, results = weights32 or [None] * count, []
-    for w, o, g, m, v, w32, lr, wd, t in _each(who, weights, out, grads, mean, var, masters, lrs, wds, steps):
-        y = target(who, w, o)
-        updated = y if w32 is None else w32
-        gradient = g if w32 is None else NDArray(g.tensor.float())
-        check(who, weight=updated, grad=gradient, mean=m, var=v)
-        c = lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient)
-        step = direction(who, updated, gradient, m, v, c, None)
-        step_by_norms(who, updated, step, *norms([updated, step]), lr, lower_bound, upper_bound)
-        if w32 is not None:
-            y.tensor.copy_(w32.tensor)
-        results.append(y)
-    return results
+    outs = _places(who, weights, out, grads, mean, var, weights32)
+    if not count:
+        return []
+    for k, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+        updated = weight if weights32 is None else weights32[k]
+        check(who, weight=weight, grad=grad)
+        check(who, weight=updated, mean=mean[k], var=var[k])
+    ys = [target(who, weight, o) for weight, o in zip(weights, outs, strict=True)]
+    updated, copies = (ys, None) if weights32 is None else (weights32, ys)
+    constants = [
+        lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient)
+        for t, wd in zip(steps, wds, strict=True)
+    ]
+    lamb(who, updated, grads, list(zip(mean, var, strict=True)), constants, lrs, (lower_bound, upper_bound), copies)
+    return ys
 
 
 @_register

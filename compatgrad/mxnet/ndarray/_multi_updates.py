@@ -11,7 +11,7 @@ import torch
 from ..base import MXNetError, _Null
 from ._operator import parse, register
 from .ndarray import NDArray
-from .optimizer_op import check, common, number, sgd_rule, update, update_mixed
+from .optimizer_op import check, common, number, sgd_rule, update_all
 
 __all__ = [
     "multi_lars",
@@ -54,19 +54,20 @@ def _multi(who, groups, lrs, wds, rescale_grad, clip_gradient, momentum, mixed, 
         out = [out]
     if out is not None and len(out) != count:
         raise MXNetError(f"{who}: out: expected {count} NDArrays, got {len(out)}")
-    results = []
-    for k, lr, wd in zip(range(count), rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), strict=True):
-        weight, grad, *states = groups[k]
-        master = states.pop() if mixed else None
-        c = common(who, lr, wd, rescale_grad, clip_gradient)
-        c = c if momentum is None else (*c, number(who, "momentum", momentum))
-        rule = sgd_rule("mx_sgd" if momentum is None else "mx_sgd_momentum", c)
-        named = {"mom": states[0]} if states else {}
-        own = None if out is None else out[k]
-        if mixed:
-            results.append(update_mixed(who, rule, weight, grad, named, master, c, own))
-        else:
-            results.append(update(who, rule, weight, grad, named, c, own))
+    outs = [None] * count if out is None else out
+    weights, grads = [g[0] for g in groups], [g[1] for g in groups]
+    masters = [g[-1] for g in groups] if mixed else None
+    states = [{} if momentum is None else {"mom": g[2]} for g in groups]
+    start = common(who, 0.0, 0.0, rescale_grad, clip_gradient)
+    rest = start[2:] if momentum is None else (*start[2:], number(who, "momentum", momentum))
+    rule = sgd_rule("mx_sgd" if momentum is None else "mx_sgd_momentum", start)
+    if all(isinstance(x, NDArray) and x.dtype == np.float32 and x.shape == (count,) for x in (lrs, wds)):
+        # numbers that are on the device stay there
+        results = update_all(who, rule, weights, grads, states, masters, (0.0, 0.0, *rest), outs, (lrs, wds))
+    else:
+        each = zip(rates(who, "lrs", lrs, count), rates(who, "wds", wds, count), strict=True)
+        constants = [(lr, wd, *rest) for lr, wd in each]
+        results = update_all(who, rule, weights, grads, states, masters, constants, outs)
     return results[0] if count == 1 and out is None else results
 
 

@@ -6,6 +6,7 @@ its elements (infinite for none); csrc/kernels/optim_rules_mxnet.h says what fol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,14 +29,18 @@ def run_rule(
     states: Sequence[Any],
     constants: Any,
     rounds: bool = True,
+    copies: Sequence[Any] | None = None,
+    rates: tuple[Any, Any] | None = None,
 ) -> None:
     """Changes weights and states in place. `states` has an array, a sequence of arrays or None for each weight.
 
-    constants: a tuple for all or a list with one for each; `rounds` takes them in single precision. MXNetError, which
-    names `who`, where shapes, types or devices do not fit.
+    constants: a tuple for all or a list with one for each; `rounds` takes them in single precision. copies: for each
+    weight in single precision an array of half precision that gets its values, or None; gradients may be of half
+    precision then. rates: two arrays with learning rate and decay of each weight, instead of those among the constants.
+    MXNetError, which names `who`, where shapes, types or devices do not fit.
     """
     try:
-        _step(rule, weights, grads, states, constants, rounds)
+        _step(rule, weights, grads, states, constants, rounds, copies, rates)
     except (ValueError, RuntimeError, TypeError) as e:
         shown = "; ".join(
             f"weight {np.dtype(w.dtype).name}{list(w.shape)}, gradient {np.dtype(g.dtype).name}{list(g.shape)}"
@@ -74,19 +79,52 @@ def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
             array.tensor[rows] = part.tensor
 
 
-def norms(arrays: Sequence[Any]) -> list[float]:
-    """The Euclidean norms in single precision, of arrays on one device."""
-    tensors = [x.tensor if x.tensor.dtype != torch.float16 else x.tensor.float() for x in arrays]
-    return torch.stack(torch._foreach_norm(tensors)).tolist()
+def norms(arrays: Sequence[Any]) -> torch.Tensor:
+    """The Euclidean norms, of arrays on one device: a tensor (arrays,) of float64 there."""
+    return _C.mx_reduce(arrays, False).sqrt()
 
 
-def trust_ratio(of_weight: float, of_step: float, lower_bound: float | None, upper_bound: float | None) -> float:
-    """LAMB's factor of a step: the weight's norm, kept within its bounds, by that of the step; 1 where one is 0.
+def descend(
+    who: str,
+    weights: Sequence[Any],
+    steps: Sequence[Any],
+    ratios: tuple[torch.Tensor, torch.Tensor],
+    lrs: Sequence[float],
+    bounds: tuple[float | None, float | None],
+    copies: Sequence[Any] | None = None,
+) -> None:
+    """LAMB's steps, scaled by the weight's norm, kept within its bounds, over that of the step; by 1 where one is 0.
 
-    Bounds that are None or below 0 do not count.
+    ratios: both norms for each weight. Bounds that are None or below 0 do not count. Nothing waits for a GPU.
     """
-    if lower_bound is not None and lower_bound >= 0:
-        of_weight = max(of_weight, lower_bound)
-    if upper_bound is not None and upper_bound >= 0:
-        of_weight = min(of_weight, upper_bound)
-    return of_weight / of_step if of_weight and of_step else 1.0
+    of_weight, of_step = ratios
+    of_weight = of_weight.clamp(*[None if b is None or b < 0 else b for b in bounds]) if _given(bounds) else of_weight
+    valid = (of_weight != 0) & (of_step != 0)
+    rates = torch.where(valid, of_weight / of_step, 1.0) * of_weight.new_tensor(lrs)
+    nothing = [None] * len(weights)
+    start = 0.0, 0.0, 1.0, math.inf
+    run_rule(who, "mx_descend", weights, steps, nothing, start, True, copies, (rates, torch.zeros_like(rates)))
+
+
+def lamb(
+    who: str,
+    weights: Sequence[Any],
+    grads: Sequence[Any],
+    states: Sequence[tuple[Any, Any]],
+    constants: Any,
+    lrs: Sequence[float],
+    bounds: tuple[float | None, float | None],
+    copies: Sequence[Any] | None = None,
+) -> None:
+    """LAMB's step of many weights: directions, norms and steps, one launch for each. `states`: both moments."""
+    steps = [NDArray(torch.empty_like(w.tensor)) for w in weights]
+    nothing = None if copies is None else [None] * len(weights)
+    rows = [(mean, var, w) for (mean, var), w in zip(states, weights, strict=True)]
+    run_rule(who, "mx_lamb_direction", steps, grads, rows, constants, True, nothing)
+    found = norms([*weights, *steps])
+    ratios = found[: len(weights)], found[len(weights) :]
+    descend(who, weights, steps, ratios, lrs, bounds, copies)
+
+
+def _given(bounds: tuple[float | None, float | None]) -> bool:
+    return any(b is not None and b >= 0 for b in bounds)

@@ -12,7 +12,7 @@ from compatgrad import _C
 from ..base import MXNetError
 from ._arguments import as_ints, axis_in, constant, one_of, public_names
 from ._operator import op, operator
-from .ndarray import NDArray, torch_dtype
+from .ndarray import NDArray, is_recording, torch_dtype
 
 
 def _dtype(a: NDArray) -> str:
@@ -277,6 +277,9 @@ def multi_sum_sq(data, num_arrays=None):
     """The sums of squares of several arrays, as float32 of shape (arrays,)."""
     _count("multi_sum_sq", "num_arrays", num_arrays, data)
     _some("multi_sum_sq", data)
+    if not is_recording() and all(a.stype == "default" for a in data):
+        total = _C.mx_reduce(data, False)
+        return NDArray(total if data[0].tensor.dtype == torch.float64 else total.float())
     sums = [op.sum(op.square(op.reshape(a, shape=(-1,))), axis=[0], keepdims=True) for a in data]
     total = op.concat(sums, axis=0)
     return total if total.tensor.dtype in (torch.float32, torch.float64) else op.cast(total, dtype=torch.float32)
@@ -296,8 +299,8 @@ def multi_all_finite(data, num_arrays=None, init_output=True):
 
 
 def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
-    finite = not _C.optim_not_finite([a.tensor for a in arrays])
-    return NDArray(torch.tensor([float(finite)], device=arrays[0].tensor.device))
+    # one reduction, for which nothing waits
+    return NDArray(_C.mx_reduce([a.tensor for a in arrays], True).sum().eq(0).float().reshape(1))
 
 
 @operator("*data")

@@ -7,13 +7,14 @@ or into a new array. None of them can be differentiated.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base import MXNetError, _Null
 from ._operator import not_an_array, parse, register
-from ._update_rules import goes_by_rows, on_rows, power, run_rule, trust_ratio
+from ._update_rules import descend, goes_by_rows, on_rows, power, run_rule
 from .ndarray import NDArray
 
 __all__ = [
@@ -118,9 +119,36 @@ def update_mixed(
     check(who, weight=weight, grad=grad)
     check(who, weight32=weight32, **states)
     y = target(who, weight, out)
-    run_rule(who, rule, [weight32], [NDArray(grad.tensor.float())], [tuple(states.values())], constants)
-    y.tensor.copy_(weight32.tensor)
+    run_rule(who, rule, [weight32], [grad], [tuple(states.values())], constants, True, [y])
     return y
+
+
+def update_all(
+    who: str,
+    rule: str,
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    states: Sequence[dict[str, NDArray]],
+    weights32: Sequence[NDArray] | None,
+    constants: list[tuple[float, ...]] | tuple[float, ...],
+    outs: Sequence[NDArray | None],
+    rates: tuple[NDArray, NDArray] | None = None,
+) -> list[NDArray]:
+    """`update` of many weights, or `update_mixed` where they have copies in single precision, in one call."""
+    for k, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+        if weights32 is None:
+            check(who, weight=weight, grad=grad, **states[k])
+        else:
+            check(who, weight=weight, grad=grad)
+            check(who, weight32=weights32[k], **states[k])
+    ys = [target(who, weight, out) for weight, out in zip(weights, outs, strict=True)]
+    arrays = [tuple(s.values()) for s in states]
+    dense = [g if g.stype == "default" else g.tostype("default") for g in grads]
+    if weights32 is None:
+        run_rule(who, rule, ys, dense, arrays, constants, True, None, rates)
+    else:
+        run_rule(who, rule, weights32, dense, arrays, constants, True, ys, rates)
+    return ys
 
 
 def sgd_rule(rule: str, constants: tuple[float, ...]) -> str:
@@ -399,7 +427,7 @@ def lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_g
 def direction(who, weight, grad, mean, var, constants, out):
     # of LAMB's step
     step = target(who, weight, None) if out is None else out
-    run_rule(who, "mx_lamb_direction", [step], [grad], [(mean, var, weight)], constants)
+    run_rule(who, "mx_lamb_direction", [step], [grad], [(mean, var, weight)], constants, True, [None])
     return step
 
 
@@ -450,12 +478,13 @@ def mp_lamb_update_phase1(
     c = lamb_constants(who, beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient)
     check(who, weight=weight, grad=grad)
     check(who, weight32=weight32, mean=mean, var=var)
-    return direction(who, weight32, NDArray(grad.tensor.float()), mean, var, c, out)
+    return direction(who, weight32, grad, mean, var, c, out)
 
 
-def step_by_norms(who, weight, g, r1, r2, lr, lower_bound, upper_bound):
-    ratio = trust_ratio(float(r1), float(r2), float(lower_bound), float(upper_bound))
-    weight.tensor.sub_(g.tensor, alpha=ratio * number(who, "lr", lr))
+def step_by_norms(who, weight, g, r1, r2, lr, lower_bound, upper_bound, copy=None):
+    ratios = tuple(r.tensor.reshape(1).double() for r in (r1, r2))
+    bounds = float(lower_bound), float(upper_bound)
+    descend(who, [weight], [g], ratios, [number(who, "lr", lr)], bounds, None if copy is None else [copy])
 
 
 @register
@@ -476,6 +505,5 @@ def mp_lamb_update_phase2(
     check("mp_lamb_update_phase2", weight32=weight32, g=g)
     check("mp_lamb_update_phase2", r1=r1, r2=r2)
     y = target("mp_lamb_update_phase2", weight, out)
-    step_by_norms("mp_lamb_update_phase2", weight32, g, r1, r2, lr, lower_bound, upper_bound)
-    y.tensor.copy_(weight32.tensor)
+    step_by_norms("mp_lamb_update_phase2", weight32, g, r1, r2, lr, lower_bound, upper_bound, y)
     return y

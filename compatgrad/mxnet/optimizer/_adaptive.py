@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 import os
 
-import torch
-
-from ..ndarray import NDArray
-from ..ndarray._update_rules import norms, power, run_rule, trust_ratio
+from ..ndarray._update_rules import lamb, power
 from ._base import RuleOptimizer, register, zeros_like
 
 __all__ = ["FTML", "LAMB", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSProp"]
@@ -140,15 +137,10 @@ class LAMB(_TwoMoments):
         powers = (power(self.beta1, t), power(self.beta2, t)) if self.bias_correction else (0.0, 0.0)
         return *self._common(0.0, wd), self.beta1, self.beta2, self.epsilon, *powers
 
-    def _run(self, indices, weights, grads, states, lrs, wds, ts):
-        steps = [NDArray(torch.empty_like(w.tensor)) for w in weights]
+    def _run(self, indices, weights, grads, states, lrs, wds, ts, copies=None):
         constants = self._constants([0.0] * len(lrs), wds, ts)
-        states = [(mean, var, w) for (mean, var), w in zip(states, weights, strict=True)]
-        run_rule("LAMB", self._rule, steps, grads, states, constants)
-        found = norms([*weights, *steps])
         bounds = self.lower_bound or None, self.upper_bound or None
-        for k, (w, step, lr) in enumerate(zip(weights, steps, lrs, strict=True)):
-            w.tensor.sub_(step.tensor, alpha=trust_ratio(found[k], found[len(weights) + k], *bounds) * lr)
+        lamb("LAMB", weights, grads, states, constants, lrs, bounds, copies)
 
 
 @register

@@ -258,6 +258,7 @@ class RuleOptimizer(Optimizer):
     """
 
     _rule = ""
+    _follows = True  # copies in half precision follow the rule in the same pass
     # whether constants are rounded to single precision, as the original's operators have them
     _rounds = True
 
@@ -293,8 +294,8 @@ class RuleOptimizer(Optimizer):
                 made[key] = self._hypers(*key)
         return [made[key] for key in keys]
 
-    def _apply(self, indices, weights, grads, states):
-        # dense weights in their own precision
+    def _apply(self, indices, weights, grads, states, copies=None):
+        # dense weights in their own precision; `copies`: theirs in half precision, or None
         counts = self._index_update_count
         if self.lr_scheduler is not None and len({counts.get(i) for i in indices}) > 1:
             # the scheduler sees the largest count so far: it has to see them in the original's order
@@ -302,15 +303,20 @@ class RuleOptimizer(Optimizer):
             if len(indices) > size:
                 for k in range(0, len(indices), size):
                     part = slice(k, k + size)
-                    self._apply(indices[part], weights[part], grads[part], states[part])
+                    own = None if copies is None else copies[part]
+                    self._apply(indices[part], weights[part], grads[part], states[part], own)
                 return
         self._update_count(indices)
         lrs, wds = self._get_lrs(indices), self._get_wds(indices)
-        self._run(indices, weights, grads, states, lrs, wds, [counts[i] for i in indices])
+        ts = [counts[i] for i in indices]
+        if copies is None:
+            self._run(indices, weights, grads, states, lrs, wds, ts)
+        else:
+            self._run(indices, weights, grads, states, lrs, wds, ts, copies)
 
-    def _run(self, indices, weights, grads, states, lrs, wds, ts):
-        constants = self._constants(lrs, wds, ts)
-        run_rule(type(self).__name__, self._rule, weights, grads, self._rule_states(states), constants, self._rounds)
+    def _run(self, indices, weights, grads, states, lrs, wds, ts, copies=None):
+        constants, states = self._constants(lrs, wds, ts), self._rule_states(states)
+        run_rule(type(self).__name__, self._rule, weights, grads, states, constants, self._rounds, copies)
 
     def update_all(self, indices, weights, grads, states):
         """Updates many weights in one call: sequences of the same length."""
@@ -325,17 +331,20 @@ class RuleOptimizer(Optimizer):
             self._apply(indices, weights, grads, states)
 
     def _apply_mixed(self, indices, weights, grads, states):
-        masters, wide, inner = [], [], []
+        follows = self._follows and all(g.stype == "default" for g in grads)
+        masters, wide, inner, copies = [], [], [], []
         for w, g, s in zip(weights, grads, states, strict=True):
             half = w.dtype == np.float16
             master, state = self._split_state(s) if half else (w, s)
             masters.append(master)
-            wide.append(NDArray(g.tensor.float()) if half else g)
+            wide.append(NDArray(g.tensor.float()) if half and not follows else g)
             inner.append(state)
-        self._apply(indices, masters, wide, inner)
-        for w, master in zip(weights, masters, strict=True):
-            if w is not master:
-                w.tensor.copy_(master.tensor)
+            copies.append(w if half else None)
+        self._apply(indices, masters, wide, inner, copies if follows else None)
+        if not follows:
+            for w, master in zip(weights, masters, strict=True):
+                if w is not master:
+                    w.tensor.copy_(master.tensor)
 
     def _apply_sparse(self, index, weight, grad, state):
         # rows without a gradient stay as they are where the rule goes by rows, unless `lazy_update` is false

@@ -122,7 +122,9 @@ class SGLD(RuleOptimizer):
     def _hypers(self, lr, wd, t):
         return self._common(lr / 2, wd)
 
-    def _run(self, indices, weights, grads, states, lrs, wds, ts):
+    _follows = False  # noise goes on top
+
+    def _run(self, indices, weights, grads, states, lrs, wds, ts, copies=None):
         super()._run(indices, weights, grads, states, lrs, wds, ts)
         for w, lr in zip(weights, lrs, strict=True):
             noise = ndarray.random.normal(0, math.sqrt(lr), shape=w.shape, dtype=w.dtype, ctx=w.context)
@@ -168,6 +170,7 @@ class LBSGD(_Momentum):
     """
 
     lazy_update = False
+    _follows = False  # gradients are summed up in single precision first
 
     def __init__(
         self,
@@ -213,10 +216,10 @@ class LBSGD(_Momentum):
         return 1.0 + (most - 1) * shares.get(self.warmup_strategy, 0.0)
 
     def _get_lars(self, weight, grad, wd):
-        of_weight, of_grad = (x**2 for x in norms([weight, grad]))
+        of_weight, of_grad = (x**2 for x in norms([weight, grad]).tolist())
         return min(max(math.sqrt(of_weight / (of_grad + wd * of_weight + 1e-18)), 0.01), 100)
 
-    def _apply(self, indices, weights, grads, states):
+    def _apply(self, indices, weights, grads, states, copies=None):
         for i, w, g, s in zip(indices, weights, grads, states, strict=True):
             lr, wd = self._get_lr(i), self._get_wd(i)
             self._update_count(i)
@@ -259,18 +262,19 @@ class LARS(_Momentum):
         self.cur_lr = lr
         return self._factors(lr, indices, "lr_mult", self.lr_mult)
 
-    def _apply(self, indices, weights, grads, states):
+    def _apply(self, indices, weights, grads, states, copies=None):
         # In the original's groups: the correction is that of the first group only, as the rate has changed by then.
         size = max(1, self.aggregate_num)
         for k in range(0, len(indices), size):
             part = slice(k, k + size)
-            super()._apply(indices[part], weights[part], grads[part], states[part])
+            own = None if copies is None else copies[part]
+            super()._apply(indices[part], weights[part], grads[part], states[part], own)
 
-    def _run(self, indices, weights, grads, states, lrs, wds, ts):
+    def _run(self, indices, weights, grads, states, lrs, wds, ts, copies=None):
         corrected = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             corrected *= self.cur_lr / self.last_lr
-        found, scaled = norms([*weights, *grads]), []
+        found, scaled = norms([*weights, *grads]).tolist(), []
         for i, of_weight, of_grad, lr, wd in zip(
             indices, found[: len(weights)], found[len(weights) :], lrs, wds, strict=True
         ):
@@ -281,4 +285,4 @@ class LARS(_Momentum):
         constants = [self._common(lr, wd) for lr, wd in zip(scaled, wds, strict=True)]
         if self._has_momentum():
             constants = [(*c, corrected) for c in constants]
-        run_rule("LARS", self._rule, weights, grads, self._rule_states(states), constants)
+        run_rule("LARS", self._rule, weights, grads, self._rule_states(states), constants, True, copies)

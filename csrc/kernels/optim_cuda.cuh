@@ -1,0 +1,89 @@
+// Update rules on a GPU: with changes of the gradient before them, with rates for each set, with 16-bit weights.
+#pragma once
+#include "kernels/cuda.cuh"
+#include "kernels/optim.h"
+#include "kernels/optim_prologue.h"
+
+namespace cg::optim {
+
+// The prologue and the rule in registers; the gradient is stored where there is a prologue.
+template <class R>
+struct Prepared : Update<R> {
+  static constexpr int operands = Update<R>::operands;
+  static constexpr unsigned writes = Update<R>::writes | kernels::mask(1);
+  Prologue prologue;
+  CG_FN bool keeps(int operand) const { return operand == 1 && prologue.n == 0; }
+  template <class T, class C>
+  CG_FN void of(C (&v)[operands]) const {
+    prologue.change<T>(v[1], v[0]);
+    (*this)(v);
+  }
+};
+
+template <class R>
+kernels::Status prepared(const kernels::Call& c) {
+  Prepared<R> f{};
+  if (c.n_numbers < R::hypers || !f.prologue.read(c, R::hypers)) return kernels::kBadCall;
+  if (f.prologue.n && (Update<R>::reads & 3) != 3) return kernels::kBadCall;
+  for (int k = 0; k < R::hypers; ++k) f.h[k] = c.numbers[k];
+  return kernels::by_dtype(c, [&]<class T>() { return kernels::Cuda::map_list<T>(f, c); });
+}
+
+// Rules whose first hypers are a rate and a decay, which each set may have for itself: in the call's numbers behind the
+// hypers, rates of all sets first, or as floats at two addresses on the device. Integers, where there are any: these
+// addresses or 0, and whether gradients are of 16 bits while all else is in single precision. One operand more is a
+// 16-bit copy of the first (map_mixed).
+template <class R>
+struct Rated : Update<R> {
+  static constexpr int per_set = 2;
+  const float* at[per_set];  // null: in the table
+  CG_FN void use(const double* own, int64_t set) {
+    for (int k = 0; k < per_set; ++k) this->h[k] = at[k] ? static_cast<double>(at[k][set]) : own[k];
+  }
+};
+
+template <class R>
+kernels::Status rated(const kernels::Call& c) {
+  using F = Rated<R>;
+  F f{};
+  if (c.n_numbers != R::hypers && c.n_numbers != R::hypers + F::per_set * c.sets) return kernels::kBadCall;
+  if (c.n_integers != 0 && c.n_integers != 3) return kernels::kBadCall;
+  for (int k = 0; k < R::hypers; ++k) f.h[k] = c.numbers[k];
+  for (int k = 0; k < F::per_set && c.n_integers; ++k) f.at[k] = reinterpret_cast<const float*>(c.integers[k]);
+  const double* own = c.n_numbers > R::hypers ? c.numbers + R::hypers : nullptr;
+  if (c.operands == F::operands + 1) {
+    if (c.dtype != kernels::DType::f32) return kernels::kBadCall;
+    return kernels::Cuda::map_mixed(f, c, own, c.n_integers == 3 && c.integers[2] != 0);
+  }
+  return kernels::by_dtype(c, [&]<class T>() { return kernels::Cuda::map_list<T>(f, c, own); });
+}
+
+// The sum of squares of gradients after their changes, of which none is stored.
+struct PreparedSquare {
+  static constexpr int operands = 2;  // gradient, parameter
+  Prologue prologue;
+  template <class T, class C>
+  CG_FN void prepare(C (&v)[operands]) const {
+    prologue.change<T>(v[0], v[1]);
+  }
+  template <class C>
+  CG_FN C operator()(const C (&v)[operands]) const {
+    return v[0] * v[0];
+  }
+};
+
+// For `for_each_rule`: a kernel of each rule, under its name.
+struct EnterPrepared {
+  template <class R>
+  void operator()(const char* name) const {
+    kernels::Registered(name, prepared<R>);
+  }
+};
+struct EnterRated {
+  template <class R>
+  void operator()(const char* name) const {
+    kernels::Registered(name, rated<R>);
+  }
+};
+
+}  // namespace cg::optim
