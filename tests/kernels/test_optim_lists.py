@@ -221,7 +221,7 @@ def test_a_launch_with_copies(place: Place, rule, narrow):
     found, expected = place_all(place, given, 1), place_all(place, given)
     if narrow:
         found[1] = [place.tensor(g.half(), 3) for g in given[1]]
-    copies = [place.poisoned(n, torch.float16, 1) for n in SIZES]
+    copies = [place.poisoned((n,), torch.float16, 1) for n in SIZES]
     place(
         rule,
         [*found, [*copies[:2], None, *copies[3:]]],
