@@ -53,9 +53,7 @@ class _Hookable:
         if timing == "auto":
             timing = getattr(hook, "timing", "pre")
             if timing not in ("pre", "post") and self._invalid_timing_fallback:
-                warnings.warn(
-                    "Hook timing attribute not in ('pre', 'post'), defaulting timing to 'pre'.", stacklevel=3
-                )
+                warnings.warn("Hook timing attribute not in ('pre', 'post'), defaulting timing to 'pre'.", stacklevel=3)
                 timing = "pre"
         if name is None:
             name = getattr(hook, "name", getattr(hook, "__name__", None))
@@ -308,8 +306,7 @@ class Optimizer:
         neither."""
         if auto and not self.use_auto_new_epoch:
             raise RuntimeError(
-                "invalid new_epoch call with auto=True.\n"
-                "Fix the updater to set optimizer.use_auto_new_epoch = True."
+                "invalid new_epoch call with auto=True.\nFix the updater to set optimizer.use_auto_new_epoch = True."
             )
         if not auto and self.use_auto_new_epoch:
             raise RuntimeError(

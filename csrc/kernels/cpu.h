@@ -33,7 +33,7 @@ CG_INLINE void map_loop(const F& given, T* const* p, int64_t begin, int64_t end,
   // The processor's own prefetching ends with each page, and starts late on each of many: what comes from memory is
   // asked for ahead. By a page for sums; that is too far where most of what is read is written too, as by update rules.
   constexpr bool mostly_read = std::popcount(F::reads & ~F::writes) > 1;
-  if constexpr (mostly_read || F::operands > 2) {
+  if constexpr (mostly_read || std::popcount(F::reads) > 1) {
     constexpr int64_t line = 64 / sizeof(T), block = 2 * line, ahead = (mostly_read ? 4096 : 1024) / sizeof(T);
     for (; begin + block <= end && begin + block + ahead <= known; begin += block) {
       for (int k = 0; k < F::operands; ++k)

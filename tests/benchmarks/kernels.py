@@ -90,6 +90,62 @@ def gates(cell: str, widths: tuple[int, ...], outputs: int, interleaved: bool, a
     return make
 
 
+def change(rule: str, hypers: tuple[float, ...], aten_of: Callable[..., object], reads: int):
+    """A change of a gradient, of which `reads` operands are read."""
+
+    def make(elements: int, device: str):
+        g, p = (torch.rand(elements, device=device) for _ in range(2))
+
+        def kernel():
+            _C.run_kernel(rule, [g, p], hypers)
+
+        moved = 4 * elements * (reads + 1)
+        return kernel, lambda: aten_of(g, p), moved, moved
+
+    return make
+
+
+def hooked(hooks: tuple, aten_of: Callable[..., object], needed: int, passes: int):
+    """An Adam step with hooks on the gradient before it; bytes for each element."""
+
+    def make(elements: int, device: str):
+        p, g, m, v = (torch.rand(elements, device=device) for _ in range(4))
+        count = torch.ones((), device=device)
+        param = _C.Variable(p)
+        param.grad_var = _C.Variable(g)
+
+        def kernel():
+            _C.optim_update("adam", [param], [(m, v)], ADAM, hooks)
+
+        def aten():
+            aten_of(g, p)
+            fused_adam([p], [g], [m], [v], count)
+
+        return kernel, aten, needed * elements, passes * elements
+
+    return make
+
+
+def clip_norm(g):
+    g.mul_(torch.clamp(1e3 / torch.linalg.vector_norm(g), max=1.0))
+
+
+def lamb_direction(elements: int, device: str):
+    x, g, m, v = tensors = [torch.rand(elements, device=device) for _ in range(4)]
+
+    def kernel():
+        _C.run_kernel("lamb_direction", tensors, (0.9, 0.1, 0.999, 0.001, 0.5, 0.5, 1e-6))
+
+    def aten():
+        m.lerp_(g, 0.1)
+        v.mul_(0.999).addcmul_(g, g, value=0.001)
+        torch.div(v, 0.5, out=x)
+        x.sqrt_().add_(1e-6)
+        torch.div(m, x, out=x).div_(0.5)
+
+    return kernel, aten, 24 * elements, 80 * elements
+
+
 def fused_sgd(p, g, *rest):
     torch._fused_sgd_(
         p,
@@ -105,20 +161,24 @@ def fused_sgd(p, g, *rest):
     )
 
 
-def fused_adam(p, g, m, v, count):
+ADAM = (1e-6, 0.1, 0.001, 1e-8, 1.0, -1.0)
+
+
+def fused_adam(p, g, m, v, *rest):
+    *largest, count = rest
     torch._fused_adam_(
         p,
         g,
         m,
         v,
-        [],
+        largest[0] if largest else [],
         [count],
         lr=1e-6,
         beta1=0.9,
         beta2=0.999,
         weight_decay=0.0,
         eps=1e-8,
-        amsgrad=False,
+        amsgrad=bool(largest),
         maximize=False,
     )
 
@@ -165,7 +225,16 @@ KERNELS: dict[str, Callable] = {
     "count of not finite": reduction("count_not_finite", lambda x: x.isfinite().logical_not_().sum(), 24),
     "step of sgd": update("sgd", 0, (1e-6,), fused_sgd),
     "step of momentum_sgd": update("momentum_sgd", 1, (1e-6, 0.9), fused_sgd),
-    "step of adam": update("adam", 2, (1e-6, 0.1, 0.001, 1e-8, 1.0, -1.0), fused_adam),
+    "step of adam": update("adam", 2, ADAM, fused_adam),
+    "step of amsgrad": update("amsgrad", 3, ADAM, fused_adam),
+    "direction of LAMB": lamb_direction,
+    "scale": change("scale", (0.999999,), lambda g, p: g.mul_(0.999999), 1),
+    "hard clip": change("hard_clip", (0.1, 0.9), lambda g, p: g.clamp_(0.1, 0.9), 1),
+    "weight decay": change("weight_decay", (1e-6,), lambda g, p: g.add_(p, alpha=1e-6), 2),
+    "decay, adam": hooked((("weight_decay", 1e-6),), lambda g, p: g.add_(p, alpha=1e-6), 32, 40),
+    "decay, norm, adam": hooked(
+        (("weight_decay", 1e-6), ("clip_norm", 1e3)), lambda g, p: clip_norm(g.add_(p, alpha=1e-6)), 40, 52
+    ),
     # numbers that ATen's calls move: 2 for a function, 3 for an operation, 8 or 6 to join gates
     "LSTM, interleaved": gates(
         "lstm", (1, 4), 2, True,

@@ -72,7 +72,7 @@ def run(case):
         link.p4.update_rule.enabled = False
     scale = r.choice((None, None, 8, 2.0))
     for _ in range(STEPS):
-        for k, p in enumerate(link.params()):
+        for p in link.params():
             p.grad = np.asarray(values.randn(*p.shape)).astype(dtype)
             p._loss_scale = scale
             layout = r.randint(0, 9)

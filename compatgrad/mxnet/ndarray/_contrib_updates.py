@@ -46,9 +46,7 @@ def _adamw(who, rescale_grad, rows, betas, weights, grads, means, variances, wei
         return [target(who, weight, out) for weight, out in zip(weights, outs, strict=True)]
     *betas, clip_gradient = betas
     rest = tuple(map(float, betas))
-    constants = [
-        (*common(who, lr, wd, scale, clip_gradient), *rest, number(who, "eta", eta)) for lr, wd, eta in rows
-    ]
+    constants = [(*common(who, lr, wd, scale, clip_gradient), *rest, number(who, "eta", eta)) for lr, wd, eta in rows]
     states = [{"mean": mean, "var": var} for mean, var in zip(means, variances, strict=True)]
     return update_all(who, "mx_adamw", weights, grads, states, weights32, constants, outs)
 

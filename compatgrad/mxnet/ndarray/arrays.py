@@ -24,8 +24,10 @@ def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
     first = arrays[0].tensor.dtype
     for i, a in enumerate(arrays):
         if a.tensor.dtype != first:
-            raise MXNetError(f"{name}: all inputs must have one dtype, got {_dtype(arrays[0])} for input 0 and "
-                             f"{_dtype(a)} for input {i}")
+            raise MXNetError(
+                f"{name}: all inputs must have one dtype, got {_dtype(arrays[0])} for input 0 and "
+                f"{_dtype(a)} for input {i}"
+            )
 
 
 def _some(name: str, arrays: Sequence[NDArray]) -> None:
@@ -41,9 +43,11 @@ def concat(data, dim=1):
     first = data[0].shape
     axis = axis_in("concat", dim, len(first), "dim")
     for i, a in enumerate(data):
-        if len(a.shape) != len(first) or a.shape[:axis] + a.shape[axis + 1:] != first[:axis] + first[axis + 1:]:
-            raise MXNetError(f"concat: input {i} has the shape {a.shape}, which differs from that of input 0, {first}, "
-                             f"in more than axis {axis}")
+        if len(a.shape) != len(first) or a.shape[:axis] + a.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+            raise MXNetError(
+                f"concat: input {i} has the shape {a.shape}, which differs from that of input 0, {first}, "
+                f"in more than axis {axis}"
+            )
     return op.concat(data, axis=axis) if len(data) > 1 else op.identity(data[0])
 
 
@@ -59,9 +63,9 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         return first
     for a in arrays[1:]:
         assert a.dtype == first.dtype, f"concatenate: arrays of dtype {_dtype(a)} and {_dtype(first)}"
-        assert a.ndim == first.ndim and all(m == n or i == axis % first.ndim
-                                            for i, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))), \
-            f"concatenate: shapes {a.shape} and {first.shape} differ in more than axis {axis}"
+        assert a.ndim == first.ndim and all(
+            m == n or i == axis % first.ndim for i, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))
+        ), f"concatenate: shapes {a.shape} and {first.shape} differ in more than axis {axis}"
     return concat(*arrays, dim=axis)
 
 
@@ -85,11 +89,13 @@ def split(data, num_outputs, axis=1, squeeze_axis=False):
     axis = axis_in("split", axis, data.tensor.dim())
     n = data.shape[axis]
     if num_outputs < 1 or n % num_outputs:
-        raise MXNetError(f"split: axis {axis} of shape {data.shape} cannot be split into num_outputs={num_outputs} "
-                         "equal parts")
+        raise MXNetError(
+            f"split: axis {axis} of shape {data.shape} cannot be split into num_outputs={num_outputs} equal parts"
+        )
     if squeeze_axis and n != num_outputs:
-        raise MXNetError(f"split: with squeeze_axis, num_outputs must be the size of axis {axis}, {n}, got "
-                         f"{num_outputs}")
+        raise MXNetError(
+            f"split: with squeeze_axis, num_outputs must be the size of axis {axis}, {n}, got {num_outputs}"
+        )
     size = n // num_outputs
     return _parts(data, list(range(size, n, size)) if size else [], axis, squeeze_axis)
 
@@ -209,8 +215,10 @@ def amp_multicast(data, num_outputs=None, cast_narrow=False):
     if not floats:
         return [op.identity(a) for a in data]
     chosen = (min if cast_narrow else max)(floats, key=lambda d: d.itemsize)
-    return [op.cast(a, dtype=chosen) if a.tensor.is_floating_point() and a.tensor.dtype != chosen
-            else op.identity(a) for a in data]
+    return [
+        op.cast(a, dtype=chosen) if a.tensor.is_floating_point() and a.tensor.dtype != chosen else op.identity(a)
+        for a in data
+    ]
 
 
 def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray]) -> None:
