@@ -140,18 +140,31 @@ void apply_hooked(const Rule& rule, c10::ArrayRef<Step> steps, const double* hyp
     numbers.insert(numbers.end(), {double(kind), a, b});
     addresses.push_back(reinterpret_cast<int64_t>(at));
   };
+  c10::SmallVector<Step, 16> changes;
+  for (const Step& s : steps) changes.push_back({s.y, s.x, {}, {}});
+  size_t norms = 0, passed = 0;
+  for (const Hook& hook : hooks) norms += !hook.rule;
   for (const Hook& hook : hooks) {
+    if (hook.rule && cpu && passed < norms) {
+      apply(*hook.rule, changes, hook.h);  // a processor takes longer to compute it twice than to store it
+      continue;
+    }
     if (hook.rule) {
       change(kind_of(*hook.rule), hook.h[0], hook.h[1]);
       continue;
     }
+    ++passed;
     const at::Tensor sums =
         numbers.empty() ? sum_of_squares.reduce({ys}) : sum_of_squares_after.reduce({ys, xs}, numbers);
     if (cpu) {
       double total = 0;
       for (int64_t i = 0; i < sums.numel(); ++i) total += sums.const_data_ptr<double>()[i];
       const double rate = clip_rate(total, hook.h[0]);
-      if (!(rate >= 1)) change(Prologue::scale, rate, 0);
+      if (rate >= 1) continue;
+      if (passed == norms)
+        change(Prologue::scale, rate, 0);
+      else
+        apply(*find_rule("scale"), changes, &rate);
     } else {
       factor = clip_rate(sums.sum(), hook.h[0]);
       change(Prologue::scale, 0, 0, factor.const_data_ptr<double>());
