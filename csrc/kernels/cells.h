@@ -93,7 +93,7 @@ struct TreeLstm {
     return sum;
   }
 };
-constexpr int kMostChildren = 2;  // for which there are kernels, one for each number: they keep all in registers
+constexpr int kMostChildren = 3;  // for which there are kernels, one for each number: they keep all in registers
 
 // c; a, i, f, o; what i and f see of c. c' = tanh(a) s(i + p) + s(f + q) c, and o as it is: its peephole sees c'.
 struct PeepholeCell {
@@ -175,6 +175,36 @@ struct GruUpdate {
     gx[0] = gx[1] = gy[0] * (N - x[4]) * sigmoid_slope(Z);
     gx[2] = gx[3] = gy[0] * Z * tanh_slope(N);
     gx[4] = gy[0] * one_minus(Z);
+  }
+};
+// Of a minimal gated unit, whose one gate f is also its reset gate. f; h: what goes into the product, s(f) h.
+struct MguReset {
+  static constexpr int inputs = 2, outputs = 1, widths[] = {1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    y[0] = sigmoid(x[0]) * x[1];
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C F = sigmoid(x[0]);
+    gx[0] = gy[0] * x[1] * sigmoid_slope(F);
+    gx[1] = gy[0] * F;
+  }
+};
+// f; n; h. h' = s(f) tanh(n) + (1 - s(f)) h.
+struct MguUpdate {
+  static constexpr int inputs = 3, outputs = 1, widths[] = {1, 1, 1};
+  template <class C>
+  CG_FN static void forward(const C* x, C* y) {
+    const C F = sigmoid(x[0]);
+    y[0] = F * tanh(x[1]) + one_minus(F) * x[2];
+  }
+  template <class C>
+  CG_FN static void backward(const C* x, const C* gy, C* gx) {
+    const C F = sigmoid(x[0]), N = tanh(x[1]);
+    gx[0] = gy[0] * (N - x[2]) * sigmoid_slope(F);
+    gx[1] = gy[0] * F * tanh_slope(N);
+    gx[2] = gy[0] * one_minus(F);
   }
 };
 

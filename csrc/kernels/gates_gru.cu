@@ -7,4 +7,6 @@ namespace cg::kernels {
 CG_CELL_KERNELS(Cuda, gru)
 CG_CELL_KERNELS(Cuda, gru_reset)
 CG_CELL_KERNELS(Cuda, gru_update)
+CG_CELL_KERNELS(Cuda, mgu_reset)
+CG_CELL_KERNELS(Cuda, mgu_update)
 }  // namespace cg::kernels

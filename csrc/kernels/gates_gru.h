@@ -1,4 +1,4 @@
-// GRU, with the reset gate behind the matrix product or before it.
+// GRU, with the reset gate behind the matrix product or before it, and the minimal gated unit.
 #pragma once
 #include "kernels/gates.h"
 
@@ -6,4 +6,6 @@ namespace cg::kernels {
 CG_CELL(gru, cells::Gru, false)
 CG_CELL(gru_reset, cells::GruReset, false)
 CG_CELL(gru_update, cells::GruUpdate, false)
+CG_CELL(mgu_reset, cells::MguReset, false)
+CG_CELL(mgu_update, cells::MguUpdate, false)
 }  // namespace cg::kernels

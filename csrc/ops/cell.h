@@ -94,23 +94,29 @@ inline List<Tensor> operands(const kernels::Kernel& kernel, std::initializer_lis
     }
   return all;
 }
+// `into`: memory for the first results, dense and like the operands, where it is defined.
 inline List<Tensor> run(const kernels::Kernel& kernel, const Layout& l, List<Tensor> all,
-                        std::initializer_list<c10::ArrayRef<at::IntArrayRef>> results) {
+                        std::initializer_list<c10::ArrayRef<at::IntArrayRef>> results,
+                        c10::ArrayRef<Tensor> into = {}) {
   List<Tensor> made;
   for (const auto& shapes : results)
-    for (const at::IntArrayRef shape : shapes) made.push_back(at::empty(shape, all[0].options()));
+    for (const at::IntArrayRef shape : shapes) {
+      const size_t k = made.size();
+      made.push_back(k < into.size() && into[k].defined() ? into[k] : at::empty(shape, all[0].options()));
+    }
   all.append(made.begin(), made.end());
   kernel(all, {}, l.integers());
   return made;
 }
 
-// A cell gives `outputs` tensors of the shape of its first input.
+// A cell gives `outputs` tensors of the shape of its first input. `into`: where a kernel writes them, see `run`.
 template <class Cell>
-List<Tensor> forward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, size_t outputs = 2) {
+List<Tensor> forward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, size_t outputs = 2,
+                     c10::ArrayRef<Tensor> into = {}) {
   static const kernels::Kernel kernel(Cell::kernels[0]);
   const auto shapes = unit_shapes(xs[0], outputs);
   if (cell.has_kernel())
-    if (auto all = operands(kernel, {xs}); !all.empty()) return run(kernel, l, std::move(all), {shapes});
+    if (auto all = operands(kernel, {xs}); !all.empty()) return run(kernel, l, std::move(all), {shapes}, into);
   const List<Tensor> x = split(l, xs);
   List<Tensor> y(outputs);
   cell.forward(x.data(), y.data());
@@ -119,11 +125,12 @@ List<Tensor> forward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs
 }
 // Gradients of the inputs from those of the outputs, of which some may be undefined.
 template <class Cell>
-List<Tensor> backward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, c10::ArrayRef<Tensor> gys) {
+List<Tensor> backward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> xs, c10::ArrayRef<Tensor> gys,
+                      c10::ArrayRef<Tensor> into = {}) {
   static const kernels::Kernel kernel(Cell::kernels[1]);
   const auto shapes = shapes_of(xs);
   if (cell.has_kernel())
-    if (auto all = operands(kernel, {xs, gys}); !all.empty()) return run(kernel, l, std::move(all), {shapes});
+    if (auto all = operands(kernel, {xs, gys}); !all.empty()) return run(kernel, l, std::move(all), {shapes}, into);
   const List<Tensor> x = split(l, xs);
   List<Tensor> g = or_zeros(gys, unit_shapes(xs[0], gys.size()), xs[0]), gx(x.size());
   for (Tensor& t : g) t = reshape(t, {l.rows, l.inner});

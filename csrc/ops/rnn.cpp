@@ -1,27 +1,10 @@
 // The LSTM, whose samples may end one after another.
-#include "kernels/raw.h"
-#include "ops/cell.h"
+#include "ops/gates.h"
 
 namespace cg {
 namespace {
 
-struct Lstm : kernels::cells::Lstm {
-  static constexpr const char* kernels[] = {"lstm", "lstm_grad", "lstm_grad_grad"};
-  static bool has_kernel() { return true; }
-
-  // order: empty, or the letters of aifo.
-  static cell::Layout layout(at::IntArrayRef units, const std::string& order) {
-    cell::Layout l(units, order.empty() ? 2 : 1, {1, 4});
-    if (order.empty()) return l;
-    l.order = {0};
-    for (const char gate : {'a', 'i', 'f', 'o'}) {
-      const size_t place = order.find(gate);
-      TORCH_CHECK_VALUE(order.size() == 4 && place < 4, "lstm: order must be the letters a, i, f, o, not ", order);
-      l.order.push_back(static_cast<int64_t>(place));
-    }
-    return l;
-  }
-};
+using cell::Lstm;
 
 // The cells of the samples that go on.
 template <class T>

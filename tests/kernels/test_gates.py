@@ -42,8 +42,11 @@ CELLS = {
     "gru": (gru, (1, 3, 3), ()),
     "gru_reset": (lambda a, b, h: (s(a + b) * h,), (1, 1, 1), ()),
     "gru_update": (lambda z, y, n, m, h: (s(z + y) * tanh(n + m) + (1 - s(z + y)) * h,), (1,) * 5, ()),
+    "mgu_reset": (lambda f, h: (s(f) * h,), (1, 1), ()),
+    "mgu_update": (lambda f, n, h: (s(f) * tanh(n) + (1 - s(f)) * h,), (1, 1, 1), ()),
     "tree 1": (tree_lstm, (1, 4), (1,)),
     "tree 2": (tree_lstm, (1, 1, 5), (2,)),
+    "tree 3": (tree_lstm, (1, 1, 1, 6), (3,)),
 }
 
 
@@ -170,6 +173,7 @@ SHAPES = {
     "peephole_cell": [(2, 3), (2, 12), (2, 3), (2, 3)],
     "gru": [(2, 3), (2, 9), (2, 9)],
     "gru_update": [(2, 3)] * 5,
+    "mgu_update": [(2, 3)] * 3,
     "tree_lstm": [(2, 3), (2, 3), (2, 15)],
 }
 

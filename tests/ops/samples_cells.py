@@ -55,6 +55,14 @@ def gru_update(zx, zh, nx, nh, h):
     return z * torch.tanh(nx + nh) + (1 - z) * h
 
 
+def mgu_reset(f, h):
+    return s(f) * h
+
+
+def mgu_update(f, n, h):
+    return s(f) * torch.tanh(n) + (1 - s(f)) * h
+
+
 def tree_lstm(*inputs):
     *cs, x = inputs
     a, i, o, *fs = x.chunk(len(cs) + 3, 1)
@@ -104,12 +112,14 @@ def others():
         yield from both("peephole_output", peephole_output, (units,) * 3, (units,))
         yield from both("gru_reset", gru_reset, (units,) * 3, (units,))
         yield from both("gru_update", gru_update, (units,) * 5, (units,))
+        yield from both("mgu_reset", mgu_reset, (units,) * 2, (units,))
+        yield from both("mgu_update", mgu_update, (units,) * 3, (units,))
     for units, gates in (((2, 3), (2, 9)), ((1, 19), (1, 57)), ((2, 2, 3), (2, 6, 3)), ((0, 2), (0, 6))):
         yield from both("gru", gru, (units, gates, gates), (units,))
 
 
 def trees():
-    for n in (1, 2, 3, 5):  # from three on by ATen's functions
+    for n in (1, 2, 3, 4, 6):  # from four on by ATen's functions
         for units in ((3, 5), (1, 17), (2, 3, 2)):
             shapes = [units] * n + [(units[0], (n + 3) * units[1], *units[2:])]
             for name, cell, more in (("", tree_lstm, []), ("_grad", gradient(tree_lstm, n + 1), [units] * 2)):

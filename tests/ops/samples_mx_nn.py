@@ -56,9 +56,10 @@ def sequences():
 
 
 def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):
-    hs, cs = [None] * len(x), [None] * len(x)
+    hs, cs, gates = [None] * len(x), [None] * len(x), [None] * len(x)
     for t in reversed(range(len(x))) if reverse else range(len(x)):
         s = h @ w.T + (0 if b is None else b)
+        gates[t] = s if mode == "gru" else x[t] + s
         if mode == "gru":
             h = gru(h, x[t], s)
         elif mode == "lstm":
@@ -73,7 +74,8 @@ def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):
         else:
             h = np.tanh(x[t] + s) if mode == "rnn_tanh" else np.maximum(x[t] + s, 0)
         hs[t], cs[t] = h, c
-    return [np.stack(hs), np.stack(cs)] if mode == "lstm" else np.stack(hs)
+    results = {"lstm": (hs, cs, gates), "gru": (hs, gates)}.get(mode, (hs,))
+    return [np.stack(v) for v in results] if len(results) > 1 else np.stack(hs)
 
 
 def layers():
@@ -82,8 +84,9 @@ def layers():
             c, b = A(2, 3) if mode == "lstm" else None, A(3 * gates) if mode == "gru" else None
             yield sample("rnn_layer", rnn_layer, A(time, 2, 3 * gates, low=-2, high=2), A(2, 3), c, A(3 * gates, 3), b,
                          mode=mode, reverse=reverse, tolerance=4)
-    yield sample("rnn_layer", rnn_layer, A(3, 2, 12, low=-2, high=2), A(2, 3), A(2, 3), A(12, 3), None, mode="lstm",
-                 order="ifao", tolerance=4)
+    for b, order in ((None, "ifao"), (A(12), "ifao"), (A(12), "")):
+        yield sample("rnn_layer", rnn_layer, A(3, 2, 12, low=-2, high=2), A(2, 3), A(2, 3), A(12, 3), b, mode="lstm",
+                     order=order, tolerance=4)
 
 
 def losses():

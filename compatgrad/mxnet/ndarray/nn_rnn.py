@@ -23,6 +23,12 @@ _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 LSTM_GATES = "ifao"  # as the op `lstm` names them, in the order in which they lie along the rows of weights
 
 
+def gates_fit(gates: NDArray, state: NDArray, count: int) -> bool:
+    """Whether a cell's op takes `count` gates along the second axis; for all else the composed form has the errors."""
+    shape = (state.shape[0], count * state.shape[1], *state.shape[2:]) if len(state.shape) > 1 else None
+    return gates.shape == shape and gates.dtype == state.dtype
+
+
 class _Network(NamedTuple):
     """What the packed parameters depend on."""
 
@@ -116,10 +122,11 @@ def _direction(
     gates = op.reshape(gates, shape=(time, batch, cell.w_x.shape[0]))
     if goes_on is None and cell.w_out is None:
         first = states[1] if cell.mode == "lstm" else None
-        modes = {"mode": cell.mode, "order": LSTM_GATES, "reverse": backward}
-        y = op.rnn_layer(gates, states[0], first, cell.w_h, cell.b_h, **modes)
-        ys = y if cell.mode == "lstm" else (y,)
-        return ys[0], [op.get_item(v, index=0 if backward else time - 1) for v in ys]
+        y = op.rnn_layer(
+            gates, states[0], first, cell.w_h, cell.b_h, mode=cell.mode, order=LSTM_GATES, reverse=backward
+        )
+        ys = y if isinstance(y, tuple) else (y,)
+        return ys[0], [op.get_item(v, index=0 if backward else time - 1) for v in ys[: len(states)]]
     steps, outputs = slices(gates, 0), [None] * time
     for t in reversed(range(time)) if backward else range(time):
         new = _step(cell, steps[t], states)
