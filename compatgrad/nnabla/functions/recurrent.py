@@ -1,12 +1,11 @@
 """Recurrent networks of several layers, in one direction or both.
 
-The products with the inputs are done for all time steps at once; only those with the states wait for one
-another.
+The products with the inputs are done for all time steps at once; only those with the states wait for one another, in
+one op for a layer and direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
@@ -14,15 +13,27 @@ from compatgrad.nnabla._declare import function, op
 __all__ = ["gru", "lstm", "rnn"]
 
 
-def _check(name: str, x: Any, states: dict[str, Any], weight_l0: Any, weight: Any, bias: Any, num_layers: int,
-           directions: int, gates: tuple[int, ...], biases: tuple[int, ...]) -> None:
+def _check(
+    name: str,
+    x: Any,
+    states: dict[str, Any],
+    weight_l0: Any,
+    weight: Any,
+    bias: Any,
+    num_layers: int,
+    directions: int,
+    gates: tuple[int, ...],
+    biases: tuple[int, ...],
+) -> None:
     """RuntimeError for shapes that do not fit. `gates`, `biases`: what precedes the units in weights and in
     bias.
     """
     h = states["h"]
     if x.ndim != 3 or h.ndim != 4:
-        raise RuntimeError(f"{name}: x must have the axes (time, batch, inputs) and h (layers, directions, "
-                           f"batch, units), not shapes {tuple(x.shape)} and {tuple(h.shape)}")
+        raise RuntimeError(
+            f"{name}: x must have the axes (time, batch, inputs) and h (layers, directions, "
+            f"batch, units), not shapes {tuple(x.shape)} and {tuple(h.shape)}"
+        )
     units = h.shape[3]
     expected = {key: (v, (num_layers, directions, x.shape[1], units)) for key, v in states.items()}
     expected["weight_l0"] = (weight_l0, (directions, *gates, units, x.shape[2] + units))
@@ -44,41 +55,52 @@ def _optional(weight: Any, bias: Any, num_layers: int) -> tuple:
     return (None, weight) if num_layers == 1 and bias is None else (weight, bias)
 
 
-def _layers(x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, training: bool,
-            run: Callable) -> tuple:
-    """Runs all layers: the outputs of the last, then what each state has become.
-
-    `run(inputs, state, weight, bias)` gives the outputs of one layer in one direction, a list over time, and
-    the new state; `inputs` is (time, batch, inputs), state a list.
-    """
-    layers, directions = states[0].shape[:2]
+def _layers(mode: str, x: Any, states: list, weight_l0: Any, weight: Any, bias: Any, training: bool) -> tuple:
+    """Runs all layers: the outputs of the last, then what each state has become. `mode` is that of `rnn_layer`."""
+    layers, directions, batch, units = states[0].shape
+    time = x.shape[0]
     final: list[list] = [[] for _ in states]
     for i in range(layers):
         w = weight_l0 if i == 0 else weight[i - 1]
         sides = []
         for d in range(directions):
-            inputs = op.flip(x, axis=(0,)) if d else x
-            ys, last = run(inputs, [s[i, d] for s in states], w[d], None if bias is None else bias[i, d])
-            sides.append(op.stack(ys[::-1] if d else ys, axis=0))
-            for of_state, value in zip(final, last, strict=True):
-                of_state.append(value)
+            width = x.shape[2]
+            rows = op.reshape(w[d], shape=(-1, width + units))
+            from_input, from_state = op.split(rows, indices=(width,), axis=1)
+            b, b_state = None if bias is None else bias[i, d], None
+            if mode == "gru" and b is not None:  # the new state's part of the state has a bias of its own
+                b, b_state = b[:3], op.pad(b[3], pad_width=(2 * units, 0))
+            b = None if b is None else op.reshape(b, shape=(-1,))
+            z = op.linear(op.reshape(x, shape=(time * batch, width)), from_input, b)
+            z = op.reshape(z, shape=(time, batch, rows.shape[0]))
+            first = [s[i, d] for s in states]
+            c = first[1] if len(first) == 2 else None
+            y = op.rnn_layer(z, first[0], c, from_state, b_state, mode=mode, order="ifao", reverse=d == 1)
+            ys = y if isinstance(y, tuple) else (y,)
+            sides.append(ys[0])
+            for of_state, v in zip(final, ys, strict=False):
+                of_state.append(v[0 if d else time - 1])
         x = sides[0] if directions == 1 else op.concat(sides, axis=2)
-    ys = [x, *(op.reshape(op.stack(of_state, axis=0), shape=s.shape)
-               for of_state, s in zip(final, states, strict=True))]
+    ys = [
+        x,
+        *(op.reshape(op.stack(of_state, axis=0), shape=s.shape) for of_state, s in zip(final, states, strict=True)),
+    ]
     return tuple(ys if training else map(op.inference_only, ys))
 
 
-def _from_inputs(x: Any, w: Any, b: Any) -> tuple:
-    """x @ w.T + b for each time step, as a tuple over time. x: (time, batch, inputs); w: (outputs, inputs).
-    """
-    time, batch, width = x.shape
-    y = op.linear(op.reshape(x, shape=(time * batch, width)), w, b)
-    return op.unstack(op.reshape(y, shape=(time, batch, w.shape[0])), axis=0)
-
-
 @function("RNN", "x, h, weight_l0, weight?, bias?")
-def rnn(x, h, weight_l0, weight=None, bias=None, num_layers=1, nonlinearity="tanh", dropout=0.0,
-        bidirectional=False, training=True):
+def rnn(
+    x,
+    h,
+    weight_l0,
+    weight=None,
+    bias=None,
+    num_layers=1,
+    nonlinearity="tanh",
+    dropout=0.0,
+    bidirectional=False,
+    training=True,
+):
     """Elman's recurrent network: h = f(w @ [x, h] + b).
 
     x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, units, inputs +
@@ -91,23 +113,11 @@ def rnn(x, h, weight_l0, weight=None, bias=None, num_layers=1, nonlinearity="tan
     _check("rnn", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (), ())
     if nonlinearity not in ("tanh", "relu"):
         raise RuntimeError(f"rnn: nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
-    activation = op.tanh if nonlinearity == "tanh" else op.relu
-
-    def run(inputs, state, w, b):
-        (state,), ys = state, []
-        split = inputs.shape[2]
-        from_state = w[:, split:]
-        for z in _from_inputs(inputs, w[:, :split], b):
-            state = activation(z + op.linear(state, from_state))
-            ys.append(state)
-        return ys, [state]
-
-    return _layers(x, [h], weight_l0, weight, bias, training, run)
+    return _layers(f"rnn_{nonlinearity}", x, [h], weight_l0, weight, bias, training)
 
 
 @function("LSTM", "x, h, c, weight_l0, weight?, bias?")
-def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False,
-         training=True):
+def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False, training=True):
     """Long short-term memory: c = f * c + i * g, h = o * tanh(c).
 
     x: (time, batch, inputs); h, c: (layers, directions, batch, units); weight_l0: (directions, 4, units,
@@ -117,25 +127,12 @@ def lstm(x, h, c, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, 
     there is no gradient. RuntimeError where shapes do not fit.
     """
     weight, bias = _optional(weight, bias, num_layers)
-    _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,),
-           (4,))
-
-    def run(inputs, state, w, b):
-        (h, c), ys = state, []
-        split, rows = inputs.shape[2], 4 * h.shape[1]
-        w, b = op.reshape(w, shape=(rows, w.shape[2])), None if b is None else op.reshape(b, shape=(rows,))
-        from_state = w[:, split:]
-        for z in _from_inputs(inputs, w[:, :split], b):
-            c, h = op.lstm(c, z + op.linear(h, from_state), order="ifao")
-            ys.append(h)
-        return ys, [h, c]
-
-    return _layers(x, [h, c], weight_l0, weight, bias, training, run)
+    _check("lstm", x, {"h": h, "c": c}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (4,), (4,))
+    return _layers("lstm", x, [h, c], weight_l0, weight, bias, training)
 
 
 @function("GRU", "x, h, weight_l0, weight?, bias?")
-def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False,
-        training=True):
+def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidirectional=False, training=True):
     """Gated recurrent units: h = (1 - z) * n + z * h, n = tanh(w_n @ x + b_n + r * (u_n @ h + c_n)).
 
     x: (time, batch, inputs); h: (layers, directions, batch, units); weight_l0: (directions, 3, units, inputs
@@ -146,17 +143,4 @@ def gru(x, h, weight_l0, weight=None, bias=None, num_layers=1, dropout=0.0, bidi
     """
     weight, bias = _optional(weight, bias, num_layers)
     _check("gru", x, {"h": h}, weight_l0, weight, bias, num_layers, 2 if bidirectional else 1, (3,), (4,))
-
-    def run(inputs, state, w, b):
-        (state,), ys = state, []
-        split, units = inputs.shape[2], state.shape[1]
-        w = op.reshape(w, shape=(3 * units, w.shape[2]))
-        from_state, last_bias = w[:, split:], None
-        if b is not None:
-            b, last_bias = op.reshape(b[:3], shape=(3 * units,)), op.pad(b[3], pad_width=(2 * units, 0))
-        for z in _from_inputs(inputs, w[:, :split], b):
-            state = op.gru(state, z, op.linear(state, from_state, last_bias))
-            ys.append(state)
-        return ys, [state]
-
-    return _layers(x, [h], weight_l0, weight, bias, training, run)
+    return _layers("gru", x, [h], weight_l0, weight, bias, training)
