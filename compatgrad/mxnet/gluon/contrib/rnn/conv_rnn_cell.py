@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...rnn._cell import HybridRecurrentCell
+from ...rnn._gates import gru_gates, lstm_gates
 from ...rnn._sequence import named_steps
-from ...rnn.rnn_cell import HybridRecurrentCell
 
 __all__ = ["Conv1DRNNCell", "Conv2DRNNCell", "Conv3DRNNCell", "Conv1DLSTMCell", "Conv2DLSTMCell", "Conv3DLSTMCell",
            "Conv1DGRUCell", "Conv2DGRUCell", "Conv3DGRUCell"]  # fmt: skip
@@ -102,11 +103,12 @@ class _ConvCell(HybridRecurrentCell):
 
     def _gate_parts(self, F: Any, inputs: Any, state: Any, weights: dict[str, Any]) -> tuple[Any, Any]:
         common = {"num_filter": self._hidden_channels * self._gates, "layout": self._conv_layout}
-        i2h = F.Convolution(inputs, weights["i2h_weight"], weights["i2h_bias"], **self._i2h, **common)
-        return i2h, F.Convolution(state, weights["h2h_weight"], weights["h2h_bias"], **self._h2h, **common)
+        i2h = F.Convolution(inputs, weights["i2h_weight"], weights["i2h_bias"], **self._i2h, **common, name="i2h")
+        h2h = F.Convolution(state, weights["h2h_weight"], weights["h2h_bias"], **self._h2h, **common, name="h2h")
+        return i2h, h2h
 
-    def _split(self, F: Any, x: Any) -> Any:
-        return F.SliceChannel(x, num_outputs=self._gates, axis=self._channel_axis)
+    def _sum(self, F: Any, inputs: Any, state: Any, weights: dict[str, Any]) -> Any:
+        return F.elemwise_add(*self._gate_parts(F, inputs, state, weights), name="plus0")
 
 
 class _ConvRNNCell(_ConvCell):
@@ -115,8 +117,7 @@ class _ConvRNNCell(_ConvCell):
 
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **weights: Any) -> tuple[Any, list[Any]]:
-        i2h, h2h = self._gate_parts(F, inputs, states[0], weights)
-        output = self._get_activation(F, i2h + h2h, self._activation, name="out")
+        output = self._get_activation(F, self._sum(F, inputs, states[0], weights), self._activation, name="out")
         return output, [output]
 
 
@@ -129,10 +130,8 @@ class _ConvLSTMCell(_ConvCell):
 
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **weights: Any) -> tuple[Any, list[Any]]:
-        i2h, h2h = self._gate_parts(F, inputs, states[0], weights)
-        i, f, g, o = self._split(F, i2h + h2h)
-        memory = F.sigmoid(f) * states[1] + F.sigmoid(i) * self._get_activation(F, g, self._activation)
-        output = F.elemwise_mul(F.sigmoid(o), self._get_activation(F, memory, self._activation), name="out")
+        gates = self._sum(F, inputs, states[0], weights)
+        output, memory = lstm_gates(self, F, gates, states[1], self._activation, axis=self._channel_axis)
         return output, [output, memory]
 
 
@@ -144,12 +143,8 @@ class _ConvGRUCell(_ConvCell):
 
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **weights: Any) -> tuple[Any, list[Any]]:
-        before = states[0]
-        i2h, h2h = self._gate_parts(F, inputs, before, weights)
-        i_r, i_z, i_n = self._split(F, i2h)
-        h_r, h_z, h_n = self._split(F, h2h)
-        new = self._get_activation(F, i_n + F.sigmoid(i_r + h_r) * h_n, self._activation)
-        output = F.elemwise_add(new, F.sigmoid(i_z + h_z) * (before - new), name="out")
+        parts = self._gate_parts(F, inputs, states[0], weights)
+        output = gru_gates(self, F, *parts, states[0], self._activation, self._channel_axis)
         return output, [output]
 
 

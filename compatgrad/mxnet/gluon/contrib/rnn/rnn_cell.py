@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...rnn._cell import RecurrentCell
+from ...rnn._combined import BidirectionalCell, ModifierCell
+from ...rnn._gated import GatedCell
+from ...rnn._gates import lstm_gates
 from ...rnn._sequence import (
     _format_sequence,
     _get_begin_state,
@@ -12,7 +16,6 @@ from ...rnn._sequence import (
     is_merged,
     named_steps,
 )
-from ...rnn.rnn_cell import BidirectionalCell, ModifierCell, RecurrentCell, _GatedCell
 
 __all__ = ["VariationalDropoutCell", "LSTMPCell"]
 
@@ -104,7 +107,7 @@ class VariationalDropoutCell(ModifierCell):
         return outputs, states
 
 
-class LSTMPCell(_GatedCell):
+class LSTMPCell(GatedCell):
     """An LSTMCell whose output goes through a linear layer without bias; that is its first state.
 
     Args:
@@ -155,10 +158,8 @@ class LSTMPCell(_GatedCell):
         i2h_bias: Any,
         h2h_bias: Any,
     ) -> tuple[Any, list[Any]]:
-        gates = self._linear(F, inputs, i2h_weight, i2h_bias) + self._linear(F, states[0], h2h_weight, h2h_bias)
-        i, f, g, o = F.SliceChannel(gates, num_outputs=4)
-        memory = F.sigmoid(f) * states[1] + F.sigmoid(i) * F.tanh(g)
-        hidden = F.sigmoid(o) * F.tanh(memory)
+        gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        hidden, memory = lstm_gates(self, F, gates, states[1], name="hidden")
         output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name="out")
         return output, [output, memory]
 

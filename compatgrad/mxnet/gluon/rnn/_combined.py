@@ -1,0 +1,320 @@
+"""Cells of cells: on top of each other, around another one, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import ndarray
+from ...base import numeric_types
+from ..utils import _indent
+from ._cell import HybridRecurrentCell, RecurrentCell
+from ._sequence import (
+    _cells_begin_state,
+    _cells_state_info,
+    _format_sequence,
+    _get_begin_state,
+    _mask_sequence_variable_length,
+    _reverse_sequences,
+    is_merged,
+    named_steps,
+)
+
+
+class _Stack:
+    """What both kinds of stacks of cells have in common; the children are the cells, from the input on."""
+
+    def __repr__(self) -> str:
+        cells = "\n".join(f"({i}): {_indent(repr(cell), 2)}" for i, cell in self._children.items())
+        return f"{type(self).__name__}(\n{cells}\n)"
+
+    def add(self, cell: RecurrentCell) -> None:
+        """Puts a cell on top."""
+        self.register_child(cell)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._children[str(i)]
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        return _cells_state_info(self._children.values(), batch_size)
+
+    def begin_state(self, **kwargs: Any) -> list[Any]:
+        """The states of all cells before the first step."""
+        self._check_unmodified()
+        return _cells_begin_state(self._children.values(), **kwargs)
+
+    def _with_states(self, states: Any) -> Any:
+        """Each cell with its part of the states."""
+        at = 0
+        for cell in self._children.values():
+            n = len(cell.state_info())
+            yield cell, states[at : at + n]
+            at += n
+
+    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        self._counter += 1
+        after: list[Any] = []
+        for cell, before in self._with_states(states):
+            if isinstance(cell, BidirectionalCell):
+                raise AssertionError(f"{self.name}: a BidirectionalCell has no single steps; use unroll")
+            inputs, new = cell(inputs, before)
+            after.extend(new)
+        return inputs, after
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """As RecurrentCell.unroll: each cell over all steps, then the next."""
+        self.reset()
+        inputs, _, F, batch_size = _format_sequence(length, inputs, layout, None)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
+        after: list[Any] = []
+        last = len(self._children) - 1
+        for i, (cell, before) in enumerate(self._with_states(states)):
+            inputs, new = cell.unroll(
+                length,
+                inputs=inputs,
+                begin_state=before,
+                layout=layout,
+                merge_outputs=merge_outputs if i == last else None,
+                valid_length=valid_length,
+            )
+            after.extend(new)
+        return inputs, after
+
+
+class SequentialRNNCell(_Stack, RecurrentCell):
+    """Cells on top of each other; states are those of all cells in one list."""
+
+
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+    """Cells that are HybridBlocks on top of each other; states are those of all cells in one list."""
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        return self(inputs, states)
+
+
+class DropoutCell(HybridRecurrentCell):
+    """Dropout of inputs with probability `rate`, one mask along `axes`. It has no states."""
+
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix, params)
+        if not isinstance(rate, numeric_types):
+            raise AssertionError(f"DropoutCell: rate must be a number, not {type(rate).__name__}")
+        self._rate = rate
+        self._axes = axes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        return []
+
+    def _alias(self) -> str:
+        return "dropout"
+
+    @named_steps
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:
+        if self._rate > 0:
+            inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name="fwd")
+        return inputs, states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, Any]:
+        """As RecurrentCell.unroll; one array of all steps is dropped from at once."""
+        self.reset()
+        inputs, _, F, _ = _format_sequence(length, inputs, layout, merge_outputs)
+        if is_merged(inputs):
+            return self.hybrid_forward(F, inputs, begin_state or [])
+        return super().unroll(length, inputs, begin_state=begin_state, layout=layout, merge_outputs=merge_outputs)
+
+
+# ---- cells around cells ---------------------------------------------------------------------------------------------
+class ModifierCell(HybridRecurrentCell):
+    """Base class of cells around another one, whose parameters and states they have.
+
+    From then on the inner cell is called by this one alone; a second modifier around it is an AssertionError.
+    """
+
+    def __init__(self, base_cell: RecurrentCell) -> None:
+        if base_cell._modified:
+            raise AssertionError(f"Cell {base_cell.name} is already modified. One cell cannot be modified twice")
+        base_cell._modified = True
+        super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
+        self.base_cell = base_cell
+
+    @property
+    def params(self) -> Any:
+        """The parameters of the inner cell."""
+        return self.base_cell.params
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        return self.base_cell.state_info(batch_size)
+
+    def begin_state(self, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any) -> list[Any]:
+        """The inner cell's states before the first step."""
+        self._check_unmodified()
+        self.base_cell._modified = False
+        try:
+            return self.base_cell.begin_state(func=func, **kwargs)
+        finally:
+            self.base_cell._modified = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_cell})"
+
+
+class ZoneoutCell(ModifierCell):
+    """Keeps elements of the previous output and states with probabilities `zoneout_outputs` and `zoneout_states`."""
+
+    def __init__(self, base_cell: RecurrentCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
+        if isinstance(base_cell, BidirectionalCell):
+            raise AssertionError("ZoneoutCell: a BidirectionalCell has no single steps; put zoneout around its cells")
+        super().__init__(base_cell)
+        self.zoneout_outputs = zoneout_outputs
+        self.zoneout_states = zoneout_states
+        self._prev_output: Any = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p_out={self.zoneout_outputs}, p_state={self.zoneout_states}, {self.base_cell})"
+
+    def _alias(self) -> str:
+        return "zoneout"
+
+    def reset(self) -> None:
+        super().reset()
+        self._prev_output = None
+
+    @named_steps
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        output, new_states = self.base_cell(inputs, states)
+
+        def mixed(p: float, new: Any, old: Any) -> Any:
+            if p == 0.0:
+                return new
+            return F.where(F.Dropout(F.ones_like(new), p=p), new, F.zeros_like(new) if old is None else old)
+
+        output = mixed(self.zoneout_outputs, output, self._prev_output)
+        self._prev_output = output
+        return output, [mixed(self.zoneout_states, new, old) for new, old in zip(new_states, states, strict=True)]
+
+
+class ResidualCell(ModifierCell):
+    """Adds the input to the output."""
+
+    def _alias(self) -> str:
+        return "residualcell"
+
+    @named_steps
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        output, states = self.base_cell(inputs, states)
+        return F.elemwise_add(output, inputs, name="fwd"), states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """As RecurrentCell.unroll, by the inner cell's unroll."""
+        self.reset()
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(
+                length,
+                inputs=inputs,
+                begin_state=begin_state,
+                layout=layout,
+                merge_outputs=merge_outputs,
+                valid_length=valid_length,
+            )
+        finally:
+            self.base_cell._modified = True
+        merge = is_merged(outputs)
+        inputs, axis, F, _ = _format_sequence(length, inputs, layout, merge)
+        if valid_length is not None:
+            inputs = _mask_sequence_variable_length(F, inputs, length, valid_length, axis, merge)
+        if merge:
+            return outputs + inputs, states
+        return [a + b for a, b in zip(outputs, inputs, strict=True)], states
+
+
+class BidirectionalCell(HybridRecurrentCell):
+    """`l_cell` over the sequence and `r_cell` over its reverse, outputs side by side. Only `unroll` runs it."""
+
+    def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_") -> None:
+        super().__init__(prefix="", params=None)
+        self.register_child(l_cell, "l_cell")
+        self.register_child(r_cell, "r_cell")
+        self._output_prefix = output_prefix
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        raise NotImplementedError("Bidirectional cannot be stepped. Please use unroll")
+
+    def __repr__(self) -> str:
+        cells = self._children
+        return f"{type(self).__name__}(forward={cells['l_cell']}, backward={cells['r_cell']})"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        return _cells_state_info(self._children.values(), batch_size)
+
+    def begin_state(self, **kwargs: Any) -> list[Any]:
+        """The states of both cells before their first steps."""
+        self._check_unmodified()
+        return _cells_begin_state(self._children.values(), **kwargs)
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """As RecurrentCell.unroll; the width of outputs is that of both cells together."""
+        self.reset()
+        inputs, axis, F, batch_size = _format_sequence(length, inputs, layout, False)
+        states = _get_begin_state(self, F, begin_state, inputs, batch_size, layout)
+        l_cell, r_cell = self._children.values()
+        cut = len(l_cell.state_info(batch_size))
+        l_outputs, l_states = l_cell.unroll(
+            length, inputs, states[:cut], layout=layout, merge_outputs=merge_outputs, valid_length=valid_length
+        )
+        r_outputs, r_states = r_cell.unroll(
+            length,
+            _reverse_sequences(inputs, length, valid_length),
+            states[cut:],
+            layout=layout,
+            merge_outputs=False,
+            valid_length=valid_length,
+        )
+        r_outputs = _reverse_sequences(r_outputs, length, valid_length)
+        merge = is_merged(l_outputs)
+        if merge:
+            outputs: Any = F.concat(l_outputs, F.stack(*r_outputs, axis=axis), dim=2, name=self._output_prefix + "out")
+        else:
+            names = [f"{self._output_prefix}t{i}" for i in range(length)]
+            outputs = [F.concat(*pair, dim=1, name=n) for *pair, n in zip(l_outputs, r_outputs, names, strict=True)]
+        if valid_length is not None:
+            outputs = _mask_sequence_variable_length(F, outputs, length, valid_length, axis, merge)
+        return outputs, l_states + r_states
