@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ._compose import implementation, parameters
 from ._facts import inputs_of, is_variadic, n_visible, needed_inputs
+from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
 
-__all__ = ["evaluate", "run_node"]
+__all__ = ["Plan", "evaluate", "plan", "run_node"]
 
 _IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
 
@@ -52,27 +53,55 @@ def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
     return ys if len(ys) == 1 else ys[: n_visible(node.op or "", node.params)]
 
 
-def evaluate(outputs: Sequence[Entry], arrays: dict[str, NDArray]) -> list[NDArray]:
+class Plan(NamedTuple):
+    """How a graph is run."""
+
+    heads: list[Entry]
+    steps: list[tuple[Node, Gates | None, list[int]]]  # what is run, and whose values nobody reads any more
+
+
+def plan(outputs: Sequence[Entry]) -> Plan:
+    """The nodes of a graph in their order; the gates of recurrent cells in one step each."""
+    nodes = order(outputs)
+    gates = find_gates(nodes, outputs)
+    at = {id(g.place): g for g in gates}
+    inside = {id(n) for g in gates for n in g.nodes}
+    steps: list[tuple[Node, Gates | None, list[int]]] = []
+    last: dict[int, int] = {}  # in which step a value is read last
+    for node in nodes:
+        found = at.get(id(node))
+        if found is None and id(node) in inside:
+            continue
+        for n in (node,) if found is None else found.nodes:
+            last[id(n)] = len(steps)
+            last.update((id(m), len(steps)) for m, _ in n.inputs)
+        steps.append((node, found, []))
+    kept = {id(n) for n, _ in outputs}
+    for key, k in last.items():
+        if key not in kept:
+            steps[k][2].append(key)
+    return Plan(list(outputs), steps)
+
+
+def evaluate(plan: Plan, arrays: dict[str, NDArray]) -> list[NDArray]:
     """The outputs of a graph from arrays by names of variables."""
     values: dict[int, list[NDArray]] = {}
-    nodes = order(outputs)
-    uses: dict[int, int] = {}
-    for node in nodes:
-        for n, _ in node.inputs:
-            uses[id(n)] = uses.get(id(n), 0) + 1
-    for n, _ in outputs:
-        uses[id(n)] = uses.get(id(n), 0) + 1
-    for node in nodes:
+    for node, gates, unread in plan.steps:
         if node.op is None:
             x = arrays.get(node.name)
             if not isinstance(x, NDArray):
                 what = "is missing" if x is None else f"must be an NDArray, got {type(x)}"
                 raise MXNetError(f"argument {node.name} {what}")
             values[id(node)] = [x]
-            continue
-        values[id(node)] = run_node(node, [values[id(n)][i] for n, i in node.inputs])
-        for n, _ in node.inputs:  # what nobody reads any more is let go
-            uses[id(n)] -= 1
-            if not uses[id(n)]:
-                values.pop(id(n), None)
-    return [values[id(n)][i] for n, i in outputs]
+        elif gates is None:
+            values[id(node)] = run_node(node, [values[id(n)][i] for n, i in node.inputs])
+        else:
+            ys = gates.compute(*[values[id(n)][i] for n, i in gates.inputs])
+            if ys is not None:
+                values.update((id(n), [y]) for n, y in zip(gates.outputs, ys, strict=True))
+            else:
+                for n in gates.nodes:
+                    values[id(n)] = run_node(n, [values[id(m)][i] for m, i in n.inputs])
+        for key in unread:
+            values.pop(key, None)
+    return [values[id(n)][i] for n, i in plan.heads]

@@ -20,6 +20,7 @@ class Symbol:
     """One output of a graph of operators, or a group of several."""
 
     __array_priority__ = 1000.0
+    _plan: Any = None  # how it is run, made at the first run
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
         self._outputs: list[Entry] = list(outputs)
@@ -223,9 +224,11 @@ class Symbol:
 
         MXNetError names a variable that is missing, or the operator that fails.
         """
-        from ._evaluate import evaluate
+        from ._evaluate import evaluate, plan
 
-        return evaluate(self._outputs, arrays)
+        if self._plan is None or self._plan.heads != self._outputs:
+            self._plan = plan(self._outputs)
+        return evaluate(self._plan, arrays)
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs from NDArrays by names of variables, in prediction mode."""

@@ -1,0 +1,206 @@
+"""Gates of recurrent cells in graphs: what runs them, what users see of them; numbers and files of the original."""
+
+import json
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import autograd
+from compatgrad.mxnet.symbol._evaluate import plan
+from tests.golden import mxnet_cells as golden
+
+NUMBERS = np.load(golden.GOLDEN)
+FUSED = {"lstm": 2, "gru": 2, "lstm_relu": 0, "lstmp": 2, "conv_lstm": 2, "conv_gru": 2, "stack": 4, "old_lstm": 2,
+         "old_gru": 2}  # fmt: skip
+
+
+def original(name):
+    return mx.sym.load_json(str(NUMBERS[f"{name}/json"]))
+
+
+def gates(symbol):
+    return [g for _, g, _ in plan(symbol._outputs).steps if g is not None]
+
+
+def composed(symbol):
+    """A graph in which nothing is recognised: users see each node's outputs."""
+    return mx.sym.Group([symbol, symbol.get_internals()])
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_files_of_the_original_run_by_the_cells_kernels(name):
+    graph = original(name)
+    assert len(gates(graph)) == FUSED[name]
+    found = golden.run(mx, graph, name)
+    assert set(found) == {k.split("/")[1] for k in NUMBERS.files if k.startswith(f"{name}/")} - {"json"}
+    for key, value in found.items():
+        np.testing.assert_allclose(value, NUMBERS[f"{name}/{key}"], rtol=1e-4, atol=3e-6, err_msg=key)
+
+
+@pytest.mark.parametrize("name", golden.GLUON)
+def test_symbols_of_cells_are_the_originals(name):
+    graph = golden.symbol(mx, name)
+    assert len(gates(graph)) == FUSED[name]
+    for key, value in golden.run(mx, graph, name).items():
+        np.testing.assert_allclose(value, NUMBERS[f"{name}/{key}"], rtol=1e-4, atol=3e-6, err_msg=key)
+    expected = original(name)
+    assert graph.list_arguments() == expected.list_arguments() and graph.list_outputs() == expected.list_outputs()
+    if name in ("lstm", "gru", "stack"):  # the original counts other names beyond steps, ours are of their step
+        assert graph.get_internals().list_outputs() == expected.get_internals().list_outputs()
+
+
+@pytest.mark.parametrize("name", golden.GLUON)
+def test_running_a_graph_leaves_it_as_it_is(name):
+    graph = golden.symbol(mx, name)
+    before = graph.tojson()
+    golden.run(mx, graph, name)
+    assert graph.tojson() == before
+    known = {n["op"] for n in json.loads(str(NUMBERS[f"{name}/json"]))["nodes"]}
+    assert {n["op"] for n in json.loads(before)["nodes"]} <= known | {"sigmoid", "tanh", "Activation", "ones_like",
+                                                                      "elemwise_sub"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUSED)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_recognised_gates_give_what_single_nodes_give(name, dtype):
+    graph = original(name)
+    plain = composed(graph)
+    assert not gates(plain)
+    tolerance = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12}[dtype]
+    found, expected = golden.run(mx, graph, name, dtype), run_composed(plain, graph, name, dtype)
+    for key, value in found.items():
+        assert value.dtype == np.dtype(dtype)
+        np.testing.assert_allclose(value, expected[key], rtol=tolerance, atol=tolerance, err_msg=key)
+
+
+def run_composed(plain, graph, name, dtype):
+    n = len(graph.list_outputs())
+
+    class Head:
+        """The first outputs of `plain`, as golden.run sees it."""
+
+        def infer_shape(self, **given):
+            return graph.infer_shape(**given)
+
+        def list_arguments(self):
+            return graph.list_arguments()
+
+        def bind(self, ctx, args, grads):
+            executor = plain.bind(ctx, args, grads)
+
+            class Bound:
+                def forward(self, is_train):
+                    return executor.forward(is_train=is_train)[:n]
+
+                def backward(self, out_grads):
+                    rest = [mx.nd.zeros(y.shape, dtype=y.dtype) for y in executor.outputs[n:]]
+                    executor.backward([*out_grads, *rest])
+
+            return Bound()
+
+    return golden.run(mx, Head(), name, dtype)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "lstmp", "conv_lstm", "old_gru"])
+def test_second_derivatives_in_graphs(name):
+    graph = original(name)
+    assert gates(graph)
+    random = np.random.RandomState(5)
+    shapes = dict(zip(graph.list_arguments(), graph.infer_shape(**golden.shapes(name))[0], strict=True))
+    start = {n: mx.nd.array(random.uniform(-1, 1, s), dtype="float64") for n, s in shapes.items()}
+    x = start["x0"]
+
+    def penalty(z):
+        z.attach_grad()
+        with autograd.record():
+            y = graph.eval_imperative({**start, "x0": z})[0]
+            (g,) = autograd.grad((y * y).sum(), [z], create_graph=True)
+            return (g * g).sum()
+
+    penalty(x).backward()
+    for k in list(np.ndindex(*x.shape))[:6]:
+        ends = []
+        for step in (1e-5, -1e-5):
+            a = x.asnumpy()
+            a[k] += step
+            ends.append(penalty(mx.nd.array(a, dtype="float64")).asscalar())
+        np.testing.assert_allclose(x.grad.asnumpy()[k], (ends[0] - ends[1]) / 2e-5, rtol=1e-4, atol=1e-7)
+
+
+def test_gates_in_any_order_and_operands_either_way_round():
+    x, c = mx.sym.Variable("x"), mx.sym.Variable("c")
+    arrays = {"x": mx.nd.random.uniform(-1, 1, (2, 12)), "c": mx.nd.random.uniform(-1, 1, (2, 3))}
+    for order in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 0, 3, 1)):
+        cut = mx.sym.SliceChannel(x, num_outputs=4)
+        i, f, g, o = (cut[k] for k in order)
+        new = mx.sym.tanh(g) * mx.sym.sigmoid(i) + c * mx.sym.sigmoid(f)
+        graph = mx.sym.Group([mx.sym.tanh(new) * mx.sym.sigmoid(o), new])
+        assert len(gates(graph)) == 1
+        for a, b in zip(graph.eval_imperative(arrays), composed(graph).eval_imperative(arrays)[:2], strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def variants():
+    """Graphs that are no step of a cell, or one of which something between is read elsewhere."""
+    x, c = mx.sym.Variable("x"), mx.sym.Variable("c")
+    cut = mx.sym.SliceChannel(x, num_outputs=4)
+
+    def step(i=0, f=1, g=2, o=3, enter=mx.sym.sigmoid, cut=cut):
+        new = mx.sym.sigmoid(cut[f]) * c + enter(cut[i]) * mx.sym.tanh(cut[g])
+        return mx.sym.sigmoid(cut[o]) * mx.sym.tanh(new), new
+
+    gate = mx.sym.sigmoid(cut[0])
+    new = mx.sym.sigmoid(cut[1]) * c + gate * mx.sym.tanh(cut[2])
+    yield "one gate twice", mx.sym.Group(list(step(i=3)))
+    yield "another activation", mx.sym.Group(list(step(enter=mx.sym.tanh)))
+    yield "a gate is read elsewhere", mx.sym.Group([mx.sym.sigmoid(cut[3]) * mx.sym.tanh(new), gate])
+    yield (
+        "the gates' input is cut along the first axis",
+        mx.sym.Group(list(step(cut=mx.sym.SliceChannel(x, num_outputs=4, axis=0)))),
+    )
+    yield "squeezed", mx.sym.Group(list(step(cut=mx.sym.SliceChannel(x, num_outputs=4, squeeze_axis=True))))
+
+
+@pytest.mark.parametrize(("name", "graph"), list(variants()))
+def test_what_is_not_recognised(name, graph):
+    assert not gates(graph)
+
+
+def test_shapes_that_the_operator_does_not_take_run_node_by_node():
+    x, c = mx.sym.Variable("x"), mx.sym.Variable("c")
+    cut = mx.sym.SliceChannel(x, num_outputs=4)
+    new = mx.sym.broadcast_add(
+        mx.sym.broadcast_mul(mx.sym.sigmoid(cut[1]), c), mx.sym.sigmoid(cut[0]) * mx.sym.tanh(cut[2])
+    )
+    graph = mx.sym.Group([mx.sym.sigmoid(cut[3]) * mx.sym.tanh(new), new])
+    assert len(gates(graph)) == 1
+    arrays = {"x": mx.nd.random.uniform(-1, 1, (2, 12)), "c": mx.nd.random.uniform(-1, 1, (1, 3))}  # c is broadcast
+    for a, b in zip(graph.eval_imperative(arrays), composed(graph).eval_imperative(arrays)[:2], strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+
+
+def test_a_composed_symbol_is_planned_anew():
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    graph = x * 2
+    arrays = {"x": mx.nd.ones((2,)), "y": mx.nd.ones((2,)) * 5}
+    assert graph.eval_imperative(arrays)[0].asnumpy().tolist() == [2, 2]
+    graph._compose(x=y + 1)
+    assert graph.eval_imperative(arrays)[0].asnumpy().tolist() == [12, 12]
+
+
+def test_hybridized_cells_use_the_gates_too():
+    cell = mx.gluon.rnn.LSTMCell(4, input_size=3)
+    cell.initialize()
+    cell.hybridize()
+    x, states = mx.nd.ones((2, 3)), cell.begin_state(2)
+    x.attach_grad()
+    with autograd.record():
+        y, _ = cell(x, states)
+    names = set()
+    waiting = [y.node.creator_node]
+    while waiting:
+        node = waiting.pop()
+        names.add(node.op_name)
+        waiting += [i.creator_node for i in node.inputs if i is not None and i.creator_node is not None]
+    assert "lstm" in names and "sigmoid" not in names
