@@ -48,6 +48,16 @@ class PeepholeOutput(_Cell):
     widths = 1, 1, 1
 
 
+class MGUReset(_Cell):
+    op = "mgu_reset"
+    widths = 1, 1
+
+
+class MGUUpdate(_Cell):
+    op = "mgu_update"
+    widths = 1, 1, 1
+
+
 def _function(cls, name, doc):
     def fallback(*inputs):
         y = cls().apply(inputs)
@@ -65,3 +75,5 @@ peephole_cell = _function(
     PeepholeCell, "peephole_cell", "The new cell, and o, from c, the gates' inputs and what i and f see of c."
 )
 peephole_output = _function(PeepholeOutput, "peephole_output", "`sigmoid(o + peep) * tanh(c)` from c, o, peep.")
+mgu_reset = _function(MGUReset, "mgu_reset", "`sigmoid(f) * h`.")
+mgu_update = _function(MGUUpdate, "mgu_update", "`f * tanh(n) + (1 - f) * h` with the sigmoid of the first input.")

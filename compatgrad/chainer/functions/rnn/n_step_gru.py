@@ -1,26 +1,20 @@
 """Stacked GRU over sequences of different lengths."""
 
 from compatgrad.chainer.functions.array.concat import concat
-from compatgrad.chainer.functions.connection.linear import linear
 from compatgrad.chainer.functions.rnn import n_step_rnn
-from compatgrad.chainer.functions.rnn.cells import gru
 
 
-def _cell(w, b):
+def _weights(w, b):
     # Given in the order reset gate, update gate, new state; first of the input, then of the state.
     w_x, w_h, b_x, b_h = (concat(list(p[k : k + 3]), axis=0) for p in (w, b) for k in (0, 3))
-
-    def step(x, h, c):
-        return gru(h, x, linear(h, w_h, b_h)), None
-
-    return w_x, b_x, step
+    return w_x, b_x, w_h, b_h
 
 
 def n_step_gru_base(n_layers, dropout_ratio, hx, ws, bs, xs, use_bi_direction, **kwargs):
     """What `n_step_gru` and `n_step_bigru` share."""
     n_step_rnn.check_arguments(ws, xs, kwargs)
     hy, _, ys = n_step_rnn.n_step_rnn_impl(
-        _cell, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction
+        "gru", _weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction
     )
     return hy, ys
 

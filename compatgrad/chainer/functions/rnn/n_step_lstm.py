@@ -1,33 +1,19 @@
 """Stacked LSTM over sequences of different lengths."""
 
-from compatgrad.chainer.functions.array.reshape import reshape
-from compatgrad.chainer.functions.array.stack import stack
-from compatgrad.chainer.functions.connection.linear import linear
+from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.rnn import n_step_rnn
-from compatgrad.chainer.functions.rnn.lstm import lstm
 
 
-def _stack_weight(ws):
-    # The four numbers of a unit side by side, as `lstm` takes them.
-    w = stack(ws, axis=1)
-    return reshape(w, (w.shape[0] * w.shape[1], *w.shape[2:]))
-
-
-def _cell(w, b):
+def _weights(w, b):
     # Given in the order input gate, forget gate, input, output gate; first of the input, then of the state.
-    w_x, w_h, b_x, b_h = (_stack_weight([p[k + 2], p[k], p[k + 1], p[k + 3]]) for p in (w, b) for k in (0, 4))
-
-    def step(x, h, c):
-        c, h = lstm(c, x + linear(h, w_h, b_h))
-        return h, c
-
-    return w_x, b_x, step
+    w_x, w_h, b_x, b_h = (concat(list(p[k : k + 4]), axis=0) for p in (w, b) for k in (0, 4))
+    return w_x, b_x + b_h, w_h, None
 
 
 def n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction, **kwargs):
     """What `n_step_lstm` and `n_step_bilstm` share."""
     n_step_rnn.check_arguments(ws, xs, kwargs)
-    return n_step_rnn.n_step_rnn_impl(_cell, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction)
+    return n_step_rnn.n_step_rnn_impl("lstm", _weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction)
 
 
 def n_step_lstm(n_layers, dropout_ratio, hx, cx, ws, bs, xs, **kwargs):

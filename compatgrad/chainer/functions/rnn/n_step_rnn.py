@@ -2,17 +2,17 @@
 
 import itertools
 
-from compatgrad.chainer.functions.activation.relu import relu
-from compatgrad.chainer.functions.activation.tanh import tanh
 from compatgrad.chainer.functions.array.concat import concat
+from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.separate import separate
 from compatgrad.chainer.functions.array.split_axis import split_axis
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.functions.connection.linear import linear
 from compatgrad.chainer.functions.noise.dropout import dropout
+from compatgrad.chainer.functions.rnn._layer import rnn_layer
 from compatgrad.chainer.utils import argument
 
-_ACTIVATIONS = {"tanh": tanh, "relu": relu}
+_ACTIVATIONS = ("tanh", "relu")
 
 
 def check_arguments(ws, xs, kwargs):
@@ -26,59 +26,63 @@ def check_arguments(ws, xs, kwargs):
         raise ValueError(f"Inconsistent input size in input values and weight parameters: {x_in} != {w_in}")
 
 
-def _one_direction(cell, xs, h, c, w, b):
-    # The inputs' part of all steps is one product; only the state's part waits for the step before.
-    w_x, b_x, step = cell(w, b)
-    lengths = list(itertools.accumulate(len(x) for x in xs))
-    inputs = split_axis(linear(concat(xs, axis=0), w_x, b_x), lengths[:-1], axis=0)
-    hs = []
-    for x in inputs:
-        batch = len(x)
-        ended = len(h) > batch  # sequences come sorted by length: the last rows have ended
-        if ended:
-            h, h_rest = split_axis(h, [batch], axis=0)
-            if c is not None:
-                c, c_rest = split_axis(c, [batch], axis=0)
-        h, c = step(x, h, c)
-        hs.append(h)
-        if ended:
-            h = concat([h, h_rest], axis=0)
-            if c is not None:
-                c = concat([c, c_rest], axis=0)
-    return h, c, hs
+def _cut(state, batch):
+    return (None, None) if state is None else split_axis(state, [batch], axis=0)
 
 
-def n_step_rnn_impl(cell, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
-    """Runs layers of `cell`. Returns (hy, cy or None, tuple of outputs).
+def _one_direction(mode, weights, x, batches, backward, h, c):
+    """One layer on `x`, all steps' samples below one another: all outputs, and the last h and c.
 
-    `cell`, a function of one layer's weights and biases, gives the stacked weights and biases of the inputs
-    and `step(projected_x, h, c) -> (h, c)`.
+    The inputs' part of all steps is one product; only the state's part waits for the step before.
+    """
+    w_x, b_x, w_h, b_h = weights
+    runs = [(batch, len(list(steps))) for batch, steps in itertools.groupby(batches)]
+    rows = list(itertools.accumulate(batch * steps for batch, steps in runs))
+    parts = list(zip(split_axis(linear(x, w_x, b_x), rows[:-1], axis=0), runs, strict=True))
+    ys = []
+    for part, (batch, steps) in reversed(parts) if backward else parts:
+        rest = None
+        if len(h) > batch:  # sequences come sorted by length: the last rows have ended, or did not begin
+            (h, *rest), (c, *more) = (_cut(s, batch) for s in (h, c))
+            rest += more
+        part = reshape(part, (steps, batch, part.shape[1]))
+        y = rnn_layer(part, h, c, w_h, b_h, mode=mode, order="ifao", reverse=backward)
+        y = y if isinstance(y, tuple) else (y,)
+        out, *cells = (reshape(v, (steps * batch, v.shape[2])) for v in y[: 1 if c is None else 2])
+        ys.append(out)
+        last = 0 if backward else (steps - 1) * batch
+        h, c = [v if steps == 1 else v[last : last + batch] for v in (out, *cells)] + [None] * (c is None)
+        if rest is not None:
+            h, c = (None if s is None else concat([s, r], axis=0) for s, r in zip((h, c), rest, strict=True))
+    ys = ys[::-1] if backward else ys
+    return ys[0] if len(ys) == 1 else concat(ys, axis=0), h, c
+
+
+def n_step_rnn_impl(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
+    """Runs layers of `mode` ("lstm", "gru", "rnn_tanh", "rnn_relu"). Returns (hy, cy or None, tuple of outputs).
+
+    `weights`, a function of one layer's weights and biases, gives those of the inputs and those of the state.
     """
     hx = separate(hx)
     cx = [None] * len(hx) if cx is None else separate(cx)
-    hy, cy, ys = [], [], xs
+    batches = [len(x) for x in xs]
+    hy, cy, y = [], [], concat(xs, axis=0)
     for layer in range(n_layers):
         outputs = []
         for direction in range(2 if use_bi_direction else 1):
-            xs = ys if layer == 0 else [dropout(y, ratio=dropout_ratio) for y in ys]
+            x = y if layer == 0 else dropout(y, ratio=dropout_ratio)
             k = len(hy)
-            steps = list(reversed(xs)) if direction else xs
-            h, c, hs = _one_direction(cell, steps, hx[k], cx[k], ws[k], bs[k])
+            out, h, c = _one_direction(mode, weights(ws[k], bs[k]), x, batches, direction == 1, hx[k], cx[k])
             hy.append(h)
             cy.append(c)
-            outputs.append(hs[::-1] if direction else hs)
-        ys = [concat(pair, axis=1) for pair in zip(*outputs, strict=True)] if use_bi_direction else outputs[0]
+            outputs.append(out)
+        y = concat(outputs, axis=1) if use_bi_direction else outputs[0]
+    ys = split_axis(y, list(itertools.accumulate(batches))[:-1], axis=0)
     return stack(hy), None if cy[0] is None else stack(cy), tuple(ys)
 
 
-def _plain_cell(activation):
-    def cell(w, b):
-        def step(x, h, c):
-            return activation(x + linear(h, w[1], b[1])), None
-
-        return w[0], b[0], step
-
-    return cell
+def _plain_weights(w, b):
+    return w[0], b[0] + b[1], w[1], None
 
 
 def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction, **kwargs):
@@ -86,8 +90,8 @@ def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_
     if activation not in _ACTIVATIONS:
         raise ValueError(f'Invalid activation: "{activation}". Please select from [{",".join(_ACTIVATIONS)}]')
     check_arguments(ws, xs, kwargs)
-    cell = _plain_cell(_ACTIVATIONS[activation])
-    hy, _, ys = n_step_rnn_impl(cell, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
+    mode = f"rnn_{activation}"
+    hy, _, ys = n_step_rnn_impl(mode, _plain_weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
     return hy, ys
 
 
@@ -98,13 +102,9 @@ def n_step_rnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation="tanh", **kwa
     the state. `activation` is "tanh" or "relu". Returns (hy, ys). Raises ValueError for other activations or
     input sizes.
     """
-    return n_step_rnn_base(
-        n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=False, **kwargs
-    )
+    return n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=False, **kwargs)
 
 
 def n_step_birnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation="tanh", **kwargs):
     """As `n_step_rnn` in both directions: `hx` (2 * layers, …), the outputs of both concatenated."""
-    return n_step_rnn_base(
-        n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=True, **kwargs
-    )
+    return n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=True, **kwargs)

@@ -1,6 +1,7 @@
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
+from compatgrad.chainer.functions.rnn.cells import mgu_reset, mgu_update
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn._state import StatefulChain, zeros
 
@@ -15,9 +16,8 @@ class MGUBase(link.Chain):
             self.W_h = Linear(n_inputs + n_units, n_units)
 
     def _call_mgu(self, h, x):
-        f = F.sigmoid(self.W_f(F.concat([h, x])))
-        h_bar = F.tanh(self.W_h(F.concat([f * h, x])))
-        return F.linear_interpolate(f, h_bar, h)
+        f = self.W_f(F.concat([h, x]))
+        return mgu_update(f, self.W_h(F.concat([mgu_reset(f, h), x])), h)
 
 
 class StatelessMGU(MGUBase):
