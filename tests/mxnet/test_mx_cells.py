@@ -1,5 +1,6 @@
 """Gates of recurrent cells in graphs: what runs them, what users see of them; numbers and files of the original."""
 
+import itertools
 import json
 
 import numpy as np
@@ -204,3 +205,28 @@ def test_hybridized_cells_use_the_gates_too():
         names.add(node.op_name)
         waiting += [i.creator_node for i in node.inputs if i is not None and i.creator_node is not None]
     assert "lstm" in names and "sigmoid" not in names
+
+
+@pytest.mark.parametrize("kind", ["LSTMCell", "GRUCell"])
+def test_the_history_of_a_cell_is_written_in_the_originals_operators(kind):
+    cell = getattr(mx.gluon.rnn, kind)(4, input_size=3)
+    cell.initialize(mx.init.Uniform(0.5))
+    x, states = mx.nd.random.uniform(-1, 1, (2, 3)), [mx.nd.random.uniform(-1, 1, (2, 4)) for _ in cell.begin_state(2)]
+    for a in (x, *states):
+        a.attach_grad()
+    with autograd.record():
+        y, _ = cell(x, states)
+    graph = autograd.get_symbol(y)
+    known = {"FullyConnected", "SliceChannel", "sigmoid", "tanh", "null"}
+    used = {n["op"] for n in json.loads(graph.tojson())["nodes"]}
+    assert used - {"elemwise_add", "elemwise_mul", "elemwise_sub", "broadcast_add"} == known
+    assert len(gates(mx.sym.load_json(graph.tojson()))) == 1
+    values = [x, *states, *(p.data() for p in cell.collect_params().values())]
+    for chosen in itertools.permutations(values, len(graph.list_arguments())):  # their names say not which is which
+        try:
+            (found,) = graph.eval_imperative(dict(zip(graph.list_arguments(), chosen, strict=True)))
+        except mx.MXNetError:
+            continue
+        if found.shape == y.shape and np.allclose(found.asnumpy(), y.asnumpy(), atol=1e-6):
+            return
+    raise AssertionError("no arguments give the cell's output")

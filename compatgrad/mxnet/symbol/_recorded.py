@@ -96,6 +96,28 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
     return name, {k: text(v) for k, v in params.items() if v is not None}
 
 
+def _steps_of_lstm(node: Callable[..., Entry], inputs: list[Entry], params: dict[str, Any]) -> list[Entry]:
+    """The cell and the output; the gates as Gluon's LSTMCell composes them."""
+    memory, gates = inputs
+    cut, _ = node("SliceChannel", gates, num_outputs="4")
+    gate = {letter: node("tanh" if letter == "a" else "sigmoid", (cut, k)) for k, letter in enumerate(params["order"])}
+    kept, new = node("elemwise_mul", gate["f"], memory), node("elemwise_mul", gate["i"], gate["a"])
+    cell = node("elemwise_add", kept, new)
+    return [cell, node("elemwise_mul", gate["o"], node("tanh", cell))]
+
+
+def _steps_of_gru(node: Callable[..., Entry], inputs: list[Entry], params: dict[str, Any]) -> list[Entry]:
+    before, *gates = inputs
+    (x, _), (s, _) = (node("SliceChannel", g, num_outputs="3") for g in gates)
+    r, z = (node("sigmoid", node("elemwise_add", (x, k), (s, k))) for k in range(2))
+    n = node("tanh", node("elemwise_add", (x, 2), node("elemwise_mul", r, (s, 2))))
+    return [node("elemwise_add", n, node("elemwise_mul", z, node("elemwise_sub", before, n)))]
+
+
+# ops of the engine that are several operators of MXNet
+_SEVERAL = {"lstm": _steps_of_lstm, "gru": _steps_of_gru}
+
+
 def symbol_of(x: Any) -> Symbol:
     """How x was computed while `autograd.record()` was on. Marked arrays are named var0, var1 …, others null0 ….
 
@@ -104,7 +126,7 @@ def symbol_of(x: Any) -> Symbol:
     if not _C.in_graph(x):
         raise MXNetError("get_symbol: x is not in a computational graph: it was not computed inside autograd.record()")
     variables: dict[Any, Node] = {}
-    functions: dict[Any, Node] = {}
+    functions: dict[Any, list[Entry]] = {}  # what the outputs are
     counts = {"var": 0, "null": 0, "node_": 0}
 
     def fresh(kind: str) -> str:
@@ -121,7 +143,10 @@ def symbol_of(x: Any) -> Symbol:
         if function is None:
             return leaf(v), 0
         outputs = [ref() for ref in function.outputs]
-        return functions[function], next((i for i, y in enumerate(outputs) if y is v), 0)
+        return functions[function][next((i for i, y in enumerate(outputs) if y is v), 0)]
+
+    def node(op: str, *inputs: Entry, **params: str) -> Entry:
+        return Node(op, fresh("node_"), inputs, params), 0
 
     # inputs before their function, without recursion: histories may be long
     stack: list[tuple[Any, bool]] = [(x.node, False)]
@@ -134,12 +159,15 @@ def symbol_of(x: Any) -> Symbol:
         if function in functions:
             continue
         inputs = [i for i in function.inputs or () if i is not None]
-        if ready:
+        if ready and function.op_name in _SEVERAL:
+            functions[function] = _SEVERAL[function.op_name](node, [entry(i) for i in inputs], function.op_params)
+        elif ready:
             op, params = _convert(function, inputs)
             entries = [entry(i) for i in inputs]
             if op == "BatchNorm":  # its states are no inputs of the engine's op
                 entries += [(Node(None, fresh("null")), 0) for _ in range(5 - len(entries))]
-            functions[function] = Node(op, fresh("node_"), entries, params)
+            made = Node(op, fresh("node_"), entries, params)
+            functions[function] = [(made, i) for i in range(len(function.outputs))]
         else:
             stack.append((v, True))
             stack += [(i, False) for i in reversed(inputs)]
