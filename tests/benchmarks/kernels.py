@@ -69,7 +69,15 @@ def update(rule: str, states: int, hypers: tuple[float, ...], fused: Callable[..
     return make
 
 
-def gates(cell: str, widths: tuple[int, ...], outputs: int, interleaved: bool, aten_of: Callable, passes: int):
+def gates(
+    cell: str,
+    widths: tuple[int, ...],
+    outputs: int,
+    interleaved: bool,
+    aten_of: Callable,
+    passes: int,
+    leading: tuple[int, ...] = (),
+):
     """A recurrent cell's gates, forward and backward; `passes`: how many numbers ATen's calls move for each unit."""
     units = 64
 
@@ -78,7 +86,7 @@ def gates(cell: str, widths: tuple[int, ...], outputs: int, interleaved: bool, a
         xs = [torch.randn(rows, w * units, device=device) for w in widths]
         gys = [torch.randn(rows, units, device=device) for _ in range(outputs)]
         ys, gxs = [torch.empty_like(g) for g in gys], [torch.empty_like(x) for x in xs]
-        integers = (rows * units, 1) if interleaved else (rows, units)
+        integers = (*leading, *((rows * units, 1) if interleaved else (rows, units)))
 
         def kernel():
             _C.run_kernel(cell, [*xs, *ys], (), integers)
@@ -209,6 +217,29 @@ def aten_gru(h, x, s, gy):
     return y, gy * Z, torch.cat([gr, gz, gn], 1), torch.cat([gr, gz, gn * R], 1)
 
 
+def aten_mgu(f, n, h, gy):
+    F, N = torch.sigmoid(f), torch.tanh(n)  # noqa: N806
+    y = F * N + (1 - F) * h
+    gf = torch.ops.aten.sigmoid_backward(gy * (N - h), F)
+    return y, gf, torch.ops.aten.tanh_backward(gy * F, N), gy * (1 - F)
+
+
+def aten_tree(*tensors):
+    *cs, x, gc, gh = tensors
+    a, i, o, *fs = x.chunk(len(cs) + 3, 1)
+    A, I, O, *Fs = torch.tanh(a), torch.sigmoid(i), torch.sigmoid(o), *map(torch.sigmoid, fs)  # noqa: E741, N806
+    c = A * I
+    for f, child in zip(Fs, cs, strict=True):
+        c = c + f * child
+    Y = torch.tanh(c)  # noqa: N806
+    h = O * Y
+    tanh_grad, sigmoid_grad = torch.ops.aten.tanh_backward, torch.ops.aten.sigmoid_backward
+    t = tanh_grad(gh * O, Y) + gc
+    parts = [tanh_grad(t * I, A), sigmoid_grad(t * A, I), sigmoid_grad(gh * Y, O)]
+    parts += [sigmoid_grad(t * child, f) for f, child in zip(Fs, cs, strict=True)]
+    return c, h, [t * f for f in Fs], torch.cat(parts, 1)
+
+
 KERNELS: dict[str, Callable] = {
     **{
         f"sum of {n}, {str(dtype).partition('.')[2]}": sum_of(n, dtype)
@@ -245,6 +276,9 @@ KERNELS: dict[str, Callable] = {
     ),
     "GRU": gates("gru", (1, 3, 3), 1, False, aten_gru, 63),
     **kernels_regions.KERNELS,
+    "MGU's update": gates("mgu_update", (1, 1, 1), 1, False, aten_mgu, 35),
+    "tree-LSTM, 3 children": gates("tree_lstm", (1, 1, 1, 6), 2, False, aten_tree, 104, (3,)),
+    "tree-LSTM, 4 children": gates("tree_lstm", (1, 1, 1, 1, 7), 2, False, aten_tree, 124, (4,)),
 }  # fmt: skip
 
 

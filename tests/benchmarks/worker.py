@@ -8,15 +8,19 @@ import time
 def serve(workloads, clock=time.process_time):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
 
-    `workloads` maps a name to a function that sets up and returns the step. Set-up and two warm-up runs
-    happen once, at the first request. Seconds are those of the processor, of all threads: on an idle machine
-    the same as on the wall, on a busy one they do not count what other programs took in the middle of a step.
+    `workloads` maps a name to a function that sets up and returns the step; what it does not name takes None
+    seconds. Set-up and two warm-up runs happen once, at the first request. Seconds are those of the processor,
+    of all threads: on an idle machine the same as on the wall, on a busy one they do not count what other
+    programs took in the middle of a step.
     `clock`: another clock to go by; the wall's for MXNet, whose own threads compute while Python goes on.
     """
     steps = {}
     for line in sys.stdin:
         request = json.loads(line)
         name, inner = request["name"], request["inner"]
+        if name not in workloads:
+            print(json.dumps({"seconds": None}), flush=True)
+            continue
         try:
             if name not in steps:
                 steps[name] = workloads[name]()

@@ -1,0 +1,75 @@
+"""Recurrent networks over 50 steps, forward and backward, as Chainer programs."""
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+from tests.benchmarks.worker import serve
+
+TIME, BATCH, UNITS = 50, 32, 256
+random = np.random.RandomState(0)
+
+
+def step_of(model, forward):
+    def step():
+        model.cleargrads()
+        F.sum(forward()).backward()
+
+    return step
+
+
+def layer(kind, states, lengths):
+    """A stack of one layer over sequences; real Chainer takes them of the same or of different lengths."""
+    model = kind(1, UNITS, UNITS, 0.0)
+    xs = [random.rand(n, UNITS).astype(np.float32) for n in lengths]
+    none = [None] * states
+    return step_of(model, lambda: F.concat(model(*none, xs)[-1], axis=0))
+
+
+def cells(model):
+    xs = random.rand(TIME, BATCH, UNITS).astype(np.float32)
+
+    def forward():
+        model.reset_state()
+        return F.stack([model(x) for x in xs])
+
+    return step_of(model, forward)
+
+
+def tree(model, children):
+    """Nodes of a tree in a chain: the first child is the node before, the others are leaves."""
+    xs = random.rand(TIME, BATCH, UNITS).astype(np.float32)
+    zero = chainer.Variable(np.zeros((BATCH, UNITS), np.float32))
+
+    def forward():
+        c = h = zero
+        hs = []
+        for x in xs:
+            c, h = model(c, *[zero] * (children - 1), h, *[zero] * (children - 1), x)
+            hs.append(h)
+        return F.stack(hs)
+
+    return step_of(model, forward)
+
+
+SAME, FALLING = [TIME] * BATCH, [TIME - n for n in range(BATCH)]
+
+if __name__ == "__main__":
+    serve(
+        {
+            "lstm layer": lambda: layer(L.NStepLSTM, 2, SAME),
+            "lstm layer, lengths": lambda: layer(L.NStepLSTM, 2, FALLING),
+            "lstm both ways": lambda: layer(L.NStepBiLSTM, 2, SAME),
+            "gru layer": lambda: layer(L.NStepGRU, 1, SAME),
+            "tanh layer": lambda: layer(L.NStepRNNTanh, 1, SAME),
+            "lstm cells": lambda: cells(L.LSTM(UNITS, UNITS)),
+            "gru cells": lambda: cells(L.GRU(UNITS, UNITS)),
+            "peephole": lambda: cells(L.StatefulPeepholeLSTM(UNITS, UNITS)),
+            "zoneout": lambda: cells(L.StatefulZoneoutLSTM(UNITS, UNITS)),
+            "mgu": lambda: cells(L.StatefulMGU(UNITS, UNITS)),
+            "tree, 2": lambda: tree(L.NaryTreeLSTM(UNITS, UNITS, 2), 2),
+            "tree, 3": lambda: tree(L.NaryTreeLSTM(UNITS, UNITS, 3), 3),
+            "child sum, 4": lambda: tree(L.ChildSumTreeLSTM(UNITS, UNITS), 4),
+        }
+    )

@@ -1,0 +1,65 @@
+"""Recurrent networks over 50 steps, forward and backward, as torch programs."""
+
+import torch
+from torch import nn
+
+from tests.benchmarks.worker import serve
+
+TIME, BATCH, UNITS = 50, 32, 256  # of all programs `recurrent_*`
+
+torch.set_num_threads(1)
+torch.manual_seed(0)
+
+
+def step_of(model, forward):
+    x = torch.rand(TIME, BATCH, UNITS)
+
+    def step():
+        model.zero_grad()
+        forward(x).sum().backward()
+
+    return step
+
+
+def layer(kind):
+    model = kind(UNITS, UNITS)
+    return step_of(model, lambda x: model(x)[0])
+
+
+def lstm_cells():
+    model = nn.LSTMCell(UNITS, UNITS)
+
+    def forward(xs):
+        h = c = torch.zeros(BATCH, UNITS)
+        hs = []
+        for x in xs:
+            h, c = model(x, (h, c))
+            hs.append(h)
+        return torch.stack(hs)
+
+    return step_of(model, forward)
+
+
+def gru_cells():
+    model = nn.GRUCell(UNITS, UNITS)
+
+    def forward(xs):
+        h = torch.zeros(BATCH, UNITS)
+        hs = []
+        for x in xs:
+            h = model(x, h)
+            hs.append(h)
+        return torch.stack(hs)
+
+    return step_of(model, forward)
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "lstm layer": lambda: layer(nn.LSTM),
+            "gru layer": lambda: layer(nn.GRU),
+            "lstm cells": lstm_cells,
+            "gru cells": gru_cells,
+        }
+    )
