@@ -278,7 +278,6 @@ KERNELS: dict[str, Callable] = {
     **kernels_regions.KERNELS,
     "MGU's update": gates("mgu_update", (1, 1, 1), 1, False, aten_mgu, 35),
     "tree-LSTM, 3 children": gates("tree_lstm", (1, 1, 1, 6), 2, False, aten_tree, 104, (3,)),
-    "tree-LSTM, 4 children": gates("tree_lstm", (1, 1, 1, 1, 7), 2, False, aten_tree, 124, (4,)),
 }  # fmt: skip
 
 
