@@ -71,6 +71,15 @@ void scale_group(const Group& group, const at::Tensor& factor) {
     for (const at::Tensor& t : group.all) t.mul_(here);
 }
 
+// Whether two of them are the same memory.
+bool any_shared(at::TensorList tensors) {
+  std::vector<const void*> memory;
+  for (const at::Tensor& t : tensors)
+    if (kernels::plain(t) && t.numel()) memory.push_back(t.const_data_ptr());
+  std::sort(memory.begin(), memory.end());
+  return std::adjacent_find(memory.begin(), memory.end()) != memory.end();
+}
+
 double sum(const at::Tensor& numbers) {
   double total = 0;
   for (int64_t i = 0; i < numbers.numel(); ++i) total += numbers.const_data_ptr<double>()[i];
@@ -135,6 +144,10 @@ void scale_by(at::TensorList tensors, const at::Tensor& factor) {
 }
 
 void clip_norms(at::TensorList gradients, double threshold) {
+  if (gradients.size() > 1 && any_shared(gradients)) {  // clipped as often, each time for the norm that it then has
+    for (const at::Tensor& g : gradients) clip_norms(g, threshold);
+    return;
+  }
   for (const Group& group : groups_of(gradients)) {
     const at::Tensor squares = squares_of(group);
     if (group.taken && squares.is_cpu()) {

@@ -34,6 +34,10 @@ CG_FN T sign_of(T x) {
   return x > 0 ? T(1) : x < 0 ? T(-1) : x;
 }
 template <Number T>
+CG_FN T direction_of(T x) {  // 0 of NaN, and without a branch
+  return T(x > 0) - T(x < 0);
+}
+template <Number T>
 CG_FN T magnitude(T x) {
   return kernels::math::abs(x);
 }

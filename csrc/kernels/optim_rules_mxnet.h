@@ -20,14 +20,6 @@ CG_FN auto clipped(const T& x, S bound) {
   }
 }
 
-template <class T>
-CG_FN auto direction_of(const T& x) {
-  if constexpr (Number<T>)
-    return T(x > 0) - T(x < 0);  // without a branch
-  else
-    return sign_of(x);
-}
-
 // The gradient as most rules see it: scaled, then decayed, then clipped; or clipped without any decay.
 template <class T, class S>
 CG_FN auto decayed(const T& p, const T& g, const S* h) {

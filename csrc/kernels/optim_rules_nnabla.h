@@ -37,7 +37,7 @@ struct Lion {  // m; lr, beta1, beta2, decay
   static constexpr int states = 1, hypers = 4;
   template <class T, class S>
   static CG_FN void step(T& p, const T& g, T* s, const S* h) {
-    const auto direction = sign_of(g + (s[0] - g) * h[1]);
+    const auto direction = direction_of(g + (s[0] - g) * h[1]);
     s[0] = g + (s[0] - g) * h[2];
     p -= (direction + p * h[3]) * h[0];
   }

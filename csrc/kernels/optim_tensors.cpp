@@ -72,6 +72,9 @@ Value nan_to_zero(const Value& a) {
 Value sign_of(const Value& a) {
   return each(a, [](const at::Tensor& t) { return at::where(t.isnan(), t, at::sgn(t)); });
 }
+Value direction_of(const Value& a) {
+  return each(a, [](const at::Tensor& t) { return at::sgn(t); });
+}
 
 bool is_narrow(const at::Tensor& t) { return t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16; }
 Value widened(const Value& a) {

@@ -164,6 +164,7 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new 
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
 void set_gradient(PyVariable* v, PyObject* grad_var);
+const at::Tensor& gradient_tensor(PyVariable* v);  // undefined where there is none
 // Visits what the `holders` references of one object on `node` keep alive, as far as they alone do.
 int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg);
 int traverse_function(FunctionNode* f, visitproc visit, void* arg);

@@ -51,9 +51,7 @@ PyVariable* parse_variable(PyObject* o) {
 // The gradient, undefined where there is none. A broadcast one, whose elements share memory, becomes a tensor of its
 // own when it is to be written.
 const at::Tensor& gradient_of(PyVariable* v, bool writes) {
-  if (v->grad_var && as_variable(v->grad_var)->v.data.is_same(v->v.grad.data))
-    v->v.grad.data = tensor_of(as_variable(v->grad_var));
-  at::Tensor& g = v->v.grad.data;
+  const at::Tensor& g = gradient_tensor(v);
   if (!writes || !g.defined()) return g;
   for (int64_t d = 0; d < g.dim(); ++d) {
     if (g.stride(d) == 0 && g.size(d) > 1) {

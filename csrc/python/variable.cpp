@@ -247,9 +247,7 @@ PyObject* get_grad_tensor(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
     PyVariable* v = self_of(o);
     if (!v->v.grad.defined()) Py_RETURN_NONE;
-    if (v->grad_var && as_variable(v->grad_var)->v.data.is_same(v->v.grad.data))
-      return wrap_tensor(tensor_of(as_variable(v->grad_var)));
-    return wrap_tensor(v->v.grad.data);
+    return wrap_tensor(gradient_tensor(v));
   });
 }
 
@@ -457,6 +455,15 @@ void set_gradient(PyVariable* v, PyObject* g) {
   PyObject* old = std::exchange(v->grad_var, Py_XNewRef(g));
   v->v.grad = std::move(grad);
   Py_XDECREF(old);  // last: it may run Python code
+}
+
+const at::Tensor& gradient_tensor(PyVariable* v) {
+  if (v->grad_var && v->v.grad.defined()) {
+    PyVariable* g = as_variable(v->grad_var);
+    // By the node too: an array that torch cannot alias gives another tensor each time somebody reads it.
+    if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
+  }
+  return v->v.grad.data;
 }
 
 // A node that only the visiting object holds is walked through, so that a function that stores what was computed from

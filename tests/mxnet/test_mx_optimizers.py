@@ -306,3 +306,17 @@ def test_weights_that_are_not_contiguous(name):
         results.append(weight.asnumpy())
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
     assert not np.allclose(results[0], values)
+
+
+@pytest.mark.parametrize(("name", "first"), [("LAMB", 0.21439), ("SGD", 0.974)])
+def test_rates_of_weights_with_different_counts(name, first):
+    # LAMB asks the scheduler for each weight when it has counted it, SGD after it has counted all of a group
+    scheduler = mx.lr_scheduler.MultiFactorScheduler(step=[2], factor=0.1, base_lr=0.2)
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.2, lr_scheduler=scheduler))
+    weights = [nd.array([1.0, 2.0, 3.0]) + i for i in range(2)]
+    grads = [nd.array([0.3, 0.2, 0.1]) + i for i in range(2)]
+    for start in (0, 1, 0) if name == "LAMB" else (1, 1, 0):
+        updater([0, 1][start:], grads[start:], weights[start:])
+    if name == "SGD":
+        first = 1 - 0.02 * 0.3
+    np.testing.assert_allclose(weights[0].asnumpy()[0], first, rtol=2e-5)

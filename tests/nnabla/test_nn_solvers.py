@@ -94,9 +94,7 @@ def test_norms_are_clipped_one_by_one():
     np.testing.assert_allclose(bad.g, [np.nan, 5])
 
 
-@pytest.mark.parametrize(
-    "value, inf, nan", [(np.inf, True, False), (-np.inf, True, False), (np.nan, False, True)]
-)
+@pytest.mark.parametrize("value, inf, nan", [(np.inf, True, False), (-np.inf, True, False), (np.nan, False, True)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_checks(value, inf, nan, dtype):
     g = np.ones(10000, dtype)
@@ -233,3 +231,22 @@ def test_arguments():
     solver.weight_decay(-2.0)
     with pytest.raises(RuntimeError, match="should be positive or zero"):
         solver.update()
+
+
+def test_a_gradient_that_parameters_share_is_clipped_once():
+    a = param([1.0, 2.0], [30.0, 40.0])
+    b = a.get_unlinked_variable(need_grad=True)
+    c = param([0.0, 0.0], [0.0, 5.0])
+    solver = S.Sgd()
+    solver.set_parameters({"a": a, "b": b, "c": c})
+    solver.clip_grad_by_norm(1.0)
+    np.testing.assert_allclose(a.g, [0.6, 0.8], rtol=1e-6)  # as when each is treated after the other
+    np.testing.assert_allclose(c.g, [0.0, 1.0], rtol=1e-6)
+
+
+def test_lion_leaves_a_weight_alone_whose_direction_is_no_number():
+    w = param([1.0, 2.0, 3.0], [np.nan, 1.0, 0.0])
+    solver = S.Lion(lr=0.5)
+    solver.set_parameters({"w": w})
+    solver.update()
+    np.testing.assert_array_equal(w.d, [1.0, 1.5, 3.0])

@@ -18,13 +18,16 @@ class GradientLARS:
         self.eps = eps
 
     def __call__(self, rule, param):
-        data, grad = param.data, param.grad
-        if data is None or grad is None:
+        data = param.data
+        grad = None if data is None else param.grad
+        if grad is None:
             return
         with chainer.using_device(param.device):
             xp = param.device.xp
-            data_norm = xp.linalg.norm(data)
-            ratio = data_norm / (self.eps + xp.linalg.norm(grad) + self.weight_decay * data_norm)
-            rate = xp.where(data_norm > self.threshold, ratio, 1.0).astype(grad.dtype)
+            # as wide as NumPy 1 has it: in half precision eps is 0, and the ratio more than there is
+            data_norm = xp.linalg.norm(data).astype(float)
+            ratio = data_norm / (self.eps + xp.linalg.norm(grad).astype(float) + self.weight_decay * data_norm)
+            wide = xp.float32 if grad.dtype == xp.float16 else grad.dtype
+            rate = xp.where(data_norm > self.threshold, ratio, 1.0).astype(wide)
             grad += self.weight_decay * data
             grad *= rate

@@ -114,6 +114,7 @@ class LAMB(_TwoMoments):
     """
 
     _rule = "mx_lamb_direction"
+    _counts_together = False
 
     def __init__(
         self,

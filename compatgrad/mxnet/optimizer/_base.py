@@ -261,6 +261,8 @@ class RuleOptimizer(Optimizer):
     _follows = True  # copies in half precision follow the rule in the same pass
     # whether constants are rounded to single precision, as the original's operators have them
     _rounds = True
+    # whether weights that are aggregated are counted before the learning rate of the first is asked for
+    _counts_together = True
 
     def __init_subclass__(cls) -> None:
         # a program's subclass with an update of its own is called one weight at a time
@@ -299,7 +301,7 @@ class RuleOptimizer(Optimizer):
         counts = self._index_update_count
         if self.lr_scheduler is not None and len({counts.get(i) for i in indices}) > 1:
             # the scheduler sees the largest count so far: it has to see them in the original's order
-            size = max(1, self.aggregate_num)
+            size = max(1, self.aggregate_num if self._counts_together else 1)
             if len(indices) > size:
                 for k in range(0, len(indices), size):
                     part = slice(k, k + size)
