@@ -51,13 +51,14 @@ struct Reading {
 template <class F>
 struct SampleAxis {
   F scale;
-  int64_t bins, ratio;  // ratio <= 0: about a sample per pixel
-  int column;           // of the boxes: where the axis' low edge is; the high one is two further
-  int64_t length;       // of the images
+  int64_t bins, ratio;              // ratio <= 0: about a sample per pixel
+  int column;                       // of the boxes: where the axis' low edge is; the high one is two further
+  int64_t length;                   // of the images
+  int64_t most = int64_t(1) << 24;  // samples of a bin: one that is larger has none
 
   CG_FN Samples<F> of(const F* box) const {
     const F start = box[column] * scale - F(0.5), step = (box[column + 2] * scale - F(0.5) - start) / F(bins);
-    const int64_t count = ratio > 0 ? ratio : step > 0 && step < F(1 << 24) ? -int64_t(math::floor(-step)) : 0;
+    const int64_t count = ratio > 0 ? ratio : step > 0 && step < F(most) ? -int64_t(math::floor(-step)) : 0;
     return {start, step, step / F(count ? count : 1), count};
   }
   // Whether sample j of a bin is on the image, or less than a pixel beside it.

@@ -13,10 +13,13 @@ struct Spot {
 // Bins of whole pixels: [first, past the last) of each bin. A place is row * width + column.
 struct PixelBins {
   const int32_t *row_ranges, *column_ranges;
+  // False for a place that is nowhere on the image.
   template <class C>
-  CG_FN Spot<C> spot(const RegionSizes& s, int64_t, int32_t, int32_t, int32_t place) const {
+  CG_FN bool spot(const RegionSizes& s, int64_t, int32_t, int32_t, int32_t place, Spot<C>& spot) const {
+    if (place < 0 || place >= s.area()) return false;
     const int32_t row = place / int32_t(s.width), column = place % int32_t(s.width);
-    return {{row, row, 0}, {column, column, 0}};
+    spot = {{row, row, 0}, {column, column, 0}};
+    return true;
   }
   CG_FN bool near(const RegionSizes&, int64_t, int64_t) const { return true; }
   CG_FN bool near(const RegionSizes& s, int64_t r, int32_t i, int64_t h) const {
@@ -30,12 +33,14 @@ struct SampleBins {
   const double* boxes;
   SampleAxis<double> rows, columns;
   template <class C>
-  CG_FN Spot<C> spot(const RegionSizes&, int64_t r, int32_t i, int32_t j, int32_t place) const {
+  CG_FN bool spot(const RegionSizes&, int64_t r, int32_t i, int32_t j, int32_t place, Spot<C>& spot) const {
     const Samples<double> a = rows.of(boxes + 5 * r), b = columns.of(boxes + 5 * r);
     Reading<double> row, column;
-    rows.read(a, i, place / b.count, row);
-    columns.read(b, j, place % b.count, column);
-    return {{row.below, row.above, C(row.rest)}, {column.below, column.above, C(column.rest)}};
+    if (place < 0 || !b.count || place / b.count >= a.count || !rows.read(a, i, place / b.count, row) ||
+        !columns.read(b, j, place % b.count, column))
+      return false;
+    spot = {{row.below, row.above, C(row.rest)}, {column.below, column.above, C(column.rest)}};
+    return true;
   }
   CG_FN bool near(const RegionSizes& s, int64_t r, int64_t h) const {
     return rows.near(rows.of(boxes + 5 * r), 0, s.rows, h);
@@ -201,10 +206,11 @@ inline bool region_bins(const Call& c, const RegionSizes& s, SampleBins& at) {
   if (c.operands != 5 || c.sizes[4] != s.regions * 5 || c.n_integers != RegionSizes::count + 2 || c.n_numbers < 2)
     return false;
   const int64_t* ratio = c.integers + RegionSizes::count;
+  constexpr int64_t most = int64_t(1) << 15;  // samples along an axis, such that a place is an int32
   at = {operand<double>(c, 4),
-        {c.numbers[0], s.rows, ratio[0], 2, s.height},
-        {c.numbers[1], s.columns, ratio[1], 1, s.width}};
-  return true;
+        {c.numbers[0], s.rows, ratio[0], 2, s.height, most},
+        {c.numbers[1], s.columns, ratio[1], 1, s.width, most}};
+  return ratio[0] <= most && ratio[1] <= most;
 }
 template <class T, class F>
 bool region_map(const Call& c, F& f) {

@@ -13,11 +13,9 @@ struct Picks : RegionMap<T> {
   Bins at;
   CG_FN void operator()(int64_t k) const {
     this->bins(k, [&](int64_t to, int64_t r, int32_t i, int32_t j, const T* plane) {
-      const int32_t place = this->places[to];
-      const C v = plane && place >= 0
-                      ? read_spot(plane, this->size.width, at.template spot<C>(this->size, r, i, j, place))
-                      : C(0);
-      this->y[to] = narrow<T>(v);
+      Spot<C> spot;
+      const bool some = plane && at.spot(this->size, r, i, j, this->places[to], spot);
+      this->y[to] = narrow<T>(some ? read_spot(plane, this->size.width, spot) : C(0));
     });
   }
 };
@@ -43,9 +41,8 @@ struct PicksGrad : RegionMap<T> {
         if (!at.near(s, r, i, h)) continue;
         for (int32_t j = 0; j < s.columns; ++j) {
           const int64_t o = first + i * s.columns + j;
-          const int32_t place = this->places[o];
-          if (place < 0 || s.group_of(i, j) != channel % s.groups()) continue;
-          const Spot<C> spot = at.template spot<C>(s, r, i, j, place);
+          Spot<C> spot;
+          if (s.group_of(i, j) != channel % s.groups() || !at.spot(s, r, i, j, this->places[o], spot)) continue;
           const C weight = share(spot.row, h) * share(spot.column, w);
           if (weight > 0) sum += weight * widen(this->y[o]);
         }
@@ -68,9 +65,8 @@ struct PicksPlanes : PicksGrad<T, Bins> {
       int64_t o = (r * s.maps() + channel / s.groups()) * s.bins();
       for (int32_t i = 0; i < s.rows; ++i)
         for (int32_t j = 0; j < s.columns; ++j, ++o) {
-          const int32_t place = this->places[o];
-          if (place < 0 || s.group_of(i, j) != channel % s.groups()) continue;
-          const Spot<T> spot = this->at.template spot<T>(s, r, i, j, place);
+          Spot<T> spot;
+          if (s.group_of(i, j) != channel % s.groups() || !this->at.spot(s, r, i, j, this->places[o], spot)) continue;
           const auto line = [&](int32_t row, T weight) {
             T* p = to + row * s.width;
             const T g = weight * this->y[o];

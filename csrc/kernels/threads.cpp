@@ -1,6 +1,7 @@
 #include "kernels/threads.h"
 
 #include <ATen/Parallel.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,10 @@ __attribute__((weak)) int omp_get_num_threads();
 
 namespace cg::kernels {
 namespace {
+
+// A forked process has no threads but the one that forked: OpenMP would wait for the others of the pool for ever.
+bool forked = false;
+[[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
 struct Job {
   int64_t n, unit;
@@ -41,7 +46,7 @@ void run_share(void* data) {
 
 void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), void* context) {
   const int64_t parts = std::min<int64_t>(at::get_num_threads(), (n + grain - 1) / grain);
-  if (parts <= 1 || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
+  if (parts <= 1 || forked || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
     return run(context, 0, n);
   // Where a part is many elements, its end is a multiple of a cache line, which two threads should not write. Where it
   // is a few things with much to do each, every one counts.

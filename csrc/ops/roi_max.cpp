@@ -1,6 +1,8 @@
 // Maxima of the bins of regions of images. Where they were found, `places`, says the rest: it is linear.
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "ops/roi.h"
 
 namespace cg {
@@ -93,6 +95,9 @@ struct RoiMax : P {
     }
     kernels::reads_values("maxima of regions", x);
     this->check(regions, x.sizes());
+    if constexpr (samples<P>)
+      TORCH_CHECK_VALUE(std::max(this->sampling_ratio, this->sampling_ratio_x.value_or(0)) <= 1 << 15,
+                        "roi_max_align: sampling_ratio must be at most 32768");
     static const Kernel kernel(samples<P> ? "sample_maxima" : "region_maxima");
     y = where_kernels_are(x, false, [&](const Tensor& given) {
       Tensor found = at::empty(shape, given.options());

@@ -83,7 +83,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
 
     def regions(self, x, rois, indices):
         """Bounds of whole pixels, as the ops on bins take them."""
-        edges = (rois.array.astype("float64") * self.spatial_scale).round().astype(int)
+        edges = pixels(rois.array, self.spatial_scale)
         top, left, bottom, right = edges.T
         return bins(
             images(x, indices.array),
@@ -114,6 +114,8 @@ class ROIAlign(ROIFunction):
         """
         xp = x.xp
         edges = rois.array.astype("float64") * self.spatial_scale
+        if None in self.sampling_ratio:
+            check_finite(edges)
         first, last = edges[:, 1::-1], edges[:, :1:-1]
         last = xp.maximum(last, first + 1)
         return xp.concatenate([images(x, indices.array)[:, None], first + 0.5, last + 0.5], axis=1)
@@ -122,6 +124,22 @@ class ROIAlign(ROIFunction):
     def params(self):
         rows, columns = (s or -1 for s in self.sampling_ratio)
         return {**super().params, "sampling_ratio": rows, "sampling_ratio_x": columns}
+
+
+def check_finite(edges):
+    """Raises where an edge of a region cannot be a number of pixels: ValueError for NaN, OverflowError for infinity."""
+    xp = backend.get_array_module(edges)
+    if not xp.isfinite(edges).all():
+        if xp.isnan(edges).any():
+            raise ValueError("a region cannot be told in pixels: an edge is NaN")
+        raise OverflowError("a region cannot be told in pixels: an edge is infinite")
+
+
+def pixels(rois, spatial_scale):
+    """Edges of regions in whole pixels, within 32 bits."""
+    edges = (rois.astype("float64") * spatial_scale).round()
+    check_finite(edges)
+    return edges.clip(-(2**31), 2**31 - 1).astype(int)
 
 
 def images(x, indices):

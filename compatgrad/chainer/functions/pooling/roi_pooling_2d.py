@@ -22,8 +22,7 @@ class ROIPooling2D(_roi.Regions):
 
     def regions(self, x, rois):
         rois = rois.array
-        edges = (rois[:, 1:].astype("float64") * self.spatial_scale).round().astype(int)
-        left, top, right, bottom = edges.T
+        left, top, right, bottom = _roi.pixels(rois[:, 1:], self.spatial_scale).T
         return _roi.bins(
             _roi.images(x, rois[:, 0].astype(int)),
             _roi.integer_bins(top, bottom - top + 1, self.outh, x.shape[2]),
