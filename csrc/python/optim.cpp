@@ -23,11 +23,34 @@ Hypers parse_hypers(PyObject* o, const Rule& rule) {
   return h;
 }
 
-void check_step(const Rule& rule, const Step& s) {
+void check_step(const Rule& rule, const Step& s, bool states_here) {
+  const auto check = [&](const at::Tensor& t, const char* what) {
+    const at::ScalarType type = t.scalar_type();
+    const bool real = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
+    if (!real || t.is_nested() || t.layout() != at::kStrided)
+      fail(PyExc_TypeError, "%s: the %s must be a dense tensor of float16, bfloat16, float32 or float64, not %s of %s",
+           rule.name, what,
+           t.is_nested()                ? "a nested tensor"
+           : t.layout() == at::kStrided ? "one"
+                                        : "a sparse tensor",
+           c10::toString(type));
+  };
+  const auto check_device = [&](const at::Tensor& t, const char* what) {
+    if (t.device() != s.x.device())
+      fail(PyExc_ValueError, "%s: the %s is on %s, the parameter on %s", rule.name, what, t.device().str().c_str(),
+           s.x.device().str().c_str());
+  };
   if (s.states.size() != static_cast<size_t>(rule.states))
     fail(PyExc_ValueError, "states: %s needs %d per parameter, got %zu", rule.name, rule.states, s.states.size());
+  check(s.x, "parameter");
+  check(s.y, "gradient");
+  check_device(s.y, "gradient");
   bool same = s.y.sizes() == s.x.sizes();
-  for (const auto& t : s.states) same = same && t.sizes() == s.x.sizes();
+  for (const auto& t : s.states) {
+    check(t, "state");
+    if (states_here) check_device(t, "state");
+    same = same && t.sizes() == s.x.sizes();
+  }
   if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
 }
 
@@ -120,7 +143,7 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
         if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
         step.states.push_back(unwrap_tensor(s, "states"));
       });
-      check_step(rule, step);
+      check_step(rule, step, false);
       for (const auto& t : step.states) here = here && t.device() == step.x.device();
       steps.push_back(std::move(step));
       variables.push_back(v);

@@ -12,7 +12,8 @@ using Hypers = std::array<double, optim::max_hypers>;
 
 const optim::Rule& parse_rule(PyObject* o);
 Hypers parse_hypers(PyObject* o, const optim::Rule& rule);
-void check_step(const optim::Rule& rule, const Step& s);
+// Raises, naming what is wrong, before anything changes. Where `states_here`, states on another device are wrong too.
+void check_step(const optim::Rule& rule, const Step& s, bool states_here = true);
 int64_t count_elements(c10::ArrayRef<Step> steps);
 void run_steps(const optim::Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers);
 

@@ -66,7 +66,7 @@ PyObject* solver_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
       Store& store = store_of(o);
       Step step{write_single(*store.data), read_single(*store.grad), {}, {}};
       read_states(args[2], i, step);
-      check_step(rule, step);
+      check_step(rule, step, false);
       for (const auto& t : step.states) here = here && t.device() == step.x.device();
       steps.push_back(std::move(step));
     });

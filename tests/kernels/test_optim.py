@@ -55,7 +55,14 @@ def test_rules(place: Place, rule, dtype):
 
 def test_rules_keep_nan_where_it_is(place: Place):
     for rule in RULES:
-        if rule in ("msvag", "mx_signsgd", "mx_signum", "lasso", "weight_decay"):  # by their definition, or of y
+        if rule in (
+            "msvag",
+            "lion",
+            "mx_signsgd",
+            "mx_signum",
+            "lasso",
+            "weight_decay",
+        ):  # by their definition, or of y
             continue
         found = [[place.tensor(row[3])] for row in operands(rule, torch.float32)]
         gradient = 0 if rule in ("hard_clip", "scale", "unscale") else 1
