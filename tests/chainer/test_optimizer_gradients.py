@@ -70,3 +70,25 @@ def test_hooks_pass_over_parameters_without_data(hook):
         link.cleargrads()  # else the original raises
     optimizer.update()
     assert link.empty.array is None
+
+
+@pytest.mark.parametrize("threshold", [0.1, 4.0, 11.5, 100.0])
+def test_clipping_by_the_norm_of_gradients_in_any_layout(threshold):
+    grads = [f32([2]), f32([3, 0, 9, 0])[::2], np.array([[1, 2], [3, 4]], np.float32).T]
+    link = chainer.Link()
+    with link.init_scope():
+        for i, g in enumerate(grads):
+            setattr(link, f"p{i}", chainer.Parameter(np.zeros(g.shape, np.float32)))
+    for p, g in zip(link.params(), grads, strict=True):
+        p.grad = g
+    norm = np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in grads))
+    expected = [g * min(1, threshold / norm) for g in grads]
+    H.GradientClipping(threshold)(O.SGD().setup(link))
+    for p, e in zip(link.params(), expected, strict=True):
+        np.testing.assert_allclose(p.grad, e, rtol=1e-6)
+
+
+def test_clipping_without_a_norm_leaves_no_number():
+    link, optimizer = make(f32([1, 2]), f32([np.nan, 1]))
+    H.GradientClipping(1.0)(optimizer)
+    assert np.isnan(link.p.grad).all()

@@ -250,3 +250,15 @@ def test_lion_leaves_a_weight_alone_whose_direction_is_no_number():
     solver.set_parameters({"w": w})
     solver.update()
     np.testing.assert_array_equal(w.d, [1.0, 1.5, 3.0])
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 1.0, 6.0, 30.0])
+def test_clipping_at_any_threshold(threshold):
+    given = [[3.0, 4.0], [0.3, 0.4], [30.0, 40.0], [0.0, 0.0]]
+    params = {str(k): param([0.0, 0.0], g) for k, g in enumerate(given)}
+    solver = S.Sgd()
+    solver.set_parameters(params)
+    solver.clip_grad_by_norm(threshold)
+    for p, g in zip(params.values(), given, strict=True):
+        norm = np.linalg.norm(g)
+        np.testing.assert_allclose(p.g, np.multiply(g, min(1, threshold / norm) if norm else 1), rtol=1e-6)
