@@ -24,11 +24,13 @@ def test_without_a_gpu_it_says_one_line():
 
 
 def test_every_kernel_is_measured():
-    """All but those of regions, which are no streams over memory, and second derivatives, made of the same parts."""
+    """All but those of images' places, which are no streams over memory, and what is made of the same parts: second
+    derivatives, norms behind hooks."""
     sizes = gpu.Sizes("cpu", 10_000, 1000, 1)
     measured = {word for name in gpu.all_kernels(sizes) for word in name.replace(",", "").split()}
     left = {name for name in _C.kernel_names() if name not in measured}
-    assert {n for n in left if not n.startswith(("region_", "sample_")) and not n.endswith("_grad_grad")} == set()
+    places = ("region_", "sample_", "window_", "deform_")
+    assert {n for n in left if not n.startswith(places) and not n.endswith(("_grad_grad", "_after"))} == set()
     for name, make in gpu.all_kernels(sizes).items():
         step, moved = make()
         step()
