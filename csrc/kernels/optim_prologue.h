@@ -31,6 +31,10 @@ struct Prologue {
   // One element, rounded to its type T between the changes.
   template <class T, class C>
   CG_FN void change(C& gradient, const C& parameter) const {
+    // Unrolled, for each of a vector's elements, it takes nvcc five minutes to compile the rules.
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
     for (int s = 0; s < n; ++s) {
       const C hypers[2] = {static_cast<C>(at[s] ? *at[s] : h[s][0]), static_cast<C>(h[s][1])};
       C* const none = nullptr;

@@ -17,8 +17,8 @@ struct PixelBins {
   template <class C>
   CG_FN bool spot(const RegionSizes& s, int64_t, int32_t, int32_t, int32_t place, Spot<C>& spot) const {
     if (place < 0 || place >= s.area()) return false;
-    const int32_t row = place / int32_t(s.width), column = place % int32_t(s.width);
-    spot = {{row, row, 0}, {column, column, 0}};
+    const int32_t width = int32_t(s.width);
+    spot = {{place / width, place / width, 0}, {place % width, place % width, 0}};
     return true;
   }
   CG_FN bool near(const RegionSizes&, int64_t, int64_t) const { return true; }
