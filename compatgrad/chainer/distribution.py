@@ -10,7 +10,7 @@ def _not_there(name, what):
     """A property that raises NotImplementedError, which names the class."""
 
     def raise_(self):
-        raise NotImplementedError(f"{type(self).__name__}.{name} is not defined")
+        raise self._lacks(name)
 
     return property(raise_, doc=what)
 
