@@ -28,7 +28,9 @@ class HybridBlock(Block):
 
     _active = False
     _backend = None
-    _in_format = None  # the nested structure of the first hybridized call's inputs, for `export`
+    _in_format = _out_format = None  # the nested structures of the first hybridized call, for `export`
+    _graph = ()
+    _op = None
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix, params)
@@ -72,7 +74,8 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self):
-        self._in_format = None
+        self._in_format = self._out_format = self._op = None
+        self._graph = ()
 
     def cast(self, dtype):
         """Changes the dtype of all parameters inside."""
@@ -111,6 +114,9 @@ class HybridBlock(Block):
         """
         if self._active and self._in_format is None:
             self._in_format = _structure((x, *args))
+            out = self.forward(x, *args)
+            self._out_format = _structure(out)
+            return out
         if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
             params = {}
             for name, param in self._reg_params.items():
@@ -219,6 +225,32 @@ class HybridBlock(Block):
 
     # ---- symbols ----
 
+    @property
+    def _cached_graph(self):
+        """(input symbols, the outputs as one symbol) once the hybridized block was called, before that ()."""
+        if not self._graph and self._in_format is not None:
+            self._build_cache(*_regroup(None, self._in_format)[0])
+        return self._graph
+
+    @property
+    def _cached_op(self):
+        """A CachedOp of the graph once the hybridized block was called, before that None."""
+        return self._op if self._cached_graph else None
+
+    def _build_cache(self, *args):
+        """Prepares `_cached_graph` and `_cached_op` for inputs like `args`."""
+        if self._in_format is None:
+            self._in_format = _structure(args)
+        active, self._active = self._active, False
+        try:
+            self._graph = self._get_graph(*args)
+        finally:
+            self._active = active
+        self._op = nd.CachedOp(self._graph[1], self._flags)
+
+    def _call_cached_op(self, *args):
+        return self.forward(*args)
+
     def _get_graph(self, *args):
         """(input symbols, the outputs as one symbol) of the block on inputs like `args`."""
         from .. import symbol
@@ -244,12 +276,8 @@ class HybridBlock(Block):
                 "Please first call block.hybridize() and then run forward with this block at least once before "
                 "calling export."
             )
-        inputs, _ = _regroup(None, self._in_format)
-        active, self._active = self._active, False
-        try:
-            _, out = self._get_graph(*inputs)
-        finally:
-            self._active = active
+        self._build_cache(*_regroup(None, self._in_format)[0])
+        _, out = self._graph
         out.save(f"{path}-symbol.json")
         arguments, auxiliary = set(out.list_arguments()), set(out.list_auxiliary_states())
         values = {}
@@ -283,18 +311,31 @@ def _on_current_gpu(x):
 # ---- nested inputs ----
 
 
-def _flatten(values):
-    """(list of leaves, structure): 0 for a leaf, -1 for None, a list for a list or tuple."""
+def _flatten(values, inout_str=None):
+    """(list of leaves, structure): 0 for a leaf, -1 for None, n for a symbol of n > 1 outputs, else a list.
+
+    inout_str ("input" or "output"): ValueError, which says so, where a leaf is neither NDArray nor Symbol.
+    """
     if values is None:
         return [None], -1
-    if not isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple)):
+        flat, structure = [], []
+        for value in values:
+            leaves, inner = _flatten(value, inout_str)
+            flat += leaves
+            structure.append(inner)
+        return flat, structure
+    if isinstance(values, _NDArray):
         return [values], 0
-    flat, structure = [], []
-    for value in values:
-        leaves, inner = _flatten(value)
-        flat += leaves
-        structure.append(inner)
-    return flat, structure
+    if _is_symbol(values):
+        n = len(values.list_outputs())
+        return [values], n if n > 1 else 0
+    if inout_str is not None:
+        raise ValueError(
+            f"When hybridized, the {inout_str} of HybridBlock must be (nested) list of Symbol or NDArray, "
+            f"but got {values} of type {type(values)}"
+        )
+    return [values], 0
 
 
 def _structure(values):
@@ -306,6 +347,8 @@ def _regroup(leaves, structure):
     if isinstance(structure, int):
         if leaves is None:
             return (None if structure == -1 else True), None
+        if structure > 0:
+            return leaves[:structure], leaves[structure:]
         return leaves[0], leaves[1:]
     values = []
     for inner in structure:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..base import MXNetError, mx_real_t
-from ._hybrid import HybridBlock, _flatten, _kinds
+from ._hybrid import HybridBlock, _flatten, _kinds, _regroup
 from .parameter import ParameterDict
 from .utils import _save
 
@@ -41,7 +41,8 @@ class SymbolBlock(HybridBlock):
             inputs = [inputs]
         if isinstance(outputs, (list, tuple)):
             outputs = outputs[0] if len(outputs) == 1 else symbol.Group(list(outputs))
-        inputs, _ = _flatten(list(inputs))
+        inputs, self._in_format = _flatten(list(inputs))
+        _, self._out_format = _flatten(outputs)
         for x in inputs:
             assert len(x.get_internals().list_outputs()) == 1, (
                 f"Input symbols must be variable, but {x} is an output of operators"
@@ -81,7 +82,7 @@ class SymbolBlock(HybridBlock):
         params = self._values(first.context, x, args)
         own = {self._reg_params[key].name: value for key, value in params.items()}
         out = run({**own, **named})
-        return out[0] if isinstance(out, (list, tuple)) and len(out) == 1 else out
+        return _regroup(out, self._out_format)[0]
 
     def infer_shape(self, *args):
         """Sets the unknown dimensions of the parameters from these inputs."""

@@ -294,5 +294,5 @@ class Block:
         print_summary(self, inputs)
 
 
-from ._hybrid import HybridBlock  # noqa: E402  (it is a Block)
+from ._hybrid import HybridBlock, _flatten, _regroup  # noqa: E402, F401  (it is a Block)
 from ._symbol_block import SymbolBlock  # noqa: E402

@@ -142,6 +142,16 @@ class Parameter:
             assert agrees, f"Expected shape {new_shape} is incompatible with given shape {known}."
         self._shape = tuple(new_shape)
 
+    @property
+    def _ctx_map(self):
+        """Where in `list_data` the array of a context is: by kind of device, then by number."""
+        places = [[], []]
+        for i, ctx in enumerate(self._ctx_list or ()):
+            row = places[ctx.device_typeid & 1]
+            row.extend([None] * (ctx.device_id + 1 - len(row)))
+            row[ctx.device_id] = i
+        return places
+
     def _set_trainer(self, trainer):
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
             raise RuntimeError(

@@ -9,6 +9,7 @@ from ._sparse_arrays import cast_storage as cast_storage
 from ._sparse_arrays import retain as sparse_retain  # noqa: F401
 from .ndarray import NDArray as NDArray
 from .ndarray import waitall as waitall
+from ._cached_op import CachedOp as CachedOp
 from . import random as random
 from . import sparse as sparse
 from .sparse import CSRNDArray as CSRNDArray

@@ -24,6 +24,9 @@ _TORCH_DTYPES: dict[Any, torch.dtype] = {
     np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
     np.uint8: torch.uint8, np.int32: torch.int32, np.int64: torch.int64, np.bool_: torch.bool, np.int16: torch.int16,
 }  # fmt: skip
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
+py_slice = slice
 
 
 def is_recording() -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol, numeric_types
 from ..ndarray._operator import operators
+from ..ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID
 from ._compose import function_of, text
 from ._graph import HIDDEN, Entry, Node, auxiliary, copied, from_json, order, to_json
 
@@ -352,7 +353,6 @@ for _key, _sign in (("iadd", "+="), ("isub", "-="), ("imul", "*="), ("itruediv",
     setattr(Symbol, f"__{_key}__", _in_place(_sign))
 
 _DTYPE_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6, "bool": 7}
-_STYPE_NUMBERS = {"default": 0, "row_sparse": 1, "csr": 2}
 
 
 def var(
@@ -378,7 +378,7 @@ def var(
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
-        attrs["__storage_type__"] = str(_STYPE_NUMBERS[stype])
+        attrs["__storage_type__"] = str(_STORAGE_TYPE_STR_TO_ID[stype])
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise ValueError(

@@ -2,6 +2,7 @@
 
 import os
 
+from ...base import data_dir
 from ..utils import _get_repo_file_url, check_sha1
 
 __all__ = ["get_model_file", "purge"]
@@ -47,7 +48,7 @@ _model_sha1 = dict(line.split() for line in _SHA1.split("\n") if line)
 
 def default_root():
     """The directory of trained models: `models` in MXNET_HOME, or in ~/.mxnet."""
-    return os.path.join(os.environ.get("MXNET_HOME", os.path.join("~", ".mxnet")), "models")
+    return os.path.join(data_dir(), "models")
 
 
 def short_hash(name):

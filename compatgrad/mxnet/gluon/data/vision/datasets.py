@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .... import image, recordio
+from ....base import data_dir
 from ....image._codec import array_of
 from ....util import is_np_array
 from ... import utils
@@ -32,8 +33,7 @@ Transform = Callable[..., Any]
 
 
 def _root(name: str) -> str:
-    home = os.environ.get("MXNET_HOME") or os.path.join(os.path.expanduser("~"), ".mxnet")
-    return os.path.join(home, "datasets", name)
+    return os.path.join(data_dir(), "datasets", name)
 
 
 class _ServedDataset(dataset._DownloadedDataset):
