@@ -50,6 +50,7 @@ class Spec:
     def __init__(self, type_name: str, inputs: str, body: Callable[..., Any], options: dict[str, Any]) -> None:
         self.type_name = type_name
         self.body = body
+        self.made: Callable[..., Any]  # what a user calls
         self.name = body.__name__
         names = [n.strip() for n in inputs.split(",") if n.strip()]
         self.variadic = bool(names) and names[0].startswith("*")
@@ -400,6 +401,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         made = scope[spec.name]
         made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, body.__qualname__
         made.body, made.spec = body, spec
+        spec.made = made
         return made
 
     return declare

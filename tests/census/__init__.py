@@ -1,0 +1,1 @@
+"""Compares the public names of the frontends, their parameters and defaults, with the originals'."""

@@ -1,0 +1,92 @@
+"""The files that say why a name is absent or a parameter differs: `reasons_FRONTEND.txt`.
+
+A line is a pattern, a tab, a reason; `*` in a pattern stands for anything. Empty lines and those that begin with `#`
+are text. The reason PENDING marks what nobody has judged or built yet: such a line has no wildcard, and covers what
+lies below an absent name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from tests.census.compare import GOLDEN
+
+PENDING = "not there yet"
+ROOT = GOLDEN.parents[1]
+
+
+def differences(frontends: list[str]) -> dict[str, list[str]]:
+    """Compare in a process of its own; frontend -> differences."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "tests.census.compare", *frontends]
+    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+class Reasons:
+    """The lines of one file."""
+
+    def __init__(self, lines: list[str], path: pathlib.Path | None = None) -> None:
+        self.path, self.lines = path, lines
+        self.exact: dict[str, str] = {}
+        self.patterns: list[tuple[str, re.Pattern[str], str]] = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            pattern, tab, reason = line.partition("\t")
+            if not tab or not reason.strip():
+                raise ValueError(f"{path}:{number}: a line is a pattern, a tab, a reason")
+            if "*" not in pattern:
+                self.exact[pattern] = reason
+            elif reason == PENDING:
+                raise ValueError(f"{path}:{number}: a line of what is {PENDING} names one difference")
+            else:
+                regex = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+                self.patterns.append((pattern, regex, reason))
+
+    @classmethod
+    def read(cls, frontend: str) -> Reasons:
+        path = pathlib.Path(__file__).with_name(f"reasons_{frontend}.txt")
+        return cls(path.read_text().splitlines() if path.exists() else [], path)
+
+    def _pattern(self, difference: str) -> str | None:
+        if difference in self.exact:
+            return difference
+        for pattern, regex, _ in self.patterns:
+            if regex.fullmatch(difference):
+                return pattern
+        path = re.split(r"[:(]", difference)[0]
+        while path:
+            line = f"{path}: absent"
+            if self.exact.get(line) == PENDING:
+                return line
+            path = path.rpartition(".")[0]
+        return None
+
+    def of(self, difference: str) -> str | None:
+        """The reason of a difference, or None."""
+        found = self._pattern(difference)
+        return None if found is None else self.exact.get(found) or next(r for p, _, r in self.patterns if p == found)
+
+    def judge(self, differences: list[str]) -> tuple[list[str], list[str]]:
+        """The differences without a reason, and the patterns that match none."""
+        used = {self._pattern(line): line for line in differences}
+        unexplained = [line for line in differences if self._pattern(line) is None]
+        return unexplained, [p for p in [*self.exact, *(p for p, _, _ in self.patterns)] if p not in used]
+
+    def update(self, differences: list[str]) -> None:
+        """Drop the stale lines of the file, and append one for each difference that has none."""
+        assert self.path is not None
+        present = set(differences)
+        gone = {p for p, reason in self.exact.items() if reason == PENDING and p not in present}
+        lines = [line for line in self.lines if line.partition("\t")[0] not in gone]
+        unexplained, stale = Reasons(lines).judge(differences)
+        lines = [line for line in lines if line.startswith("#") or line.partition("\t")[0] not in stale]
+        lines += [f"{line}\t{PENDING}" for line in unexplained]
+        self.path.write_text("\n".join(lines) + "\n")
+        self.__init__(lines, self.path)

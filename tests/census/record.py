@@ -1,0 +1,40 @@
+"""Records the public names of an original, for the tests to compare with.
+
+    python -m tests.census.record chainer=PYTHON nnabla=PYTHON mxnet=PYTHON
+
+Each PYTHON is an interpreter in which that original runs: Chainer 7.8.1 (its distribution brings chainermn and
+onnx_chainer), nnabla 1.39, MXNet 1.9.1. See tests/golden/record.py for how to make one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tests.census.compare import FRONTENDS, GOLDEN
+
+WALK = pathlib.Path(__file__).with_name("walk.py")
+
+
+def record(frontend: str, python: str) -> None:
+    """Write what `frontend` of the interpreter `python` has."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "census.json")
+        subprocess.run([python, WALK, out, *FRONTENDS[frontend]], check=True, cwd=folder)
+        census = json.loads(out.read_text())
+    path = GOLDEN / f"census_{frontend}.json.gz"
+    with path.open("wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0) as z:
+        z.write(json.dumps(census, separators=(",", ":"), sort_keys=True).encode())
+    names = sum(map(len, census["modules"].values()))
+    print(f"{path.name}: {path.stat().st_size} bytes, {len(census['modules'])} modules, {names} names")
+    for name, why in census["broken"].items():
+        print(f"  left out: {name}: {why}")
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        record(*argument.split("=", 1))

@@ -1,0 +1,101 @@
+"""Every public name of the originals is here with its parameters and defaults, or a reasons file says why not."""
+
+import warnings
+
+import pytest
+
+from tests.census import reasons
+from tests.census.compare import FRONTENDS, Comparison, parameter_differences
+from tests.census.walk import parameters
+
+
+@pytest.fixture(scope="module")
+def differences():
+    return reasons.differences(list(FRONTENDS))
+
+
+@pytest.mark.parametrize("frontend", FRONTENDS)
+def test_names(differences, frontend):
+    unexplained, stale = reasons.Reasons.read(frontend).judge(differences[frontend])
+    assert not unexplained, f"no reason in reasons_{frontend}.txt; mend them, or run `python -m tests.census --update`"
+    if stale:
+        warnings.warn(f"{len(stale)} lines no longer apply: `python -m tests.census --update` drops them", stacklevel=1)
+
+
+def differ(theirs, ours):
+    return parameter_differences(parameters(theirs), parameters(ours))
+
+
+def test_parameters():
+    def original(x, axis=None, *, keepdims=False):
+        pass
+
+    assert differ(original, original) == []
+    assert differ(original, lambda x, axis=None, *, keepdims=False, more=0: x) == []
+    assert differ(original, lambda x, keepdims=False, axis=None: x) == [("axis", "at place 1, here 2")]
+    assert differ(original, lambda x, *, axis=None, keepdims=True: x) == [
+        ("axis", "by keyword only here"), ("keepdims", "default False, here True")]
+    assert differ(original, lambda x, axis, **rest: x) == [
+        ("axis", "default None, here required"), ("keepdims", "only among further keywords")]
+    assert differ(original, lambda a, axis=None, *, keepdims=False: a) == [
+        ("x", "absent"), ("a", "required here, not there")]
+    assert differ(original, lambda *args, **kwargs: args) == [("...", "parameters not named here")]
+    assert differ(lambda *args, **kwargs: args, original) == []
+    assert differ(lambda x=[1], *y: x, lambda x=(1,), y=0: x) == [("y", "no further arguments by place")]  # noqa: B006
+
+
+class Original:
+    def __init__(self, a, b=1):
+        pass
+
+    def method(self, x):
+        pass
+
+    @property
+    def size(self):
+        return 0
+
+
+class Same:
+    def __init__(self, a, b=2):
+        pass
+
+    def method(data, y):  # noqa: N805
+        pass
+
+    def size(self):
+        return 0
+
+
+def test_classes():
+    theirs = ["class", [["a", "a"], ["b", "a", "1"]], {
+        "method": ["function", [["self", "a"], ["x", "a"]]], "size": ["property"], "gone": ["property"]}]
+    comparison = Comparison({"modules": {}})
+    comparison._entry(Original, "m.C", theirs)
+    assert comparison.lines == ["m.C.gone: absent"]
+    comparison.lines.clear()
+    comparison._entry(Same, "m.C", theirs)
+    assert comparison.lines == [
+        "m.C(b): default 1, here 2", "m.C.method(x): absent", "m.C.method(y): required here, not there",
+        "m.C.size: a property, here a function", "m.C.gone: absent"]
+
+
+def test_absent_modules_and_names():
+    census = {"modules": {
+        "json": {"dumps": ["function", None], "gone": ["value", "1", "int"]},
+        "no_such_package": {}, "no_such_package.module": {"name": ["function", None]}}}
+    assert Comparison(census).run() == ["json.gone: absent", "no_such_package: absent"]
+
+
+def test_reasons(tmp_path):
+    lines = ["# text", "", "m.f: absent\tbecause", "m.g(*): absent\tanother", "n: absent\tnot there yet"]
+    found = reasons.Reasons(lines, tmp_path / "reasons.txt")
+    assert found.of("m.g(x): absent") == "another" and found.of("m.h: absent") is None
+    assert found.of("n.deep.name(x): default 1, here 2") == "not there yet"
+    assert found.judge(["m.f: absent", "m.h: absent"]) == (["m.h: absent"], ["n: absent", "m.g(*): absent"])
+    found.update(["m.f: absent", "m.h: absent"])
+    assert found.path.read_text().splitlines() == ["# text", "", "m.f: absent\tbecause", "m.h: absent\tnot there yet"]
+    with pytest.raises(ValueError, match="names one"):
+        reasons.Reasons(["m.*: absent\tnot there yet"])
+    with pytest.raises(ValueError, match="a tab"):
+        reasons.Reasons(["m.f: absent because"])
