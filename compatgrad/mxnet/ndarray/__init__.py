@@ -4,6 +4,7 @@ from . import _elementwise as _elementwise
 from ._creation import *
 from ._elementwise import *
 from ._operator import operators as operators
+from ._random_density import *
 from ._random_operators import *
 from ._sparse_arrays import cast_storage as cast_storage
 from ._sparse_arrays import retain as sparse_retain  # noqa: F401
@@ -28,6 +29,7 @@ from .reduce import *
 from .sequence import *
 from .shape import *
 from .nn_convolution import *
+from .nn_correlation import *
 from .nn_image import *
 from .nn_layers import *
 from .nn_loss import *

@@ -178,6 +178,7 @@ def operator(
         made = scope[public]
         made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, public
         made.body = body
+        made.inputs, made.optional, made.variadic = tuple(names), frozenset(optional), variadic
         return register(made, aliases, method)
 
     return declare

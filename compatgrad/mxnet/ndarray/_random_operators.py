@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -259,3 +260,39 @@ def shuffle(data: NDArray, out: NDArray | None = None, name: str | None = None, 
 
 
 _add(shuffle, "_shuffle")
+
+
+def _sample_unique_zipfian(
+    range_max: Any, shape: Any = _Null, ctx: Any = _Null, out: Any = None, name: str | None = None
+) -> list[NDArray]:
+    """For each of shape[0] rows shape[1] distinct classes below `range_max`, the smaller the likelier, and how many
+    draws that took; both int64.
+
+    MXNetError where there are fewer classes than are asked for.
+    """
+    who = "_sample_unique_zipfian"
+    size = _shape(given(shape) if given(shape) is not None or out is None else out[0].shape, who)
+    limit = int(_number(range_max, who, "range_max"))
+    if len(size) != 2 or size[1] > limit:
+        raise MXNetError(f"{who}: shape must be (rows, samples) with at most {limit} samples, got {size}")
+    context = context_of_argument(ctx)
+    random = generator(context.torch_device)
+    rows, tries = [], []
+    for _ in range(size[0]):
+        seen: dict[int, None] = {}
+        count = 0
+        while len(seen) < size[1]:
+            u = torch.rand(2 * size[1], dtype=torch.float64, device=context.torch_device, generator=random)
+            for value in (torch.exp(u * math.log(limit)).round().long() - 1).tolist():
+                count += 1
+                seen.setdefault(value)
+                if len(seen) == size[1]:
+                    break
+        rows.append(list(seen))
+        tries.append(count)
+    ys = [_on(NDArray(torch.tensor(v, dtype=torch.int64, device=context.torch_device).reshape(s)), context)
+          for v, s in ((rows, size), (tries, size[:1]))]  # fmt: skip
+    return ys if out is None else write(out, ys)
+
+
+register(_sample_unique_zipfian)

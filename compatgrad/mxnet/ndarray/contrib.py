@@ -9,7 +9,17 @@ from typing import Any
 import torch
 
 # what these declare is handed out below
-from . import _contrib_arrays, _contrib_boxes, _contrib_nn, nn_layers, nn_loss, nn_norm  # noqa: F401
+from . import (  # noqa: F401
+    _contrib_arrays,
+    _contrib_boxes,
+    _contrib_graphs,
+    _contrib_nn,
+    _contrib_process,
+    _contrib_proposals,
+    nn_layers,
+    nn_loss,
+    nn_norm,
+)
 from ._operator import op, operators
 from ._random_state import generator
 from .ndarray import NDArray

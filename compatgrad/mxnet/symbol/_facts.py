@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ndarray._operator import parse
+from ..ndarray._distributions import DISTRIBUTIONS
+from ..ndarray._operator import operators, parse
 
 __all__ = ["aux_inputs", "canonical", "inputs_of", "is_variadic", "n_outputs", "n_visible", "needed_inputs"]
 
@@ -64,7 +65,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "_contrib_ModulatedDeformableConvolution": ("data", "offset", "mask", "weight", "bias"),
     "_contrib_BilinearResize2D": ("data", "like"),
 }  # fmt: skip
-_NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros".split())
+_NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros _sample_unique_zipfian".split())
 _VARIADIC = frozenset(
     "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach "
     "_rnn_param_concat".split()
@@ -83,22 +84,29 @@ def canonical(name: str) -> str:
     return name
 
 
+def _declared(op: str, fact: str, default: Any) -> Any:
+    """What the declaration of an operator says of it, where it has one."""
+    return getattr(operators.get(op), fact, default)
+
+
 def is_variadic(op: str) -> bool:
     """Whether the operator takes any number of inputs."""
-    return op in _VARIADIC
+    return op in _VARIADIC or _declared(op, "variadic", False)
 
 
 def inputs_of(op: str) -> tuple[str, ...]:
     """Names of the inputs, optional ones too."""
     if op in _INPUTS:
         return _INPUTS[op]
-    if op in _NO_INPUTS or (op.startswith("_random_") and not op.endswith("_like")):
+    if op in _NO_INPUTS or op.removeprefix("_random_") in DISTRIBUTIONS or op == "_random_randint":
         return ()
     if op.startswith("_linalg_"):
         return ("A",)
     if op.startswith(("broadcast_", "elemwise_")) and op not in ("broadcast_to", "broadcast_axis"):
         return _PAIR
-    return _PAIR if op[:1] == "_" and op[1:] in PAIRS else ("data",)
+    if op[:1] == "_" and op[1:] in PAIRS:
+        return _PAIR
+    return _declared(op, "inputs", ("data",))
 
 
 def _flag(params: dict[str, str], name: str, default: Any = False) -> Any:
@@ -135,7 +143,9 @@ def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
         prop = _custom(params)
         return [*prop.list_arguments(), *prop.list_auxiliary_states()]
     optional = _OPTIONAL.get(op, {})
-    return [n for n in inputs_of(op) if n not in optional or optional[n](params)]
+    inputs = inputs_of(op)
+    left_out = frozenset() if optional or op in _INPUTS else _declared(op, "optional", frozenset())
+    return [n for n in inputs if n not in left_out and (n not in optional or optional[n](params))]
 
 
 def aux_inputs(op: str, params: dict[str, str] | None = None) -> tuple[int, ...]:
@@ -172,16 +182,20 @@ def n_visible(op: str, params: dict[str, str]) -> int:
         return 3 if _flag(params, "output_mean_var") else 1
     if op == "sample_multinomial" or op == "_sample_multinomial":
         return 2 if _flag(params, "get_prob") else 1
+    if op in ("_contrib_Proposal", "_contrib_MultiProposal"):
+        return 2 if _flag(params, "output_score") else 1
     if op == "amp_multicast":
         return int(_flag(params, "num_outputs", 1))
     return _SEVERAL.get(op, 1)
 
 
 _SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
-            "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2}  # fmt: skip
+            "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2, "_contrib_hawkesll": 2,
+            "_sample_unique_zipfian": 2}  # fmt: skip
 _HIDDEN = {"BatchNorm": 3, "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
            "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3,
-           "BilinearSampler": 2}  # fmt: skip
+           "BilinearSampler": 2, "Correlation": 3, "_contrib_Proposal": 2, "_contrib_MultiProposal": 2,
+           "_contrib_DeformablePSROIPooling": 2}  # fmt: skip
 
 
 def n_outputs(op: str, params: dict[str, str]) -> int:
