@@ -57,6 +57,7 @@ from compatgrad.chainer.optimizer import GradientMethod, Optimizer, UpdateRule
 from compatgrad.chainer import optimizer_hooks, optimizers
 from compatgrad.chainer import functions
 from compatgrad.chainer.distribution import Distribution, cross_entropy, kl_divergence, register_kl
+from compatgrad.chainer.functions import array
 from compatgrad.chainer.functions.math import basic_math
 from compatgrad.chainer import computational_graph, function_hooks, memory_layouts
 from compatgrad.chainer import dataset, datasets, iterators, training

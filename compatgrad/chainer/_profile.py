@@ -64,6 +64,8 @@ class Stopwatch:
     """
 
     _header = "Name"
+    #: units of the reports, as parts of a second
+    table = {"sec": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
     def __init__(self):
         self.call_history = []
@@ -112,5 +114,5 @@ class Stopwatch:
         ``'auto_foreach'``.
         """
         header = [self._header, "ElapsedTime", "Occurrence"]
-        units = ["sec", "ms", "us", "ns"]
-        write_table(format_columns(self.summary(), ["elapsed_time"], header, unit, units, 1e-3), file)
+        columns = format_columns(self.summary(), ["elapsed_time"], header, unit, list(self.table), 1e-3)
+        write_table(columns, file)

@@ -14,10 +14,10 @@ __all__ = ["get_global_recompute", "recompute", "recompute_fn", "set_global_reco
 _recompute = False
 
 
-def set_global_recompute(value: bool) -> None:
+def set_global_recompute(recompute: bool) -> None:
     """Sets what new Variables have in `Variable.recompute`."""
     global _recompute
-    _recompute = bool(value)
+    _recompute = bool(recompute)
     _C.set_global_recompute(_recompute)
 
 

@@ -14,14 +14,14 @@ _post: dict[str, Callable[[Any], Any]] = {}
 _done: dict[str, Callable[[Any], Any]] = {}
 
 
-def set_function_pre_hook(key: str, func: Callable[[Any], Any]) -> None:
-    """Calls `func(function)` before each function of every forward and backward pass, under the name `key`."""
-    _pre[key] = func
+def set_function_pre_hook(key: str, function_pre_hook: Callable[[Any], Any]) -> None:
+    """Calls the hook with each function, before it runs, in every forward and backward pass, under the name `key`."""
+    _pre[key] = function_pre_hook
 
 
-def set_function_post_hook(key: str, func: Callable[[Any], Any]) -> None:
+def set_function_post_hook(key: str, function_post_hook: Callable[[Any], Any]) -> None:
     """The same after each function."""
-    _post[key] = func
+    _post[key] = function_post_hook
 
 
 def unset_function_pre_hook(key: str) -> None:

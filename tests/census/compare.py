@@ -15,6 +15,7 @@ import importlib
 import inspect
 import json
 import pathlib
+import re
 import sys
 import types
 import warnings
@@ -169,7 +170,8 @@ class Comparison:
         try:
             value = getattr(cls, name)
         except AttributeError:
-            self.lines.append(f"{path}: absent")
+            if not (_on_instance(cls, name) or entry[0] != "function" and _set_on_instances(cls, name)):
+                self.lines.append(f"{path}: absent")
             return
         if value is None and entry[0] != "value":
             self.lines.append(f"{path}: absent")
@@ -196,6 +198,30 @@ class Comparison:
         if name in _CALLED_BY_THE_LIBRARY and ours is not None:
             return
         self._parameters(path, theirs, ours)
+
+
+def _on_instance(cls: type, name: str) -> bool:
+    """Whether instances find the name by `__getattr__`, for classes of which one can be made without more."""
+    if f"{cls.__module__}.{cls.__name__}" != "mxnet.symbol.symbol.Symbol":
+        return False
+    try:
+        return callable(getattr(sys.modules["mxnet.symbol"].var("x"), name))
+    except AttributeError:
+        return False
+    except Exception as e:
+        return type(e).__name__ == "NotImplementedForSymbol"  # which is what calling it raises there
+
+
+def _set_on_instances(cls: type, name: str) -> bool:
+    """Whether a method of `cls` says `self.NAME = ...`."""
+    for owner in cls.__mro__[:-1]:
+        try:
+            source = inspect.getsource(owner)
+        except (OSError, TypeError):
+            continue
+        if re.search(rf"\bself\.{name}\b[^=\n]*=[^=]", source):
+            return True
+    return False
 
 
 def main(frontends: list[str]) -> None:

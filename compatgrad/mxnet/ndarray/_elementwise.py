@@ -328,9 +328,19 @@ _PLAIN_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "mod": lambda a, b: a % b,
 }  # fmt: skip
 for _public, _name in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"),
-                       ("true_divide", "div"), ("modulo", "mod"), ("power", "power"), ("maximum", "maximum"),
+                       ("true_divide", "div"), ("modulo", "mod"), ("maximum", "maximum"),
                        ("minimum", "minimum"), ("hypot", "hypot"), ("equal", "equal"), ("not_equal", "not_equal"),
                        ("greater", "greater"), ("greater_equal", "greater_equal"), ("lesser", "lesser"),
                        ("lesser_equal", "lesser_equal"), ("logical_and", "logical_and"),
                        ("logical_or", "logical_or"), ("logical_xor", "logical_xor")):  # fmt: skip
     _add(_function(_public, _name, _BINARY[_name][1]))
+
+_raised = _function("power", "power", "")
+
+
+def power(base, exp):
+    """base ** exp. Of two arrays, which broadcast, or of an array and a number."""
+    return _raised(base, exp)
+
+
+_add(power)

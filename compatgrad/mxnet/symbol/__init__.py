@@ -39,7 +39,15 @@ def _pair(name: str, number: str, reverse: str, plain: Any) -> Any:
 numpy, numpy_extension = np, npx
 maximum = _pair("maximum", "_maximum_scalar", "_maximum_scalar", max)
 minimum = _pair("minimum", "_minimum_scalar", "_minimum_scalar", min)
-power = pow = _pair("power", "_power_scalar", "_rpower_scalar", lambda a, b: a**b)
+_raised = _pair("power", "_power_scalar", "_rpower_scalar", lambda a, b: a**b)
+
+
+def power(base: Any, exp: Any) -> Any:
+    """base ** exp, of symbols, or of a symbol and a number."""
+    return _raised(base, exp)
+
+
+pow = power
 hypot = _pair("hypot", "_hypot_scalar", "_hypot_scalar", math.hypot)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._home import of_package
 from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol, numeric_types
 from ..ndarray._operator import operators
@@ -415,3 +416,6 @@ def load_json(json_str: str) -> Symbol:
     if not isinstance(json_str, str):
         raise TypeError(f"load_json: fname required to be string, got {type(json_str)}")
     return Symbol(from_json(json_str))
+
+
+__getattr__ = of_package(__name__)
