@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,18 @@ def _arrays(who: str, given: Any, names: list[str], partial: bool) -> list[NDArr
     return [given.get(name) for name in names]
 
 
+def _named(names: list[str], arrays: Any) -> dict[str, Any]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"Duplicate names detected, {names}")
+    return dict(zip(names, arrays, strict=True))
+
+
+def _overwrite(place: NDArray, y: NDArray) -> None:
+    """Copies a result to the beginning of memory that is as large or larger."""
+    if y.size <= place.size:
+        place.tensor.view(-1)[: y.size].copy_(y.tensor.reshape(-1))
+
+
 class Executor:
     """See Symbol.bind. `arg_dict`, `grad_dict`, `aux_dict` and `outputs` hold the arrays."""
 
@@ -53,8 +66,12 @@ class Executor:
         self.grad_arrays = _arrays("args_grad", args_grad, self._names, True)
         self.aux_arrays: Any = _arrays("aux_states", aux_states, self._aux_names, False)
         self._requests = self._request_list(grad_req)
-        self.outputs: list[NDArray] = []
+        self._outputs: list[NDArray] | None = None
+        self._places: list[NDArray] | None = None  # where the first outputs go: somebody has read them before
+        self._recorded = False
+        self._leaves: list[tuple[NDArray, NDArray, str]] = []
         self._monitor: Any = None
+        self._monitor_all = False
 
     def _request_list(self, grad_req: Any) -> list[str]:
         if isinstance(grad_req, str):
@@ -71,81 +88,114 @@ class Executor:
     @property
     def arg_dict(self) -> dict[str, NDArray]:
         """Arguments by name."""
-        return dict(zip(self._names, self.arg_arrays, strict=True))
+        return _named(self._names, self.arg_arrays)
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
         """Gradients by name, None where none is wanted."""
-        return dict(zip(self._names, self.grad_arrays, strict=True))
+        return _named(self._names, self.grad_arrays)
 
     @property
     def aux_dict(self) -> dict[str, NDArray]:
         """States by name."""
-        return dict(zip(self._aux_names, self.aux_arrays, strict=True))
+        return _named(self._aux_names, self.aux_arrays)
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """Outputs of the last run; zeros before the first one."""
+        if self._outputs is None:
+            shapes = {n: x.shape for n, x in zip(self._names, self.arg_arrays, strict=True)}
+            types = {n: x.dtype for n, x in zip(self._names, self.arg_arrays, strict=True)}
+            found, dtypes = self._symbol.infer_shape_partial(**shapes)[1], self._symbol.infer_type(**types)[1]
+            if not all(s and all(n > 0 for n in s) for s in found):
+                return []  # only the values tell the shapes
+            self._outputs = self._places = [
+                nd.zeros(s, ctx=self._ctx, dtype=t or "float32") for s, t in zip(found, dtypes, strict=True)
+            ]
+        return self._outputs
+
+    @outputs.setter
+    def outputs(self, value: list[NDArray]) -> None:
+        self._outputs = value
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
         """Outputs of the last run by name."""
-        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
+        return _named(self._symbol.list_outputs(), self.outputs)
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Runs the symbol; keyword arguments overwrite arguments first. `is_train`: layers such as dropout train."""
         arguments = self.arg_dict
         for name, value in kwargs.items():
-            if name not in arguments:
-                raise TypeError(f"forward: unknown argument {name}; the arguments are {self._names}")
             if not isinstance(value, (NDArray, np.ndarray)):
                 raise ValueError(f"forward: {name}: only accepts NDArrays and NumPy arrays, got {type(value)}")
+            if name not in arguments:
+                raise TypeError(f"forward: unknown argument {name}; the arguments are {self._names}")
             if tuple(value.shape) != arguments[name].shape:
                 raise ValueError(f"forward: {name}: shape {value.shape} does not match {arguments[name].shape}")
             arguments[name][:] = value
-        marked = [
-            (x, g, r) for x, g, r in zip(self.arg_arrays, self.grad_arrays, self._requests, strict=True)
-            if g is not None and r != "null"
-        ]  # fmt: skip
         arrays = {**arguments, **self.aux_dict}
-        if marked:  # `backward` may follow in prediction mode too
-            autograd.mark_variables(*(list(part) for part in zip(*marked, strict=True)))
-            with autograd.record(train_mode=bool(is_train)):
-                self.outputs = self._symbol.eval_imperative(arrays)
+        self._leaves = []
+        for n, x, g, r in zip(self._names, self.arg_arrays, self.grad_arrays, self._requests, strict=True):
+            if g is not None and r != "null":
+                # leaves of this Executor alone, on the same memory: an array may be bound several times
+                arrays[n] = x.detach()
+                self._leaves.append((arrays[n], g, r))
+        self._recorded = bool(self._leaves)
+        if self._recorded:  # `backward` may follow in prediction mode too
+            autograd.mark_variables(*(list(part) for part in zip(*self._leaves, strict=True)))
+            scope = autograd.record(train_mode=bool(is_train))
         else:
-            with autograd.pause(train_mode=bool(is_train)):
-                self.outputs = self._symbol.eval_imperative(arrays)
-        if self._monitor is not None:
-            for name, y in self.output_dict.items():
-                self._monitor(name, y)
-        return self.outputs
+            scope = autograd.pause(train_mode=bool(is_train))
+        with scope:
+            if self._monitor is None:
+                outputs = self._symbol.eval_imperative(arrays)
+            else:
+                outputs = self._symbol._eval_monitored(arrays, self._monitor, self._monitor_all)
+        if self._places is not None:
+            for place, y in zip(self._places, outputs, strict=True):
+                _overwrite(place, y)
+            self._places = None
+        self._outputs = outputs
+        return outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Writes the gradients of the arguments, from those of the outputs (ones unless given).
 
-        MXNetError where nothing was run before.
+        The symbol is run first where it was not. TypeError for gradients that are no NDArrays.
         """
-        if not self.outputs:
-            raise MXNetError("Executor.backward: call forward first")
         if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
             return
+        if not self._recorded:
+            self.forward(is_train)
+        outputs = self.outputs
         if isinstance(out_grads, dict):
             out_grads = [out_grads[n] for n in self._symbol.list_outputs()]
-        grads = [out_grads] if isinstance(out_grads, NDArray) else out_grads
-        if grads is not None and len(grads) != len(self.outputs):
-            raise MXNetError(f"Executor.backward: expected {len(self.outputs)} out_grads, got {len(grads)}")
-        grads = [None] * len(self.outputs) if grads is None else list(grads)
+        grads = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
+        for g in grads:
+            if not isinstance(g, NDArray):
+                raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
+        if grads and len(grads) != len(outputs):
+            raise MXNetError(f"Executor.backward: expected {len(outputs)} out_grads, got {len(grads)}")
+        heads = [g if g.dtype == y.dtype else g.astype(y.dtype) for g, y in zip(grads, outputs, strict=False)]
+        heads = heads or [None] * len(outputs)  # type: ignore[assignment]
         # an output without a history, behind BlockGrad say, has no gradient to give
-        wanted = [(x, g) for x, g, r in zip(self.arg_arrays, self.grad_arrays, self._requests, strict=True)
-                  if g is not None and r == "write"]  # fmt: skip
+        wanted = [(x, g) for x, g, r in self._leaves if r == "write"]
         for x, _ in wanted:
             x._fresh_grad = False
-        pairs = [(y, g) for y, g in zip(self.outputs, grads, strict=True) if _C.in_graph(y)]
+        pairs = [(y, g) for y, g in zip(outputs, heads, strict=True) if _C.in_graph(y)]
         if pairs:
             autograd.backward([y for y, _ in pairs], [g for _, g in pairs], train_mode=is_train)
+        self._recorded = False
         for x, g in wanted:
             if not x._fresh_grad:  # the outputs do not depend on it
                 g[:] = 0
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
-        """`callback(name, array)` is called for each output after each run."""
-        self._monitor = callback
+        """`callback(name, array)` is called for each operator's outputs as they are computed, and with `monitor_all`
+        for its inputs before.
+        """
+        self._monitor, self._monitor_all = callback, monitor_all
 
     def copy_params_from(self, arg_params: Any, aux_params: Any = None, allow_extra_params: bool = False) -> None:
         """Overwrites arguments and states by name; ValueError for a name that is not there, unless allowed."""
@@ -157,18 +207,51 @@ class Executor:
                     raise ValueError(f'copy_params_from: name "{name}" is no {what} of the symbol')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An Executor for inputs of other shapes, which shares the arrays whose shape stays."""
-        shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        """An Executor for inputs of other shapes, on the same memory: it and this one cannot be used in turns.
+
+        AssertionError where an argument that is not named changes its shape, unless `partial_shaping`; where one needs
+        more memory than there is, unless `allow_up_sizing`: then it gets memory of its own.
+        """
+        shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
             raise ValueError("Executor.reshape: the shapes given do not suffice")
 
-        def fitting(x: Any, shape: Any) -> Any:
-            return x if x is None or x.shape == shape else nd.zeros(shape, ctx=self._ctx, dtype=x.dtype)
+        def fitting(name: str, x: Any, shape: Any) -> Any:
+            if x is None or x.shape == shape:
+                return x
+            if name not in kwargs and not partial_shaping:
+                raise AssertionError(
+                    f"Shape of unspecified array {name} changed from {x.shape} to {shape}. This can cause the new "
+                    "executor to not share parameters with the old one. Please check for error in the network. If "
+                    "this is intended, set partial_shaping=True to suppress this warning."
+                )
+            size = math.prod(shape)
+            if size <= x.size:
+                return x.reshape((-1,))[:size].reshape(shape)
+            if not allow_up_sizing:
+                raise AssertionError(
+                    f"New shape of {name}: {shape} larger than original: {x.shape}. First making a big executor and "
+                    "then down sizing it is more efficient than the reverse. If you really want to up size, set "
+                    "allow_up_sizing=True to enable allocation of new arrays."
+                )
+            return nd.zeros(shape, ctx=self._ctx, dtype=x.dtype)
 
-        args = [fitting(x, s) for x, s in zip(self.arg_arrays, shapes, strict=True)]
-        grads = {n: fitting(g, s) for n, g, s in zip(self._names, self.grad_arrays, shapes, strict=True)}
-        aux = [fitting(x, s) for x, s in zip(self.aux_arrays, aux_shapes, strict=True)]
-        return Executor(self._symbol, self._ctx, args, grads, self._requests, aux)
+        args, grads = (
+            [fitting(n, x, s) for n, x, s in zip(self._names, arrays, shapes, strict=True)]
+            for arrays in (self.arg_arrays, self.grad_arrays)
+        )
+        aux = [fitting(n, x, s) for n, x, s in zip(self._aux_names, self.aux_arrays, aux_shapes, strict=True)]
+        new = Executor(self._symbol, self._ctx, args, grads, self._requests, aux)
+        new._monitor, new._monitor_all = self._monitor, self._monitor_all
+        if self._outputs is None or self._outputs is self._places:  # no run wrote them: they are shared too
+            new._places = self.outputs or None
+        return new
+
+    def get_optimized_symbol(self) -> Any:
+        """The graph that is run, in which what is computed twice appears once."""
+        from .symbol._common import without_repetitions
+
+        return without_repetitions(self._symbol)
 
     def debug_str(self) -> str:
         """The graph as text."""

@@ -28,7 +28,8 @@ const Tensor* number(const Tensor& x, const c10::Scalar& s) {
   if (dtype != at::kFloat && dtype != at::kDouble) return nullptr;
   if (s.isComplex() || s.isSymbolic() || x.layout() != at::kStrided) return nullptr;
   if (x.unsafeGetTensorImpl()->is_python_dispatch() || c10::impl::TorchDispatchModeTLS::any_modes_set()) return nullptr;
-  const double v = s.toDouble();
+  double v = s.toDouble();
+  if (dtype == at::kFloat) v = static_cast<float>(v);  // beyond the largest number is infinity, as in NumPy
   const uint64_t bits = std::bit_cast<uint64_t>(v);
   if (!kept) kept = std::make_unique<std::array<Kept, 128>>();
   Kept& k = (*kept)[(bits * 0x9E3779B97F4A7C15u >> 58) * 2 + (dtype == at::kDouble)];

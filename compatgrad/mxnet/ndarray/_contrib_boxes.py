@@ -130,7 +130,7 @@ def box_nms(
     for k, boxes in enumerate(t):
         scores = boxes[:, score_index]
         valid = scores > valid_thresh
-        if id_index >= 0 and background_id >= 0:
+        if id_index >= 0:
             valid &= boxes[:, id_index] != background_id
         order = scores.argsort(descending=True, stable=True)
         order = order[valid[order]]

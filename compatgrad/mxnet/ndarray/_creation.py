@@ -55,6 +55,8 @@ def empty(shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str 
 
 def full(shape: Any, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: NDArray | None = None):
     """An array filled with `val`."""
+    if isinstance(val, float):
+        val = in_range(val, torch_dtype(dtype, "full: dtype"))
     return _made(lambda s, **k: torch.full(s, val, **k), shape, ctx, dtype, "full", out)
 
 

@@ -15,6 +15,7 @@ from compatgrad.core.configuration import using_modes
 from .._frontend import fe
 from ..base import MXNetError
 from . import _operator
+from ._indexing import in_range
 from ._operator import op, operator, operators, register
 from .ndarray import NDArray
 
@@ -170,7 +171,8 @@ def _remainder(a: Any, b: Any) -> NDArray:
     zero = op.equal_scalar(b, value=0)
     b = b + zero
     r = op.fmod(a, b)
-    return (r + b * op.less_scalar(r * b, value=0)) * (1 - zero)
+    opposed = op.less_scalar(op.mul(op.sign(r), op.sign(b)), value=0)
+    return op.where(opposed, r + b, r) * (1 - zero)
 
 
 def _as_float(body: Callable[..., NDArray]) -> Callable[..., NDArray]:
@@ -255,12 +257,15 @@ _SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray,
     "logical_xor": (lambda x, v: op.logical_xor_scalar(x, value=v), lambda x, v: op.logical_xor_scalar(x, value=v)),
 }
 _NUMBERS = (bool, int, float, np.generic)
+_LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def _number(v: Any, x: NDArray) -> Any:
     """A number as the operators take it: for arrays of integers, without its fraction."""
     v = float(v)
-    return v if x.tensor.is_floating_point() or not math.isfinite(v) else float(int(v))
+    if x.tensor.is_floating_point():
+        return v if -_LARGEST_HALF < v < _LARGEST_HALF else in_range(v, x.tensor.dtype)
+    return v if not math.isfinite(v) else float(int(v))
 
 
 def _pair(name: str, lhs: Any, rhs: Any) -> NDArray:

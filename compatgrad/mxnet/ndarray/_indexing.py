@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,11 +127,19 @@ def get_item(x: Any, key: Any) -> Any:
     return y
 
 
+def in_range(v: float, dtype: torch.dtype) -> float:
+    """A number as a floating dtype holds it: infinite where it is larger than the largest one."""
+    if not dtype.is_floating_point or abs(v) <= torch.finfo(dtype).max or not math.isfinite(v):
+        return v
+    return math.copysign(math.inf, v)
+
+
 def _value(value: Any, like: torch.Tensor) -> Any:
     if isinstance(value, _C.Variable):
         return value.tensor
     if isinstance(value, (bool, int, float, np.generic)):
-        return value.item() if isinstance(value, np.generic) else value
+        value = value.item() if isinstance(value, np.generic) else value
+        return in_range(value, like.dtype) if isinstance(value, float) else value
     if isinstance(value, (list, tuple)) and any(isinstance(v, _C.Variable) for v in value):
         value = [v.asnumpy() if isinstance(v, _C.Variable) else v for v in value]
     try:
@@ -149,6 +158,30 @@ def _fill(x: Any, value: Any) -> None:
         raise ValueError(f"NDArray: a value of shape {value.shape} cannot be broadcast to shape {x.shape}") from None
 
 
+def _fitting(v: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """A value in the shape, the dtype and the place of what is assigned to; ValueError where it does not broadcast."""
+    v = v.to(device=target.device, dtype=target.dtype)
+    while v.dim() > target.dim() and v.shape[0] == 1:
+        v = v[0]
+    try:
+        return v.expand(target.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"NDArray: a value of shape {tuple(v.shape)} cannot be broadcast to shape {tuple(target.shape)}, "
+            "the shape of what is assigned to"
+        ) from None
+
+
+def _set_by_places(x: Any, entries: list[Any], v: Any) -> None:
+    """`x[entries] = v` by the places in memory that the key names."""
+    t = x.tensor
+    axes = [a for a, k in enumerate(k for k in entries if k is not None) if _runs_backwards(k)]
+    places = torch.arange(t.numel(), device=t.device).reshape(t.shape).flip(axes)
+    places = places[tuple(_mirrored(entries, x.shape))]
+    flat = t.view(-1)
+    flat[places] = _fitting(v, flat[places]) if isinstance(v, torch.Tensor) else v
+
+
 def set_item(x: Any, key: Any, value: Any) -> None:
     """`x[key] = value` in x's memory, broadcasting and casting the value."""
     if isinstance(key, slice) and key == slice(None) and x._can_take(value):
@@ -160,25 +193,17 @@ def set_item(x: Any, key: Any, value: Any) -> None:
     if isinstance(key, slice) and key == slice(None):
         target, flips, where = t, [], None
     else:
-        entries, arrays = _expanded(key, x)
-        entries, flips = _without_negative_steps(entries, x.shape)
+        originals, arrays = _expanded(key, x)
+        entries, flips = _without_negative_steps(originals, x.shape)
+        if flips and arrays:  # as for reading: torch knows no negative step
+            _set_by_places(x, originals, v)
+            return
         where = tuple(entries)
-        if arrays:
-            flips = []
         target = t[where]
     if isinstance(v, torch.Tensor):
-        v = v.to(device=t.device, dtype=t.dtype)
-        while v.dim() > target.dim() and v.shape[0] == 1:
-            v = v[0]
+        v = _fitting(v, target)
         if flips:
-            v = v.expand(target.shape).flip(flips) if v.dim() else v
-        try:
-            v = v.expand(target.shape)
-        except RuntimeError:
-            raise ValueError(
-                f"NDArray: a value of shape {tuple(v.shape)} cannot be broadcast to shape {tuple(target.shape)}, "
-                "the shape of what is assigned to"
-            ) from None
+            v = v.flip(flips)
     if where is None or not any(isinstance(k, torch.Tensor) for k in where):
         if isinstance(v, torch.Tensor):
             target.copy_(v)

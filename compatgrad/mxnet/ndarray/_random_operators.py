@@ -127,7 +127,8 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         default = out.dtype if out is not None else None
         dtype = _dtype(named.get("dtype", default), who)
         params = tuple(a.tensor.reshape(a.shape + (1,) * len(extra)) for a in arrays)
-        return _finish(who, draw(distribution, params, shape, dtype, first.tensor.device, who), first.context, out)
+        t = draw(distribution, params, shape, dtype, first.tensor.device, who, checked=False)  # as the original
+        return _finish(who, t, first.context, out)
 
     sample.__doc__ = f"`shape` numbers of a distribution for each element of the NDArrays {', '.join(names)}."
     return _named(sample, who)

@@ -191,7 +191,7 @@ def CTCLoss(  # noqa: N802
     data: (time, batch, classes), before softmax; label: (batch, labels). The blank is the first class or the last
     one; without `label_lengths` a label ends at its first 0 (blank "first") or -1 ("last"). `data_lengths`: how many
     steps of each sample count. As in MXNet the loss is 0 where a label needs more steps than there are. MXNetError
-    where shapes do not fit, or a label is no class or the blank.
+    where shapes do not fit, or a label is no class.
     """
     name = "CTCLoss"
     one_of(name, "blank_label", blank_label, ("first", "last"))
@@ -212,9 +212,8 @@ def CTCLoss(  # noqa: N802
     blank = 0 if first else classes - 1
     there = torch.arange(labels.shape[1], device=labels.device) < count[:, None]
     chosen = labels[there]
-    low = 1 if first else 0
-    if chosen.numel() and not low <= int(chosen.min()) <= int(chosen.max()) < classes - 1 + low:
-        raise MXNetError(f"{name}: label must name one of the {classes} classes but the blank, {blank}, got "
+    if chosen.numel() and not 0 <= int(chosen.min()) <= int(chosen.max()) < classes:
+        raise MXNetError(f"{name}: label must name one of the {classes} classes, got "
                          f"{int(chosen.min())} to {int(chosen.max())}")  # fmt: skip
     ends = torch.full((batch,), steps, device=labels.device) if ends is None else ends
     return op.ctc_loss(data, *map(NDArray, (torch.where(there, labels, blank), ends, count)), blank=blank)

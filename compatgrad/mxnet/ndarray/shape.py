@@ -303,7 +303,8 @@ def space_to_depth(data, block_size):
 
 
 def _broadcast(name: str, data: NDArray, shape: list[int]) -> NDArray:
-    if any(n != m and n != 1 for n, m in zip(data.shape, shape, strict=True)):
+    more = len(shape) - len(data.shape)
+    if more < 0 or any(n != m and n != 1 for n, m in zip(data.shape, shape[more:], strict=True)):
         raise MXNetError(f"{name}: an array of shape {data.shape} cannot be broadcast to {tuple(shape)}")
     return op.broadcast_to(data, shape=shape)
 
@@ -323,8 +324,6 @@ def broadcast_like(lhs, rhs, lhs_axes=None, rhs_axes=None):
     if (lhs_axes is None) != (rhs_axes is None):
         raise MXNetError("broadcast_like: lhs_axes and rhs_axes must be given together")
     if lhs_axes is None:
-        if lhs.tensor.dim() != rhs.tensor.dim():
-            raise MXNetError(f"broadcast_like: an array of shape {lhs.shape} cannot be broadcast to {rhs.shape}")
         return _broadcast("broadcast_like", lhs, list(rhs.shape))
     to = axes_in("broadcast_like", lhs_axes, lhs.tensor.dim(), "lhs_axes")
     by = axes_in("broadcast_like", rhs_axes, rhs.tensor.dim(), "rhs_axes")

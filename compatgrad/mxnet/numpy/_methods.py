@@ -54,7 +54,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _BOTH = (
-    "sum prod mean max min var std any all argmax argmin argsort cumsum round clip dot nonzero swapaxes squeeze take "
+    "sum prod mean max min var std any all argmax argmin argsort cumsum round dot nonzero swapaxes squeeze take "
     "repeat ravel diagonal trace broadcast_to"
 ).split()
 for _name in _BOTH:
@@ -87,7 +87,12 @@ def _sort(self: ndarray, axis: int = -1, kind: Any = None, order: Any = None) ->
     self.tensor.copy_(self.tensor.sort(dim=axis, stable=True).values)
 
 
-for _function in (_reshape, _transpose, _flatten, _sort):
+def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None) -> ndarray:
+    """The elements limited from below, from above or both."""
+    return _functions.clip(self, min, max, out)
+
+
+for _function in (_reshape, _transpose, _flatten, _sort, _clip):
     _function.__name__ = _function.__name__[1:]
     _function.__qualname__ = f"ndarray.{_function.__name__}"
     setattr(ndarray, _function.__name__, _function)
