@@ -209,8 +209,8 @@ class Executor:
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
         """An Executor for inputs of other shapes, on the same memory: it and this one cannot be used in turns.
 
-        AssertionError where an argument that is not named changes its shape, unless `partial_shaping`; where one needs
-        more memory than there is, unless `allow_up_sizing`: then it gets memory of its own.
+        MXNetError where an argument that is not named changes its shape, unless `partial_shaping`; where one needs more
+        memory than there is, unless `allow_up_sizing`: then it gets memory of its own.
         """
         shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
@@ -220,19 +220,17 @@ class Executor:
             if x is None or x.shape == shape:
                 return x
             if name not in kwargs and not partial_shaping:
-                raise AssertionError(
-                    f"Shape of unspecified array {name} changed from {x.shape} to {shape}. This can cause the new "
-                    "executor to not share parameters with the old one. Please check for error in the network. If "
-                    "this is intended, set partial_shaping=True to suppress this warning."
+                raise MXNetError(
+                    f"Shape of unspecified arg: {name} changed from {x.shape} to {shape}: the new executor would not "
+                    "share it. If this is intended, set partial_shaping=True"
                 )
             size = math.prod(shape)
             if size <= x.size:
                 return x.reshape((-1,))[:size].reshape(shape)
             if not allow_up_sizing:
-                raise AssertionError(
-                    f"New shape of {name}: {shape} larger than original: {x.shape}. First making a big executor and "
-                    "then down sizing it is more efficient than the reverse. If you really want to up size, set "
-                    "allow_up_sizing=True to enable allocation of new arrays."
+                raise MXNetError(
+                    f"New shape of arg: {name} is larger than original: {shape}, not {x.shape}. A large executor may "
+                    "be made smaller; set allow_up_sizing=True to allocate new arrays"
                 )
             return nd.zeros(shape, ctx=self._ctx, dtype=x.dtype)
 
@@ -258,19 +256,29 @@ class Executor:
         return self._symbol.debug_str()
 
 
+def _storage_types(symbol: Any) -> dict[str, str]:
+    """Storage types that variables were made with."""
+    kinds = ("default", "row_sparse", "csr")
+    return {n: kinds[int(a["__storage_type__"])] for n, a in symbol.attr_dict().items() if "__storage_type__" in a}
+
+
 def simple_bind(
     symbol: Any, ctx: Any, grad_req: Any, type_dict: Any, stype_dict: Any, shapes: dict[str, Any]
 ) -> Executor:
     """An Executor with zeros of inferred shapes; RuntimeError where the shapes do not suffice."""
     ctx = Context.default_ctx if ctx is None else ctx
-    arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    known = {n: s for n, s in shapes.items() if n in names or n in states}  # other names mean nothing, as in MXNet
+    arg_shapes, _, aux_shapes = symbol.infer_shape(**known)
     if arg_shapes is None:
         raise RuntimeError(f"simple_bind error: the shapes {shapes} do not suffice")
-    types, stypes = type_dict or {}, stype_dict or {}
-    names = symbol.list_arguments()
+    given = {n: t for n, t in (type_dict or {}).items() if n in names or n in states}
+    arg_types, _, aux_types = symbol.infer_type(**given)
+    types = dict(zip([*names, *states], [*arg_types, *aux_types], strict=True))
+    stypes = {**_storage_types(symbol), **(stype_dict or {})}
 
     def zeros(name: str, shape: Any) -> NDArray:
-        return nd.zeros(shape, ctx=ctx, dtype=types.get(name, "float32"), stype=stypes.get(name))
+        return nd.zeros(shape, ctx=ctx, dtype=types[name] or "float32", stype=stypes.get(name))
 
     args = {n: zeros(n, s) for n, s in zip(names, arg_shapes, strict=True)}
     if isinstance(grad_req, str):
@@ -278,5 +286,5 @@ def simple_bind(
     else:
         wanted = dict(grad_req) if isinstance(grad_req, dict) else dict(zip(names, grad_req, strict=True))
     grads = {n: zeros(n, x.shape) for n, x in args.items() if wanted.get(n, "null") != "null"}
-    aux = {n: zeros(n, s) for n, s in zip(symbol.list_auxiliary_states(), aux_shapes, strict=True)}
+    aux = {n: zeros(n, s) for n, s in zip(states, aux_shapes, strict=True)}
     return Executor(symbol, ctx, args, grads, wanted, aux)

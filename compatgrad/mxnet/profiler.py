@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import warnings
 from typing import Any
@@ -41,6 +42,7 @@ class _Profile:
         self.config: dict[str, Any] = {"filename": "profile.json"}
         self.current: Any = None
         self.done: list[Any] = []
+        self.ends = False
 
     def start(self) -> None:
         if self.current is None:
@@ -48,6 +50,9 @@ class _Profile:
 
             self.current = profiler.profile(activities=[profiler.ProfilerActivity.CPU])
             self.current.__enter__()
+            if not self.ends:  # PyTorch's profiler must not run on while the process ends
+                self.ends = True
+                atexit.register(self.stop)
 
     def stop(self) -> None:
         if self.current is not None:

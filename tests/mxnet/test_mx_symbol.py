@@ -165,7 +165,7 @@ def test_execution():
     assert y.shape == (5, 3) and e.output_dict["softmax_output"] is y
     e.backward()
     assert e.grad_dict["fullyconnected0_bias"].asnumpy().any() and e.aux_dict["batchnorm0_moving_mean"].asnumpy().any()
-    bigger = e.reshape(data=(8, 7))
+    bigger = e.reshape(True, True, data=(8, 7))
     assert bigger.forward()[0].shape == (8, 3) and bigger.arg_dict["fc1_weight"] is e.arg_dict["fc1_weight"]
     e.copy_params_from({"fc1_bias": nd.ones((10,))})
     assert (e.arg_dict["fc1_bias"].asnumpy() == 1).all()

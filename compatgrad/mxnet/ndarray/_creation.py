@@ -9,6 +9,7 @@ import torch
 
 from ..base import MXNetError
 from ..context import Context, current_context
+from ._indexing import in_range
 from ._operator import register
 from .ndarray import NDArray, _on, torch_dtype
 

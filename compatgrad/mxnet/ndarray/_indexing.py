@@ -172,6 +172,12 @@ def _fitting(v: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         ) from None
 
 
+def _numbers_as_arrays(entries: list[Any]) -> list[Any]:
+    """Beside an array a number is one too, for NumPy; torch takes it first."""
+    first = next(k for k in entries if isinstance(k, torch.Tensor))
+    return [torch.full_like(first, k) if isinstance(k, int) else k for k in entries]
+
+
 def _set_by_places(x: Any, entries: list[Any], v: Any) -> None:
     """`x[entries] = v` by the places in memory that the key names."""
     t = x.tensor
@@ -194,6 +200,8 @@ def set_item(x: Any, key: Any, value: Any) -> None:
         target, flips, where = t, [], None
     else:
         originals, arrays = _expanded(key, x)
+        if arrays:
+            originals = _numbers_as_arrays(originals)
         entries, flips = _without_negative_steps(originals, x.shape)
         if flips and arrays:  # as for reading: torch knows no negative step
             _set_by_places(x, originals, v)

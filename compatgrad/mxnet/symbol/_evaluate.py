@@ -13,7 +13,7 @@ from ._facts import inputs_of, is_variadic, n_visible, needed_inputs
 from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
 
-__all__ = ["Plan", "evaluate", "plan", "run_node"]
+__all__ = ["Plan", "evaluate", "evaluate_monitored", "plan", "run_node"]
 
 _IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
 
@@ -81,6 +81,26 @@ def plan(outputs: Sequence[Entry]) -> Plan:
         if key not in kept:
             steps[k][2].append(key)
     return Plan(list(outputs), steps)
+
+
+def evaluate_monitored(
+    heads: Sequence[Entry], arrays: dict[str, NDArray], callback: Any, inputs: bool
+) -> list[NDArray]:
+    """As `evaluate`, node after node; `callback(name, array)` sees outputs, and with `inputs` what operators read."""
+    values: dict[int, list[NDArray]] = {}
+    for node in order(heads):
+        if node.op is None:
+            values[id(node)] = evaluate(Plan([(node, 0)], [(node, None, [])]), arrays)
+            continue
+        read = [values[id(n)][i] for n, i in node.inputs]
+        if inputs:
+            names = () if is_variadic(node.op) else needed_inputs(node.op, node.params)
+            for i, x in enumerate(read):
+                callback(f"{node.name}_{names[i] if i < len(names) else f'arg{i}'}", x)
+        values[id(node)] = run_node(node, read)
+        for name, y in zip(node.output_names(), values[id(node)], strict=False):
+            callback(name, y)
+    return [values[id(n)][i] for n, i in heads]
 
 
 def evaluate(plan: Plan, arrays: dict[str, NDArray]) -> list[NDArray]:

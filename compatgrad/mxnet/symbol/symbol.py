@@ -232,6 +232,12 @@ class Symbol:
             self._plan = plan(self._outputs)
         return evaluate(self._plan, arrays)
 
+    def _eval_monitored(self, arrays: dict[str, Any], callback: Any, inputs: bool) -> list[Any]:
+        """`eval_imperative`, in which `callback` is given the name and the array of each output of each operator."""
+        from ._evaluate import evaluate_monitored
+
+        return evaluate_monitored(self._outputs, arrays, callback, inputs)
+
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs from NDArrays by names of variables, in prediction mode."""
         from ..context import current_context
@@ -263,8 +269,6 @@ class Symbol:
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
-        if name in _ARRAY_ONLY:
-            raise NotImplementedForSymbol(_named(name))
         if name.startswith("_") or name not in operators:
             raise AttributeError(f"'Symbol' object has no attribute '{name}'")
         function = function_of(name, name)
@@ -291,9 +295,6 @@ class Symbol:
     def T(self) -> Symbol:
         """The axes in reverse order."""
         return self.transpose()
-
-
-_ARRAY_ONLY = frozenset("asnumpy asscalar copy copyto as_in_context detach backward wait_to_read attach_grad".split())
 
 
 def _named(name: str) -> Callable[..., None]:
@@ -341,6 +342,18 @@ for _key, (_pair, _number) in _OPERATORS.items():
     setattr(Symbol, f"__{_key}__", _slot(_pair, _number))
 Symbol.__neg__ = lambda self: self * -1.0  # type: ignore[attr-defined]
 Symbol.__abs__ = lambda self: function_of("abs", "abs")(self)  # type: ignore[attr-defined]
+
+
+def _array_only(name: str) -> Callable[..., Any]:
+    def method(self: Symbol) -> Any:
+        raise NotImplementedForSymbol(_named(name))
+
+    method.__name__ = name
+    return method
+
+
+for _key in ("asnumpy", "asscalar", "copy", "as_in_context", "detach", "backward", "wait_to_read"):
+    setattr(Symbol, _key, _array_only(_key))
 
 
 def _in_place(sign: str) -> Callable[..., Any]:

@@ -1,0 +1,41 @@
+"""Graphs without repetitions: what is computed twice from the same inputs, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._graph import Entry, Node, auxiliary, order
+
+__all__ = ["without_repetitions"]
+
+_DRAWS = ("Dropout", "RNN", "Custom", "_shuffle")  # a second one draws other numbers, or may do anything
+_PREFIXES = ("_random_", "_sample_", "sample_", "_contrib_foreach", "_while", "_cond", "_foreach")
+
+
+def _repeats(node: Node) -> bool:
+    assert node.op is not None
+    return node.op not in _DRAWS and not node.op.startswith(_PREFIXES)
+
+
+def without_repetitions(symbol: Any) -> Any:
+    """The symbol with one node for those that apply an operator with the same parameters to the same inputs."""
+    nodes = order(symbol._outputs)
+    states = auxiliary(nodes)
+    kept: dict[int, Node] = {}
+    known: dict[Any, Node] = {}
+
+    def entry(e: Entry) -> Entry:
+        return kept[id(e[0])], e[1]
+
+    for node in nodes:
+        if node.op is None:
+            kept[id(node)] = node
+            continue
+        inputs = [entry(e) for e in node.inputs]
+        key = (node.op, tuple((id(n), i) for n, i in inputs), tuple(sorted(node.params.items())))
+        writes = any(id(n) in states for n, _ in node.inputs)
+        if key in known and _repeats(node) and not writes:
+            kept[id(node)] = known[key]
+        else:
+            known[key] = kept[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+    return type(symbol)([entry(e) for e in symbol._outputs])

@@ -1,0 +1,102 @@
+"""Executors: shared arrays, other shapes on the same memory, types, outputs before a run, monitors, what is refused."""
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+
+
+def _times_three(args, grads=None, **kwargs):
+    return (mx.sym.Variable("x") * 3).bind(mx.cpu(), args=args, args_grad=grads, **kwargs)
+
+
+def test_an_array_bound_twice_gets_the_gradient_of_either():
+    x, g = mx.nd.ones((2,)), mx.nd.zeros((2,))
+    first, other, third = _times_three([x], [g]), _times_three([x]), _times_three({"x": x}, {"x": g})
+    first.forward()
+    other.forward()
+    third.forward()
+    first.backward([mx.nd.ones((2,))])
+    assert g.asnumpy().tolist() == [3, 3]
+    assert x.grad is None  # the array itself is no leaf
+
+
+def test_reshape_shares_arguments_and_outputs():
+    exe = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4).simple_bind(mx.cpu(), x=(5, 4), grad_req="null")
+    for array, value in zip(exe.arg_arrays, (1, 1, 0), strict=True):
+        array[:] = value
+    small = exe.reshape(x=(3, 4))
+    small.forward(is_train=False)
+    assert (small.outputs[0].asnumpy() == 4).all() and (exe.outputs[0].asnumpy()[:3] == 4).all()
+    exe.forward()
+    assert (exe.outputs[0].asnumpy() == 4).all()
+    large = exe.reshape(allow_up_sizing=True, x=(6, 4))
+    large.arg_arrays[0][:] = 0
+    assert (exe.arg_arrays[0].asnumpy() == 1).all() and (large.arg_arrays[1].asnumpy() == 1).all()
+
+
+def test_reshape_refuses_what_would_lose_weights():
+    exe = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4).simple_bind(mx.cpu(), x=(5, 4))
+    with pytest.raises(mx.MXNetError, match="unspecified arg: .*weight changed"):
+        exe.reshape(x=(5, 3))
+    with pytest.raises(mx.MXNetError, match="larger than original"):
+        exe.reshape(x=(6, 4))
+    assert exe.reshape(partial_shaping=True, x=(5, 3)).arg_arrays[1].shape == (4, 3)
+
+
+def test_heads_have_the_type_of_the_outputs():
+    x, g = mx.nd.ones((2,), dtype="float64"), mx.nd.zeros((2,), dtype="float64")
+    exe = _times_three([x], [g])
+    exe.forward(is_train=True)
+    exe.backward([mx.nd.ones((2,))])
+    assert g.asnumpy().tolist() == [3, 3]
+
+
+def test_backward_runs_what_was_not_run():
+    g = mx.nd.zeros((2,))
+    _times_three([mx.nd.ones((2,))], [g]).backward([mx.nd.ones((2,))])
+    assert g.asnumpy().tolist() == [3, 3]
+
+
+def test_outputs_before_a_run():
+    exe = mx.sym.SliceChannel(mx.sym.Variable("x"), num_outputs=3).simple_bind(mx.cpu(), x=(2, 3))
+    assert [y.shape for y in exe.outputs] == [(2, 1)] * 3
+    before = exe.outputs[0]
+    exe.arg_dict["x"][:] = 7
+    exe.forward()
+    assert before.asnumpy().tolist() == [[7], [7]]
+
+
+def test_simple_bind_takes_types_from_variables_and_ignores_other_names():
+    x = mx.sym.Variable("x", dtype="int32")
+    exe = mx.sym.Cast(x, dtype="float16").simple_bind(mx.cpu(), x=(2,), axis=1)
+    assert exe.arg_dict["x"].dtype == np.int32 and exe.outputs[0].dtype == np.float16
+
+
+def test_a_monitor_sees_every_operator():
+    y = mx.sym.exp(mx.sym.Variable("x") * 2, name="e")
+    exe, seen = y.simple_bind(mx.cpu(), x=(2,)), []
+    exe.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
+    exe.forward()
+    assert [n for n, _ in seen] == [f"{y.get_internals().list_outputs()[1]}", "e_output"]
+    seen.clear()
+    exe.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
+    exe.forward()
+    assert "e_data" in seen and len(seen) == 4
+
+
+def test_repetitions_are_one_node():
+    x = mx.sym.Variable("x")
+    y = mx.sym.exp(x) + mx.sym.exp(x)
+    exe = y.simple_bind(mx.cpu(), x=(1,))
+    assert len(exe.get_optimized_symbol().get_internals()) == len(y.get_internals()) - 1
+    drawn = mx.sym.Dropout(x) + mx.sym.Dropout(x)
+    same = drawn.simple_bind(mx.cpu(), x=(1,)).get_optimized_symbol()
+    assert len(same.get_internals()) == len(drawn.get_internals())
+
+
+def test_what_symbols_cannot_do_is_there_and_says_so():
+    x = mx.sym.Variable("x")
+    assert hasattr(x, "asnumpy") and not hasattr(x, "copyto")
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="asnumpy"):
+        x.asnumpy()

@@ -1,0 +1,93 @@
+"""Numbers beyond a type, keys that run backwards beside arrays, and other cases where the original computes."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+
+BOXES = [[0, 0.5, 0.1, 0.1, 0.2, 0.2], [0, 0.4, 0.1, 0.1, 0.2, 0.2], [1, 0.3, 0.1, 0.1, 0.14, 0.14],
+         [-1, 0.6, 0.5, 0.5, 0.7, 0.8]]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_number_beyond_the_type_is_infinite(dtype):
+    x = mx.nd.array([1, -2], dtype=dtype)
+    assert (x * 1e300).asnumpy().tolist() == [math.inf, -math.inf]
+    assert (1e300 - x).asnumpy().tolist() == [math.inf] * 2
+    assert (x / 1e300).asnumpy().tolist() == [0, 0]
+    assert (x < 1e300).asnumpy().tolist() == [1, 1]
+    assert mx.nd.minimum(x, 1e300).asnumpy().tolist() == [1, -2]
+    assert (x % 1e300).asnumpy().tolist() == [1, math.inf]
+    assert mx.nd.full((1,), -1e300, dtype=dtype).asnumpy().tolist() == [-math.inf]
+    x[:] = 1e300
+    assert x.asnumpy().tolist() == [math.inf] * 2
+    x[0] = -1e300
+    assert x.asnumpy().tolist() == [-math.inf, math.inf]
+    assert mx.nd.array([1.0], dtype="float64").asnumpy().item() * 1e300 == 1e300
+
+
+def test_box_nms_drops_boxes_of_the_background():
+    def kept(background):
+        y = mx.nd.contrib.box_nms(mx.nd.array(BOXES), overlap_thresh=0.5, id_index=0, background_id=background)
+        return y.asnumpy()[:, :2].round(2).tolist()
+
+    none = [-1.0, -1.0]
+    np.testing.assert_allclose(kept(-1), [[0, 0.5], [1, 0.3], none, none], rtol=1e-6)
+    np.testing.assert_allclose(kept(0), [[-1, 0.6], [1, 0.3], none, none], rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", ["number", "whole", "broadcast"])
+@pytest.mark.parametrize("key", [
+    (slice(None, None, -1), [0, 2], slice(3, None, -2)), ([1, 0], slice(None, None, -1)),
+    (0, slice(2, None, -1), [3, 0, 1]), (None, slice(None, None, -2), [0, 1]),
+])  # fmt: skip
+def test_assignment_by_arrays_beside_slices_that_run_backwards(key, value):
+    expected = np.arange(120).reshape(2, 3, 4, 5)
+    shape = expected[key].shape
+    v = {"number": 7, "whole": -np.arange(math.prod(shape)).reshape(shape), "broadcast": -np.arange(shape[-1])}[value]
+    x = mx.nd.array(expected, dtype="int32")
+    expected[key] = v
+    x[key] = v if value == "number" else mx.nd.array(v, dtype="int32")
+    assert (x.asnumpy() == expected).all()
+
+
+def test_broadcast_like_adds_axes():
+    assert mx.nd.ones((10,)).broadcast_like(mx.nd.ones((3, 4, 10))).shape == (3, 4, 10)
+    with pytest.raises(mx.MXNetError, match="cannot be broadcast"):
+        mx.nd.ones((3, 10)).broadcast_like(mx.nd.ones((10,)))
+
+
+def test_ctc_takes_the_blank_as_a_label():
+    loss = mx.gluon.loss.CTCLoss()
+    label = mx.nd.array([[2, 1, 2, 2], [3, 2, 2, 2]])
+    y = loss(mx.nd.ones((2, 20, 4)), label, None, mx.nd.array([2, 3])).asnumpy()
+    np.testing.assert_allclose(y, [18.828207, 16.505817], rtol=1e-5)
+
+
+def test_arrays_of_parameters_are_not_checked():
+    zero, one = mx.nd.zeros((2,)), mx.nd.ones((2,))
+    assert mx.nd.sample_gamma(one, zero).asnumpy().tolist() == [0, 0]
+    assert mx.nd.random.normal(one, zero).asnumpy().tolist() == [1, 1]
+    assert mx.nd.sample_exponential(zero).asnumpy().tolist() == [math.inf] * 2
+    assert mx.nd.sample_poisson(-one).asnumpy().tolist() == [0, 0]
+    with pytest.raises(mx.MXNetError, match="beta must be positive"):
+        mx.nd.random.gamma(1, 0, shape=(2,))
+
+
+def test_clip_of_np_arrays_by_one_limit():
+    x = mx.np.array([-1.0, 2.0])
+    assert x.clip(min=0).asnumpy().tolist() == [0, 2] and x.clip(None, 1).asnumpy().tolist() == [-1, 1]
+
+
+def test_a_process_ends_well_while_profiling(tmp_path):
+    program = (
+        "import compatgrad; compatgrad.install(); import mxnet as mx; P = mx.profiler\n"
+        "P.set_config(profile_all=True, filename='q.json'); P.set_state('run'); P.dump(); P.set_state('stop')\n"
+        "P.set_state('run'); mx.nd.ones((2,)).sqrt().wait_to_read(); P.dump(False); P.set_state('run')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
