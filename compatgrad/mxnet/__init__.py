@@ -48,11 +48,13 @@ from . import attribute as attribute
 from .attribute import AttrScope as AttrScope
 from . import kvstore as kvstore
 from . import operator as operator
+from . import executor_manager as executor_manager
+from . import module as module
 from . import contrib as contrib
 from . import gluon as gluon
 
 # the short names that programs write
-nd, np, npx, sym, kv = ndarray, numpy, numpy_extension, symbol, kvstore
+nd, np, npx, sym, kv, mod = ndarray, numpy, numpy_extension, symbol, kvstore, module
 init, rnd, img, mon, viz = initializer, random, image, monitor, visualization
 
 __version__ = "1.9.1"

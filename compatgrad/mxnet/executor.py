@@ -263,9 +263,20 @@ def _storage_types(symbol: Any) -> dict[str, str]:
 
 
 def simple_bind(
-    symbol: Any, ctx: Any, grad_req: Any, type_dict: Any, stype_dict: Any, shapes: dict[str, Any]
+    symbol: Any,
+    ctx: Any,
+    grad_req: Any,
+    type_dict: Any,
+    stype_dict: Any,
+    shapes: dict[str, Any],
+    shared_names: Any = None,
+    shared: Executor | None = None,
 ) -> Executor:
-    """An Executor with zeros of inferred shapes; RuntimeError where the shapes do not suffice."""
+    """An Executor with zeros of inferred shapes; RuntimeError where the shapes do not suffice.
+
+    Arguments of `shared_names`, and all states, are those of the executor `shared` where it has them; MXNetError
+    where their shapes differ.
+    """
     ctx = Context.default_ctx if ctx is None else ctx
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     known = {n: s for n, s in shapes.items() if n in names or n in states}  # other names mean nothing, as in MXNet
@@ -276,15 +287,24 @@ def simple_bind(
     arg_types, _, aux_types = symbol.infer_type(**given)
     types = dict(zip([*names, *states], [*arg_types, *aux_types], strict=True))
     stypes = {**_storage_types(symbol), **(stype_dict or {})}
+    shares = set() if shared is None else set(names if shared_names is None else shared_names)
 
-    def zeros(name: str, shape: Any) -> NDArray:
-        return nd.zeros(shape, ctx=ctx, dtype=types[name] or "float32", stype=stypes.get(name))
+    def made(name: str, shape: Any, there: dict[str, Any]) -> NDArray:
+        x = there.get(name)
+        if x is None:
+            return nd.zeros(shape, ctx=ctx, dtype=types[name] or "float32", stype=stypes.get(name))
+        if x.shape != tuple(shape):
+            raise MXNetError(f"simple_bind: {name} has shape {x.shape} in the shared executor, here {tuple(shape)}")
+        return x
 
-    args = {n: zeros(n, s) for n, s in zip(names, arg_shapes, strict=True)}
+    there = {} if shared is None else {n: x for n, x in shared.arg_dict.items() if n in shares}
+    args = {n: made(n, s, there) for n, s in zip(names, arg_shapes, strict=True)}
     if isinstance(grad_req, str):
         wanted = {n: grad_req for n in names}
     else:
         wanted = dict(grad_req) if isinstance(grad_req, dict) else dict(zip(names, grad_req, strict=True))
-    grads = {n: zeros(n, x.shape) for n, x in args.items() if wanted.get(n, "null") != "null"}
-    aux = {n: zeros(n, s) for n, s in zip(states, aux_shapes, strict=True)}
+    there = {} if shared is None else {n: g for n, g in shared.grad_dict.items() if n in shares}
+    grads = {n: made(n, x.shape, there) for n, x in args.items() if wanted.get(n, "null") != "null"}
+    there = {} if shared is None else shared.aux_dict
+    aux = {n: made(n, s, there) for n, s in zip(states, aux_shapes, strict=True)}
     return Executor(symbol, ctx, args, grads, wanted, aux)

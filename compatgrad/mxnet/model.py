@@ -7,8 +7,10 @@ from collections import namedtuple
 
 from . import ndarray
 from .context import cpu
+from .kvstore import _create_kvstore as _create_kvstore
+from .kvstore import _create_sparse_kvstore as _create_sparse_kvstore
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
 
 # what callbacks get after each batch
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
@@ -21,24 +23,34 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     """
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+    file = _params_file(prefix, epoch)
+    ndarray.save(file, collected_params(arg_params, aux_params))
+    logging.info('Saved checkpoint to "%s"', file)
+
+
+def collected_params(arg_params, aux_params):
+    """Both dicts as one, on the CPU, with the names that files have: "arg:name" and "aux:name"."""
     arrays = {f"arg:{name}": x.as_in_context(cpu()) for name, x in arg_params.items()}
     arrays.update({f"aux:{name}": x.as_in_context(cpu()) for name, x in aux_params.items()})
-    file = _params_file(prefix, epoch)
-    ndarray.save(file, arrays)
-    logging.info('Saved checkpoint to "%s"', file)
+    return arrays
+
+
+def separated_params(arrays):
+    """What `collected_params` put together, a dict of dicts by kind: "arg", "aux"."""
+    found = {"arg": {}, "aux": {}}
+    for key, x in dict(arrays).items():
+        kind, _, name = key.partition(":")
+        found.setdefault(kind, {})[name] = x
+    return found
 
 
 def load_params(prefix, epoch):
     """Reads `prefix-epoch.params`: two dicts of name to NDArray, parameters and auxiliary states."""
     file = _params_file(prefix, epoch)
     arrays = ndarray.load(file)
-    found = {"arg": {}, "aux": {}}
     if not arrays:
         logging.warning("Params file '%s' is empty", file)
-        return found["arg"], found["aux"]
-    for key, x in arrays.items():
-        kind, name = key.split(":", 1)
-        found.setdefault(kind, {})[name] = x
+    found = separated_params(arrays)
     return found["arg"], found["aux"]
 
 
@@ -51,3 +63,59 @@ def load_checkpoint(prefix, epoch):
 
 def _params_file(prefix, epoch):
     return f"{prefix}-{epoch:04d}.params"
+
+
+def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
+    """Puts parameters into a store; where it updates them, all contexts get their values too."""
+    for name, arrays in zip(param_names, param_arrays, strict=True):
+        if update_on_kvstore and arg_params[name].stype == "default":
+            kvstore.broadcast(name, arg_params[name], out=arrays)
+        else:
+            kvstore.init(name, arg_params[name])
+
+
+def _exchange(kvstore, name, grads, targets, priority):
+    """Pushes gradients and pulls what the store makes of them."""
+    if grads[0].stype == "default" and targets[0].stype == "default":
+        kvstore.pushpull(name, grads, out=targets, priority=priority)
+    else:
+        kvstore.push(name, grads, priority=priority)
+        kvstore.pull(name, out=targets, priority=priority)
+
+
+def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
+    """Has the store's optimizer update parameters that have a gradient."""
+    for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is not None:
+            _exchange(kvstore, param_names[i], grads, arrays, -i)
+
+
+def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
+    """Has an updater update parameters that have a gradient, which a store adds up over the contexts."""
+    updates = [[] for _ in range(num_device)]
+    for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is None:
+            continue
+        if kvstore:
+            _exchange(kvstore, param_names[i], grads, grads, -i)
+        for k, (weight, grad) in enumerate(zip(arrays, grads, strict=True)):
+            updates[k].append((i * num_device + k, grad, weight))
+    for entries in updates:
+        if entries:
+            updater(*zip(*entries, strict=True))
+
+
+def _multiple_callbacks(callbacks, *args, **kwargs):
+    """Calls one callback, or each of a list."""
+    for callback in callbacks if isinstance(callbacks, list) else [callbacks]:
+        if callback:
+            callback(*args, **kwargs)
+
+
+def __getattr__(name):
+    """`FeedForward`, which needs modules, is imported when asked for."""
+    if name == "FeedForward":
+        from ._feed_forward import FeedForward
+
+        return FeedForward
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

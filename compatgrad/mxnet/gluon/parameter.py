@@ -152,6 +152,10 @@ class Parameter:
             row[ctx.device_id] = i
         return places
 
+    @_ctx_map.setter
+    def _ctx_map(self, places):
+        """It follows from the list of contexts; a parameter that takes over another's parts sets both."""
+
     def _set_trainer(self, trainer):
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
             raise RuntimeError(
@@ -222,7 +226,8 @@ class Parameter:
 
     def _set_arrays(self, arrays):
         self._data = arrays
-        self._one = arrays[0] if len(arrays) == 1 and self._stype == "default" else None
+        own = type(self).data is not Parameter.data  # a subclass makes another array of it
+        self._one = arrays[0] if len(arrays) == 1 and self._stype == "default" and not own else None
         _Epoch.value += 1
 
     def _forget_arrays(self):

@@ -32,7 +32,7 @@ def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     for n in variables:
         if given.get(n.name) is not None:
             types[id(n)] = np.dtype(given[n.name]).type
-        elif "__dtype__" in n.attrs:
+        elif n.attrs.get("__dtype__", "-1") != "-1":
             types[id(n)] = np.dtype(_NUMBERS[int(n.attrs["__dtype__"])]).type
     first = next(iter(types.values()), np.float32)
     for node in nodes:

@@ -260,7 +260,7 @@ class Symbol:
         """An Executor with new arrays; the keyword arguments are shapes of arguments."""
         from ..executor import simple_bind
 
-        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, kwargs)
+        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, kwargs, shared_arg_names, shared_exec)
 
     # ---- operators
     def __bool__(self) -> bool:

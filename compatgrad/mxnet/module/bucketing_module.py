@@ -1,0 +1,342 @@
+"""BucketingModule: a Module for each length of the data, all with the same parameters."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import context as contexts
+from .. import ndarray as nd
+from ..initializer import Uniform
+from ..model import load_params
+from ..name import NameManager
+from .base_module import BaseModule, _check_input_names
+from .module import Module
+
+__all__ = ["BucketingModule"]
+
+
+class BucketingModule(BaseModule):
+    """Switches between Modules by the `bucket_key` of batches.
+
+    `sym_gen(bucket_key)` gives the symbol, the names of the data and those of the labels. `default_bucket_key`: the
+    largest bucket, which is bound first. The other arguments are those of Module.
+    """
+
+    def __init__(
+        self,
+        sym_gen: Any,
+        default_bucket_key: Any = None,
+        logger: Any = logging,
+        context: Any = contexts.cpu(),  # noqa: B008  (the original's signature shows it)
+        work_load_list: Any = None,
+        fixed_param_names: Any = None,
+        state_names: Any = None,
+        group2ctxs: Any = None,
+        compression_params: Any = None,
+    ) -> None:
+        super().__init__(logger=logger)
+        assert default_bucket_key is not None
+        self._default_bucket_key = default_bucket_key
+        self._sym_gen = sym_gen
+        self._options = {
+            "logger": logger,
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": list(fixed_param_names or ()),
+            "state_names": list(state_names or ()),
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
+        symbol, data_names, label_names = self._call_sym_gen(default_bucket_key)
+        _check_input_names(symbol, list(data_names or ()), "data", True)
+        _check_input_names(symbol, list(label_names or ()), "label", False)
+        _check_input_names(symbol, self._options["state_names"], "state", True)
+        _check_input_names(symbol, self._options["fixed_param_names"], "fixed_param", True)
+        self._monitor: Any = None
+        self._grad_req: Any = None
+        self._params_dirty = False
+        self._reset_bind()
+
+    def _reset_bind(self) -> None:
+        self.binded = False
+        self._buckets: dict[Any, Module] = {}
+        self._curr_module: Any = None
+        self._curr_bucket_key: Any = None
+
+    def _call_sym_gen(self, *args: Any, **kwargs: Any) -> Any:
+        with NameManager():  # the same names for all buckets
+            return self._sym_gen(*args, **kwargs)
+
+    # ---- names and shapes ----
+
+    @property
+    def data_names(self) -> list[str]:
+        """Names of the data."""
+        return self._curr_module.data_names if self.binded else self._call_sym_gen(self._default_bucket_key)[1]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        if self.binded:
+            return self._curr_module.output_names
+        return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data of the current bucket."""
+        assert self.binded
+        return self._curr_module.data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels of the current bucket."""
+        assert self.binded
+        return self._curr_module.label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs of the current bucket."""
+        assert self.binded
+        return self._curr_module.output_shapes
+
+    @property
+    def symbol(self) -> Any:
+        """The symbol of the current bucket."""
+        assert self.binded
+        return self._curr_module.symbol
+
+    # ---- parameters ----
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See Module.get_params."""
+        assert self.params_initialized
+        self._curr_module._params_dirty = self._params_dirty
+        params = self._curr_module.get_params()
+        self._params_dirty = False
+        return params
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """See Module.init_params; a second call does nothing."""
+        if self.params_initialized and not force_init:
+            return
+        assert self.binded, "call bind before initializing the parameters"
+        self._curr_module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self._params_dirty = False
+        self.params_initialized = True
+
+    def set_params(
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """See Module.set_params."""
+        if not allow_missing:
+            self.init_params(None, arg_params, aux_params, False, force_init, allow_extra)
+            return
+        if self.params_initialized and not force_init:
+            warnings.warn(
+                "Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2
+            )
+            return
+        self._curr_module.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+        # those of the current module are in the executors, and no update has made them old
+        self._params_dirty = True
+        self.params_initialized = True
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """See Module.get_states."""
+        assert self.binded and self.params_initialized
+        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """See Module.set_states."""
+        assert self.binded and self.params_initialized
+        self._curr_module.set_states(states, value)
+
+    # ---- buckets ----
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Binds the default bucket; the others are bound when a batch needs them."""
+        params = self.get_params() if self.params_initialized else None
+        loaded: dict[Any, Module] = self._buckets if not self.binded else {}
+        if force_rebind:
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        assert shared_module is None, "shared_module for BucketingModule is not supported"
+        self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
+        self.binded = True
+        key = self._default_bucket_key
+        module = loaded.get(key) or self._made_module(key)
+        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
+        self._buckets[key] = self._curr_module = module
+        self._curr_bucket_key = key
+        if params is not None:
+            self.set_params(*params)
+
+    def _made_module(self, bucket_key: Any) -> Module:
+        symbol, data_names, label_names = self._call_sym_gen(bucket_key)
+        return Module(symbol, data_names, label_names, **self._options)
+
+    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Makes the bucket the current one, and binds it for these shapes where it is new."""
+        assert self.binded, "call bind before switching bucket"
+        module = self._buckets.get(bucket_key)
+        is_new = module is None
+        if module is None:
+            module = self._made_module(bucket_key)
+        if not module.binded:
+            module.bind(
+                data_shapes,
+                label_shapes,
+                self._curr_module.for_training,
+                self._curr_module.inputs_need_grad,
+                shared_module=self._buckets[self._default_bucket_key],
+                grad_req=self._grad_req,
+            )
+        if is_new and self._monitor is not None:
+            module.install_monitor(self._monitor)
+        self._buckets[bucket_key] = self._curr_module = module
+        self._curr_bucket_key = bucket_key
+
+    # ---- training ----
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """See Module.init_optimizer; all buckets use it."""
+        assert self.binded and self.params_initialized
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        self._curr_module.init_optimizer(kvstore, optimizer, optimizer_params, force_init=force_init)
+        for module in self._buckets.values():
+            if module is not self._curr_module:
+                module.borrow_optimizer(self._curr_module)
+        self.optimizer_initialized = True
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+        """Binds the bucket of a batch and prepares it; the current bucket stays."""
+        assert self.binded and self.params_initialized
+        before = self._curr_bucket_key
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
+        self.switch_bucket(before, None, None)
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Switches to the bucket of a batch and runs it."""
+        assert self.binded and self.params_initialized
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._curr_module.forward(data_batch, is_train=is_train)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """See BaseModule.backward."""
+        assert self.binded and self.params_initialized
+        self._curr_module.backward(out_grads=out_grads)
+
+    def update(self) -> None:
+        """See BaseModule.update."""
+        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._params_dirty = True
+        self._curr_module.update()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """See BaseModule.get_outputs."""
+        assert self.binded and self.params_initialized
+        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """See BaseModule.get_input_grads."""
+        assert self.binded and self.params_initialized and self.inputs_need_grad
+        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """See BaseModule.update_metric."""
+        assert self.binded and self.params_initialized
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Has a Monitor watch all buckets, later ones too."""
+        assert self.binded
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)
+
+    # ---- files ----
+
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
+        """Writes the parameters, the symbol of each bucket (`prefix`-key-symbol.json) and `prefix`.buckets."""
+        assert self._buckets, "Empty BucketingModule cannot be saved"
+        self.save_params(f"{prefix}-{epoch:04d}.params")
+        for key in self._buckets:
+            symbol = self._sym_gen(key)[0]
+            symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
+        nd.save(f"{prefix}.buckets", nd.array(list(self._buckets), dtype=np.int32))
+
+    @staticmethod
+    def load(
+        prefix: str, epoch: int, sym_gen: Any = None, default_bucket_key: Any = None, **kwargs: Any
+    ) -> BucketingModule:
+        """Reads what `save_checkpoint` wrote; the keyword arguments are those of Module."""
+        from ..symbol import load
+
+        assert sym_gen is not None, "sym_gen is required for loading BucketingModule"
+        assert default_bucket_key is not None, "default_bucket_key is required for loading BucketingModule"
+        keys = [int(key) for key in nd.load(f"{prefix}.buckets")[0].asnumpy()]
+        symbols = {key: load(f"{prefix}-{key}-symbol.json") for key in keys}
+        return BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *load_params(prefix, epoch), **kwargs)
+
+    @staticmethod
+    def load_dict(
+        sym_dict: Any = None,
+        sym_gen: Any = None,
+        default_bucket_key: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """A BucketingModule of symbols by bucket key and both dicts of parameters."""
+        for name, value in (
+            ("sym_dict", sym_dict),
+            ("arg_params", arg_params),
+            ("aux_params", aux_params),
+            ("default_bucket_key", default_bucket_key),
+        ):
+            assert value is not None, f"{name} needs to be provided for BucketingModule.load_dict"
+        result = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        for key, symbol in sym_dict.items():
+            _, data_names, label_names = sym_gen(key)
+            result._buckets[key] = Module(symbol, data_names, label_names, **kwargs)
+        result._curr_module = module = result._buckets[default_bucket_key]
+        module._arg_params, module._aux_params = arg_params, aux_params
+        module.params_initialized = result.params_initialized = True
+        return result

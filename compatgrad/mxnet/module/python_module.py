@@ -1,0 +1,171 @@
+"""Modules whose computation is written in Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from .. import ndarray as nd
+from ..initializer import Uniform
+from .base_module import BaseModule
+
+__all__ = ["PythonLossModule", "PythonModule"]
+
+
+class PythonModule(BaseModule):
+    """A module without parameters. A subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs`
+    and `get_input_grads`.
+    """
+
+    def __init__(self, data_names: Any, label_names: Any, output_names: Any, logger: Any = logging) -> None:
+        super().__init__(logger=logger)
+        self._data_names = list(data_names)
+        self._label_names = None if label_names is None else list(label_names)
+        self._output_names = output_names
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
+        self._output_shapes: Any = None
+
+    @property
+    def data_names(self) -> list[str]:
+        """Names of the data."""
+        return self._data_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> Any:
+        """Shapes of the data, as they were bound."""
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Shapes of the labels, as they were bound."""
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of the outputs, once bound."""
+        return self._output_shapes
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Two empty dicts."""
+        return {}, {}
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008  (the original's signature shows it)
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Nothing to initialize."""
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Nothing to optimize."""
+
+    def update(self) -> None:
+        """Nothing to update."""
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Adds outputs and labels to a metric where there are labels; RuntimeError for a list for each context."""
+        if self._label_shapes is None:
+            return
+        if pre_sliced:
+            raise RuntimeError("PythonModule does not support presliced labels")
+        eval_metric.update(labels, self.get_outputs())
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Takes the shapes; AssertionError where their names are not those of the module."""
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        assert grad_req == "write", "Python module only support write gradient"
+        assert [desc[0] for desc in data_shapes] == self._data_names
+        if label_shapes is not None:
+            assert self._label_names is not None
+            assert [desc[0] for desc in label_shapes] == self._label_names
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._data_shapes, self._label_shapes = data_shapes, label_shapes
+        self._output_shapes = self._compute_output_shapes()
+
+    def _compute_output_shapes(self) -> Any:
+        raise self._undefined("_compute_output_shapes")
+
+
+class PythonLossModule(PythonModule):
+    """A loss: its output is its data, and `grad_func(scores, labels)` gives the gradient of the data."""
+
+    def __init__(
+        self,
+        name: str = "pyloss",
+        data_names: Any = ("data",),
+        label_names: Any = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        assert len(data_names) == 1
+        assert len(label_names) == 1
+        assert grad_func is None or callable(grad_func)
+        super().__init__(data_names, label_names, [name + "_output"], logger=logger)
+        self._name = name
+        self._scores: Any = None
+        self._labels: Any = None
+        self._scores_grad: Any = None
+        self._grad_func = grad_func
+
+    def _compute_output_shapes(self) -> Any:
+        return [(self._name + "_output", self._data_shapes[0][1])]
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Keeps the data, and the labels in training."""
+        self._scores = data_batch.data[0]
+        if self.for_training if is_train is None else is_train:
+            self._labels = data_batch.label[0]
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The data of the last `forward`."""
+        assert merge_multi_context is True
+        return [self._scores]
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Computes the gradient of the data; a loss takes none itself (AssertionError)."""
+        assert out_grads is None, "For a loss module, out_grads should be None"
+        assert self.for_training
+        self._backward_impl()
+
+    def _backward_impl(self) -> None:
+        if self._grad_func is None:
+            raise NotImplementedError("PythonLossModule: give grad_func, or define _backward_impl")
+        grad = self._grad_func(self._scores, self._labels)
+        self._scores_grad = grad if isinstance(grad, nd.NDArray) else nd.array(grad)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradient of the data."""
+        assert merge_multi_context is True
+        return [self._scores_grad]
+
+    def install_monitor(self, mon: Any) -> None:
+        """NotImplementedError: there is no executor."""
+        raise NotImplementedError("PythonLossModule has no executor to watch")
