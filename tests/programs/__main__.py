@@ -1,0 +1,138 @@
+"""Trains public programs on the originals and here, and compares the curves.
+
+    python -m tests.programs --repos DIR --legacy PYTHON --nnabla PYTHON [--only NAME...] [--steps N] [--json FILE]
+    python -m tests.programs --list
+
+DIR holds a checkout of each program's repository, at the commit that programs.json names, in a folder OWNER+NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from tests.programs.compare import compare
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+
+
+def programs() -> list[dict[str, Any]]:
+    """The list."""
+    return json.loads((FOLDER / "programs.json").read_text())
+
+
+def driver_of(name: str) -> pathlib.Path:
+    return FOLDER / "drivers" / f"{name}.py"
+
+
+class Failed(Exception):
+    """A run ended with an error; the text is its last lines."""
+
+
+def run(command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int, seed: int | None) -> dict[str, Any]:
+    """Run a driver once; raises Failed."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "out.json")
+        rest = [FOLDER / "harness.py", driver, "--repo", repo, "--steps", steps, "--out", out]
+        rest += [] if seed is None else ["--perturb", seed]
+        done = subprocess.run(
+            [str(c) for c in [*command, *rest]], cwd=folder, env=environment, capture_output=True, text=True)
+        if not out.exists():
+            raise Failed("\n".join(done.stderr.strip().split("\n")[-12:]))
+        return json.loads(out.read_text())
+
+
+def median_ms(result: dict[str, Any]) -> float:
+    """Milliseconds of a step, without the first, which compile and allocate."""
+    return 1000 * statistics.median(result["seconds"][3:] or result["seconds"])
+
+
+def judge(program: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """Run one program everywhere; a row of the table."""
+    row: dict[str, Any] = {"name": program["name"], "frontend": program["frontend"]}
+    driver = driver_of(program["name"])
+    repo = options.repos / program["repository"].replace("/", "+")
+    if not driver.exists():
+        return {**row, "status": "no driver"}
+    if not repo.is_dir():
+        return {**row, "status": "not fetched"}
+    repo = repo / program.get("folder", "")
+    python = options.nnabla if program["frontend"] == "nnabla" else options.legacy
+    original: dict[str, Any] = {}
+    try:
+        original = run([python], driver, repo, options.steps, None)
+        others = [run([python], driver, repo, options.steps, seed)["curves"] for seed in (1, 2)]
+    except Failed as e:
+        return {**row, "status": "the original fails", "error": str(e)}
+    own = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'compatgrad run'; "
+    own += "from compatgrad.__main__ import main; raise SystemExit(main(['run', *sys.argv[1:]]))"
+    try:
+        here = run([options.python, "-c", own], driver, repo, options.steps, None)
+    except Failed as e:
+        return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
+    verdict = compare(original["curves"], here["curves"], others)
+    return {
+        **row, "status": "same" if verdict.same else "differs", "where": verdict.where, "first": verdict.first,
+        "drift": verdict.drift, "own": verdict.own, "steps": len(here["seconds"]),
+        "original_ms": median_ms(original), "ms": median_ms(here),
+        "curves": {"original": original["curves"], "here": here["curves"]},
+    }
+
+
+def line(row: dict[str, Any]) -> str:
+    text = f"{row['name']:27}{row['frontend']:9}{row['status']:19}"
+    if "first" in row:
+        text += f"{row['first']:<9.1e}{row['drift']:<9.1e}{row['own']:<9.1e}"
+        text += f"{row['original_ms']:<11.1f}{row['ms']:<11.1f}{row['original_ms'] / row['ms']:<6.2f}{row['where']}"
+    elif "error" in row:
+        text += row["error"].split("\n")[-1][:120]
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.programs", description=__doc__.split("\n")[0])
+    parser.add_argument("--list", action="store_true", help="print the list of programs, and run nothing")
+    parser.add_argument("--repos", type=pathlib.Path, help="the folder of the checkouts")
+    parser.add_argument("--legacy", help="a Python with Chainer and MXNet")
+    parser.add_argument("--nnabla", help="a Python with nnabla")
+    parser.add_argument("--python", default=sys.executable, help="the Python for compatgrad; this one by default")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows, with all curves, to this file")
+    options = parser.parse_args()
+    chosen = [p for p in programs() if not options.only or p["name"] in options.only]
+    if options.list:
+        for p in chosen:
+            state = "" if driver_of(p["name"]).exists() else "no driver yet"
+            print(f"{p['name']:27}{p['frontend']:9}{p['repository']:50}{p['kind']:26}{state}")
+        return 0
+    if options.repos is None or options.legacy is None or options.nnabla is None:
+        parser.error("--repos, --legacy and --nnabla are needed")
+    if unknown := set(options.only) - {p["name"] for p in chosen}:
+        parser.error(f"not in the list: {', '.join(sorted(unknown))}")
+    head = ("program", "frontend", "status", "first", "drift", "own", "original", "here")
+    print("{:27}{:9}{:19}{:9}{:9}{:9}{:11}{:11}times".format(*head))
+    rows = []
+    for program in chosen:
+        if options.only or driver_of(program["name"]).exists():
+            rows.append(judge(program, options))
+            print(line(rows[-1]), flush=True)
+            if options.only and "error" in rows[-1]:
+                print(rows[-1]["error"])
+    if options.json:
+        options.json.write_text(json.dumps(rows))
+    print(f"{sum(r['status'] == 'same' for r in rows)} of {len(rows)} are the same; {len(chosen)} are on the list")
+    return int(any(r["status"] in ("fails", "differs") for r in rows))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,60 @@
+"""Whether two runs of a program are the same run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+FIRST = 10  # steps that must agree to rounding
+ROUNDING = 1e-4  # relative to the curve's size: some hundred additions of float32 one after the other
+GROWTH = 3.0  # how much faster than the originals' own a difference may grow
+
+
+@dataclass
+class Verdict:
+    """`same`: whether the runs agree; `first`: largest difference of the first steps, `drift` and `own`: here against
+    the original, and the original against itself perturbed, over the rest. All are relative to the curve's size."""
+
+    same: bool
+    first: float
+    drift: float
+    own: float
+    where: str = ""
+
+
+def _distance(xs: list[float], ys: list[float], begin: int, end: int | None, size: float) -> float:
+    worst = 0.0
+    for x, y in zip(xs[begin:end], ys[begin:end], strict=False):
+        if math.isfinite(x) and math.isfinite(y):
+            worst = max(worst, abs(x - y) / size)
+        elif not (x == y or (math.isnan(x) and math.isnan(y))):
+            return math.inf
+    return worst
+
+
+def compare(
+    original: dict[str, list[float]], here: dict[str, list[float]], perturbed: list[dict[str, list[float]]]
+) -> Verdict:
+    """Compare the curves of a run with the original's, and with the original's after perturbations of the start.
+
+    In the first steps a curve may differ by rounding, or by what the perturbations make of it where that is more;
+    later by what they make of it, some times over, since an error enters there at each step and not only at the first.
+    """
+    worst = Verdict(True, 0.0, 0.0, 0.0)
+    if original.keys() != here.keys():
+        return Verdict(False, math.inf, math.inf, 0.0, f"other curves: {sorted(original.keys() ^ here.keys())}")
+    for key, theirs in original.items():
+        ours = here[key]
+        if len(theirs) != len(ours):
+            return Verdict(False, math.inf, math.inf, 0.0, f"{key}: {len(ours)} steps, not {len(theirs)}")
+        size = max([abs(v) for v in theirs if math.isfinite(v)], default=1.0) or 1.0
+        own_first = max((_distance(theirs, p[key], 0, FIRST, size) for p in perturbed), default=0.0)
+        own = max((_distance(theirs, p[key], FIRST, None, size) for p in perturbed), default=0.0)
+        first = _distance(theirs, ours, 0, FIRST, size)
+        drift = _distance(theirs, ours, FIRST, None, size)
+        if first > max(ROUNDING, GROWTH * own_first):
+            return Verdict(False, first, drift, own, f"{key}: differs in the first {FIRST} steps")
+        if drift > max(ROUNDING, GROWTH * own):
+            return Verdict(False, first, drift, own, f"{key}: drifts")
+        worst = Verdict(True, max(worst.first, first), max(worst.drift, drift), max(worst.own, own))
+    return worst

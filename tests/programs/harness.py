@@ -1,0 +1,92 @@
+"""Runs one driver in one interpreter and writes what it yields.
+
+    python tests/programs/harness.py DRIVER.py --repo FOLDER --steps N [--perturb SEED] --out FILE.json
+
+Runs in the originals' interpreters and, by `python -m compatgrad run`, here: nothing but NumPy is imported. A driver is
+a module with a function `train(run)`, a generator: it makes the program's model, calls `run.perturb` with the arrays
+of its initial parameters, trains, and yields a dictionary of numbers after each step. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import pathlib
+import random
+import sys
+import time
+import warnings
+
+import numpy as np
+
+SIZE = 1e-7  # of a perturbation, relative to each number: about the distance of two float32
+
+
+class Run:
+    """What a driver is given: `repo`, the folder of the program's code; `steps`, how many will be asked for."""
+
+    def __init__(self, repo, steps, seed):
+        self.repo, self.steps, self.seed = repo, steps, seed
+        self.perturbed = 0
+
+    def perturb(self, arrays):
+        """Disturb initial parameters, in place, in runs that measure how fast rounding errors grow.
+
+        Returns the arrays, for drivers that must write them back.
+        """
+        arrays = list(arrays)
+        rng = np.random.RandomState(0 if self.seed is None else self.seed)
+        for a in arrays:
+            self.perturbed += 1
+            if self.seed is not None and a.dtype.kind == "f" and a.size:
+                a *= (1 + SIZE * rng.choice([-1, 1], a.shape)).astype(a.dtype)
+        return arrays
+
+    def path(self, *parts):
+        """Let the program's modules in the folder `parts` of its repository be imported."""
+        sys.path.insert(0, str(self.repo.joinpath(*parts)))
+
+
+def old_surroundings():
+    """Names that NumPy had when the programs were written."""
+    for name, value in (("int", int), ("float", float), ("bool", bool), ("object", object), ("str", str)):
+        if name not in vars(np):
+            setattr(np, name, value)
+    # of a NumPy before 1.24 these warn at each use
+    warnings.simplefilter("ignore")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("driver", type=pathlib.Path)
+    parser.add_argument("--repo", type=pathlib.Path, required=True)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--perturb", type=int, default=None)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    options = parser.parse_args(arguments)
+    old_surroundings()
+    random.seed(0)
+    np.random.seed(0)
+    spec = importlib.util.spec_from_file_location(options.driver.stem.replace("-", "_"), str(options.driver))
+    driver = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(driver)
+    run = Run(options.repo.resolve(), options.steps, options.perturb)
+    curves, seconds = {}, []
+    generator = driver.train(run)
+    for _ in range(options.steps):
+        begin = time.perf_counter()
+        try:
+            values = next(generator)
+        except StopIteration:
+            break
+        seconds.append(time.perf_counter() - begin)
+        for key, value in values.items():
+            curves.setdefault(key, []).append(float(value))
+    if not run.perturbed:
+        raise SystemExit("the driver never called run.perturb")
+    options.out.write_text(json.dumps({"curves": curves, "seconds": seconds}))
+
+
+if __name__ == "__main__":
+    main()

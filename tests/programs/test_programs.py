@@ -1,0 +1,92 @@
+"""The list of public programs, their drivers' form, and the comparison of curves."""
+
+import ast
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from tests.programs.__main__ import FOLDER, driver_of, programs
+from tests.programs.compare import compare
+
+PROGRAMS = programs()
+
+
+def test_list():
+    names = [p["name"] for p in PROGRAMS]
+    assert len(set(names)) == len(names) == 60
+    for frontend in ("chainer", "nnabla", "mxnet"):
+        assert sum(p["frontend"] == frontend for p in PROGRAMS) == 20
+    for p in PROGRAMS:
+        assert p["repository"].count("/") == 1 and len(p["commit"]) == 40 and int(p["commit"], 16)
+        assert p["kind"] and p["what"] and p["years"] and {"licence", "stars"} <= p.keys()
+    drivers = {f.stem for f in FOLDER.joinpath("drivers").glob("*.py")}
+    assert drivers <= set(names)
+
+
+@pytest.mark.parametrize("name", [p["name"] for p in PROGRAMS if driver_of(p["name"]).exists()])
+def test_driver(name):
+    tree = ast.parse(driver_of(name).read_text())
+    assert ast.get_docstring(tree)
+    (train,) = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "train"]
+    assert [a.arg for a in train.args.args] == ["run"]
+    called = {ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    assert "run.perturb" in called
+    assert any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(train))
+
+
+CURVE = [2.0 - 0.01 * i for i in range(30)]
+
+
+def test_same_to_rounding():
+    near = [v + 1e-6 for v in CURVE]
+    v = compare({"loss": CURVE}, {"loss": near}, [{"loss": CURVE}])
+    assert v.same and 0 < v.first < 1e-6 and v.own == 0
+
+
+def test_a_different_first_step():
+    other = [CURVE[0], CURVE[1] + 0.01, *CURVE[2:]]
+    v = compare({"loss": CURVE}, {"loss": other}, [{"loss": CURVE}])
+    assert not v.same and v.where == "loss: differs in the first 10 steps" and math.isclose(v.first, 0.005)
+    assert not compare({"loss": CURVE}, {"loss": CURVE[:-1]}, []).same
+    assert not compare({"loss": CURVE}, {"gain": CURVE}, []).same
+
+
+def test_drift_is_measured_by_the_perturbed_runs():
+    other = CURVE[:20] + [v + 0.02 for v in CURVE[20:]]
+    chaotic = CURVE[:15] + [v - 0.01 for v in CURVE[15:]]
+    assert compare({"loss": CURVE}, {"loss": other}, [{"loss": CURVE}]).where == "loss: drifts"
+    assert compare({"loss": CURVE}, {"loss": other}, [{"loss": CURVE}, {"loss": chaotic}]).same
+    nan = [*CURVE[:20], *[math.nan] * 10]
+    assert compare({"loss": nan}, {"loss": nan}, [{"loss": nan}]).same
+    assert not compare({"loss": CURVE}, {"loss": nan}, [{"loss": CURVE}]).same
+
+
+DRIVER = """
+import numpy as np
+import made
+
+def train(run):
+    w = np.ones(3, np.float32)
+    run.perturb([w])
+    for i in range(20):
+        w *= made.RATE
+        yield {"w": w.sum()}
+"""
+
+
+def test_harness(tmp_path):
+    (tmp_path / "made.py").write_text("RATE = 0.5\n")
+    driver = tmp_path / "driver.py"
+    driver.write_text(DRIVER.replace("import made\n", "").replace("    w =", "    run.path()\n    import made\n    w ="))
+    results = []
+    for more in ([], ["--perturb", "1"]):
+        out = tmp_path / "out.json"
+        command = [sys.executable, FOLDER / "harness.py", driver, "--repo", tmp_path, "--steps", "5", "--out", out]
+        subprocess.run([*command, *more], check=True)
+        results.append(json.loads(out.read_text()))
+    plain, perturbed = (r["curves"]["w"] for r in results)
+    assert plain == [3 * 0.5**i for i in range(1, 6)] and len(results[0]["seconds"]) == 5
+    assert plain != perturbed and all(abs(a / b - 1) < 1e-6 for a, b in zip(plain, perturbed, strict=True))
