@@ -66,10 +66,11 @@ def test_drift_is_measured_by_the_perturbed_runs():
 
 DRIVER = """
 import numpy as np
-import made
 
 def train(run):
-    w = np.ones(3, np.float32)
+    run.path()
+    import made
+    w = np.ones(3)
     run.perturb([w])
     for i in range(20):
         w *= made.RATE
@@ -80,7 +81,7 @@ def train(run):
 def test_harness(tmp_path):
     (tmp_path / "made.py").write_text("RATE = 0.5\n")
     driver = tmp_path / "driver.py"
-    driver.write_text(DRIVER.replace("import made\n", "").replace("    w =", "    run.path()\n    import made\n    w ="))
+    driver.write_text(DRIVER)
     results = []
     for more in ([], ["--perturb", "1"]):
         out = tmp_path / "out.json"
