@@ -186,12 +186,18 @@ class ProtoNetwork:
             self.variables[name].variable_instance = variable
         for name in () if given else self.inputs:
             self.variables[name].variable_instance = self._new_input(self.variables[name], batch)
+        found = {name: parameter.get_parameter(name) for name in self.parameters}
+        # old files do not say which parameters learn: then none would
+        told = any(held is not None and held.need_grad for held in found.values())
         for param in self.parameters.values():
-            held = parameter.get_parameter(param.name)
-            registered = True if held is None else held.need_grad  # means and the like need none
-            param.variable_instance = parameter.get_parameter_or_create(
+            held = found[param.name]
+            registered = held.need_grad if held is not None and told else True  # means and the like need none
+            made = parameter.get_parameter_or_create(
                 param.name, param.shape, param.initializer, registered, registered and param.need_grad
             )
+            if made.need_grad != (registered and param.need_grad):
+                made = made.get_unlinked_variable(need_grad=registered and param.need_grad)
+            param.variable_instance = made
 
     def _new_input(self, variable: NetworkVariable, batch: int) -> Variable:
         if variable.variable_instance is not None:
@@ -212,10 +218,7 @@ class ProtoNetwork:
             for v in outputs:
                 v.stop = True
             return
-        args = dict(function.args)
-        if args.get("shape") and args["shape"][0] == -1:
-            args["shape"] = [batch, *args["shape"][1:]]
-        results = _call(function, [v.variable_instance for v in inputs], args)
+        results = apply_function(function, [v.variable_instance for v in inputs], batch)
         for v, result in zip(outputs, results, strict=True):
             v.variable_instance = result
 
@@ -295,11 +298,12 @@ class ProtoNetwork:
 
     @staticmethod
     def from_proto(owner: ProtoGraph, message: Any, rng: Any = None, batch_size: int | None = None) -> ProtoNetwork:
-        """The network that a Network message describes. Raises NotImplementedError for one with
-        repetitions."""
+        """The network that a Network message describes, with repeated parts as often as they run."""
         network = ProtoNetwork(owner, message.name, batch_size or message.batch_size)
         if message.repeat_info:
-            raise NotImplementedError(f"network {message.name!r} has repeated parts, which cannot be loaded")
+            from .repeats import expanded
+
+            message = expanded(message)
         for v in message.variable:
             of_parameter = v.type == "Parameter"
             variable = NetworkVariable(v.shape.dim, v.name, of_parameter, v.type)
@@ -323,9 +327,16 @@ class ProtoNetwork:
         ProtoGraph([self], self.owner.parameter_scope).save(filename, *args, **kwargs)
 
 
-def _call(function: ProtoFunction, inputs: list[Any], args: dict[str, Any]) -> tuple[Any, ...]:
+def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
+    """The outputs of a function by name on Variables; `batch` is for -1 at the start of a shape argument.
+
+    Raises ValueError for an unknown type.
+    """
     from .. import _declare
 
+    args = dict(function.args)
+    if args.get("shape") and args["shape"][0] == -1:
+        args["shape"] = [batch, *args["shape"][1:]]
     spec = _declare.specs.get(function.type)
     if spec is None:
         raise ValueError(f"function {function.name!r} is of the unknown type {function.type!r}")

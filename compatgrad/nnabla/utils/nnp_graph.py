@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import parameter
 from ..core import graph_def
-from ..core.networks import NetworkVariable, ProtoFunction, ProtoNetwork
+from ..core.networks import NetworkVariable, ProtoFunction, ProtoNetwork, apply_function
 from ..variable import Variable
 
 __all__ = ["NnpLoader", "NnpNetwork", "NnpNetworkPass"]
@@ -26,7 +26,7 @@ class NnpNetwork:
     def __init__(self, proto_network: ProtoNetwork, batch_size: int | None, callback: Any) -> None:
         network = proto_network.copy()
         if callback is not None:
-            network = _passed(network, callback)
+            network = _passed(network, callback, batch_size or network.batch_size)
         network(batch_size=batch_size)
         self.proto_network = network
         built = {
@@ -98,7 +98,9 @@ class _PassVariable:
             self.parent.disable()
         self.variable = var.variable
         parent = var.parent
-        if parent is not None:
+        if parent is None:
+            self.proto.shape.dim[:] = var.proto.shape.dim[:]
+        else:
             parent.proto.output[:] = [self.name if name == var.name else name for name in parent.proto.output]
 
 
@@ -133,24 +135,51 @@ class _PassNetwork:
         self.functions = {name: _PassFunction(entry, self) for name, entry in network.functions.items()}
 
 
-def _passed(network: ProtoNetwork, callback: NnpNetworkPass) -> ProtoNetwork:
-    """A network changed by the callbacks of a pass."""
+def _passed(network: ProtoNetwork, callback: NnpNetworkPass, batch: int) -> ProtoNetwork:
+    """A network changed by the callbacks of a pass.
+
+    Those for functions see the shapes that the network's inputs lead to; what is behind the variables that it is used
+    up to is not looked at.
+    """
     view = _PassNetwork(network)
     scope = network.owner.parameter_scope
     for variable in list(view.variables.values()):
         callback._apply_generate_variable(variable)
-    for function in list(view.functions.values()):
-        callback._apply_generate_function_by_type(function)
-        callback._apply_generate_function_by_name(function)
     everything = list(view.variables.values())
-    for entry in network.forward_sequence():
-        function = view.functions[entry.name]
+    order = [view.functions[entry.name] for entry in network.forward_sequence()]
+    for function in order:
         for apply in (callback._apply_function_pass_by_type, callback._apply_function_pass_by_name):
             if not function.disabled:
                 apply(function, everything, scope)
     for function in view.functions.values():
         callback._apply_use_up_to(function.inputs)
+    behind: set[str] = set()
+    known = True
+    for function in order:
+        if function.disabled:
+            continue
+        if any(v.stop or v.name in behind for v in function.inputs):
+            behind.update(v.name for v in function.outputs)
+            continue
+        callback._apply_generate_function_by_type(function)
+        callback._apply_generate_function_by_name(function)
+        known = known and _infer_shapes(function, batch)
     return _rebuilt(network, view)
+
+
+def _infer_shapes(function: _PassFunction, batch: int) -> bool:
+    """Gives the outputs the shapes that follow from the inputs'; False where the function does not take those."""
+    inputs = []
+    for v in function.inputs:
+        shape = v.proto.shape.dim[:] if v.variable is None else v.variable.shape
+        inputs.append(Variable([n if n >= 0 else batch for n in shape]))
+    try:
+        results = apply_function(ProtoFunction.from_proto(function.proto), inputs, batch)
+    except (RuntimeError, ValueError):
+        return False  # building the network says why
+    for v, result in zip(function.outputs, results, strict=True):
+        v.proto.shape.dim[:] = result.shape
+    return True
 
 
 def _rebuilt(network: ProtoNetwork, view: _PassNetwork) -> ProtoNetwork:
@@ -315,7 +344,7 @@ class NnpNetworkPass:
             if pooling.kernel.dim[:] != size or pooling.stride.dim[:] != size:
                 raise ValueError(
                     f"average pooling {f.name!r} over images of {size} has kernel {pooling.kernel.dim[:]} "
-                    f"and stride {pooling.stride.dim[:]}: it is not global; use_global_pooling=True makes "
+                    f"and stride {pooling.stride.dim[:]}: it is not global; force_global_pooling=True makes "
                     f"it so"
                 )
 

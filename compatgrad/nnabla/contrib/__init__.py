@@ -1,0 +1,1 @@
+"""What was here before it got its place."""

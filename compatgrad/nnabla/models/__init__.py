@@ -1,0 +1,1 @@
+"""Trained networks by name, read from .nnp files."""

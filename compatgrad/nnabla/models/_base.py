@@ -1,0 +1,92 @@
+"""What the trained networks have in common."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+from typing import Any
+
+from ..logger import logger
+from ..utils.download import download
+from ..utils.nnp_graph import NnpLoader, NnpNetwork, NnpNetworkPass
+from ..variable import Variable
+from . import utils
+
+__all__ = ["TrainedNetwork", "read_names"]
+
+
+class TrainedNetwork:
+    """A network of a .nnp file, called to build it on an input.
+
+    Subclasses give the `_family` (folder of the files), the `_size` of an input and `_KEY_VARIABLE`, which maps what
+    `use_up_to` may be to variables of the file.
+    """
+
+    _family: str
+    _size: tuple[int, int, int]
+    _KEY_VARIABLE: dict[str, str]
+    nnp: NnpLoader
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the images it was trained on."""
+        return self._input_shape()
+
+    def _input_shape(self) -> tuple[int, int, int]:
+        return self._size
+
+    def _load_nnp(self, rel_name: str, rel_url: str) -> None:
+        path = os.path.join(utils.get_model_home(), self._family, rel_name)
+        if not os.path.exists(path):
+            url = f"{utils.get_model_url_base().rstrip('/')}/{self._family}/{rel_url}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            logger.info("%s comes from %s.", rel_name, url)
+            try:
+                download(url, path, open_file=False)
+            except urllib.error.URLError as e:
+                reason = getattr(e, "reason", e)
+                raise urllib.error.URLError(
+                    f"{type(self).__name__} needs {rel_name}, which is not in {os.path.dirname(path)} and could not "
+                    f"be fetched from {url} ({reason}); put the file into that folder, or name another folder with "
+                    f"NNABLA_MODELS or another address with NNABLA_MODELS_URL_BASE"
+                ) from e
+        logger.info("Loading %s.", path)
+        self.nnp = NnpLoader(path)
+
+    def use_up_to(self, key: str, callback: NnpNetworkPass, **variable_format_dict: Any) -> None:
+        """Ends the network at the variable that `key` stands for. ValueError for a key that it does not have."""
+        if key not in self._KEY_VARIABLE:
+            raise ValueError(
+                f"{type(self).__name__}: use_up_to={key!r} is none of {', '.join(map(repr, self._KEY_VARIABLE))}"
+            )
+        callback.use_up_to(self._KEY_VARIABLE[key].format(**variable_format_dict))
+
+    def get_input_var(self, input_var: Variable | None) -> Variable:
+        """`input_var`, or a Variable for one image. AssertionError unless it holds images of 3 channels."""
+        if input_var is None:
+            input_var = Variable((1, *self.input_shape))
+        assert input_var.ndim == 4, f"input_var must have 4 axes, not {input_var.ndim}"
+        assert input_var.shape[1] == 3, f"input_var must have 3 channels (RGB) in axis 1, not {input_var.shape[1]}"
+        return input_var
+
+    def _built(self, network: str, x: Variable, callback: NnpNetworkPass) -> NnpNetwork:
+        return self.nnp.get_network(network, batch_size=x.shape[0], callback=callback)
+
+
+def _result(net: NnpNetwork, returns_net: bool) -> Any:
+    return net if returns_net else next(iter(net.outputs.values()))
+
+
+def read_names(family: str, file: str) -> list[str]:
+    """The lines of a list of categories in the folder of the models.
+
+    FileNotFoundError, which says where the list is to be put, if it is not there.
+    """
+    path = os.path.join(utils.get_model_home(), family, file)
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"the names of the categories are read from {path}, one a line in the order of the network's outputs; "
+            f"nnabla's own package has them in nnabla/models/{family}/{file}"
+        )
+    with open(path, encoding="utf-8") as lines:
+        return lines.read().splitlines()

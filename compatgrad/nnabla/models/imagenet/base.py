@@ -1,0 +1,117 @@
+"""What the networks for ImageNet have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...utils.nnp_graph import NnpNetworkPass
+from ...variable import Variable
+from .._base import TrainedNetwork, _result, read_names
+
+__all__ = ["ImageNetBase"]
+
+
+class ImageNetBase(TrainedNetwork):
+    """A classifier of images into the 1000 categories of ImageNet.
+
+    Subclasses say what their file has: the network, its input, the function that augments images in front, the
+    pooling at the end and the dropouts.
+    """
+
+    _family = "imagenet"
+    _size = (3, 224, 224)
+    _network = "Training"
+    _input = "InputX"
+    _augmentation = "ImageAugmentationX"
+    _pooling: str | None = "AveragePooling"
+    _pooling_is_type = False
+    _dropouts: tuple[str, ...] = ()
+    _normalizes = True
+
+    @property
+    def category_names(self) -> list[str]:
+        """The names of the 1000 categories, from category_names.txt in the folder of the models."""
+        if not hasattr(self, "_category_names"):
+            self._category_names = read_names("imagenet", "category_names.txt")
+        return self._category_names
+
+    def configure_global_average_pooling(
+        self, callback: NnpNetworkPass, force_global_pooling: bool, check_global_pooling: bool, name: str,
+        by_type: bool = False,
+    ) -> None:
+        """Makes the pooling `name` one over the whole image, or checks that it is, or neither."""
+        if force_global_pooling:
+            callback.force_average_pooling_global(name, by_type=by_type)
+        elif check_global_pooling:
+            callback.check_average_pooling_global(name, by_type=by_type)
+
+    def _names(self) -> dict[str, Any]:
+        """What stands for the {placeholders} in names of variables and functions."""
+        return {}
+
+    def _take_input(self, callback: NnpNetworkPass, x: Variable) -> None:
+        callback.remove_and_rewire(self._augmentation)
+        callback.set_variable(self._input, x)
+
+    def _pass(self, x: Variable, training: bool, force: bool, check: bool, verbose: int) -> NnpNetworkPass:
+        callback = NnpNetworkPass(verbose)
+        self._take_input(callback, x)
+        if self._pooling is not None:
+            pooling = self._pooling.format(**self._names())
+            self.configure_global_average_pooling(callback, force, check, pooling, self._pooling_is_type)
+        if self._normalizes:
+            callback.set_batch_normalization_batch_stat_all(training)
+        if not training:
+            for name in self._dropouts:
+                callback.remove_and_rewire(name.format(**self._names()))
+            callback.fix_parameters()
+        return callback
+
+    def __call__(
+        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "classifier",
+        training: bool = False, force_global_pooling: bool = False, check_global_pooling: bool = True,
+        returns_net: bool = False, verbose: int = 0,
+    ) -> Any:
+        """Builds the network on `input_var`, by default a new Variable for one image.
+
+        use_up_to: where it ends. training: with batch statistics, dropout and parameters that learn.
+        force_global_pooling: pools over the whole of images of any size; check_global_pooling: refuses images for
+        which the pooling would not be over all of them (ValueError). Returns the output, or with `returns_net` the
+        NnpNetwork.
+        """
+        assert use_from is None, "use_from is for later versions: leave it None"
+        x = self.get_input_var(input_var)
+        callback = self._pass(x, training, force_global_pooling, check_global_pooling, verbose)
+        self.use_up_to(use_up_to, callback, **self._names())
+        return _result(self._built(self._network, x, callback), returns_net)
+
+
+class WithAuxTower(ImageNetBase):
+    """A network with classifiers of intermediate layers, which help it to learn.
+
+    `_losses` are the functions behind the towers' outputs, `_towers` all functions of the towers; `_branches` has
+    for each tower the key of its output and that of the variable in front of it.
+    """
+
+    _branches: tuple[tuple[str, str], ...]
+    _losses: tuple[str, ...]
+    _towers: tuple[str, ...]
+
+    def __call__(
+        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "classifier",
+        training: bool = False, force_global_pooling: bool = False, check_global_pooling: bool = True,
+        returns_net: bool = False, verbose: int = 0, with_aux_tower: bool = False,
+    ) -> Any:
+        """Builds the network as other networks are.
+
+        with_aux_tower: with the classifiers of intermediate layers, in training only; returns a list of all outputs.
+        """
+        assert training or not with_aux_tower, "with_aux_tower is for training=True"
+        x = self.get_input_var(input_var)
+        callback = self._pass(x, training, force_global_pooling, check_global_pooling, verbose)
+        for output, before in self._branches:
+            self.use_up_to(output if with_aux_tower else before, callback)
+        callback.drop_function(*(self._losses if with_aux_tower else self._towers))
+        self.use_up_to(use_up_to, callback)
+        net = self._built(self._network, x, callback)
+        return list(net.outputs.values()) if with_aux_tower and not returns_net else _result(net, returns_net)

@@ -1,0 +1,24 @@
+"""SENet-154 (Hu et al. 2017, "Squeeze-and-Excitation Networks")."""
+
+from .base import ImageNetBase
+
+__all__ = ["SENet"]
+
+
+class SENet(ImageNetBase):
+    """SENet-154. It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
+
+    What is said of global pooling goes for every pooling in it: each block has one.
+    """
+
+    _pooling_is_type = True
+    _dropouts = ("Dropout",)
+    _KEY_VARIABLE = {
+        "classifier": "Affine",
+        "pool": "AveragePooling",
+        "lastconv": "Add2_7_RepeatStart_4[1]",
+        "lastconv+relu": "ReLU_25_RepeatStart_4[1]",
+    }
+
+    def __init__(self) -> None:
+        self._load_nnp("SENet-154.nnp", "SENet-154/SENet-154.nnp")

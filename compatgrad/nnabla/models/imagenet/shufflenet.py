@@ -1,0 +1,51 @@
+"""ShuffleNet (Zhang et al. 2017)."""
+
+from .base import ImageNetBase
+
+__all__ = ["ShuffleNet", "ShuffleNet05", "ShuffleNet10", "ShuffleNet20"]
+
+_FILES = {
+    10: ("ShuffleNet.nnp", "ShuffleNet/ShuffleNet.nnp"),
+    5: ("ShuffleNet-.05x.nnp", "ShuffleNet-0.5x/ShuffleNet-0.5x.nnp"),
+    20: ("ShuffleNet-2.0x.nnp", "ShuffleNet-2.0x/ShuffleNet-2.0x.nnp"),
+}
+
+
+class ShuffleNet(ImageNetBase):
+    """ShuffleNet with `scaling_factor` tenths (5, 10 or 20) of its channels.
+
+    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu". AssertionError for other factors.
+    """
+
+    _KEY_VARIABLE = {
+        "classifier": "Affine",
+        "pool": "AveragePooling",
+        "lastconv": "Add2_3_RepeatStart_3[2]",
+        "lastconv+relu": "ReLU_8_RepeatStart_3[2]",
+    }
+
+    def __init__(self, scaling_factor: int = 10) -> None:
+        assert scaling_factor in _FILES, f"scaling_factor must be 5, 10 or 20, not {scaling_factor}"
+        self.scaling_factor = scaling_factor
+        self._load_nnp(*_FILES[scaling_factor])
+
+
+class ShuffleNet10(ShuffleNet):
+    """ShuffleNet."""
+
+    def __init__(self) -> None:
+        super().__init__(10)
+
+
+class ShuffleNet05(ShuffleNet):
+    """ShuffleNet with half its channels."""
+
+    def __init__(self) -> None:
+        super().__init__(5)
+
+
+class ShuffleNet20(ShuffleNet):
+    """ShuffleNet with twice its channels."""
+
+    def __init__(self) -> None:
+        super().__init__(20)
