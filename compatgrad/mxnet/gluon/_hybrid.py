@@ -9,11 +9,12 @@ from compatgrad import _C
 
 from .. import autograd, context
 from .. import ndarray as nd
+from ..util import is_np_array
 from . import _shape_probe
 from ._scope import _state
 from .block import Block
 from .parameter import DeferredInitializationError
-from .utils import _save
+from .utils import _check_all_np_ndarrays, _save
 
 _NDArray = nd.NDArray
 
@@ -29,8 +30,8 @@ class HybridBlock(Block):
     _active = False
     _backend = None
     _in_format = _out_format = None  # the nested structures of the first hybridized call, for `export`
-    _graph = ()
-    _op = None
+    _made_graph = ()
+    _made_op = None
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix, params)
@@ -74,8 +75,8 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self):
-        self._in_format = self._out_format = self._op = None
-        self._graph = ()
+        self._in_format = self._out_format = self._made_op = None
+        self._made_graph = ()
 
     def cast(self, dtype):
         """Changes the dtype of all parameters inside."""
@@ -88,9 +89,12 @@ class HybridBlock(Block):
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args)
         try:
-            return self.forward(*args)
+            out = self.forward(*args)
         except DeferredInitializationError as error:
-            return self._retry(args, error)
+            out = self._retry(args, error)
+        if is_np_array():
+            _check_all_np_ndarrays(out)
+        return out
 
     def _run(self, args):
         try:
@@ -228,14 +232,14 @@ class HybridBlock(Block):
     @property
     def _cached_graph(self):
         """(input symbols, the outputs as one symbol) once the hybridized block was called, before that ()."""
-        if not self._graph and self._in_format is not None:
+        if not self._made_graph and self._in_format is not None:
             self._build_cache(*_regroup(None, self._in_format)[0])
-        return self._graph
+        return self._made_graph
 
     @property
     def _cached_op(self):
         """A CachedOp of the graph once the hybridized block was called, before that None."""
-        return self._op if self._cached_graph else None
+        return self._made_op if self._cached_graph else None
 
     def _build_cache(self, *args):
         """Prepares `_cached_graph` and `_cached_op` for inputs like `args`."""
@@ -243,10 +247,10 @@ class HybridBlock(Block):
             self._in_format = _structure(args)
         active, self._active = self._active, False
         try:
-            self._graph = self._get_graph(*args)
+            self._made_graph = self._get_graph(*args)
         finally:
             self._active = active
-        self._op = nd.CachedOp(self._graph[1], self._flags)
+        self._made_op = nd.CachedOp(self._made_graph[1], self._flags)
 
     def _call_cached_op(self, *args):
         return self.forward(*args)
@@ -277,7 +281,7 @@ class HybridBlock(Block):
                 "calling export."
             )
         self._build_cache(*_regroup(None, self._in_format)[0])
-        _, out = self._graph
+        _, out = self._made_graph
         out.save(f"{path}-symbol.json")
         arguments, auxiliary = set(out.list_arguments()), set(out.list_auxiliary_states())
         values = {}

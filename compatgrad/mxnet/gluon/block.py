@@ -4,9 +4,10 @@ import re
 import warnings
 from collections import OrderedDict, defaultdict
 
+from ..util import is_np_array
 from ._scope import _BlockScope, _state
 from .parameter import Parameter, ParameterDict
-from .utils import HookHandle, _brief_print_list, _indent, _load, _save
+from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load, _save
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
@@ -275,6 +276,8 @@ class Block:
         out = self._run(args)
         for hook in list(self._forward_hooks.values()):
             hook(self, args, out)
+        if is_np_array():
+            _check_all_np_ndarrays(out)
         return out
 
     def _run(self, args):

@@ -257,3 +257,13 @@ def shape_is_known(shape):
         if size == -1 or (size == 0 and not np_shape):
             return False
     return True
+
+
+def _check_all_np_ndarrays(out):
+    """TypeError where an array or symbol of a block's result, however nested, is none of `mx.np`."""
+    if isinstance(out, (list, tuple)):
+        for x in out:
+            _check_all_np_ndarrays(x)
+    elif isinstance(out, nd.NDArray) and not out._zero_dim:
+        raise TypeError(f"Block's output ndarrays/symbols must be of type `mxnet.numpy.ndarray` or "
+                        f"`mxnet.symbol.numpy._Symbol`, while got output type {type(out)}")  # fmt: skip

@@ -180,7 +180,11 @@ def _as_float(body: Callable[..., NDArray]) -> Callable[..., NDArray]:
 
 
 def _hypot(a: NDArray, b: NDArray) -> NDArray:
-    return op.sqrt(op.square(a) + op.square(b))
+    y = op.sqrt(op.square(a) + op.square(b))
+    if y.tensor.isnan().any():  # far away in one direction is far away, whatever the other one is
+        far = (a.tensor.isinf() | b.tensor.isinf()).expand(y.shape)
+        y = op.where(NDArray(far), NDArray(torch.full_like(y.tensor, math.inf)), y)
+    return y
 
 
 _BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as _onp
 
 from . import _methods as _methods
+from . import _protocols as _protocols
+from . import fallback as fallback
+from . import fallback_linalg as fallback_linalg
 from . import linalg as linalg
 from . import random as random
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
+from ._padding import pad as pad
 from ._shapes import *  # noqa: F403
 
 pi, e, inf, nan, newaxis, euler_gamma = _onp.pi, _onp.e, _onp.inf, _onp.nan, None, _onp.euler_gamma
@@ -34,12 +38,12 @@ _FALLBACK = frozenset(
     "polyint polymul polysub polyval promote_types ptp quantile real resize result_type rollaxis roots "
     "row_stack searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
     "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits unravel_index unwrap "
-    "vander".split()
+    "vander mirr npv ppmt pv rate".split()
 )
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FALLBACK and hasattr(_onp, name):
+    if name in _FALLBACK:
         found = globals()[name] = _methods.of_numpy(name)
         return found
     raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")

@@ -24,7 +24,6 @@ fe_np = _C.Frontend("mxnet.np", "numpy")
 fe_np.on_request = True
 fe_np.base = fe
 
-_NOTHING = object()  # stands for the index False
 _view_as_np = fe_np.bind("reshape", None, "any", "as_np_ndarray")
 _view_as_nd = fe.bind("reshape", None, "any", "as_nd_ndarray")
 _share_place = getattr(_C, "share_place", None)
@@ -121,18 +120,24 @@ class ndarray(NDArray):
             return op.get_item(self, index=key)
         if key == () if isinstance(key, tuple) else False:
             return _view_as_np(self, shape=self.shape)
-        key = _without_masks(self, key)
-        if key is _NOTHING:
-            return op.get_item(op.expand_dims(self, axis=0), index=slice(0, 0))
-        return ndarray._around(_indexing.get_item(self, key))
+        x = self
+        for axis in _lone_flags(self, key):
+            x = op.expand_dims(x, axis=axis)
+        return ndarray._around(_indexing.get_item(x, _without_masks(x, key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = _without_masks(self, key)
-        if key is _NOTHING:
-            return
+        x = self
+        axes = _lone_flags(self, key)
+        if axes:  # they add axes to a view
+            self._check_writable(value)
+            t = self.tensor
+            for axis in axes:
+                t = t.unsqueeze(axis)
+            x = ndarray(t)
+        key = _without_masks(x, key)
         if isinstance(key, tuple) and not key:
             key = Ellipsis
-        _indexing.set_item(self, key, value)
+        _indexing.set_item(x, key, value)
 
     def copy(self, order: str = "C") -> ndarray:
         """A new array of the same values."""
@@ -234,22 +239,55 @@ def _mask(x: Any) -> torch.Tensor | None:
     return torch.tensor(bool(x)) if isinstance(x, (bool, onp.bool_)) else None
 
 
+def _axes_of(k: Any) -> int:
+    """How many axes an entry of a key stands for."""
+    mask = None if k is None or k is Ellipsis else _mask(k)
+    return 0 if k is None or k is Ellipsis else mask.dim() if mask is not None else 1
+
+
+def _taken(before: Any, entries: Any, ndim: int) -> int:
+    """The axis at which the entry after `before` of a key begins."""
+    count = sum(_axes_of(k) for k in before)
+    if any(k is Ellipsis for k in before):
+        count += ndim - sum(_axes_of(k) for k in entries)
+    return count
+
+
+def _begin(before: Any, entries: Any, ndim: int) -> int:
+    """As `_taken`, of an array that has the axes which booleans without axes stand for."""
+    flags = [sum(_is_flag(k) for k in ks) for ks in (before, entries)]
+    return _taken(before, entries, ndim - flags[1]) + flags[0]
+
+
+def _lone_flags(x: NDArray, key: Any) -> list[int]:
+    """The axes of length 1 that booleans without axes in a key stand for, in their order."""
+    entries = key if isinstance(key, tuple) else (key,)
+    lone = [i for i, k in enumerate(entries) if _is_flag(k)]
+    return [_taken(entries[:i], entries, x.ndim) + n for n, i in enumerate(lone)]
+
+
+def _is_flag(k: Any) -> bool:
+    """Whether an entry of a key is a boolean without axes."""
+    if isinstance(k, NDArray):
+        return k.tensor.dtype == torch.bool and not k.tensor.dim()
+    return isinstance(k, (bool, onp.bool_)) or (isinstance(k, onp.ndarray) and k.dtype == onp.bool_ and not k.ndim)
+
+
 def _without_masks(x: NDArray, key: Any) -> Any:
     """The key with masks as arrays of positions."""
     entries = key if isinstance(key, tuple) else (key,)
     if not any(_mask(k) is not None for k in entries):
         return key
     result: list[Any] = []
-    for k in entries:
+    for i, k in enumerate(entries):
         mask = _mask(k)
         if mask is None:
             result.append(k)
             continue
-        if not mask.dim():  # True adds an axis of length 1, False one of length 0
-            if len(entries) > 1:
-                raise IndexError("a boolean without axes must be the only index")
-            return None if mask else _NOTHING
-        axis = sum(e is not None for e in result)
+        if not mask.dim():  # of an axis of length 1, True takes its element and False none
+            result.append(ndarray(torch.zeros(int(mask), dtype=torch.int64, device=x.tensor.device)))
+            continue
+        axis = _begin(entries[:i], entries, x.ndim)
         if tuple(mask.shape) != x.shape[axis : axis + mask.dim()]:
             raise IndexError(f"boolean index has shape {tuple(mask.shape)}, the array {x.shape}")
         result += [ndarray(p.to(x.tensor.device)) for p in mask.nonzero(as_tuple=True)]

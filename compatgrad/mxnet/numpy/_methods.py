@@ -11,6 +11,7 @@ import torch
 from ..ndarray.ndarray import NDArray
 from . import _functions, _shapes
 from ._array import constant, ndarray
+from .fallback import NAMES
 
 
 def _to_numpy(x: Any) -> Any:
@@ -22,22 +23,41 @@ def _to_numpy(x: Any) -> Any:
 
 
 def _from_numpy(x: Any, device: torch.device | None = None) -> Any:
-    if isinstance(x, (onp.ndarray, onp.generic)) and not isinstance(x, (onp.bool_, onp.str_)):
+    if isinstance(x, onp.ndarray):
         if x.dtype.kind not in "biuf" or x.dtype in (onp.uint16, onp.uint32, onp.uint64):
             return x
         return constant(torch.from_numpy(onp.ascontiguousarray(x)).reshape(onp.shape(x)).to(device))
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return type(x)(_from_numpy(v, device) for v in x)
-    return bool(x) if isinstance(x, onp.bool_) else x
+    return x  # NumPy's own numbers too
+
+
+def _in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> onp.ndarray:
+    return onp.isin(onp.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def _removed(name: str) -> Callable[..., Any]:
+    """What a newer NumPy does not have under its old name."""
+    same: dict[str, Any] = {"in1d": _in1d, "msort": lambda a: onp.sort(a, axis=0), "row_stack": onp.vstack,
+                            "trapz": getattr(onp, "trapezoid", None)}  # fmt: skip
+    if same.get(name):
+        return same[name]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"NumPy {onp.__version__} has no function {name}; numpy_financial has those of finance")
+
+    return call
 
 
 def of_numpy(name: str) -> Callable[..., Any]:
     """A function of NumPy that takes and gives arrays of `mx.np`; without gradients."""
-    function = getattr(onp, name)
+    function = getattr(onp, name, None) or _removed(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
-        return _from_numpy(function(*_to_numpy(args), **_to_numpy(kwargs)), device)
+        y = function(*_to_numpy(args), **_to_numpy(kwargs))
+        # the original computes some of them itself: they give arrays where NumPy gives its numbers
+        return _from_numpy(y if name in NAMES or not isinstance(y, onp.generic) else onp.asarray(y), device)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.{name}`; no gradient."

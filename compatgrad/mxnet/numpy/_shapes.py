@@ -19,7 +19,7 @@ __all__ = [
     "column_stack", "concatenate", "copy", "diag", "diagonal", "dsplit", "dstack", "empty", "empty_like",
     "expand_dims", "eye", "flip", "fliplr", "flipud", "full", "full_like", "hsplit", "hstack", "identity",
     "indices", "linspace", "logspace", "may_share_memory", "meshgrid", "moveaxis", "ndim", "ones", "ones_like",
-    "pad", "ravel", "repeat", "reshape", "roll", "rot90", "shape", "shares_memory", "size", "split", "squeeze",
+    "ravel", "repeat", "reshape", "roll", "rot90", "shape", "shares_memory", "size", "split", "squeeze",
     "stack", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "vsplit",
     "vstack", "zeros", "zeros_like",
 ]  # fmt: skip
@@ -204,9 +204,13 @@ def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> ndarray
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Whether two arrays lie in the same memory."""
-    x, y = _array("shares_memory", a).tensor, _array("shares_memory", b, "b").tensor
-    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+    """Whether the pieces of memory from the first to the last element of two arrays overlap."""
+    ends = []
+    for t in (_array("shares_memory", a).tensor, _array("shares_memory", b, "b").tensor):
+        last = sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
+        ends.append((t.data_ptr(), t.data_ptr() + (last + 1) * t.element_size() if t.numel() else t.data_ptr()))
+    (first, end), (second, until) = ends
+    return max(first, second) < min(end, until)
 
 
 may_share_memory = shares_memory
@@ -428,17 +432,23 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Cut along the first axis."""
+    """Cut along the first axis, one of two at least."""
+    if _array("vsplit", ary, "ary").ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the second axis, or the first of a vector."""
+    if _array("hsplit", ary, "ary").ndim < 1:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the third axis."""
+    if _array("dsplit", ary, "ary").ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
 
 
@@ -583,18 +593,3 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     whole = tuple(x.shape[i] for i, x in enumerate(xs))
     ys = [op.broadcast_to(x, shape=whole) for x in xs]
     return [swapaxes(y, 0, 1) for y in ys] if indexing == "xy" and n > 1 else ys
-
-
-def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """More elements around the array: "constant" ones (`constant_values`), or the "edge", "reflect", "symmetric"."""
-    a = _array("pad", x, "array")
-    widths = onp.broadcast_to(onp.asarray(pad_width), (a.ndim, 2)).tolist()
-    if mode == "constant":
-        value = float(kwargs.get("constant_values", 0))
-        return op.pad(a, pad_width=tuple(n for w in widths for n in w), value=value)
-    if mode not in ("edge", "reflect", "symmetric"):
-        raise ValueError(f"pad: mode must be 'constant', 'edge', 'reflect' or 'symmetric', got {mode!r}")
-    for i, (before, after) in enumerate(widths):
-        at = onp.pad(onp.arange(a.shape[i]), (before, after), mode=mode)
-        a = take(a, at, axis=i)
-    return a

@@ -97,8 +97,8 @@ def cholesky(a: Any) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """`numpy.linalg.solve`: x with a x = b."""
     x, y = _square("solve", a), _array("solve", b, "b")
-    vector = y.ndim == 1
-    result = op.matmul(op.inverse(x), op.expand_dims(y, axis=1) if vector else y)
+    vector = y.ndim == x.ndim - 1  # one right-hand side for each matrix
+    result = op.matmul(op.inverse(x), op.expand_dims(y, axis=y.ndim) if vector else y)
     return op.squeeze(result, axis=(result.ndim - 1,)) if vector else result
 
 
@@ -130,7 +130,8 @@ def _of_numpy(name: str) -> Callable[..., Any]:
 
     def convert(v: Any, device: Any) -> Any:
         if isinstance(v, tuple):
-            return tuple(convert(x, device) for x in v)
+            parts = [convert(x, device) for x in v]
+            return type(v)(*parts) if hasattr(v, "_fields") else tuple(parts)
         return constant(torch.from_numpy(onp.ascontiguousarray(v)).reshape(onp.shape(v)).to(device))
 
     def call(*args: Any, **kwargs: Any) -> Any:

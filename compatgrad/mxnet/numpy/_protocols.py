@@ -1,0 +1,104 @@
+"""NumPy's own functions on arrays of `mx.np`: they are answered by the functions of `mx.np`, or run on copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from ..ndarray.ndarray import is_recording
+from . import _functions, _padding, _shapes, linalg
+from ._array import ndarray
+from ._methods import _from_numpy, _to_numpy
+
+__all__ = ["FUNCTIONS", "UFUNCS"]
+
+FUNCTIONS = (
+    "all any sometrue argmin argmax around round round_ argsort sort append broadcast_arrays broadcast_to clip "
+    "concatenate copy cumsum diag diagonal diagflat dot expand_dims fix flip flipud fliplr inner insert max amax "
+    "mean min amin nonzero ones_like atleast_1d atleast_2d atleast_3d prod product ravel repeat reshape roll "
+    "split array_split hsplit vsplit dsplit squeeze stack std sum swapaxes take tensordot tile transpose unique "
+    "unravel_index diag_indices_from delete var vdot vstack column_stack hstack dstack zeros_like linalg.norm "
+    "linalg.cholesky linalg.inv linalg.solve linalg.tensorinv linalg.tensorsolve linalg.pinv linalg.eigvals "
+    "linalg.eig linalg.eigvalsh linalg.eigh shape trace tril meshgrid outer einsum polyval shares_memory "
+    "may_share_memory quantile percentile diff ediff1d resize where full_like bincount empty_like nan_to_num "
+    "isnan isfinite isposinf isneginf isinf pad"
+).split()
+UFUNCS = (
+    "abs fabs add arctan2 copysign degrees hypot lcm subtract multiply true_divide negative power mod matmul absolute "
+    "rint sign exp log log2 log10 expm1 sqrt square cbrt reciprocal invert bitwise_not remainder sin cos tan sinh cosh "
+    "tanh arcsin arccos arctan arcsinh arccosh arctanh maximum minimum ceil trunc floor bitwise_and bitwise_xor "
+    "bitwise_or logical_not equal not_equal less less_equal greater greater_equal"
+).split()
+
+
+def _found(name: str) -> Callable[..., Any] | None:
+    """The function of `mx.np` of a name, dots included."""
+    if name.startswith("linalg."):
+        return getattr(linalg, name.removeprefix("linalg."), None)
+    return next((getattr(m, name) for m in (_functions, _shapes, _padding) if hasattr(m, name)), None)
+
+
+_functions_of: dict[Any, Callable[..., Any]] = {}
+
+
+def register_functions() -> None:
+    """Enters the functions of `mx.np`, once all are there, under NumPy's."""
+    from .. import numpy
+
+    for name in FUNCTIONS:
+        theirs, ours = onp, numpy
+        for part in name.split("."):
+            theirs, ours = getattr(theirs, part, None), getattr(ours, part)  # NumPy 2 lacks some
+        if theirs is not None:
+            _functions_of[theirs] = ours  # type: ignore[index, assignment]
+
+
+def _device(values: Any) -> Any:
+    for v in values:
+        if isinstance(v, ndarray):
+            return v.tensor.device
+        if isinstance(v, (list, tuple)):
+            found = _device(v)
+            if found is not None:
+                return found
+    return None
+
+
+def _on_copies(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    if is_recording():
+        raise ValueError(f"NumPy's {function.__name__} cannot be recorded: call it outside of record(), or call a "
+                         "function of mx.np")  # fmt: skip
+    return _from_numpy(function(*_to_numpy(args), **_to_numpy(kwargs)), _device((*args, *kwargs.values())))
+
+
+def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Answers a call of a function of NumPy on each element."""
+    outs = kwargs.pop("out", ())
+    if len(outs) > 1:
+        raise ValueError("The `out` parameter must have exactly one ndarray")
+    own = _found(ufunc.__name__) if method == "__call__" and ufunc.__name__ in UFUNCS else None
+    if own is not None and (not outs or isinstance(outs[0], ndarray)):
+        return own(*inputs, **kwargs, **({"out": outs[0]} if outs else {}))
+    if outs:
+        kwargs["out"] = outs
+    if outs and isinstance(outs[0], ndarray):
+        raise TypeError(f"{ufunc.__name__}: out must be a NumPy array, mx.np has no function of that name")
+    return _on_copies(getattr(ufunc, method), inputs, kwargs)
+
+
+def array_function(self: ndarray, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Answers a call of another function of NumPy."""
+    if not _functions_of:
+        register_functions()
+    own = _functions_of.get(function)
+    if own is None:
+        return _on_copies(function, args, kwargs)
+    if not all(issubclass(t, ndarray) for t in types):
+        return NotImplemented
+    return own(*args, **kwargs)
+
+
+ndarray.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+ndarray.__array_function__ = array_function  # type: ignore[attr-defined]

@@ -1,0 +1,5 @@
+"""`mx.np.multiarray`: the arrays of `mx.np` and its functions, under the name of the file that has them in MXNet."""
+
+from ._array import ndarray as ndarray
+from ._functions import *  # noqa: F403
+from ._shapes import *  # noqa: F403
