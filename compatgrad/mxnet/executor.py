@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ class Executor:
         self._leaves: list[tuple[NDArray, NDArray, str]] = []
         self._monitor: Any = None
         self._monitor_all = False
+        self._shortened = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
 
     def _request_list(self, grad_req: Any) -> list[str]:
         if isinstance(grad_req, str):
@@ -106,7 +108,7 @@ class Executor:
         if self._outputs is None:
             shapes = {n: x.shape for n, x in zip(self._names, self.arg_arrays, strict=True)}
             types = {n: x.dtype for n, x in zip(self._names, self.arg_arrays, strict=True)}
-            found, dtypes = self._symbol.infer_shape_partial(**shapes)[1], self._symbol.infer_type(**types)[1]
+            found, dtypes = self._symbol.infer_shape_partial(**shapes)[1], self._symbol.infer_type_partial(**types)[1]
             if not all(s and all(n > 0 for n in s) for s in found):
                 return []  # only the values tell the shapes
             self._outputs = self._places = [
@@ -246,10 +248,10 @@ class Executor:
         return new
 
     def get_optimized_symbol(self) -> Any:
-        """The graph that is run, in which what is computed twice appears once."""
+        """The graph in which what is computed twice appears once; as it is, with MXNET_ELIMINATE_COMMON_EXPR=0."""
         from .symbol._common import without_repetitions
 
-        return without_repetitions(self._symbol)
+        return without_repetitions(self._symbol) if self._shortened else self._symbol
 
     def debug_str(self) -> str:
         """The graph as text."""
@@ -284,7 +286,7 @@ def simple_bind(
     if arg_shapes is None:
         raise RuntimeError(f"simple_bind error: the shapes {shapes} do not suffice")
     given = {n: t for n, t in (type_dict or {}).items() if n in names or n in states}
-    arg_types, _, aux_types = symbol.infer_type(**given)
+    arg_types, _, aux_types = symbol.infer_type_partial(**given)
     types = dict(zip([*names, *states], [*arg_types, *aux_types], strict=True))
     stypes = {**_storage_types(symbol), **(stype_dict or {})}
     shares = set() if shared is None else set(names if shared_names is None else shared_names)

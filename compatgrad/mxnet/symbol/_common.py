@@ -21,6 +21,7 @@ def without_repetitions(symbol: Any) -> Any:
     """The symbol with one node for those that apply an operator with the same parameters to the same inputs."""
     nodes = order(symbol._outputs)
     states = auxiliary(nodes)
+    heads = {id(n) for n, _ in symbol._outputs}  # results stay apart
     kept: dict[int, Node] = {}
     known: dict[Any, Node] = {}
 
@@ -33,8 +34,8 @@ def without_repetitions(symbol: Any) -> Any:
             continue
         inputs = [entry(e) for e in node.inputs]
         key = (node.op, tuple((id(n), i) for n, i in inputs), tuple(sorted(node.params.items())))
-        writes = any(id(n) in states for n, _ in node.inputs)
-        if key in known and _repeats(node) and not writes:
+        once = id(node) in heads or any(id(n) in states for n, _ in node.inputs) or not _repeats(node)
+        if key in known and not once:
             kept[id(node)] = known[key]
         else:
             known[key] = kept[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))

@@ -59,18 +59,19 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "_contrib_interleaved_matmul_encdec_qk": ("queries", "keys_values"),
     "_contrib_interleaved_matmul_encdec_valatt": ("keys_values", "attention"), "_contrib_allclose": ("a", "b"),
     "_contrib_BatchNormWithReLU": ("data", "gamma", "beta", "moving_mean", "moving_var"),
-    "BatchNorm_v1": ("data", "gamma", "beta"), "_contrib_SparseEmbedding": ("data", "weight"),
+    "BatchNorm_v1": ("data", "gamma", "beta", "moving_mean", "moving_var"),
+    "_contrib_SparseEmbedding": ("data", "weight"),
     "fill_element_0index": ("lhs", "mhs", "rhs"), "_slice_assign": _PAIR,
     "_contrib_DeformableConvolution": ("data", "offset", "weight", "bias"),
     "_contrib_ModulatedDeformableConvolution": ("data", "offset", "mask", "weight", "bias"),
-    "_contrib_BilinearResize2D": ("data", "like"),
+    "_contrib_BilinearResize2D": ("data", "like"), "_identity_with_attr_like_rhs": _PAIR, "_grad_add": _PAIR,
 }  # fmt: skip
 _NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros _sample_unique_zipfian".split())
 _VARIADIC = frozenset(
     "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach "
     "_rnn_param_concat".split()
 )
-_AUX = dict.fromkeys(("BatchNorm", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"), (3, 4))
+_AUX = dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"), (3, 4))
 PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
                   "logical_and logical_or logical_xor".split())  # fmt: skip
 
@@ -178,7 +179,7 @@ def n_visible(op: str, params: dict[str, str]) -> int:
         if not _flag(params, "state_outputs"):
             return 1
         return 3 if params.get("mode") == "lstm" else 2
-    if op in ("BatchNorm", "LayerNorm", "GroupNorm", "_contrib_SyncBatchNorm"):
+    if op in ("BatchNorm", "BatchNorm_v1", "LayerNorm", "GroupNorm", "_contrib_SyncBatchNorm"):
         return 3 if _flag(params, "output_mean_var") else 1
     if op == "sample_multinomial" or op == "_sample_multinomial":
         return 2 if _flag(params, "get_prob") else 1
@@ -192,7 +193,8 @@ def n_visible(op: str, params: dict[str, str]) -> int:
 _SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
             "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2, "_contrib_hawkesll": 2,
             "_sample_unique_zipfian": 2}  # fmt: skip
-_HIDDEN = {"BatchNorm": 3, "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
+_HIDDEN = {"BatchNorm": 3, "BatchNorm_v1": 3,
+           "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
            "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3,
            "BilinearSampler": 2, "Correlation": 3, "_contrib_Proposal": 2, "_contrib_MultiProposal": 2,
            "_contrib_DeformablePSROIPooling": 2}  # fmt: skip

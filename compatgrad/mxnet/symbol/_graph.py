@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -139,6 +140,8 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
         raise wrong(f"no JSON ({e})") from None
     if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list) or "heads" not in graph:
         raise wrong("expected an object with 'nodes' and 'heads'")
+    # a length of 0 is not known, unless the graph was written with NumPy's shapes
+    unknown = is_np_shape() and not dict(graph.get("attrs") or {}).get("is_np_shape")
     nodes: list[Node] = []
     for i, raw in enumerate(graph["nodes"]):
         try:
@@ -146,6 +149,8 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
             found = {**(raw.get("attr") or {}), **(raw.get("param") or {}), **(raw.get("attrs") or {})}
             found = {str(k): v if isinstance(v, str) else str(v) for k, v in found.items()}
             op = None if raw["op"] == "null" else str(raw["op"])
+            if unknown and op is None and "__shape__" in found:
+                found["__shape__"] = str(tuple(-1 if n == 0 else n for n in ast.literal_eval(found["__shape__"])))
             inputs = [(nodes[e[0]], int(e[1])) for e in raw["inputs"]]
             hidden = {k: v for k, v in found.items() if op is None or _is_attribute(k)}
             params = {k: v for k, v in found.items() if k not in hidden}

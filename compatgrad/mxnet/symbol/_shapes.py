@@ -1,8 +1,7 @@
-"""Shapes of a graph: parameters from the data that meets them, outputs by running the operators without values."""
+"""Shapes of a graph: from the known ones along its edges, in both directions, until nothing new is found."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,119 +12,25 @@ from .. import autograd
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
+from ..util import is_np_shape
 from ._evaluate import run_node
-from ._facts import is_variadic, needed_inputs
 from ._graph import Node, auxiliary
+from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
 
-Shape = tuple[int, ...]
+Key = tuple[int, int]  # a node and the number of an output
 
 
-def _tuple(value: Any, n: int) -> Shape:
-    return (int(value),) * n if isinstance(value, int) else tuple(int(v) for v in value)
-
-
-def _dense(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    n = int(p["num_hidden"])
-    return {"weight": (n, math.prod(d[1:]) if p.get("flatten", True) else d[-1]), "bias": (n,)}
-
-
-def _convolution(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    n, groups = int(p["num_filter"]), int(p.get("num_group", 1))
-    kernel = _tuple(p["kernel"], len(d) - 2)
-    if str(p.get("layout") or "NC").endswith("C") and p.get("layout") is not None:
-        return {"weight": (n, *kernel, d[-1] // groups), "bias": (n,)}
-    return {"weight": (n, d[1] // groups, *kernel), "bias": (n,)}
-
-
-def _deconvolution(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    n, groups = int(p["num_filter"]), int(p.get("num_group", 1))
-    return {"weight": (d[1], n // groups, *_tuple(p["kernel"], len(d) - 2)), "bias": (n,)}
-
-
-def _channels(axis: int) -> Callable[[Shape, dict[str, Any]], dict[str, Shape]]:
-    def rule(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-        c = (d[int(p.get("axis", axis))],)
-        return {"gamma": c, "beta": c, "moving_mean": c, "moving_var": c}
-
-    return rule
-
-
-def _prelu(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    return {"gamma": (d[1] if len(d) > 1 else 1,)}
-
-
-def _embedding(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    return {"weight": (int(p["input_dim"]), int(p["output_dim"]))}
-
-
-def _rnn(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    hidden, layers = int(p["state_size"]), int(p["num_layers"])
-    sides = 2 if p.get("bidirectional") else 1
-    gates = {"lstm": 4, "gru": 3}.get(p.get("mode", ""), 1)
-    size = 0
-    for layer in range(layers):
-        inputs = d[2] if layer == 0 else hidden * sides
-        size += sides * gates * hidden * (inputs + hidden + 2)
-    state = (layers * sides, d[1], hidden)
-    return {"parameters": (size,), "state": state, "state_cell": state}
-
-
-def _label(d: Shape, p: dict[str, Any]) -> dict[str, Shape]:
-    return {"label": (d[0], *d[2:]) if p.get("multi_output") else d[:-1]}
-
-
-_RULES: dict[str, Callable[[Shape, dict[str, Any]], dict[str, Shape]]] = {
-    "FullyConnected": _dense,
-    "Convolution": _convolution,
-    "Deconvolution": _deconvolution,
-    "_contrib_DeformableConvolution": _convolution,
-    "_contrib_ModulatedDeformableConvolution": _convolution,
-    "BatchNorm": _channels(1),
-    "_contrib_SyncBatchNorm": _channels(1),
-    "InstanceNorm": _channels(1),
-    "GroupNorm": _channels(1),
-    "LayerNorm": _channels(-1),
-    "LeakyReLU": _prelu,
-    "Embedding": _embedding,
-    "RNN": _rnn,
-    "SoftmaxOutput": _label,
-    "SVMOutput": _label,
-    **{name: lambda d, p: {"label": d}
-       for name in ("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")},
-}  # fmt: skip
-
-
-def _inferred(node: Node, shapes: list[Shape | None]) -> list[Shape | None]:
-    """What the known shapes of a node's inputs say of the others."""
-    op = node.op or ""
-    if is_variadic(op):
-        return shapes
-    if op == "Custom":
-        return _custom_shapes(node, shapes)
-    names = needed_inputs(op, node.params)
-    if op in _RULES and shapes and shapes[0]:
-        try:
-            found = _RULES[op](shapes[0], {k: parse(v) for k, v in node.params.items()})
-        except (KeyError, IndexError) as e:
-            raise MXNetError(f"Error in operator {node.name}: {op}: missing or wrong parameter {e}") from None
-        return [found.get(n, s) if i else s for i, (n, s) in enumerate(zip(names, shapes, strict=False))]
-    if names == ["lhs", "rhs"] and op not in ("dot", "batch_dot", "reshape_like", "broadcast_like"):
-        if shapes[0] is None or shapes[1] is None:
-            return [shapes[0] or shapes[1]] * 2
-    return shapes
-
-
-def _custom_shapes(node: Node, shapes: list[Shape | None]) -> list[Shape | None]:
+def _custom_shapes(node: Node, ins: list[Shape | None]) -> list[Shape | None]:
     """As the operator's infer_shape says, where it can with what is known."""
     from ..operator import prop_of
 
     prop = prop_of(node.params)
     n = len(prop.list_arguments())
-    if not shapes or shapes[0] is None:
-        return shapes
-    found = prop.infer_shape([list(s) if s is not None else [] for s in shapes[:n]])
+    if not ins or ins[0] is None:
+        return ins
+    found = prop.infer_shape([list(s) if s is not None else [] for s in ins[:n]])
     states = found[2] if len(found) > 2 else ()
     return [tuple(int(d) for d in s) for s in (*found[0], *states)]
 
@@ -139,57 +44,107 @@ def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
             return [y.shape for y in run_node(node, [NDArray(torch.zeros(s)) for s in shapes])]
 
 
+class _Search:
+    """What is known of the shapes of a graph."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = [n for n in nodes if n.op is not None]
+        self.known: dict[Key, Shape | None] = {}
+        self.run: set[int] = set()  # nodes that need not be looked at again
+        self.params: dict[int, dict[str, Any]] = {}
+
+    def visit(self, node: Node) -> bool:
+        """Applies what an operator says; whether that was news."""
+        if id(node) in self.run:
+            return False
+        reads = [(id(n), i) for n, i in node.inputs]
+        writes = [(id(node), i) for i in range(len(node.output_names()))]
+        ins, outs = [self.known.get(k) for k in reads], [self.known.get(k) for k in writes]
+        before = [*ins, *outs]
+        try:
+            self._apply(node, ins, outs)
+            news = False
+            for key, shape, old in zip((*reads, *writes), (*ins, *outs), before, strict=False):
+                if shape != old:
+                    new = meet(self.known.get(key), shape)  # an array may be read twice
+                    news |= new != self.known.get(key)
+                    self.known[key] = new
+        except Mismatch as e:
+            at = f"input {node.inputs[e.place[1]][0].name}: " if e.place and e.place[0] is ins else ""
+            raise MXNetError(f"Error in operator {node.name}: {at}{e}") from None
+        except (KeyError, IndexError) as e:
+            raise MXNetError(f"Error in operator {node.name}: {node.op}: missing or wrong parameter {e}") from None
+        return news
+
+    def _apply(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:
+        rule: Callable[..., None] | None = RULES.get(node.op or "")
+        if node.op == "Custom":
+            found = _custom_shapes(node, ins)
+            ins[:] = [meet(s, f) for s, f in zip(ins, found, strict=False)]
+        elif rule is not None:
+            if id(node) not in self.params:
+                self.params[id(node)] = {k: parse(v) for k, v in node.params.items()}
+            rule(ins, outs, self.params[id(node)])
+        if all(is_known(s) for s in ins):
+            if not all(is_known(s) for s in outs) and (ins or node.op not in ("_zeros", "_ones", "_full", "_arange")):
+                found = _outputs(node, ins)  # type: ignore[arg-type]
+                outs[:] = [meet(s, f) for s, f in zip(outs, found, strict=False)]
+            if all(is_known(s) for s in outs):
+                self.run.add(id(node))
+
+    def search(self) -> None:
+        """Forward and backward until nothing new is found."""
+        order = self.nodes
+        while [node for node in order if self.visit(node)] and len(self.run) < len(self.nodes):
+            order = order[::-1]
+
+
+def _given(shape: Any, np_shape: bool) -> Shape | None:
+    """A user's shape: a length of 0 (with NumPy's shapes -1), and no shape, are not known."""
+    if shape is None or (not np_shape and not len(shape)):
+        return None
+    return tuple(-1 if n < 0 or (n == 0 and not np_shape) else int(n) for n in shape)
+
+
+def _shown(shape: Shape | None, np_shape: bool) -> Shape | None:
+    if np_shape:
+        return shape
+    return () if shape is None else tuple(0 if n < 0 else n for n in shape)
+
+
 def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:
     """See Symbol.infer_shape."""
     if args and kwargs:
         raise ValueError("infer_shape: shapes come either by position or by name, not both")
+    np_shape = is_np_shape()
     nodes = symbol._nodes()
     states = auxiliary(nodes)
     variables = [n for n in nodes if n.op is None]
     arguments = [n for n in variables if id(n) not in states]
     names = [n.name for n in variables]
-    given = {k: v for k, v in (kwargs or dict(zip((n.name for n in arguments), args, strict=False))).items() if v}
+    given = kwargs or dict(zip((n.name for n in arguments), args, strict=False))
+    search = _Search(nodes)
     for k in given:
         if k not in names:
             raise MXNetError(f"infer_shape: there is no argument {k}; the arguments are {names}")
-    known: dict[tuple[int, int], Shape] = {}
     for n in variables:
-        shape = given.get(n.name) or parse(n.attrs.get("__shape__", "()"))
-        if shape and all(d > 0 for d in shape):
-            known[id(n), 0] = tuple(int(d) for d in shape)
-    for node in nodes:
-        if node.op is None:
-            continue
-        for (n, i), shape in zip(
-            node.inputs, _inferred(node, [known.get((id(n), i)) for n, i in node.inputs]), strict=False
-        ):
-            old = known.get((id(n), i))
-            if (
-                old is not None
-                and shape is not None
-                and old != tuple(shape)
-                and n.op is None
-                and node.op != "LeakyReLU"
-            ):
-                raise MXNetError(
-                    f"Error in operator {node.name}: input {n.name}: Shape inconsistent, Provided = {list(old)}, "
-                    f"inferred shape={list(shape)}"
-                )
-            if old is None and shape is not None and n.op is None:
-                known[id(n), i] = tuple(shape)
-        shapes = [known.get((id(n), i)) for n, i in node.inputs]
-        if all(s is not None for s in shapes):
-            for i, shape in enumerate(_outputs(node, shapes)):  # type: ignore[arg-type]
-                known[id(node), i] = tuple(shape)
+        shape = _given(given.get(n.name), np_shape)
+        if shape is None and "__shape__" in n.attrs:
+            shape = _given(parse(n.attrs["__shape__"]), np_shape)
+        if shape is not None:
+            search.known[id(n), 0] = shape
+    search.search()
     result = (
-        [known.get((id(n), 0)) for n in arguments],
-        [known.get((id(n), i)) for n, i in symbol._outputs],
-        [known.get((id(n), 0)) for n in variables if id(n) in states],
+        [search.known.get((id(n), 0)) for n in arguments],
+        [search.known.get((id(n), i)) for n, i in symbol._outputs],
+        [search.known.get((id(n), 0)) for n in variables if id(n) in states],
     )
     if partial:
-        return tuple([s or () for s in part] for part in result)  # type: ignore[return-value]
-    if any(s is None for part in result for s in part):
-        unknown = [f"{n.name}: ()" for n in arguments if (id(n), 0) not in known]
+        return tuple([_shown(s, np_shape) for s in part] for part in result)  # type: ignore[return-value]
+    if not all(is_known(s) for part in result for s in part):
+        unknown = [
+            f"{n.name}: {_shown(s, np_shape)}" for n, s in zip(arguments, result[0], strict=True) if not is_known(s)
+        ]
         warnings.warn(
             "infer_shape: cannot decide the shapes of these arguments, please give them:\n\t"
             + "\n\t".join(unknown[:10]),

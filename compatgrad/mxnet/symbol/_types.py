@@ -1,24 +1,125 @@
-"""Types of a graph's arrays: from the given ones, along the graph."""
+"""Types of a graph's arrays: from the known ones along its edges, in both directions, until nothing new is found."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..base import MXNetError
 from ..ndarray._operator import parse
-from ._facts import needed_inputs
-from ._graph import auxiliary
+from ._facts import is_variadic, needed_inputs
+from ._graph import Node, auxiliary
+from ._shape_rules import RULES
 
 __all__ = ["infer_type"]
 
 _NUMBERS = {0: "float32", 1: "float64", 2: "float16", 3: "uint8", 4: "int32", 5: "int8", 6: "int64", 7: "bool"}
-_STATES = frozenset(("gamma", "beta", "moving_mean", "moving_var"))
+_PARAMETERS = ("gamma", "beta", "moving_mean", "moving_var")
+# inputs that may have another type than the rest
+_FREE = {
+    "take": ("indices",), "pick": ("index",), "gather_nd": ("indices",), "scatter_nd": ("indices",),
+    "where": ("condition",), "CTCLoss": ("label", "data_lengths", "label_lengths"), "softmax": ("length",),
+    "_contrib_boolean_mask": ("index",), "slice_like": ("shape_like",), "broadcast_like": ("rhs",),
+    "reshape_like": ("rhs",), "one_hot": ("indices",), "Embedding": ("data",), "_contrib_SparseEmbedding": ("data",),
+    "_contrib_index_copy": ("index_vector",), "_sparse_retain": ("indices",), "batch_take": ("indices",),
+}  # fmt: skip
+# results whose type is a parameter, and what it is where it is not given; None: that of the data
+_GIVEN: dict[str, str | None] = {
+    "Cast": "float32", "amp_cast": "float32", "one_hot": "float32", "Embedding": "float32", "argsort": "float32",
+    "_contrib_SparseEmbedding": "float32", "softmax": None, "log_softmax": None, "softmin": None, "_np_cumsum": None,
+    "_zeros": "float32", "_ones": "float32", "_full": "float32", "_arange": "float32", "_eye": "float32",
+    "_linspace": "float32", "_random_randint": "int32", "_sample_multinomial": "int32",
+}  # fmt: skip
+_FIXED = {"shape_array": "int64", "size_array": "int64"}
+_LOOSE = ("Custom", "amp_multicast", "_foreach", "_while_loop", "_cond", "fill_element_0index")
 
 
-def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _type(name: Any) -> type:
+    return np.dtype(name).type
+
+
+class _Search:
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = [n for n in nodes if n.op is not None]
+        self.known: dict[tuple[int, int], type] = {}
+
+    def _together(self, node: Node, keys: Iterable[tuple[int, int]]) -> bool:
+        """Arrays of one type; MXNetError where they differ and the operator does not convert."""
+        keys = list(keys)
+        found = [self.known[k] for k in keys if k in self.known]
+        if not found:
+            return False
+        if any(t is not found[0] for t in found):
+            if node.op in RULES and not (node.op or "").startswith("_np"):
+                raise MXNetError(
+                    f"Error in operator {node.name}: Incompatible attr: expected {np.dtype(found[0]).name}, got "
+                    f"{np.dtype(next(t for t in found if t is not found[0])).name}"
+                )
+            return False
+        return any([self._set(k, found[0]) for k in keys])
+
+    def _set(self, key: tuple[int, int], value: type) -> bool:
+        if key in self.known:
+            return False
+        self.known[key] = value
+        return True
+
+    def visit(self, node: Node) -> bool:
+        """Applies what an operator says; whether that was news."""
+        op = node.op or ""
+        reads = [(id(n), i) for n, i in node.inputs]
+        writes = [(id(node), i) for i in range(len(node.output_names()))]
+        if op in _LOOSE:
+            return self._loose(node, reads, writes)
+        names = [""] * len(reads) if is_variadic(op) else needed_inputs(op, node.params)
+        free = _FREE.get(op, ())
+        news = False
+        if op == "batch_take":
+            news |= self._set(reads[1], np.int32)
+        if op in _FIXED:
+            return any([self._set(k, _type(_FIXED[op])) for k in writes])
+        if op == "topk" and node.params.get("ret_typ", "indices") in ("indices", "both"):
+            news |= self._set(writes[-1], _type(parse(node.params.get("dtype", "float32"))))
+            return news | self._together(node, (*reads, *writes[:-1]))
+        default = _GIVEN.get(op, "float32" if op.startswith(("_random_", "_sample_", "sample_")) else "")
+        if default != "":
+            dtype = parse(node.params.get("dtype", default))
+            if dtype is not None:
+                news |= any([self._set(k, _type(dtype)) for k in writes])
+                if op in ("Embedding", "_contrib_SparseEmbedding"):
+                    news |= self._set(reads[1], _type(dtype))
+                return news
+        if "BatchNorm" in op:
+            t = self.known.get(reads[0])
+            if t is not None:
+                inner = np.float32 if t is np.float16 else t
+                news |= any([self._set(k, inner) for k, n in zip(reads, names, strict=False) if n in _PARAMETERS])
+            return news | self._together(node, (reads[0], writes[0]))
+        bound = [k for k, n in zip(reads, names, strict=False) if n not in free]
+        return news | self._together(node, (*bound, *writes))
+
+    def _loose(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
+        if node.op != "Custom" or not all(k in self.known for k in reads):
+            return False
+        from ..operator import prop_of
+
+        prop = prop_of(node.params)
+        found = prop.infer_type([self.known[k] for k in reads[: len(prop.list_arguments())]])
+        return any([self._set(k, _type(t)) for k, t in zip(writes, found[1], strict=False)])
+
+    def search(self) -> None:
+        """Forward and backward until nothing new is found."""
+        order = self.nodes
+        while [node for node in order if self.visit(node)]:
+            order = order[::-1]
+
+
+def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:
     """See Symbol.infer_type."""
+    if args and kwargs:
+        raise ValueError("infer_type: types come either by position or by name, not both")
     nodes = symbol._nodes()
     states = auxiliary(nodes)
     variables = [n for n in nodes if n.op is None]
@@ -28,32 +129,18 @@ def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     for k in given:
         if k not in names:
             raise MXNetError(f"infer_type: there is no argument {k}; the arguments are {[n.name for n in arguments]}")
-    types: dict[int, Any] = {}
+    search = _Search(nodes)
     for n in variables:
         if given.get(n.name) is not None:
-            types[id(n)] = np.dtype(given[n.name]).type
+            search.known[id(n), 0] = _type(given[n.name])
         elif n.attrs.get("__dtype__", "-1") != "-1":
-            types[id(n)] = np.dtype(_NUMBERS[int(n.attrs["__dtype__"])]).type
-    first = next(iter(types.values()), np.float32)
-    for node in nodes:
-        if node.op is None:
-            continue
-        inputs = [n for n, _ in node.inputs]
-        dtype = next((types[id(n)] for n in inputs if id(n) in types), None) or first
-        if node.op == "Embedding":
-            weight = inputs[1]
-            dtype = types.setdefault(id(weight), np.dtype(parse(node.params.get("dtype", "float32"))).type)
-        labels = needed_inputs(node.op, node.params)
-        for i, n in enumerate(inputs):
-            half_states = dtype is np.float16 and node.op == "BatchNorm" and i < len(labels) and labels[i] in _STATES
-            types.setdefault(id(n), np.float32 if half_states else dtype)
-        if node.op in ("Cast", "one_hot", "_zeros", "_ones", "_full", "_arange", "_eye") and "dtype" in node.params:
-            dtype = np.dtype(parse(node.params["dtype"])).type
-        types[id(node)] = dtype
-    for n in variables:
-        types.setdefault(id(n), first)
-    return (
-        [types[id(n)] for n in arguments],
-        [types[id(n)] for n, _ in symbol._outputs],
-        [types[id(n)] for n in variables if id(n) in states],
+            search.known[id(n), 0] = _type(_NUMBERS[int(n.attrs["__dtype__"])])
+    search.search()
+    result = (
+        [search.known.get((id(n), 0)) for n in arguments],
+        [search.known.get((id(n), i)) for n, i in symbol._outputs],
+        [search.known.get((id(n), 0)) for n in variables if id(n) in states],
     )
+    if not partial and any(t is None for part in result for t in part):
+        return None, None, None
+    return result

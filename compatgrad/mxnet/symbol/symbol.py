@@ -188,6 +188,13 @@ class Symbol:
         if name and self.name is not None:
             self._outputs[0][0].name = name
 
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The operator alone, with variables for its inputs."""
+        node = self._outputs[0][0]
+        inputs = [(Node(None, f"{node.name}_{n.name}"), 0) for n, _ in node.inputs]
+        alone = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+        return Symbol([(alone, i) for i in range(len(alone.output_names()))])
+
     def as_nd_ndarray(self) -> Symbol:
         """Itself."""
         return self
@@ -213,13 +220,17 @@ class Symbol:
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Types of arguments, outputs and states from those of some arguments, in order or by name.
 
-        What is not given has the type of what it meets, float32 where nothing is known.
+        Three Nones where they do not suffice; MXNetError where they contradict each other.
         """
         from ._types import infer_type
 
-        return infer_type(self, args, kwargs)
+        return infer_type(self, args, kwargs, False)
 
-    infer_type_partial = infer_type
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """`infer_type` that gives None for types it does not find."""
+        from ._types import infer_type
+
+        return infer_type(self, args, kwargs, True)
 
     def eval_imperative(self, arrays: dict[str, Any]) -> list[Any]:
         """The outputs from NDArrays by names of variables; recorded inside `autograd.record()`.
