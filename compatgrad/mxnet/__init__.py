@@ -51,6 +51,7 @@ from . import kvstore as kvstore
 from . import operator as operator
 from . import executor_manager as executor_manager
 from . import module as module
+from . import rnn as rnn
 from . import contrib as contrib
 from . import gluon as gluon
 

@@ -22,6 +22,7 @@ from .util import is_np_array
 __all__ = [
     "Bilinear",
     "Constant",
+    "FusedRNN",
     "InitDesc",
     "Initializer",
     "LSTMBias",
@@ -422,3 +423,40 @@ class LSTMBias(Initializer):
         arr[:] = 0.0
         units = arr.shape[0] // 4  # the forget gate is the second of four
         arr[units : 2 * units] = self.forget_bias
+
+
+@register
+class FusedRNN(Initializer):
+    """The parameters of a `rnn.FusedRNNCell`, part by part with `init` (an Initializer, its `dumps()`, or None: the
+    one that is used otherwise). The other arguments are the cell's; the forget gates' biases are `forget_bias`.
+    """
+
+    def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
+        if isinstance(init, str):
+            init = create(init)
+        super().__init__(
+            init=None if init is None else init.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init = init
+        self._cell = (num_hidden, num_layers, mode, bidirectional)
+        self._forget_bias = forget_bias
+
+    def _init_weight(self, desc, arr):
+        from .rnn import FusedRNNCell
+
+        num_hidden, num_layers, mode, bidirectional = self._cell
+        cell = FusedRNNCell(num_hidden, num_layers, mode, bidirectional, prefix="")
+        parts = cell.unpack_weights({"parameters": arr})
+        for name, part in parts.items():
+            if mode == "lstm" and name.endswith("_f_bias"):
+                part[:] = self._forget_bias
+            else:
+                (desc.global_init if self._init is None else self._init)(
+                    InitDesc(name, global_init=desc.global_init), part
+                )
+        arr[:] = cell.pack_weights(parts)["parameters"]

@@ -1,0 +1,165 @@
+"""Recurrent cells with convolutions in the place of linear functions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .. import symbol
+from .rnn_cell import BaseRNNCell, RNNParams, gru_step, lstm_step
+
+__all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
+
+_Pair = tuple[int, int]
+_LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
+
+
+class BaseConvRNNCell(BaseRNNCell):
+    """Base class: one convolution of the input, one of the state, whose kernel must be odd (AssertionError).
+
+    input_shape: of a batch, in `conv_layout`.
+    """
+
+    _states = 1
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        num_hidden: int,
+        h2h_kernel: _Pair,
+        h2h_dilate: _Pair,
+        i2h_kernel: _Pair,
+        i2h_stride: _Pair,
+        i2h_pad: _Pair,
+        i2h_dilate: _Pair,
+        i2h_weight_initializer: Any,
+        h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any,
+        h2h_bias_initializer: Any,
+        activation: Any,
+        prefix: str = "",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        assert all(k % 2 == 1 for k in h2h_kernel[:2]), f"Only support odd number, get h2h_kernel= {h2h_kernel}"
+        self._num_hidden = num_hidden
+        self._input_shape = input_shape
+        self._conv_layout = conv_layout
+        self._activation = activation
+        self._i2h = {"kernel": i2h_kernel, "stride": i2h_stride, "pad": i2h_pad, "dilate": i2h_dilate}
+        pad = tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate, strict=True))
+        self._h2h = {"kernel": h2h_kernel, "stride": (1, 1), "pad": pad, "dilate": h2h_dilate}
+        out = symbol.Convolution(data=symbol.var("data"), num_filter=num_hidden, layout=conv_layout, **self._i2h)
+        self._state_shape = (0, *out.infer_shape(data=input_shape)[1][0][1:])
+        self._iW = self.params.get("i2h_weight", init=i2h_weight_initializer)
+        self._hW = self.params.get("h2h_weight", init=h2h_weight_initializer)
+        self._iB = self.params.get("i2h_bias", init=i2h_bias_initializer)
+        self._hB = self.params.get("h2h_bias", init=h2h_bias_initializer)
+
+    @property
+    def _num_gates(self) -> int:
+        return len(self._gate_names)
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Shape and layout of each state."""
+        return [{"shape": self._state_shape, "__layout__": self._conv_layout} for _ in range(self._states)]
+
+    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        """NotImplementedError: a subclass defines the step."""
+        raise NotImplementedError("BaseConvRNNCell is abstract class for convolutional RNN")
+
+    def _begin(self, inputs: Any, states: Any) -> tuple[Any, Any, str]:
+        """Both convolutions, and what the step's names start with."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        common = {"num_filter": self._num_hidden * self._num_gates, "layout": self._conv_layout}
+        i2h = symbol.Convolution(
+            name=f"{name}i2h", data=inputs, weight=self._iW, bias=self._iB, **common, **self._i2h
+        )
+        h2h = symbol.Convolution(
+            name=f"{name}h2h", data=states[0], weight=self._hW, bias=self._hB, **common, **self._h2h
+        )
+        return i2h, h2h, name
+
+    def _activate(self, x: Any, **kwargs: Any) -> Any:
+        return self._get_activation(x, self._activation, **kwargs)
+
+
+class _ConvCell(BaseConvRNNCell):
+    """The constructor of the cells of each kind."""
+
+    _default_prefix = ""
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        num_hidden: int,
+        h2h_kernel: _Pair = (3, 3),
+        h2h_dilate: _Pair = (1, 1),
+        i2h_kernel: _Pair = (3, 3),
+        i2h_stride: _Pair = (1, 1),
+        i2h_pad: _Pair = (1, 1),
+        i2h_dilate: _Pair = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        activation: Any = _LEAKY,
+        prefix: str | None = None,
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(
+            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
+            self._default_prefix if prefix is None else prefix, params, conv_layout,
+        )  # fmt: skip
+
+
+class ConvRNNCell(_ConvCell):
+    """A simple recurrent cell; see BaseConvRNNCell."""
+
+    _default_prefix = "ConvRNN_"
+
+    @property
+    def _gate_names(self) -> Any:
+        return ("",)
+
+    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        """One step."""
+        i2h, h2h, name = self._begin(inputs, states)
+        output = self._activate(i2h + h2h, name=f"{name}out")
+        return output, [output]
+
+
+class ConvLSTMCell(_ConvCell):
+    """An LSTM; see BaseConvRNNCell."""
+
+    _default_prefix = "ConvLSTM_"
+    _states = 2
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_i", "_f", "_c", "_o"]
+
+    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        """One step."""
+        i2h, h2h, name = self._begin(inputs, states)
+        return lstm_step(i2h + h2h, states[1], name, self._activate, self._conv_layout.find("C"))
+
+
+class ConvGRUCell(_ConvCell):
+    """A GRU; see BaseConvRNNCell."""
+
+    _default_prefix = "ConvGRU_"
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_r", "_z", "_o"]
+
+    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        """One step."""
+        i2h, h2h, name = self._begin(inputs, states)
+        return gru_step(i2h, h2h, states[0], name, self._activate, self._conv_layout.find("C"))
