@@ -147,6 +147,8 @@ class Function(_C.FunctionNode):
         spec = specs.get(self.info.type_name)
         if spec is None:
             raise TypeError(f"{self.info.type_name}: this function cannot be applied again")
+        if not spec.variadic:
+            inputs = (*inputs, *[None] * (len(spec.inputs) - len(inputs)))
         return call(spec, inputs, [self.info.args[a] for a in spec.args], n_outputs, outputs)
 
 

@@ -1,0 +1,36 @@
+"""Batch normalizations as a factor and an offset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import parameter
+from ...variable import Variable
+from ._folding import scale_and_offset
+from .graph_converter import FunctionModifier
+
+__all__ = ["BatchNormalizationSelfFoldingModifier"]
+
+
+class BatchNormalizationSelfFoldingModifier(FunctionModifier):
+    """Writes batch normalizations by running statistics as c0 * x + c1, with new parameters in the scope `name`."""
+
+    def __init__(self, name: str = "bn-self-folding") -> None:
+        super().__init__()
+        self._cnt = 0
+        self._name = name
+
+    def modify(self, f: Any, inputs: list[Variable]) -> Any:
+        if f.info.type_name != "BatchNormalization" or len(f.inputs) != 5:
+            return None
+        with parameter.parameter_scope(self._name):
+            c0, c1 = (
+                parameter.get_parameter_or_create(f"{name}-{self._name}-{self._cnt}", value.shape, value)
+                for name, value in zip(("c0", "c1"), scale_and_offset(f), strict=True)
+            )
+        self._cnt += 1
+        return c0 * inputs[0] + c1
+
+    def __finish__(self) -> None:
+        self._cnt = 0
+        self._name = "bn-self-folding"

@@ -1,0 +1,47 @@
+"""Batch normalization, addition and ReLU as one function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...variable import Variable
+from .graph_converter import FunctionModifier
+
+__all__ = ["FusedBatchNormalizationModifier"]
+
+
+class FusedBatchNormalizationModifier(FunctionModifier):
+    """Makes one fused function of a batch normalization, an addition to it and a ReLU of the sum, where nothing else
+    reads what is between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._norms: dict[Any, tuple[Any, list[Variable]]] = {}  # addition -> normalization, its new parameters
+        self._sums: dict[Any, tuple[Any, list[Variable]]] = {}  # ReLU -> normalization, its parameters and the summand
+
+    @staticmethod
+    def _only_reader(f: Any, type_name: str) -> Any:
+        readers = f.outputs[0].function_references
+        return readers[0] if len(readers) == 1 and readers[0].info.type_name == type_name else None
+
+    def modify(self, f: Any, inputs: list[Variable]) -> Any:
+        if f.info.type_name == "BatchNormalization" and len(inputs) == 5:
+            addition = self._only_reader(f, "Add2")
+            if addition is None or addition in self._norms or self._only_reader(addition, "ReLU") is None:
+                return None
+            self._norms[addition] = f, inputs[1:]
+            return inputs[0]
+        if f in self._norms:
+            norm, parameters = self._norms[f]
+            at = 0 if f.inputs[0] == norm.outputs[0] else 1
+            self._sums[self._only_reader(f, "ReLU")] = norm, [*parameters, inputs[1 - at]]
+            return inputs[at]
+        if f in self._sums:
+            norm, parameters = self._sums[f]
+            return self._call_function(
+                "FusedBatchNormalization", [inputs[0], *parameters], {**norm.info.args, "nonlinearity": "relu"}
+            )
+        return None
+
+    def __finish__(self) -> None:
+        self._norms, self._sums = {}, {}

@@ -1,0 +1,114 @@
+"""How a graph is gone through, and what of it is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ... import _declare, parameter
+from ... import functions as F
+from ...auto_forward import auto_forward
+from ...variable import Variable
+
+__all__ = ["FunctionModifier", "GraphConverter"]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+class FunctionModifier:
+    """Makes a new graph of an old one: it is called with each function of that, inputs first.
+
+    Subclasses define `modify`. `outputs` are the new outputs of the last function.
+    """
+
+    def __init__(self) -> None:
+        self._map_func_inputs: dict[Any, list[Variable | None]] = {}  # function of the old graph -> its new inputs
+        self.outputs: list[Variable] = []
+
+    def modify(self, f: Any, inputs: list[Variable]) -> Variable | Sequence[Variable] | None:
+        """What takes the place of the outputs of `f` on the new `inputs`; None: the same function on those.
+
+        To change the graph's shape, hand on an input as the output (the function is left out), or apply several.
+        """
+        return None
+
+    def init_map_func_inputs(self, f: Any, inputs: Sequence[Variable]) -> None:
+        """Says what the first inputs of `f` are in the new graph; further ones are the old ones."""
+        self._map_func_inputs[f] = list(inputs)
+
+    def get_parameter_scope(self, v: Variable) -> str:
+        """The scope of the parameter that shares the arrays of `v`; "" if none does."""
+        for path, found in parameter.get_parameters().items():
+            if found == v:
+                return path.rpartition("/")[0]
+        return ""
+
+    def _copy_inputs(self, inputs: Iterable[Variable]) -> list[Variable]:
+        return [x.get_unlinked_variable(need_grad=x.need_grad) for x in inputs]
+
+    def _new_inputs(self, f: Any) -> list[Variable]:
+        old = f.inputs
+        if f not in self._map_func_inputs:
+            return self._copy_inputs(old)
+        known = self._map_func_inputs[f]
+        return [new if new is not None else x for new, x in zip(known, old, strict=False)] + old[len(known) :]
+
+    def __call__(self, f: Any) -> None:
+        inputs = self._new_inputs(f)
+        made = self.modify(f, inputs)
+        if made is not None and not all(isinstance(y, Variable) for y in _listed(made)):
+            raise ValueError(f"{type(self).__name__}.modify must give None or Variables, not {type(made).__name__}")
+        self.outputs = _listed(self._modify_as_same(f, inputs) if made is None else made)
+        for old, new in zip(f.outputs, self.outputs, strict=False):
+            for reader in old.function_references:
+                slots = self._map_func_inputs.setdefault(reader, [])
+                slots += [None] * (len(reader.inputs) - len(slots))
+                for i, x in enumerate(reader.inputs):
+                    if x == old:
+                        slots[i] = new
+
+    def _modify_as_same(self, f: Any, inputs: Sequence[Variable]) -> Any:
+        return self._call_function(f.info.type_name, inputs, f.info.args)
+
+    def _call_function(self, type_name: str, inputs: Sequence[Variable], args: Mapping[str, Any]) -> Any:
+        """A function of that type on `inputs`. ValueError for types that are not nnabla's, as PythonFunctions are."""
+        spec = _declare.specs.get(type_name)
+        if spec is None:
+            raise ValueError(f"{type(self).__name__}: functions of type {type_name!r} cannot be applied again")
+        given = list(inputs)
+        if not spec.variadic:
+            given += [None] * (len(spec.inputs) - len(given))
+        with auto_forward(False):
+            return _declare.call(spec, given, [args.get(p.name, p.default) for p in spec.parameters])
+
+    def __finish__(self) -> None:
+        """Called when a graph is done: subclasses forget what they noted of it."""
+
+    def finish_up(self) -> None:
+        """Forgets the graph that is done."""
+        self._map_func_inputs = {}
+        self.__finish__()
+
+
+class GraphConverter:
+    """Applies modifiers, or lists of them, one after another."""
+
+    def __init__(self, modifiers: Sequence[Any] = ()) -> None:
+        self._modifiers = self._prepare_modifiers(modifiers)
+
+    def _prepare_modifiers(self, modifiers: Sequence[Any] = ()) -> list[FunctionModifier]:
+        found: list[FunctionModifier] = []
+        for modifier in modifiers:
+            found += self._prepare_modifiers(modifier) if isinstance(modifier, (list, tuple)) else [modifier]
+        return found
+
+    def convert(self, o: Variable | Sequence[Variable]) -> Any:
+        """The new outputs for the output `o`, or a list for a list of them."""
+        outputs = _listed(o)
+        for modifier in self._modifiers:
+            F.sink(*outputs).visit(modifier)
+            outputs = modifier.outputs[0].parent.inputs
+            modifier.finish_up()
+        return outputs if isinstance(o, (list, tuple)) else outputs[0]
