@@ -1,0 +1,150 @@
+"""Functions of arrays and symbols in the place of the operators', which cast what they get."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ... import symbol
+from ...ndarray import NDArray
+from ...symbol import Symbol
+from ...symbol._facts import aux_inputs
+
+__all__ = ["wrap_losses", "wrap_operators"]
+
+_GROUPS = {"_contrib_": "contrib", "_linalg_": "linalg", "_sparse_": "sparse", "_image_": "image", "_random_": "random"}
+_FLOATS = (np.float16, np.float32)
+
+
+def _takes_half(x: NDArray) -> bool:
+    """Whether arrays of float16 are for the device: on the CPU they are slower."""
+    return x.context.device_type == "gpu"
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    if isinstance(x, NDArray) and x.dtype != dtype and x.dtype in _FLOATS and _takes_half(x):
+        return nd.amp_cast(x, dtype=dtype)
+    return x
+
+
+def _each(f: Callable[[Any], Any], args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def one(x: Any) -> Any:
+        return [f(v) for v in x] if isinstance(x, list) else f(x)
+
+    return [one(x) for x in args], {k: v if k == "out" else one(v) for k, v in kwargs.items()}
+
+
+def _arrays_in(f: Callable[..., Any], dtype: Any, condition: Any) -> Callable[..., Any]:
+    """`f` on arrays cast to a type; condition: only where a keyword argument has one of some values."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if condition is None or kwargs.get(condition[0]) in condition[1]:
+            args, kwargs = _each(lambda x: _cast(x, dtype), args, kwargs)  # type: ignore[assignment]
+        return f(*args, **kwargs)
+
+    return call
+
+
+def _arrays_in_widest(f: Callable[..., Any], half: Any) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        flat: list[Any] = []
+        _each(flat.append, args, kwargs)
+        if any(isinstance(x, NDArray) and x.dtype == np.float32 for x in flat):
+            args, kwargs = _each(  # type: ignore[assignment]
+                lambda x: _cast(x, np.float32) if isinstance(x, NDArray) and x.dtype == half else x, args, kwargs
+            )
+        return f(*args, **kwargs)
+
+    return call
+
+
+def _symbols_in(f: Callable[..., Any], dtype: Any, condition: Any) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = f(*args, **kwargs)
+        if isinstance(out, Symbol) and (condition is None or kwargs.get(condition[0]) in condition[1]):
+            node = out._outputs[0][0]  # made by this call alone
+            states = aux_inputs(node.op or "", node.params)
+            node.inputs = [
+                e if i in states else symbol.amp_cast(Symbol([e]), dtype=np.dtype(dtype).name)._outputs[0]
+                for i, e in enumerate(node.inputs)
+            ]
+        return out
+
+    return call
+
+
+def _symbols_in_widest(f: Callable[..., Any], half: Any) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = f(*args, **kwargs)
+        if isinstance(out, Symbol):
+            node = out._outputs[0][0]
+            if len(node.inputs) > 1:
+                same = symbol.amp_multicast(*[Symbol([e]) for e in node.inputs], num_outputs=len(node.inputs))
+                node.inputs = list(same._outputs)
+        return out
+
+    return call
+
+
+def _replace(module: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Sets the wrapped function where the module, or its part for the name's prefix, has it."""
+    for prefix, part in _GROUPS.items():
+        if name.startswith(prefix):
+            module, name = getattr(module, part, None), name[len(prefix) :]
+            break
+    if isinstance(module, ModuleType) or module is not None:
+        try:
+            found = getattr(module, name)
+        except AttributeError:  # an operator that is not here
+            return
+        if callable(found):
+            setattr(module, name, wrap(found))
+
+
+def wrap_operators(half: Any, lists: dict[str, Any]) -> None:
+    """Has the operators of both modules cast: lists "half", "single", "widest" of names, "conditional" of triples."""
+    for module, plain, widest in (
+        (nd, _arrays_in, _arrays_in_widest),
+        (symbol, _symbols_in, _symbols_in_widest),
+    ):
+        for name in lists["half"]:
+            _replace(module, name, functools.partial(plain, dtype=half, condition=None))
+        for name in lists["single"]:
+            _replace(module, name, functools.partial(plain, dtype=np.float32, condition=None))
+        for name, key, values in lists["conditional"]:
+            _replace(module, name, functools.partial(plain, dtype=np.float32, condition=(key, values)))
+        for name in lists["widest"]:
+            _replace(module, name, functools.partial(widest, half=half))
+
+
+def wrap_losses(names: Any, scaler: Any) -> None:
+    """Has losses that write their gradient themselves multiply it with the scaler's factor."""
+
+    def scaled(f: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return f(*args, **{**kwargs, "grad_scale": kwargs.get("grad_scale", 1.0) * scaler.loss_scale})
+
+        return call
+
+    def warned(f: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            logging.warning("%s does not support dynamic loss scaling in symbolic execution.", f.__name__)
+            return f(*args, **kwargs)
+
+        return call
+
+    for name in names:
+        _replace(nd, name, scaled)
+        _replace(symbol, name, warned)
