@@ -27,7 +27,7 @@ from compatgrad.nnabla.parameter import (
     save_parameters,
 )
 from compatgrad.nnabla.auto_forward import auto_forward, get_auto_forward, set_auto_forward
-from compatgrad.nnabla._recompute import get_global_recompute, recompute, recompute_fn, set_global_recompute
+from compatgrad.nnabla.recompute import get_global_recompute, recompute, recompute_fn, set_global_recompute
 from compatgrad.nnabla._computation_graph import forward_all
 from compatgrad.nnabla.grad import grad
 from compatgrad.nnabla.callback import (

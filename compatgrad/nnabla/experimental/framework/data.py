@@ -1,0 +1,40 @@
+"""The data of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...utils.data_iterator import data_iterator
+from ...utils.data_source import DataSource
+
+__all__ = ["Data"]
+
+
+class Data:
+    """A data source and an iterator over it.
+
+    Subclasses define `CustomDataSource`, or `__data_source__` and `__data_iterator__`, and what they need of `reset`,
+    `next` and `size`.
+    """
+
+    class CustomDataSource(DataSource):
+        """The data source, unless `__data_source__` gives another."""
+
+    def __init__(self) -> None:
+        self._data_source = self.__data_source__()
+        self._data_iterator = self.__data_iterator__(self._data_source)
+
+    def __data_source__(self) -> Any:
+        return self.CustomDataSource()
+
+    def __data_iterator__(self, data_source: Any) -> Any:
+        return data_iterator(data_source)
+
+    def reset(self) -> Any:
+        """Starts from the beginning."""
+
+    def next(self) -> Any:
+        """The next minibatch."""
+
+    def size(self) -> Any:
+        """How many samples there are."""

@@ -1,0 +1,83 @@
+"""What is asked of sounds, whoever reads and writes them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check_resized", "check_saved", "check_scaled", "check_source", "normalize_intensity", "placed",
+           "rescale_intensity"]
+
+
+def normalize_intensity(audio_arr: np.ndarray, input_low: float, input_high: float) -> np.ndarray:
+    """Values from `input_low` to `input_high` as 0 to 1; where those are one, as parts of that."""
+    if input_high != input_low:
+        return (audio_arr - input_low) / (input_high - input_low)
+    return audio_arr / input_low if input_low else audio_arr
+
+
+def rescale_intensity(
+    audio_arr: np.ndarray, input_low: float = 0, input_high: float = 255, output_low: float = 0,
+    output_high: float = 255, output_type: Any = None,
+) -> np.ndarray:
+    """Values from `input_low` to `input_high` as `output_low` to `output_high`, of `output_type` or their own type."""
+    if not isinstance(audio_arr, np.ndarray):
+        raise ValueError(f"rescale_intensity takes an array, not {type(audio_arr).__name__}")
+    output_type = audio_arr.dtype if output_type is None else output_type
+    low, high, out_low, out_high = (np.float64(v) for v in (input_low, input_high, output_low, output_high))
+    if low == out_low == out_high:
+        return np.asarray(audio_arr, output_type)
+    return (normalize_intensity(audio_arr, low, high) * (out_high - out_low) + out_low).astype(output_type)
+
+
+def check_scaled(audio_arr: Any, datatype: Any) -> None:
+    if not isinstance(audio_arr, np.ndarray):
+        raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
+    if not isinstance(datatype, (np.dtype, type)):
+        raise ValueError(f"out_datatype must be a type, not {datatype!r}")
+    if np.dtype(datatype).itemsize > 4:
+        raise ValueError(f"out_datatype must have up to 4 bytes: {np.dtype(datatype)} has more")
+
+
+def check_source(source: Any, raw_format_param: Any) -> None:
+    if source.ext not in (".wav", ".raw"):
+        raise ValueError(f"sounds are read from .wav and .raw files, not {source.ext!r}")
+    if source.ext == ".raw" and raw_format_param is None:
+        raise ValueError("a .raw file needs raw_format_param: sample_width, frame_rate and channels")
+
+
+def placed(audio: np.ndarray, channel_first: bool) -> np.ndarray:
+    return audio.transpose(1, 0) if channel_first and audio.ndim == 2 else audio
+
+
+def check_saved(path: Any, audio_arr: Any, channel_first: bool) -> np.ndarray:
+    """The array (samples, channels) to be written; makes the folder."""
+    if not isinstance(audio_arr, np.ndarray):
+        raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
+    if audio_arr.ndim != 2:
+        raise ValueError(f"a sound must have the shape (samples, channels), not {audio_arr.shape}")
+    name = path if isinstance(path, str) else path.name
+    if os.path.splitext(name)[1] != ".wav":
+        raise ValueError(f"sounds are saved as .wav, not {name!r}")
+    if audio_arr.dtype.itemsize > 4:
+        raise ValueError(f"sounds are saved with up to 4 bytes: {audio_arr.dtype} has more")
+    if audio_arr.dtype.kind == "f":
+        raise ValueError("sounds are saved as integers, not as float values")
+    os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
+    return placed(audio_arr, channel_first)
+
+
+def check_resized(audio_arr: Any, size: Any, channel_first: bool) -> np.ndarray:
+    """The array (samples, channels) to be resized."""
+    if not isinstance(audio_arr, np.ndarray):
+        raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
+    if not isinstance(size, (list, tuple)) or len(size) != 2:
+        raise ValueError(f"size must be (samples, channels), not {size!r}")
+    if audio_arr.dtype not in (np.uint8, np.int16):
+        audio_arr = np.asarray(audio_arr, np.float32)
+    audio_arr = placed(audio_arr, channel_first)
+    if audio_arr.shape[1] != size[1] and 1 not in (audio_arr.shape[1], size[1]):
+        raise ValueError(f"{audio_arr.shape[1]} channels cannot become {size[1]}: one to many, or many to one")
+    return audio_arr
