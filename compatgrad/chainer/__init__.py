@@ -76,17 +76,11 @@ Fallback = _FallbackType()
 
 utils.WalkerAlias = walker_alias.WalkerAlias
 
-_LAZY = ("distributions", "links")  # large, and loaded when they are asked for
-_ABSENT = ("exporters",)
-
+_LAZY = ("distributions", "exporters", "links")  # large, and loaded when they are asked for
 
 def __getattr__(name):
     if name in _LAZY:
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _ABSENT:
-        raise NotImplementedError(
-            f"chainer.{name} is not in compatgrad yet; docs/conformance.md tells what is"
-        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,8 +24,8 @@ class unobserved:  # noqa: N801
 
 
 class ComposedFunction(function_node.FunctionNode):
-    """A subclass defines `compose(*inputs)`, on Variables, of differentiable functions; it gives one
-    Variable.
+    """A subclass defines `compose(*inputs)`, on Variables, of differentiable functions; it gives a Variable or
+    a tuple of them.
 
     Of forward the inputs alone are kept: backward composes again and differentiates that, so the function can
     be differentiated as often as its parts.
@@ -38,7 +38,7 @@ class ComposedFunction(function_node.FunctionNode):
         self.retain_inputs(range(len(inputs)))
         with unobserved(), no_backprop_mode():
             y = self.compose(*[variable.Variable(x, requires_grad=False) for x in inputs])
-        return (y.array,)
+        return tuple([v.array for v in y]) if isinstance(y, tuple) else (y.array,)
 
     def backward(self, target_input_indexes, grad_outputs):
         again = _C.get_mode("enable_backprop")
@@ -49,14 +49,22 @@ class ComposedFunction(function_node.FunctionNode):
                 y = self.compose(*xs)
             targets = [xs[i] for i in target_input_indexes]
             none = [None] * len(targets)
-            return tuple(_C.grad(frontend, [y], targets, list(grad_outputs), none, False, None, again))
+            ys = list(y) if isinstance(y, tuple) else [y]
+            return tuple(_C.grad(frontend, ys, targets, list(grad_outputs), none, False, None, again))
 
 
 class CallableFunction(ComposedFunction):
-    """An old-style `Function` of the original: an instance is called, not applied."""
+    """An old-style `Function` of the original: an instance is called, not applied. Inputs may be None."""
 
     def __call__(self, *inputs):
-        return self.apply(inputs)[0]
+        self._absent = [x is None for x in inputs]
+        y = self.apply([x for x in inputs if x is not None])
+        return y if len(y) > 1 else y[0]
+
+    def all_inputs(self, given):
+        """The inputs of the call: those of `compose`, with None where it was given."""
+        given = iter(given)
+        return [None if absent else next(given) for absent in self._absent]
 
 
 def check_reduce(reduce, *known):

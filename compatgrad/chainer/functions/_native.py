@@ -159,4 +159,4 @@ def in_first_dtype(inputs):
         return inputs
     from compatgrad.chainer.functions.array.cast import cast
 
-    return tuple([cast(x, dtype) for x in inputs])
+    return tuple([x if x.dtype == dtype else cast(x, dtype) for x in inputs])

@@ -15,3 +15,8 @@ def static_code(*args, **kwargs):
 def is_static_func():
     """Whether a static graph is being made: never."""
     return False
+
+
+def static_forward_optimizations(func, inputs):
+    """`func.forward(inputs)`: what a static graph would record."""
+    return func.forward(inputs)

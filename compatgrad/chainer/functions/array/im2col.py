@@ -2,6 +2,7 @@
 
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+from compatgrad.chainer.utils.conv import col2im_cpu, im2col_cpu  # noqa: F401  (programs find them here)
 
 
 def _pair(x):

@@ -2,7 +2,9 @@
 
 from compatgrad.chainer import utils
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _composed, _native
+from compatgrad.chainer.functions.array.cast import cast
+from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import type_check
 
 
@@ -24,6 +26,24 @@ class LinearFunction(_native.NativeFunction):
 
     def _run_bound(self, inputs):
         return super()._run_bound(_native.in_first_dtype(inputs))
+
+
+class LinearGradData(_composed.ComposedFunction):
+    """Of `(W, gy)`: the gradient of `linear` by its input."""
+
+    def compose(self, W, gy):
+        return cast(matmul(gy, cast(W, gy.dtype)), gy.dtype)
+
+
+class LinearGradWeight(_composed.ComposedFunction):
+    """Of `(x, gy)`: the gradient of `linear` by its weight, in the dtype `w_dtype`."""
+
+    def __init__(self, w_dtype):
+        super().__init__()
+        self._w_dtype = w_dtype
+
+    def compose(self, x, gy):
+        return cast(matmul(gy, cast(x, gy.dtype), transa=True), self._w_dtype)
 
 
 def _checked(x, W, b=None):

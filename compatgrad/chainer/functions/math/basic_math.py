@@ -21,6 +21,11 @@ def _convert_value_to_string(value):
     raise ValueError(f"Value must be a Variable, a scalar or an array. Actual: {type(value)}")
 
 
+def _preprocess_const(x, value):
+    """A scalar in the dtype of `x`."""
+    return x.dtype.type(value)
+
+
 def _operand(x, value):
     """The other operand of a binary operator: a Variable as it is, an array in the dtype of `x`."""
     if isinstance(value, _C.Variable):
@@ -70,7 +75,7 @@ class _Constant:
         return self.op_params[self._parameter]
 
     def _run_bound(self, inputs):
-        value = inputs[0].dtype.type(self.value).item()
+        value = _preprocess_const(inputs[0], self.value).item()
         return self._bound._apply_as(self, inputs[0], value)
 
 

@@ -14,6 +14,12 @@ def _compute_axis(x_ndim, gamma_ndim, axis):
     return axis if axis is not None else (0, *range(gamma_ndim + 1, x_ndim))
 
 
+def _compute_key_axis(x_ndim, gamma_ndim, axis):
+    """The axes that gamma has, of those of x."""
+    axis = _compute_axis(x_ndim, gamma_ndim, axis)
+    return tuple(i for i in range(x_ndim) if i not in axis)
+
+
 class _Normalization(_native.NativeFunction):
     def __init__(self, axis, **params):
         if isinstance(axis, Sequence):
@@ -38,7 +44,7 @@ class _Normalization(_native.NativeFunction):
         ndim = type_check.eval(x.ndim)
         axis = _compute_axis(ndim, type_check.eval(gamma.ndim), self.axis)
         type_check.expect(x.ndim >= len(axis))
-        key_axis = [i for i in range(ndim) if i not in axis]
+        key_axis = _compute_key_axis(ndim, type_check.eval(gamma.ndim), axis)
         type_check.expect(gamma.ndim == len(key_axis))
         for i, k in enumerate(key_axis):
             type_check.expect(x.shape[k] == gamma.shape[i])

@@ -1,7 +1,9 @@
 """Group normalisation (Wu and He 2018)."""
 
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions import _composed, _native
+from compatgrad.chainer.functions.math.average import average
+from compatgrad.chainer.functions.math.sqrt import rsqrt
 from compatgrad.chainer.utils import type_check
 
 
@@ -31,6 +33,21 @@ class GroupNormalization(_native.NativeFunction):
                 f"The number of channels {channels} is not divisible by 'groups' argument {self.groups}."
             )
         return super()._run_bound(inputs)
+
+
+class _MulInvStd(_composed.ComposedFunction):
+    """Of `(x, y)`: the rows of `y` divided by the standard deviations of those of `x`.
+
+    `inv_std`, what they are multiplied by, is computed again for the derivatives by `x`.
+    """
+
+    def __init__(self, eps, mean, inv_std, dummy_gamma):
+        super().__init__()
+        self.eps, self.mean, self.inv_std, self.dummy_gamma = eps, mean, inv_std, dummy_gamma
+
+    def compose(self, x, y):
+        d = x - average(x, axis=1, keepdims=True)
+        return y * rsqrt(average(d * d, axis=1, keepdims=True) + self.eps)
 
 
 _group_normalization = frontend.bind(

@@ -2,6 +2,15 @@
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (programs find them here)
+    LSTMGrad,
+    _extract_gates,
+    _grad_grad_sigmoid,
+    _grad_grad_tanh,
+    _grad_sigmoid,
+    _grad_tanh,
+    _sigmoid,
+)
 from compatgrad.chainer.utils import type_check
 
 

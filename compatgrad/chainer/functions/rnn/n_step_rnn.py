@@ -58,7 +58,7 @@ def _one_direction(mode, weights, x, batches, backward, h, c):
     return ys[0] if len(ys) == 1 else concat(ys, axis=0), h, c
 
 
-def n_step_rnn_impl(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
+def run_layers(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
     """Runs layers of `mode` ("lstm", "gru", "rnn_tanh", "rnn_relu"). Returns (hy, cy or None, tuple of outputs).
 
     `weights`, a function of one layer's weights and biases, gives those of the inputs and those of the state.
@@ -81,6 +81,67 @@ def n_step_rnn_impl(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, 
     return stack(hy), None if cy[0] is None else stack(cy), tuple(ys)
 
 
+def n_step_rnn_impl(f, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
+    """Runs a stacked network step by step, with a cell of the caller's. Returns (hy, cy or None, tuple of outputs).
+
+    `f(x, h, c, w, b)` gives the next h and c for the inputs `x` of one step; c is None where `cx` is.
+    """
+    hx = separate(hx)
+    cx = [None] * len(hx) if cx is None else separate(cx)
+    hy, cy = [], []
+    for layer in range(n_layers):
+        if layer > 0:
+            xs = [dropout(x, ratio=dropout_ratio) for x in xs]
+        outputs = []
+        for backward in (False, True)[: 1 + use_bi_direction]:
+            k = len(hy)
+            h, c, ys = _one_directional_loop(f, xs[::-1] if backward else xs, hx[k], cx[k], ws[k], bs[k])
+            hy.append(h)
+            cy.append(c)
+            outputs.append(ys[::-1] if backward else ys)
+        xs = [concat(pair, axis=1) for pair in zip(*outputs, strict=True)] if use_bi_direction else outputs[0]
+    return stack(hy), None if cy[0] is None else stack(cy), tuple(xs)
+
+
+def _one_directional_loop(f, xs, h, c, w, b):
+    ys = []
+    for x in xs:
+        batch, rest = len(x), None
+        if len(h) > batch:
+            (h, *rest), (c, *more) = (_cut(s, batch) for s in (h, c))
+            rest += more
+        h, c = f(x, h, c, w, b)
+        ys.append(h)
+        if rest is not None:
+            h, c = (None if s is None else concat([s, r], axis=0) for s, r in zip((h, c), rest, strict=True))
+    return h, c, ys
+
+
+class BaseNStepRNN:
+    """A stacked network of cuDNN's in the original. Making one raises RuntimeError: `n_step_rnn`, `n_step_lstm` and
+    `n_step_gru` run the engine's, on every device.
+    """
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(f"{type(self).__name__} is cuDNN's. Call n_step_rnn, n_step_lstm or n_step_gru instead.")
+
+
+class NStepRNNTanh(BaseNStepRNN):
+    pass
+
+
+class NStepRNNReLU(BaseNStepRNN):
+    pass
+
+
+class NStepBiRNNTanh(BaseNStepRNN):
+    pass
+
+
+class NStepBiRNNReLU(BaseNStepRNN):
+    pass
+
+
 def _plain_weights(w, b):
     return w[0], b[0] + b[1], w[1], None
 
@@ -91,7 +152,7 @@ def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_
         raise ValueError(f'Invalid activation: "{activation}". Please select from [{",".join(_ACTIVATIONS)}]')
     check_arguments(ws, xs, kwargs)
     mode = f"rnn_{activation}"
-    hy, _, ys = n_step_rnn_impl(mode, _plain_weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
+    hy, _, ys = run_layers(mode, _plain_weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
     return hy, ys
 
 

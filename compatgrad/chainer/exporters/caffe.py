@@ -1,0 +1,239 @@
+"""Networks as Caffe's files: a text of the layers (`.prototxt`), and layers with parameters (`.caffemodel`)."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections import Counter, defaultdict
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2
+from compatgrad.chainer.variable import Variable
+
+_MAX, _AVE = 0, 1  # kinds of Caffe's pooling
+_ACROSS_CHANNELS = 0
+
+
+class _InputArrays(chainer.FunctionHook):
+    """Keeps what functions take besides their first input: parameters, which may be gone when the model has run."""
+
+    name = "exporters.caffe"
+
+    def __init__(self):
+        self.of = {}
+
+    def forward_preprocess(self, function, in_data):
+        self.of[function] = in_data[1:]
+
+
+def _data_inputs(func):
+    """The inputs that Caffe's layer reads from others; further ones are its parameters."""
+    return func.inputs if func.label in ("Concat", "_ + _") else func.inputs[:1]
+
+
+def _functions_in_order(outputs):
+    """The functions that `outputs` came from, inputs first: a chain stays together, and a branch where it ends."""
+    readers = Counter()
+    todo = [v.creator_node for v in outputs]
+    while todo:
+        func = todo.pop()
+        if func is None:
+            continue
+        readers[func] += 1
+        if readers[func] == 1:
+            todo += [x.creator_node for x in _data_inputs(func)]
+    order, seen, heap = [], set(), []
+
+    def enter(nodes):
+        creators = [v.creator_node for v in nodes if v.creator_node is not None]
+        for func in creators:
+            if func not in seen:
+                in_chain = readers[func] == 1 and len(creators) == 1
+                heapq.heappush(heap, (-len(seen) if in_chain else 1, -func.rank, -len(seen), func))
+                seen.add(func)
+
+    enter(outputs)
+    while heap:
+        *_, func = heapq.heappop(heap)
+        order.append(func)
+        enter(_data_inputs(func))
+    return order[::-1]
+
+
+class _Layer:
+    """One of Caffe's layers: what stands in the text, and its parameters' arrays."""
+
+    def __init__(self, kind, field=None, params=None, blobs=()):
+        self.kind, self.field, self.params, self.blobs = kind, field, params or {}, blobs
+
+
+def _linear(func, w, *b):
+    params = {"num_output": w.shape[0], "bias_term": bool(b)}
+    return [_Layer("InnerProduct", "inner_product_param", params, [w, *b])]
+
+
+def _window(pad, stride, kernel):
+    pairs = {"pad": pad, "stride": stride, "kernel": kernel}
+    return {f"{name}_{side}": pair[side == "w"] for name, pair in pairs.items() for side in "wh"}
+
+
+def _convolution(func, w, *b):
+    transposed = func.label == "Deconvolution2DFunction"
+    dilation = _pair(getattr(func, "dy", 1), getattr(func, "dx", 1))
+    if dilation != (1, 1):
+        raise NotImplementedError(f"exporters.caffe: {func.label} with dilation {dilation}")
+    params = {
+        "num_output": w.shape[1] * func.groups if transposed else w.shape[0],
+        "bias_term": bool(b),
+        **_window((func.ph, func.pw), (func.sy, func.sx), w.shape[2:]),
+        "group": func.groups,
+    }
+    return [_Layer("Deconvolution" if transposed else "Convolution", "convolution_param", params, [w, *b])]
+
+
+def _pair(a, b):
+    return int(a), int(b)
+
+
+def _pooling(kind, pad, stride, kernel):
+    return [_Layer("Pooling", "pooling_param", {"pool": kind, **_window(pad, stride, kernel)})]
+
+
+def _average_pooling(func, *_):
+    return _pooling(_AVE, (func.ph, func.pw), (func.sy, func.sx), (func.kh, func.kw))
+
+
+def _max_pooling(func, *_):
+    if func.ndim != 2:
+        raise _unknown(func)
+    return _pooling(_MAX, func.pad, func.stride, func.ksize)
+
+
+def _lrn(func, *_):
+    params = {"norm_region": _ACROSS_CHANNELS, "local_size": func.n, "k": func.k}
+    return [_Layer("LRN", "lrn_param", {**params, "alpha": func.alpha * func.n, "beta": func.beta})]
+
+
+def _batch_normalization(func, gamma, beta, mean, var):
+    divisor = numpy.ones(1, "f")  # of mean and variance
+    norm = _Layer("BatchNorm", "batch_norm_param", {"use_global_stats": True, "eps": func.eps}, [mean, var, divisor])
+    return [norm, _Layer("Scale", "scale_param", {"axis": 1, "bias_term": True}, [gamma, beta])]
+
+
+_LAYERS = {
+    "LinearFunction": _linear,
+    "Convolution2DFunction": _convolution,
+    "Deconvolution2DFunction": _convolution,
+    "AveragePooling2D": _average_pooling,
+    "MaxPoolingND": _max_pooling,
+    "LocalResponseNormalization": _lrn,
+    "FixedBatchNormalization": _batch_normalization,
+    "ReLU": lambda func, *_: [_Layer("ReLU")],
+    "LeakyReLU": lambda func, *_: [_Layer("ReLU", "relu_param", {"negative_slope": func.slope})],
+    "Concat": lambda func, *_: [_Layer("Concat", "concat_param", {"axis": func.axis})],
+    "Softmax": lambda func, *_: [_Layer("Softmax")],
+    "Sigmoid": lambda func, *_: [_Layer("Sigmoid")],
+    "Reshape": lambda func, *_: [_Layer("Reshape", "reshape_param", {"shape": {"dim": list(func.shape)}})],
+    "_ + _": lambda func, *_: [_Layer("Eltwise")],
+}
+
+
+def _unknown(func):
+    inputs = ", ".join(str(x.shape) for x in func.inputs)
+    return NotImplementedError(f"exporters.caffe: Caffe has no layer for {func.label} of {inputs}")
+
+
+def _text(name, value, indent=""):
+    """A field of a message in protocol buffers' form of text."""
+    if isinstance(value, dict):
+        inner = "".join(_text(k, v, indent + "  ") for k, v in value.items())
+        return f"{indent}{name} {{\n{inner}{indent}}}\n"
+    if isinstance(value, list):
+        return "".join(_text(name, v, indent) for v in value)
+    if isinstance(value, (bool, str)):
+        value = str(value).lower() if isinstance(value, bool) else f'"{value}"'
+    return f"{indent}{name}: {value}\n"
+
+
+class _Writer:
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.text, self.net = [], caffe_pb2.NetParameter()
+        self._names, self._counts = {}, defaultdict(int)
+
+    def name(self, func):
+        """The label, the rank, and a number, as functions of one label may have the same rank."""
+        if func is None:
+            return "data"
+        if func not in self._names:
+            kind = f"{func.label}-{func.rank}"
+            self._counts[kind] += 1
+            self._names[func] = f"{kind}-{self._counts[kind]}"
+        return self._names[func]
+
+    def add(self, func):
+        if func.label not in _LAYERS:
+            raise _unknown(func)
+        layers = _LAYERS[func.label](func, *self.arrays.get(func, ()))
+        bottom = [self.name(x.creator_node) for x in _data_inputs(func)]
+        if func.label == "Reshape" and "Reshape" in bottom[0]:  # of two, the last one counts
+            bottom = [self.name(func.inputs[0].creator_node.inputs[0].creator_node)]
+        for layer in layers[:-1]:
+            bottom = [self._write(layer, f"{self.name(func)}_bn", bottom)]
+        self._write(layers[-1], self.name(func), bottom)
+
+    def _write(self, layer, name, bottom):
+        given = {layer.field: layer.params} if layer.field else {}
+        self.text.append(_text("layer", {"type": layer.kind, "name": name, "bottom": bottom, "top": [name], **given}))
+        message = self.net.layer.add()
+        message.name, message.type, message.phase = name, layer.kind, caffe_pb2.TEST
+        message.bottom, message.top = bottom, [name]
+        if layer.field:
+            _fill(getattr(message, layer.field), layer.params)
+        for array in layer.blobs:
+            blob = message.blobs.add()
+            blob.shape.dim, blob.data = list(array.shape), array.ravel()
+        return name
+
+
+def _fill(message, values):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            _fill(getattr(message, name), value)
+        else:
+            setattr(message, name, value)
+
+
+def export(model, args, directory=None, export_params=True, graph_name="Graph"):
+    """Writes what `model(*args)` computes, as in evaluation, to `chainer_model.prototxt` in `directory`, and with
+    `export_params` the layers with their parameters to `chainer_model.caffemodel`. None: nothing is written.
+
+    `args`: a list of one Variable. Linear, convolution, deconvolution, pooling, batch and local response normalisation,
+    ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of Caffe's; NotImplementedError for
+    other functions, which it names.
+    """
+    if not isinstance(args, (tuple, list)) or not all(isinstance(x, Variable) for x in args):
+        raise AssertionError("exporters.caffe.export: args must be a list of one Variable")
+    if len(args) != 1:
+        raise NotImplementedError(f"exporters.caffe.export: a network of one input, not of {len(args)}")
+    with _InputArrays() as arrays, chainer.force_backprop_mode(), chainer.using_config("train", False):
+        outputs = model(*args)
+    outputs = [outputs] if isinstance(outputs, Variable) else outputs
+    if not isinstance(outputs, (tuple, list)) or not all(isinstance(y, Variable) for y in outputs):
+        raise AssertionError("exporters.caffe.export: the model must return Variables")
+    writer = _Writer(arrays.of)
+    for func in _functions_in_order(outputs):
+        writer.add(func)
+    if directory is None:
+        return
+    dims = " ".join(f"dim: {n}" for n in args[0].shape)
+    head = f'name: "{graph_name}"\nlayer {{\n  name: "data"\n  type: "Input"\n  top: "data"\n'
+    head += f"  input_param {{ shape: {{ {dims} }} }}\n}}\n"
+    path = os.path.join(directory, "chainer_model")
+    with open(f"{path}.prototxt", "w") as f:
+        f.write(head + "".join(writer.text))
+    if export_params:
+        with open(f"{path}.caffemodel", "wb") as f:
+            f.write(writer.net.SerializeToString())

@@ -1,0 +1,89 @@
+"""The gradients of LSTM cells as functions of their own, and the parts that programs take from the cells' modules.
+
+The cells themselves do not use them: their gradients are the engine's.
+"""
+
+import numpy
+
+from compatgrad.chainer.functions._composed import CallableFunction
+from compatgrad.chainer.functions.activation.sigmoid import sigmoid
+from compatgrad.chainer.functions.activation.tanh import tanh
+from compatgrad.chainer.functions.array.concat import concat
+from compatgrad.chainer.functions.array.reshape import reshape
+from compatgrad.chainer.functions.array.stack import stack
+
+
+def _extract_gates(x):
+    """The four numbers of each unit of `x` (n, 4 * units, …), an array or a Variable: four of (n, units, …)."""
+    r = x.reshape((len(x), x.shape[1] // 4, 4, *x.shape[2:]))
+    return [r[:, :, i] for i in range(4)]
+
+
+def _sigmoid(x, xp=numpy):
+    half = x.dtype.type(0.5)
+    return half * xp.tanh(half * x) + half
+
+
+def _grad_sigmoid(y):
+    return y - y * y
+
+
+def _grad_grad_sigmoid(y):
+    return _grad_sigmoid(y) * (1 - 2 * y)
+
+
+def _grad_tanh(y):
+    return 1 - y * y
+
+
+def _grad_grad_tanh(y, gy):
+    return -2 * y * gy
+
+
+def _join_gates(gates, shape):
+    return reshape(stack(gates, axis=2), shape)
+
+
+def _gates_gradients(g, c_prev, x):
+    """Of the gradient `g` by the new cells' sum: those by the first three numbers of `x`, and by `c_prev`."""
+    a, i, f, _ = _extract_gates(x)
+    a, i, f = tanh(a), sigmoid(i), sigmoid(f)
+    return g * i * _grad_tanh(a), g * a * _grad_sigmoid(i), g * c_prev * _grad_sigmoid(f), g * f
+
+
+class LSTMGrad(CallableFunction):
+    """Called with (c_prev, x, c_next, gc, gh): the gradients of `lstm` by `c_prev` and `x`. gc or gh may be None."""
+
+    def compose(self, *given):
+        c_prev, x, c_next, gc, gh = self.all_inputs(given)
+        batch = len(x)
+        co, o = tanh(c_next[:batch]), sigmoid(_extract_gates(x)[3])
+        g = 0 * co if gc is None else gc[:batch]
+        go = 0 * co
+        if gh is not None:
+            g = g + gh * o * _grad_tanh(co)
+            go = gh * co * _grad_sigmoid(o)
+        ga, gi, gf, gc_prev = _gates_gradients(g, c_prev[:batch], x)
+        if len(c_prev) > batch:
+            rest = c_prev[batch:] * 0 if gc is None else gc[batch:]
+            gc_prev = concat([gc_prev, rest], axis=0)
+        return gc_prev, _join_gates([ga, gi, gf, go], x.shape)
+
+
+class SLSTMGrad(CallableFunction):
+    """Called with (c_prev1, c_prev2, x1, x2, c_next, gc, gh): the gradients of `slstm` by its four inputs. `gc` or `gh`
+    may be None.
+    """
+
+    def compose(self, *given):
+        c_prev1, c_prev2, x1, x2, c_next, gc, gh = self.all_inputs(given)
+        co, o = tanh(c_next), sigmoid(_extract_gates(x1)[3] + _extract_gates(x2)[3])
+        g = 0 * co if gc is None else gc
+        go = 0 * co
+        if gh is not None:
+            g = g + gh * o * _grad_tanh(co)
+            go = gh * co * _grad_sigmoid(o)
+        ga1, gi1, gf1, gc_prev1 = _gates_gradients(g, c_prev1, x1)
+        ga2, gi2, gf2, gc_prev2 = _gates_gradients(g, c_prev2, x2)
+        gx1, gx2 = _join_gates([ga1, gi1, gf1, go], x1.shape), _join_gates([ga2, gi2, gf2, go], x2.shape)
+        return gc_prev1, gc_prev2, gx1, gx2

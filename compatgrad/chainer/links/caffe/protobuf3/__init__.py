@@ -1,0 +1,1 @@
+"""Caffe's messages, under the names of the original's generated module."""
