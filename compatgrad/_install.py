@@ -22,7 +22,11 @@ _PACKAGE = "compatgrad"
 _FOLDER = Path(__file__).resolve().parent
 
 # frontend -> the top-level names that its original brings
-_ROOTS = {"chainer": ("chainer", "chainerx"), "nnabla": ("nnabla", "nnabla_ext"), "mxnet": ("mxnet",)}
+_ROOTS = {
+    "chainer": ("chainer", "chainerx", "chainermn"),
+    "nnabla": ("nnabla", "nnabla_ext"),
+    "mxnet": ("mxnet",),
+}
 
 
 def available() -> list[str]:

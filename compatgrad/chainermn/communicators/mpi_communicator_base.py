@@ -1,0 +1,163 @@
+"""The communicators' common part: a group of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad.chainermn.communicators import _one_process
+from compatgrad.chainermn.communicators.communicator_base import CommunicatorBase
+
+_DTYPES = {numpy.dtype(t) for t in ("int32", "int64", "float16", "float32", "float64")}
+
+
+def _is_array(x):
+    return isinstance(x, chainer.get_array_types())
+
+
+def _check_message(who, x):
+    """TypeError or ValueError for what cannot be sent. Returns whether it is several arrays."""
+    chainer.utils.experimental(f"chainermn.communicators.MpiCommunicatorBase.{who}")
+    if _is_array(x):
+        arrays = [x]
+    elif isinstance(x, Iterable):
+        arrays = list(x)
+        if not all(_is_array(a) for a in arrays):
+            raise ValueError("All message objects must be either numpy or cupy arrays.")
+        if len({a.dtype for a in arrays}) > 1:
+            raise TypeError("Message objects must be the same dtype")
+    else:
+        raise TypeError("Message object must be numpy/cupy array or its tuple.")
+    for a in arrays[:1]:
+        if a.dtype not in _DTYPES:
+            raise TypeError(f"{who} does not support dtype {a.dtype}")
+    return not _is_array(x)
+
+
+class MpiCommunicatorBase(CommunicatorBase):
+    """A communicator over `mpi_comm`, which has one process. RuntimeError for a larger one."""
+
+    def __init__(self, mpi_comm=None):
+        super().__init__()
+        self.mpi_comm = _one_process.OneProcess() if mpi_comm is None else mpi_comm
+        if self.mpi_comm.size != 1:
+            raise RuntimeError(
+                f"{type(self).__name__}: mpi_comm has {self.mpi_comm.size} processes, and communication between "
+                "processes is not there yet"
+            )
+        with self.config_scope():
+            self.batched_copy = False
+
+    rank = property(lambda self: 0)
+    size = property(lambda self: 1)
+    intra_rank = property(lambda self: 0)
+    intra_size = property(lambda self: 1)
+    inter_rank = property(lambda self: 0)
+    inter_size = property(lambda self: 1)
+
+    def set_config(self, name, value=True, **kwargs):
+        """Sets `batched_copy`. ValueError for another name."""
+        if name != "batched_copy":
+            return super().set_config(name, **kwargs)
+        with self.config_scope():
+            self.batched_copy = value
+
+    def split(self, color, key):
+        return type(self)(mpi_comm=self.mpi_comm.Split(color, key))
+
+    # ---- arrays ------------------------------------------------------------------------------------------------------
+
+    def _check_root(self, who, root):
+        _one_process.check_rank(f"{type(self).__name__}.{who}", root)
+
+    def _no_partner(self, who, rank):
+        _one_process._no_partner(f"{type(self).__name__}.{who}", rank)
+
+    def alltoall(self, xs):
+        if not isinstance(xs, (list, tuple)) or len(xs) != 1:
+            raise ValueError("The length of data must be same as communicator size.")
+        _check_message("alltoall", xs)
+        return (xs[0].copy(),)
+
+    def send(self, data, dest, tag=0):
+        _check_message("send", data)
+        self._no_partner("send", dest)
+
+    def recv(self, source, tag=0):
+        self._no_partner("recv", source)
+
+    def bcast(self, x, root=0):
+        self._check_root("bcast", root)
+        if _check_message("bcast", x):
+            raise TypeError("Tuple data cannot be broadcasted")
+        return x
+
+    def gather(self, x, root=0):
+        self._check_root("gather", root)
+        if _check_message("gather", x):
+            raise TypeError("gather cannot handle tuple data")
+        return (x.copy(),)
+
+    def allgather(self, x):
+        if _check_message("allgather", x):
+            raise TypeError("allgather cannot handle tuple data")
+        return (x.copy(),)
+
+    def allreduce(self, x):
+        if _check_message("allreduce", x):
+            raise TypeError("allreduce cannot handle tuple data")
+        return x.copy()
+
+    def scatter(self, xs, root=0):
+        self._check_root("scatter", root)
+        _check_message("scatter", xs)
+        if len(xs) != 1:
+            what = "the first axis of the array" if _is_array(xs) else "the tuple"
+            raise ValueError(f"the length of {what} must be the communicator's size, 1, not {len(xs)}")
+        return xs[0].copy()
+
+    # ---- objects -----------------------------------------------------------------------------------------------------
+
+    def send_obj(self, obj, dest, tag=0):
+        self._no_partner("send_obj", dest)
+
+    def recv_obj(self, source, status=None, tag=-1):
+        self._no_partner("recv_obj", source)
+
+    def bcast_obj(self, obj, max_buf_len=256 * 1024 * 1024, root=0):
+        if obj is None or not 0 < max_buf_len < 2**31 - 1:
+            raise AssertionError(f"bcast_obj: the root gives an object, and 0 < max_buf_len < 2**31 - 1: {max_buf_len}")
+        self._check_root("bcast_obj", root)
+        return obj
+
+    def gather_obj(self, obj, root=0):
+        self._check_root("gather_obj", root)
+        return [obj]
+
+    def allreduce_obj(self, obj):
+        return obj
+
+    # ---- models ------------------------------------------------------------------------------------------------------
+
+    def bcast_data(self, model):
+        """Leaves the parameters: those of the first process are this one's."""
+
+    def multi_node_mean_grad(self, model, zero_fill=False):
+        for _, param in sorted(model.namedparams()):
+            if param.array is None:
+                continue
+            if param.grad is None and zero_fill:
+                param.grad = param.device.xp.zeros_like(param.array)
+            if param.grad is not None:
+                self._multi_node_mean(None, param.grad)
+
+    def _multi_node_mean(self, sendbuf, recvbuf):
+        """Writes the mean of all processes' `sendbuf` (None: `recvbuf`) to `recvbuf`. In debug mode, ValueError where
+        a number is not finite.
+        """
+        if sendbuf is not None:
+            recvbuf[...] = sendbuf
+        if chainer.is_debug() and not chainer.backend.get_array_module(recvbuf).isfinite(recvbuf).all():
+            raise ValueError("Parameters diverged after allreduce.")

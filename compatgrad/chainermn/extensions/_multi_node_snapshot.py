@@ -1,0 +1,77 @@
+"""Snapshots of processes that have the same or another state."""
+
+import io
+
+from compatgrad.chainer.serializers import load_npz, save_npz
+from compatgrad.chainer.training.extension import Extension
+from compatgrad.chainer.training.extensions._snapshot import _find_latest_snapshot
+
+
+def multi_node_snapshot(comm, snapshot, replica_sets):
+    """`snapshot`, as `training.extensions.snapshot` makes it, of sets of processes that have the same state.
+
+    `replica_sets`: a list of ranks and of lists of ranks; those that are not in it are one more set. The first process
+    of a set writes, under a file name with its rank; where the snapshot loads by itself, it gives the state to the
+    others. AssertionError where a rank is in two sets, or is none.
+    """
+    return _MultiNodeSnapshot(comm, snapshot, replica_sets)
+
+
+def _parse_replica_sets(replica_sets, size):
+    sets = [{s} if isinstance(s, int) else set(s) for s in replica_sets]
+    rest = set(range(size)).difference(*sets)
+    if rest:
+        sets.append(rest)
+    if sorted(rank for s in sets for rank in s) != list(range(size)):
+        raise AssertionError(f"replica_sets: each of the ranks 0 to {size - 1} must be in one set, got {replica_sets}")
+    return sets
+
+
+class _MultiNodeSnapshot(Extension):
+    def __init__(self, comm, snapshot, replica_sets):
+        if comm is None or snapshot is None:
+            raise AssertionError("multi_node_snapshot: a communicator and a snapshot are needed")
+        self.comm, self.snapshot = comm, snapshot
+        name = snapshot.filename
+        if callable(name):
+            snapshot.filename = lambda trainer: f"{name(trainer)}.{comm.rank}"
+        else:
+            snapshot.filename = f"{name}.{comm.rank}"
+        self.replica_set = next(s for s in _parse_replica_sets(replica_sets, comm.size) if comm.rank in s)
+        self.master = min(self.replica_set)
+
+    @property
+    def is_master(self):
+        """Whether this process writes for its set."""
+        return self.master == self.comm.rank
+
+    def initialize(self, trainer):
+        if self.is_master:
+            self.snapshot.initialize(trainer)
+        if not self.snapshot.autoload:
+            return
+        target = trainer if self.snapshot._target is None else self.snapshot._target
+        if not self.is_master:
+            state = self.comm.recv_obj(self.master)
+            if state is not None:
+                load_npz(io.BytesIO(state), target)
+            return
+        others = [rank for rank in self.replica_set if rank != self.comm.rank]
+        if others:
+            file = io.BytesIO()
+            if _find_latest_snapshot(self.snapshot.filename, trainer.out) is not None:
+                save_npz(file, target)
+            for rank in others:
+                self.comm.send_obj(file.getvalue() or None, rank)
+
+    def on_error(self, trainer, e, t):
+        if self.is_master:
+            self.snapshot.on_error(trainer, e, t)
+
+    def __call__(self, trainer):
+        if self.is_master:
+            self.snapshot(trainer)
+
+    def finalize(self):
+        if self.is_master:
+            self.snapshot.finalize()

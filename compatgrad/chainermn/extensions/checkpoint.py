@@ -1,0 +1,137 @@
+"""Files from which all processes go on at the same iteration."""
+
+import contextlib
+import os
+import tempfile
+import time
+import warnings
+
+from compatgrad.chainer import serializers
+from compatgrad.chainer.training import extension
+
+_SPARE = 5  # files beyond those to be kept, before the old ones are removed
+
+
+def create_multi_node_checkpointer(name, comm, cp_interval=5, gc_interval=5, path=None):
+    """An extension that saves each process's trainer to files of `path` (None: the trainer's folder), and with
+    `maybe_load` goes on from the newest iteration that all processes have.
+
+    `cp_interval`: how many are kept. When training ends, they are removed. Deprecated, as it says.
+    """
+    warnings.warn(
+        "Checkpointer is deprecated. Use chainer.extensions.multi_node_snapshot instead.", DeprecationWarning,
+        stacklevel=2,
+    )  # fmt: skip
+    return _MultiNodeCheckpointer(name, comm, cp_interval, gc_interval, path)
+
+
+class _CheckpointStats:
+    """When saving began, and how long it took, each time."""
+
+    def __init__(self):
+        self.timings, self.begin = [], None
+
+    def start(self):
+        self.begin = time.time()
+
+    def end(self):
+        if self.begin is not None:
+            self.timings.append({"b": self.begin, "d": time.time() - self.begin})
+        self.begin = None
+
+    def report(self):
+        """The times in words."""
+        if not self.timings:
+            return "No stats available"
+        s = [t["d"] for t in self.timings]
+        return f"Snapshot duration stats (sec): avg={sum(s) / len(s):f}, min={min(s):f}, max={max(s):f}"
+
+
+class _MultiNodeCheckpointer(extension.Extension):
+    def __init__(self, name, comm, cp_interval, gc_interval, path):
+        if name is None or comm is None or cp_interval <= 0 or gc_interval <= 0:
+            raise AssertionError("a checkpointer needs a name, a communicator and intervals above 0")
+        self.name, self.comm = name, comm
+        self.cp_interval, self.gc_interval = cp_interval, gc_interval
+        self.files, self.stats = [], _CheckpointStats()
+        self.path = path
+        if path is not None:
+            os.makedirs(path, exist_ok=True)
+
+    def __call__(self, trainer):
+        if self.path is None:
+            self.path = trainer.out
+        self.save(trainer, trainer.updater.iteration)
+
+    def save(self, target, iteration):
+        """Saves `target`, to be called in all processes."""
+        self.stats.start()
+        filename = self._filename(iteration)
+        os.makedirs(self.path, exist_ok=True)
+        file, temporary = tempfile.mkstemp(prefix=f"tmp-{filename}", dir=self.path)
+        os.close(file)
+        try:
+            serializers.save_npz(temporary, target)
+            os.replace(temporary, os.path.join(self.path, filename))
+        except BaseException:
+            os.remove(temporary)
+            raise
+        self.stats.end()
+        self.files.append(filename)
+        if len(self.files) - self.cp_interval > _SPARE:
+            self._keep_common(remove=True)
+
+    def finalize(self):
+        """Removes the files."""
+        if self.path is None:
+            raise AssertionError("the checkpointer has saved and loaded nothing")
+        self._remove(self.files)
+        self.files = []
+
+    def get_stats(self):
+        """How long saving took, in words."""
+        return self.stats.report()
+
+    def maybe_load(self, trainer, optimizer=None, path=None):
+        """Loads the newest iteration that all processes have, if there is one."""
+        if self.path is None:
+            self.path = trainer.out if path is None else path
+        found = os.listdir(self.path) if os.path.isdir(self.path) else []
+        parsed = [self._parse(file) for file in found]
+        self.files = [self._filename(p[1]) for p in parsed if p is not None and p[0] == self.comm.rank]
+        self._keep_common()
+        if not self.files:
+            return
+        newest = max(self._iterations(self.files))
+        serializers.load_npz(os.path.join(self.path, self._filename(newest)), trainer)
+        if optimizer is not None:
+            optimizer.needs_broadcast = False
+
+    def _keep_common(self, remove=False):
+        """Forgets the files of iterations that some process lacks, and of old ones."""
+        everybody = self.comm.gather_obj(self.files)
+        common = None
+        if self.comm.rank == 0:
+            common = sorted(set.intersection(*map(self._iterations, everybody)))[-self.cp_interval :]
+        kept = [self._filename(i) for i in self.comm.bcast_obj(common)]
+        if remove:
+            self._remove(set(self.files) - set(kept))
+        self.files = kept
+
+    def _remove(self, files):
+        for file in files:
+            with contextlib.suppress(OSError):
+                os.remove(os.path.join(self.path, file))
+
+    def _filename(self, iteration):
+        return f"{self.name}.{self.comm.rank}.{iteration}"
+
+    def _iterations(self, files):
+        return {self._parse(file)[1] for file in files}
+
+    def _parse(self, file):
+        """Rank and iteration of a file, or None of another's."""
+        name, *numbers = file.split(".")
+        if name != self.name or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
+            return None
+        return int(numbers[0]), int(numbers[1])

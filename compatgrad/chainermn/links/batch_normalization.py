@@ -1,0 +1,75 @@
+"""Batch normalisation by the statistics of all processes' batches."""
+
+import copy
+
+import numpy
+
+import compatgrad.chainer as chainer
+from compatgrad.chainer import functions as F
+from compatgrad.chainer import initializers
+from compatgrad.chainermn.communicators.pure_nccl_communicator import PureNcclCommunicator
+
+
+class MultiNodeBatchNormalization(chainer.Link):
+    """Normalises by mean and variance of the batches of all processes of `comm`, over the axes that gamma lacks.
+
+    `size`: of gamma and beta. `avg_mean` and `avg_var`, both from 0, move towards the statistics by `1 - decay`.
+    `communication_backend`: "auto", "mpi" or "nccl"; ValueError for another, and for "nccl" where `comm` is not
+    `pure_nccl`.
+    """
+
+    def __init__(
+        self, size, comm, decay=0.9, eps=2e-5, dtype=None, use_gamma=True, use_beta=True, initial_gamma=None,
+        initial_beta=None, communication_backend="auto",
+    ):  # fmt: skip
+        chainer.utils.experimental("chainermn.links.MultiNodeBatchNormalization")
+        super().__init__()
+        if communication_backend not in ("mpi", "nccl", "auto"):
+            raise ValueError(f"MultiNodeBatchNormalization does not support {communication_backend}.")
+        is_nccl = isinstance(comm, PureNcclCommunicator)
+        if communication_backend == "nccl" and not is_nccl:
+            raise ValueError(f"nccl is not supported in MultiNodeBatchNormalization when using {type(comm)}.")
+        self._communication_backend = communication_backend
+        if communication_backend == "auto":
+            self._communication_backend = "nccl" if is_nccl else "mpi"
+        self._highprec_dtype = chainer.get_dtype(dtype, map_mixed16=numpy.float32)
+        self.comm, self.decay, self.eps = comm, decay, eps
+        self.avg_mean = numpy.zeros(size, self._highprec_dtype)
+        self.avg_var = numpy.zeros(size, self._highprec_dtype)
+        self.N = 0
+        for name in ("avg_mean", "avg_var", "N"):
+            self.register_persistent(name)
+        with self.init_scope():
+            for name, used, initial, default in (
+                ("gamma", use_gamma, initial_gamma, 1), ("beta", use_beta, initial_beta, 0),
+            ):  # fmt: skip
+                if used:
+                    initializer = initializers._get_initializer(default if initial is None else initial)
+                    initializer.dtype = self._highprec_dtype
+                    setattr(self, name, chainer.Parameter(initializer, size))
+
+    def __call__(self, x, finetune=False):
+        gamma, beta = getattr(self, "gamma", None), getattr(self, "beta", None)
+        if gamma is None:
+            gamma = self.xp.ones(self.avg_mean.shape, self._highprec_dtype)
+        if beta is None:
+            beta = self.xp.zeros(self.avg_mean.shape, self._highprec_dtype)
+        if not chainer.config.train:
+            return F.fixed_batch_normalization(x, gamma, beta, self.avg_mean, self.avg_var, self.eps)
+        decay = self.decay
+        if finetune:
+            self.N += 1
+            decay = 1 - 1 / self.N
+        moving = {"running_mean": self.avg_mean, "running_var": self.avg_var}
+        return F.batch_normalization(x, gamma, beta, eps=self.eps, decay=decay, **moving)
+
+    def start_finetuning(self):
+        """The next call with `finetune` begins the mean of all statistics anew."""
+        self.N = 0
+
+    def __deepcopy__(self, memo):
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        for name, value in self.__dict__.items():
+            new.__dict__[name] = value if name == "comm" else copy.deepcopy(value, memo)
+        return new

@@ -1,0 +1,3 @@
+"""ChainerMN's view of NCCL: absent, as in the original without CuPy."""
+
+_available = False

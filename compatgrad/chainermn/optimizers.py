@@ -1,0 +1,104 @@
+"""Optimizers that update by the mean of all processes' gradients."""
+
+from __future__ import annotations
+
+import copy
+
+_OWN = object.__setattr__
+
+
+class _Wrapper:
+    """An optimizer in front of another, whose attributes are its own."""
+
+    def __init__(self, actual_optimizer, communicator, zero_fill):
+        _OWN(self, "actual_optimizer", actual_optimizer)
+        _OWN(self, "communicator", communicator)
+        _OWN(self, "zero_fill", zero_fill)
+        _OWN(self, "target_params", [])
+
+    def setup(self, link):
+        self.actual_optimizer.setup(link)
+        return self
+
+    def update(self, lossfun=None, *args, **kwds):
+        """One step, of the loss `lossfun(*args, **kwds)` if it is given. Where a parameter is new, it takes the first
+        process's parameters instead.
+        """
+        target = self.target
+        if lossfun is not None:
+            loss = lossfun(*args, **kwds)
+            if getattr(self, "_use_cleargrads", True):
+                target.cleargrads()
+            else:
+                target.zerograds()
+            loss.backward(loss_scale=self.actual_optimizer._loss_scale)
+            del loss
+        if self.is_changed(target):
+            self.communicator.bcast_data(target)
+            self._restart(target)
+        else:
+            self._step(target, args, kwds)
+
+    def is_changed(self, target):
+        """Whether the parameters, or which of them have data, are others than at the last call."""
+        before = self.target_params
+        _OWN(self, "target_params", [(name, p.array is not None) for name, p in sorted(target.namedparams())])
+        return before != self.target_params
+
+    def _restart(self, target):
+        pass
+
+    def __getattr__(self, name):
+        if name == "actual_optimizer":  # a copy, which has nothing yet
+            raise AttributeError(name)
+        return getattr(self.actual_optimizer, name)
+
+    def __setattr__(self, name, value):
+        setattr(self.actual_optimizer, name, value)
+
+
+class _MultiNodeOptimizer(_Wrapper):
+    def _step(self, target, args, kwds):
+        self.communicator.multi_node_mean_grad(target, self.zero_fill)
+        self.actual_optimizer.update(None, *args, **kwds)
+
+
+class _DoubleBufferingOptimizer(_Wrapper):
+    """Updates by the gradients of the call before, as if they were still on their way at their own."""
+
+    def __init__(self, actual_optimizer, communicator, zero_fill):
+        super().__init__(actual_optimizer, communicator, zero_fill)
+        _OWN(self, "communicated_target", None)
+        _OWN(self, "needs_update", False)
+
+    def _restart(self, target):
+        _OWN(self, "communicated_target", copy.deepcopy(target))
+        _OWN(self, "needs_update", False)
+
+    def _step(self, target, args, kwds):
+        pairs = zip(sorted(target.namedparams()), sorted(self.communicated_target.namedparams()), strict=True)
+        for (_, own), (_, sent) in pairs:
+            own.grad, sent.grad = sent.grad, own.grad
+        self.communicator._multi_node_mean_grad_async(self.communicated_target, self.zero_fill, None)
+        if self.needs_update:
+            self.actual_optimizer.update(None, *args, **kwds)
+        _OWN(self, "needs_update", True)
+
+    def wait(self):
+        """Returns: nothing is on its way between calls."""
+
+
+def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering=False, zero_fill=True):
+    """`actual_optimizer`, updating by the mean of all processes' gradients. Its first `update` takes over the first
+    process's parameters and changes nothing else.
+
+    `double_buffering`: updates by the gradients of the call before (ValueError unless the communicator is
+    `pure_nccl`). `zero_fill`: a parameter without a gradient counts as zeros; else it is passed over.
+    """
+    if not double_buffering:
+        return _MultiNodeOptimizer(actual_optimizer, communicator, zero_fill)
+    from compatgrad.chainermn.communicators.pure_nccl_communicator import PureNcclCommunicator
+
+    if not isinstance(communicator, PureNcclCommunicator):
+        raise ValueError("This communicator does not support double buffering.")
+    return _DoubleBufferingOptimizer(actual_optimizer, communicator, zero_fill)

@@ -1,0 +1,3 @@
+"""Helpers of ChainerMN's tests."""
+
+from compatgrad.chainermn.testing.device import get_device  # noqa: F401
