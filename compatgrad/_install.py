@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).resolve().parent
 
 # frontend -> the top-level names that its original brings
 _ROOTS = {
-    "chainer": ("chainer", "chainerx", "chainermn"),
+    "chainer": ("chainer", "chainerx", "chainermn", "onnx_chainer"),
     "nnabla": ("nnabla", "nnabla_ext"),
     "mxnet": ("mxnet",),
 }

@@ -1,0 +1,6 @@
+"""onnx-chainer's two functions: Chainer's networks as ONNX, by the engine's own export and torch's exporter."""
+
+from compatgrad.onnx_chainer.export import MAXIMUM_OPSET_VERSION as MAXIMUM_OPSET_VERSION
+from compatgrad.onnx_chainer.export import MINIMUM_OPSET_VERSION as MINIMUM_OPSET_VERSION
+from compatgrad.onnx_chainer.export import export as export
+from compatgrad.onnx_chainer.export_testcase import export_testcase as export_testcase

@@ -1,0 +1,174 @@
+"""`export`: a network as an ONNX model."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import io
+import os
+import warnings
+from typing import Any
+
+import torch
+
+import compatgrad.chainer as chainer
+
+MINIMUM_OPSET_VERSION = 7
+MAXIMUM_OPSET_VERSION = 23
+
+
+def _need_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as e:
+        raise ImportError(f"{e}: onnx_chainer needs onnx and onnxscript: pip install compatgrad[onnx]") from e
+
+
+def _arguments(args: Any) -> tuple[list[Any], dict[str, Any]]:
+    arrays = (*chainer.get_array_types(), chainer.Variable)
+    if isinstance(args, arrays):
+        return [args], {}
+    if isinstance(args, (list, tuple)):
+        return list(args), {}
+    if isinstance(args, dict):
+        return [], dict(args)
+    raise ValueError(
+        "The 'args' argument should be a list, tuple, dict, numpy array, or Chainer Variable. "
+        f"But a {type(args)} object was given."
+    )
+
+
+def _names(who: str, given: Any, default: str, variables: list[Any], keys: list[str]) -> list[str]:
+    """Names for `variables`: a list of them, or a dict from the arguments' names."""
+    if isinstance(given, dict):
+        return [given[key] for key in keys]
+    if given is not None:
+        if len(given) != len(variables):
+            raise ValueError(f"{who}: expected {len(variables)}, got {len(given)}")
+        return list(given)
+    return [f"{default}_{i}" for i in range(len(variables))]
+
+
+def _dynamic(shapes: Any, inputs: list[Any], keys: list[str]) -> Any:
+    """`input_shapes` as `interop.export` takes sizes that vary: a dict of names for each input."""
+    if shapes is None:
+        return False
+    if isinstance(shapes, dict):
+        shapes = [shapes[key] for key in keys]
+    elif isinstance(shapes, tuple):
+        shapes = [shapes]
+    if len(shapes) != len(inputs):
+        raise ValueError(f"input_shapes: expected {len(inputs)} shapes, got {len(shapes)}")
+    result = []
+    for x, shape in zip(inputs, shapes, strict=True):
+        if len(shape) != x.ndim:
+            raise ValueError(f"input_shapes: expected {x.ndim} dimensions, got {shape}")
+        result.append({d: n for d, n in enumerate(shape) if isinstance(n, str)} or None)
+    return result
+
+
+def export(
+    model: Any,
+    args: Any,
+    filename: Any = None,
+    export_params: bool = True,
+    graph_name: str = "Graph",
+    save_text: bool = False,
+    opset_version: int | None = None,
+    input_names: Any = None,
+    output_names: Any = None,
+    train: bool = False,
+    return_named_inout: bool = False,
+    external_converters: Any = None,
+    external_opset_imports: Any = None,
+    input_shapes: Any = None,
+) -> Any:
+    """What `model` computes of `args`, an array or Variable or a list or dict of them, as an `onnx.ModelProto`.
+
+    filename: a path or an open file that it is written to, with `save_text` also as text, to the path with `.txt`.
+    export_params: else the parameters' values are left out. opset_version: None, that of torch's exporter.
+    input_names, output_names: lists of names, for inputs also a dict from the arguments' names; `Input_0` and
+    `Output_0`, … by default. train: layers train. return_named_inout: also dicts of the inputs and outputs by name.
+    input_shapes: the inputs' shapes, with names for dimensions that vary.
+
+    ImportError without onnx and onnxscript, NotImplementedError for converters of one's own, `interop.ExportError`
+    where the network's path depends on values, ValueError for wrong arguments.
+    """
+    _need_onnx()
+    from compatgrad import interop
+
+    if external_converters or external_opset_imports:
+        raise NotImplementedError(
+            "onnx_chainer.export: external_converters: the graph is one of ATen calls, which torch.onnx converts; see "
+            "custom_translation_table there, with compatgrad.interop.export"
+        )
+    if opset_version is not None and not MINIMUM_OPSET_VERSION <= opset_version <= MAXIMUM_OPSET_VERSION:
+        warnings.warn(
+            f"onnx_chainer.export: opset {opset_version} is none of {MINIMUM_OPSET_VERSION} to {MAXIMUM_OPSET_VERSION}",
+            stacklevel=2,
+        )
+    positional, named = _arguments(args)
+    keys = list(named)
+    inputs = [chainer.as_variable(x) for x in [*positional, *named.values()]]
+    dynamic = _dynamic(input_shapes, inputs, keys)
+    in_names = _names("input_names", input_names, "Input", inputs, keys)
+    graph = interop.export(
+        lambda *xs: _flat(model(*xs[: len(positional)], **dict(zip(keys, xs[len(positional) :], strict=True)))),
+        inputs, parameters=model, frontend="chainer", dynamic=dynamic, train=train,
+    )  # fmt: skip
+    tensors = tuple(x.tensor.detach() for x in inputs)
+    outputs = [chainer.Variable(y.detach().numpy()) for y in graph(*tensors)]
+    out_names = _names("output_names", output_names, "Output", outputs, [])
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            graph, tensors, dynamo=True, input_names=in_names, output_names=out_names, opset_version=opset_version,
+            dynamic_shapes=_torch_shapes(dynamic), verbose=False, optimize=export_params,
+        )  # fmt: skip
+    proto = program.model_proto
+    proto.graph.name, proto.producer_name, proto.producer_version = graph_name, "Chainer", chainer.__version__
+    if not export_params:
+        _leave_out_parameters(proto.graph, set(graph.state_dict()))
+    _write(proto, filename, save_text)
+    if not return_named_inout:
+        return proto
+    by_name = [collections.OrderedDict(zip(n, v, strict=True)) for n, v in ((in_names, inputs), (out_names, outputs))]
+    return proto, *by_name
+
+
+def _flat(outputs: Any) -> tuple[Any, ...]:
+    flat = list(outputs.values()) if isinstance(outputs, dict) else outputs
+    flat = tuple(flat) if isinstance(flat, (list, tuple)) else (flat,)
+    if not all(isinstance(y, chainer.Variable) for y in flat):
+        raise ValueError("The all 'outputs' must be Chainer Variable")
+    return flat
+
+
+def _torch_shapes(dynamic: Any) -> Any:
+    if not dynamic:
+        return None
+    dims = {name: torch.export.Dim(name) for x in dynamic for name in (x or {}).values()}
+    return tuple({d: dims[name] for d, name in (x or {}).items()} for x in dynamic)
+
+
+def _leave_out_parameters(graph: Any, names: set[str]) -> None:
+    """Makes inputs of the parameters, which keep type and shape."""
+    from onnx import helper
+
+    for k in reversed(range(len(graph.initializer))):
+        tensor = graph.initializer[k]
+        if tensor.name in names:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+            del graph.initializer[k]
+
+
+def _write(proto: Any, filename: Any, save_text: bool) -> None:
+    if hasattr(filename, "write"):
+        filename.write(proto.SerializeToString())
+    elif filename is not None:
+        with open(filename, "wb") as f:
+            f.write(proto.SerializeToString())
+        if save_text:
+            with open(f"{os.fspath(filename)}.txt", "w") as f:
+                print(proto, file=f)

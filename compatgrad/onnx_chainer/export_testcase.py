@@ -1,0 +1,29 @@
+"""`export_testcase`: a network as ONNX's own tests take one, with inputs and outputs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from compatgrad.onnx_chainer.export import export
+
+
+def export_testcase(model: Any, args: Any, out_dir: Any, output_grad: bool = False, **kwargs: Any) -> None:
+    """Writes `model.onnx` to the folder `out_dir`, and inputs and outputs to `test_data_set_0` in it, each to a file.
+
+    kwargs: those of `export`. `output_grad`, gradients of the parameters too: NotImplementedError.
+    """
+    if output_grad:
+        raise NotImplementedError("onnx_chainer.export_testcase: output_grad: gradients are not written")
+    os.makedirs(out_dir, exist_ok=True)
+    _, inputs, outputs = export(
+        model, args, os.path.join(out_dir, "model.onnx"), return_named_inout=True, **kwargs
+    )
+    from onnx import numpy_helper
+
+    folder = os.path.join(out_dir, "test_data_set_0")
+    os.makedirs(folder, exist_ok=True)
+    for kind, variables in (("input", inputs), ("output", outputs)):
+        for i, (name, x) in enumerate(variables.items()):
+            with open(os.path.join(folder, f"{kind}_{i}.pb"), "wb") as f:
+                f.write(numpy_helper.from_array(x.array, name).SerializeToString())
