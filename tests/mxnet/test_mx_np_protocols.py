@@ -1,11 +1,12 @@
-"""NumPy's own functions on arrays of mx.np, booleans without axes in keys, attributes of hybrid blocks."""
+"""NumPy's own functions on arrays of mx.np, booleans without axes in keys, hybrid blocks and symbols of mx.np."""
 
 import numpy as np
 import pytest
 
-from compatgrad.mxnet import autograd, gluon, nd, npx
+from compatgrad.mxnet import MXNetError, autograd, gluon, init, nd, npx, sym
 from compatgrad.mxnet import np as mxnp
 from compatgrad.mxnet.numpy_dispatch_protocol import with_array_ufunc_protocol
+from tests.golden.mxnet_np import GOLDEN
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +111,88 @@ def test_blocks_give_arrays_of_one_kind():
         Mixed()(mxnp.ones(2))
     npx.reset_np()
     assert type(Mixed()(nd.ones(2))[0]) is nd.NDArray
+
+
+class Mixture(gluon.HybridBlock):
+    """What tests/golden/mxnet_np_net-symbol.json was exported from by MXNet 1.9.1."""
+
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.d = gluon.nn.Dense(3, in_units=4)
+
+    def hybrid_forward(self, F, x):  # noqa: N803
+        y = self.d(x)
+        z = F.np.concatenate([y, F.np.exp(y) * 2 - 1], axis=1)
+        s = F.np.sum(z * z, axis=-1, keepdims=True)
+        y = F.np.dot(F.np.where(z > 0.5, z, 0.0), F.np.ones((6, 2))) + F.np.mean(s)
+        y = y + F.np.split(z, 3, axis=1)[1] + x[:, 1:3] + F.npx.relu(x[0, 0]) + F.np.clip(x, 0, 1).max()
+        return y + F.np.expand_dims(F.np.einsum("ij,ij->i", x, x), 1)
+
+
+def test_graphs_and_their_files(tmp_path):
+    x = mxnp.array([[1.0, 2.0, -1.0, 0.5], [0.2, -3.0, 1.0, 1.0]])
+    expected = [[20.069843292236328, 18.387893676757812], [17.36438751220703, 22.290618896484375]]  # of the original
+    net = Mixture()
+    net.initialize(init.Constant(0.1))
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
+    net.export(str(tmp_path / "net"))
+    again = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
+    np.testing.assert_allclose(again(x).asnumpy(), expected, rtol=1e-6)
+    theirs = sym.load(str(GOLDEN.with_name("mxnet_np_net-symbol.json")))
+    values = {n: mxnp.full({"w": (3, 4), "b": (3,)}[n.rpartition("_")[2][0]], 0.1 * n.endswith("weight"))
+              for n in theirs.list_arguments() if n != "data"}  # fmt: skip
+    (y,) = theirs.eval_imperative({"data": x, **values})
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-6)
+
+
+S = sym.np
+GRAPHS = [
+    (lambda x, y: 2 - x, lambda x, y: 2 - x),
+    (lambda x, y: x > 2, lambda x, y: x > 2),
+    (lambda x, y: (x.reshape(-1)[None, 1::2]).T, lambda x, y: x.reshape(-1)[None, 1::2].T),
+    (lambda x, y: x[-1, 0], lambda x, y: x[-1, 0]),
+    (lambda x, y: S.where(x > 2, 1.0, y) @ y.T, lambda x, y: np.where(x > 2, 1.0, y) @ y.T),
+    (lambda x, y: S.tensordot(x, y, ([1], [1])), lambda x, y: np.tensordot(x, y, ([1], [1]))),
+    (lambda x, y: S.linalg.norm(x, axis=1), lambda x, y: np.linalg.norm(x, axis=1)),
+    (lambda x, y: S.average(x, weights=y), lambda x, y: np.average(x, weights=y)),
+    (lambda x, y: S.split(x, [1], axis=1), lambda x, y: np.split(x, [1], axis=1)),
+    (lambda x, y: S.insert(x, 1, y[:, 0], axis=1), lambda x, y: np.insert(x, 1, y[:, 0], axis=1)),
+    (lambda x, y: S.delete(x, 1, axis=1), lambda x, y: np.delete(x, 1, axis=1)),
+    (lambda x, y: S.vstack([S.std(x, axis=0), S.arange(3)]), lambda x, y: np.vstack([x.std(0), np.arange(3)])),
+    (lambda x, y: S.percentile(x, 50) + x.max(), lambda x, y: np.percentile(x, 50) + x.max()),
+    (lambda x, y: S.arctan2(1, x) + S.hypot(x, 1), lambda x, y: np.arctan2(1, x) + np.hypot(x, 1)),
+    (lambda x, y: S.linalg.svd(x)[1], lambda x, y: np.linalg.svd(x)[1]),
+    (lambda x, y: S.unique(x.astype("int32")), lambda x, y: np.unique(x.astype("int32"))),
+    (lambda x, y: S.pad(S.flip(x, 0), ((1, 0), (0, 1))), lambda x, y: np.pad(np.flip(x, 0), ((1, 0), (0, 1)))),
+    (lambda x, y: S.histogram(x, bins=3, range=(0, 8))[0], lambda x, y: np.histogram(x, 3, (0, 8))[0]),
+    (lambda x, y: S.ediff1d(S.ravel(x), to_end=y), lambda x, y: np.ediff1d(x.ravel(), to_end=y)),
+    (lambda x, y: S.hanning(4) * S.atleast_2d(x.mean()), lambda x, y: np.hanning(4) * np.atleast_2d(x.mean())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(len(GRAPHS)))
+def test_functions_of_symbols(k):
+    ours, theirs = GRAPHS[k]
+    a, b = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]], "float32"), np.array([[2, 2, 1], [1, 5, 3]], "float32")
+    s = ours(sym.var("x").as_np_ndarray(), sym.var("y").as_np_ndarray())
+    s = sym.Group(s) if isinstance(s, (list, tuple)) else s
+    ys = sym.load_json(s.tojson()).eval_imperative({"x": mxnp.array(a), "y": mxnp.array(b)})
+    expected = theirs(a, b)
+    for y, e in zip(ys, expected if isinstance(expected, (list, tuple)) else [expected], strict=True):
+        assert y.shape == e.shape
+        np.testing.assert_allclose(y.asnumpy(), e, rtol=2e-6, atol=1e-6)
+
+
+def test_symbols_with_numpys_manners():
+    x = sym.var("x")
+    y = x.as_np_ndarray()
+    assert type(y + 1) is type(sym.npx.relu(y)) is S._Symbol and type(y.as_nd_ndarray() + 1) is sym.Symbol
+    assert S.zeros((2,)).infer_shape()[1] == [(2,)] and S.exp(2.0) == np.exp(2.0)
+    with pytest.raises(TypeError, match="not supported"):
+        S.add(y, "1")
+    with pytest.raises(MXNetError, match="Ellipsis at its end only"):
+        y[..., 0]
+    with pytest.raises(AttributeError, match="no_such"):
+        S.linalg.no_such  # noqa: B018

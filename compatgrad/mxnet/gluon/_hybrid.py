@@ -144,6 +144,8 @@ class HybridBlock(Block):
             from .. import symbol
 
             params = {name: param.var() for name, param in self._reg_params.items()}
+            if is_np_array():
+                params = {name: s.as_np_ndarray() for name, s in params.items()}
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **params)
         ctx = first.context
@@ -265,6 +267,8 @@ class HybridBlock(Block):
             raise ValueError(f"All args are None and we do not support such a case. Received args={args}")
         names = {i: f"data{number}" if len(real) > 1 else "data" for number, i in enumerate(real)}
         inputs = [symbol.var(names[i]) if i in names else None for i in range(len(flat))]
+        if is_np_array():
+            inputs = [None if x is None else x.as_np_ndarray() for x in inputs]
         grouped, _ = _regroup(inputs, structure)
         out = self(*grouped)
         flat_out, _ = _flatten(out)

@@ -264,6 +264,6 @@ def _check_all_np_ndarrays(out):
     if isinstance(out, (list, tuple)):
         for x in out:
             _check_all_np_ndarrays(x)
-    elif isinstance(out, nd.NDArray) and not out._zero_dim:
+    elif (isinstance(out, nd.NDArray) and not out._zero_dim) or not getattr(out, "_numpy", True):
         raise TypeError(f"Block's output ndarrays/symbols must be of type `mxnet.numpy.ndarray` or "
                         f"`mxnet.symbol.numpy._Symbol`, while got output type {type(out)}")  # fmt: skip

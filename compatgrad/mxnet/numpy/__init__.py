@@ -17,6 +17,7 @@ from . import linalg as linalg
 from . import random as random
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
+from ._lists import *  # noqa: F403
 from ._padding import pad as pad
 from ._shapes import *  # noqa: F403
 
@@ -28,16 +29,16 @@ bool = bool
 finfo, dtype, set_printoptions = _onp.finfo, _onp.dtype, _onp.set_printoptions
 
 _FALLBACK = frozenset(
-    "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv bincount blackman "
-    "broadcast_arrays choose compress copysign corrcoef correlate count_nonzero cov cumprod delete "
-    "diag_indices_from diagflat digitize divmod ediff1d extract flatnonzero float_power fmod frexp genfromtxt "
-    "hamming hanning heaviside histogram histogram2d histogram_bin_edges histogramdd i0 in1d insert interp "
+    "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
+    "broadcast_arrays choose compress copysign corrcoef correlate count_nonzero cov cumprod  "
+    "  digitize divmod  extract flatnonzero float_power fmod frexp genfromtxt "
+    "  heaviside  histogram2d histogram_bin_edges histogramdd i0 in1d  interp "
     "intersect1d isclose isin ix_ lcm ldexp lexsort loadtxt  median min_scalar_type modf msort "
     "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
-    "nanquantile nanstd nansum nanvar packbits partition percentile piecewise poly polyadd polydiv polyfit "
-    "polyint polymul polysub polyval promote_types ptp quantile real resize result_type rollaxis roots "
+    "nanquantile nanstd nansum nanvar packbits partition  piecewise poly polyadd polydiv polyfit "
+    "polyint polymul polysub  promote_types ptp  real  result_type rollaxis roots "
     "row_stack searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
-    "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits unravel_index unwrap "
+    "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits  unwrap "
     "vander mirr npv ppmt pv rate".split()
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,9 @@ from ..ndarray.ndarray import NDArray
 from ._array import constant, floats, ndarray
 from ._shapes import moveaxis
 
-__all__ = ["cholesky", "det", "inv", "matrix_power", "multi_dot", "norm", "slogdet", "solve"]
+__all__ = [
+    "cholesky", "det", "inv", "matrix_power", "multi_dot", "norm", "slogdet", "solve", "svd", "tensorinv", "tensorsolve"
+]  # fmt: skip
 
 
 def _array(who: str, x: Any, name: str = "a") -> Any:
@@ -52,8 +55,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return y if keepdims else op.reshape(y, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
     if ord not in (2, -2, "nuc"):
         raise ValueError(f"norm: invalid order {ord!r} for matrices")
-    s = torch.linalg.svdvals(moveaxis(a, axes, (-2, -1)).tensor.detach())
-    y = constant(s.sum(-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1])
+    s = _singular(moveaxis(a, axes, (-2, -1)))[1]  # from the largest on
+    last = s.ndim - 1
+    y = op.sum(s, axis=(last,)) if ord == "nuc" else op.get_item(s, index=(Ellipsis, 0 if ord == 2 else -1))
     return op.reshape(y, shape=tuple(1 if i in axes else n for i, n in enumerate(a.shape))) if keepdims else y
 
 
@@ -115,6 +119,56 @@ def matrix_power(a: Any, n: int) -> Any:
     return y
 
 
+def _transposed(x: Any) -> Any:
+    return op.transpose(x, axes=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _singular(x: Any) -> tuple[Any, Any, Any]:
+    """U, the singular values from the largest on, and V of x = U diag(L) V; of as many as the shorter side has."""
+    if x.shape[-2] > x.shape[-1]:
+        v, values, u = _singular(_transposed(x))
+        return _transposed(u), values, _transposed(v)
+    wide = op.cast(x, dtype=torch.float64)  # squares of small values have half as many digits
+    vectors, squares = op.eigen_symmetric(op.matmul(wide, _transposed(wide)))
+    u = op.flip(_transposed(vectors), axis=(x.ndim - 1,))
+    values = op.sqrt(op.flip(op.maximum_scalar(squares, value=0.0), axis=(squares.ndim - 1,)))
+    v = op.div(op.matmul(_transposed(u), wide), op.expand_dims(values, axis=values.ndim))
+    return tuple(op.cast(y, dtype=x.tensor.dtype) for y in (u, values, v))  # type: ignore[return-value]
+
+
+def svd(a: Any) -> tuple[Any, Any, Any]:
+    """The singular value decomposition a = UT diag(L) V of matrices that are not taller than wide: (UT, L, V)."""
+    x = _array("svd", a)
+    if x.ndim < 2 or x.shape[-2] > x.shape[-1]:
+        raise MXNetError(f"svd: a must hold matrices with at least as many columns as rows, got shape {x.shape}")
+    return _singular(x)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """`numpy.linalg.tensorinv`: the inverse of `a` as a map from its axes after `ind` to those before."""
+    x = _array("tensorinv", a)
+    if ind <= 0:
+        raise MXNetError(f"tensorinv: ind must be positive, got {ind}")
+    before, after = x.shape[:ind], x.shape[ind:]
+    n = math.prod(after)
+    if math.prod(before) != n:
+        raise MXNetError(f"tensorinv: shape {x.shape} is not square at axis {ind}")
+    return op.reshape(op.inverse(op.reshape(x, shape=(n, n))), shape=(*after, *before))
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """`numpy.linalg.tensorsolve`: x with tensordot(a, x, x.ndim) = b; `axes` of `a` go to its end before."""
+    x, y = _array("tensorsolve", a), _array("tensorsolve", b, "b")
+    if axes is not None:
+        last = [i % x.ndim for i in ((axes,) if isinstance(axes, int) else axes)]
+        x = op.transpose(x, axes=(*(i for i in range(x.ndim) if i not in last), *last))
+    shape, n = x.shape[y.ndim :], math.prod(y.shape)
+    if math.prod(shape) != n:
+        raise MXNetError(f"tensorsolve: a of shape {x.shape} and b of shape {y.shape} make no square system")
+    found = op.matmul(op.inverse(op.reshape(x, shape=(n, n))), op.reshape(y, shape=(n, 1)))
+    return op.reshape(found, shape=shape)
+
+
 def multi_dot(arrays: Any) -> Any:
     """`numpy.linalg.multi_dot`: the product of several matrices."""
     from ._functions import dot
@@ -140,10 +194,10 @@ def _of_numpy(name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.linalg.{name}`; no gradient."
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return call
 
 
-for _name in ("cond", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd", "tensorinv",
-              "tensorsolve"):  # fmt: skip
+for _name in ("cond", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr"):  # fmt: skip
     globals()[_name] = _of_numpy(_name)
     __all__.append(_name)

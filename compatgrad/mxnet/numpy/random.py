@@ -9,11 +9,14 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._distributions import draw, draw_integers
+from ..ndarray._operator import op
 from ..ndarray._random_state import generator
-from ..ndarray.ndarray import NDArray, _on, torch_dtype
+from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
 from ._array import finish, ndarray
 
 __all__ = [
@@ -61,12 +64,23 @@ def normal(
     loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
 ) -> Any:
     """Normal numbers with mean `loc` and standard deviation `scale`."""
+    if _recorded((loc, scale)):
+        context = current_context() if ctx is None else Context(ctx)
+        shape = out.shape if out is not None and size is None else _shape(size, loc, scale)
+        noise = draw("normal", (0.0, 1.0), shape, torch.float32, context.torch_device)
+        y = _moved(lambda c, m, s: c * s + m, noise, (loc, scale), _dtype("normal", dtype))
+        return finish(_on(y, context), out)
     return _drawn("normal", "normal", (loc, scale), size, dtype, ctx, out)
 
 
 def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
     """Numbers of the exponential distribution with mean `scale`."""
-    return _drawn("exponential", "exponential", (1.0 / scale,), size, None, ctx, out)
+    if bool(torch.as_tensor(_values(scale) < 0).any()):
+        raise ValueError("exponential: scale must not be negative")
+    context = current_context() if ctx is None else Context(ctx)
+    shape = out.shape if out is not None and size is None else _shape(size, scale)
+    noise = draw("exponential", (1.0,), shape, torch.float32, context.torch_device)
+    return finish(_on(_moved(lambda c, s: c * s, noise, (scale,)), context), out)
 
 
 def gamma(shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None) -> Any:
@@ -95,8 +109,24 @@ def randint(
     return finish(_on(ndarray(draw_integers(low, high, shape, wanted, context.torch_device)), context), out)
 
 
-def _from_uniform(name: str, body: Callable[..., torch.Tensor], doc: str, *defaults: float) -> Callable[..., Any]:
-    """A distribution by the inverse of its distribution function; `body` gets numbers of (0, 1) and the parameters."""
+def _recorded(params: Any) -> bool:
+    return is_recording() and any(isinstance(p, NDArray) and _C.in_graph(p) for p in params)
+
+
+def _moved(body: Callable[..., Any], noise: torch.Tensor, params: Any, dtype: Any = None) -> ndarray:
+    """`body` of what was drawn and the parameters, differentiable by them where they are recorded."""
+    if _recorded(params):
+        y = body(ndarray(noise), *params)
+        return y if dtype is None or y.tensor.dtype == dtype else op.cast(y, dtype=dtype)
+    values = [p.to(noise) if isinstance(p, torch.Tensor) else p for p in map(_values, params)]
+    y = body(noise, *values)
+    return ndarray(y if dtype is None else y.to(dtype))
+
+
+def _from_uniform(
+    name: str, noise: Callable[[torch.Tensor], torch.Tensor], body: Callable[..., Any], doc: str, *defaults: float
+) -> Callable[..., Any]:
+    """A distribution by the inverse of its distribution function: `body` of `noise` of numbers of (0, 1)."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         size, ctx, out = kwargs.pop("size", None), kwargs.pop("ctx", None), kwargs.pop("out", None)
@@ -110,12 +140,13 @@ def _from_uniform(name: str, body: Callable[..., torch.Tensor], doc: str, *defau
             given.append(kwargs.pop(n))
         if kwargs:
             raise TypeError(f"{name}: unexpected arguments {list(kwargs)}")
+        for n, p in zip(names, given, strict=True):
+            if n != "loc" and bool(torch.as_tensor(_values(p) < 0 if n == "scale" else _values(p) <= 0).any()):
+                raise ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}")
         context = current_context() if ctx is None else Context(ctx)
         shape = out.shape if out is not None and size is None else _shape(size, *given)
         u = draw("uniform", (0.0, 1.0), shape, torch.float32, context.torch_device)
-        tiny = torch.finfo(torch.float32).tiny
-        params = [p.to(u) if isinstance(p, torch.Tensor) else p for p in map(_values, given)]
-        return finish(_on(ndarray(body(u.clamp(min=tiny), *params)), context), out)
+        return finish(_on(_moved(body, noise(u.clamp(min=torch.finfo(torch.float32).tiny)), given), context), out)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{doc} Parameters: {', '.join(_PARAMETERS[name])}; `size`, `ctx`, `out`."
@@ -127,17 +158,21 @@ _PARAMETERS = {
     "weibull": ("a",), "pareto": ("a",), "power": ("a",),
 }  # fmt: skip
 gumbel = _from_uniform(
-    "gumbel", lambda u, m, s: m - s * (-u.log()).log(), "Numbers of Gumbel's distribution.", 0.0, 1.0
+    "gumbel", lambda u: -(-u.log()).log(), lambda c, m, s: c * s + m, "Numbers of Gumbel's distribution.", 0.0, 1.0
 )
-logistic = _from_uniform("logistic", lambda u, m, s: m + s * torch.logit(u, 1e-7), "Logistic numbers.", 0.0, 1.0)
+logistic = _from_uniform(
+    "logistic", lambda u: torch.logit(u, 1e-7), lambda c, m, s: c * s + m, "Logistic numbers.", 0.0, 1.0
+)
 laplace = _from_uniform(
-    "laplace", lambda u, m, s: m - s * (u - 0.5).sign() * (1 - 2 * (u - 0.5).abs()).clamp(min=1e-38).log(),
-    "Numbers of Laplace's distribution.", 0.0, 1.0,
+    "laplace", lambda u: -(u - 0.5).sign() * (1 - 2 * (u - 0.5).abs()).clamp(min=1e-38).log(),
+    lambda c, m, s: c * s + m, "Numbers of Laplace's distribution.", 0.0, 1.0,
 )  # fmt: skip
-rayleigh = _from_uniform("rayleigh", lambda u, s: s * (-2 * u.log()).sqrt(), "Numbers of Rayleigh's distribution.", 1.0)
-weibull = _from_uniform("weibull", lambda u, a: (-u.log()) ** (1 / a), "Numbers of Weibull's distribution.")
-pareto = _from_uniform("pareto", lambda u, a: u ** (-1 / a) - 1, "Numbers of Pareto's distribution.")
-power = _from_uniform("power", lambda u, a: u ** (1 / a), "Numbers of the power distribution.")
+rayleigh = _from_uniform(
+    "rayleigh", lambda u: (-2 * u.log()).sqrt(), lambda c, s: c * s, "Numbers of Rayleigh's distribution.", 1.0
+)
+weibull = _from_uniform("weibull", lambda u: -u.log(), lambda c, a: c ** (1 / a), "Numbers of Weibull's distribution.")
+pareto = _from_uniform("pareto", lambda u: 1 / u, lambda c, a: c ** (1 / a) - 1, "Numbers of Pareto's distribution.")
+power = _from_uniform("power", lambda u: u, lambda c, a: c ** (1 / a), "Numbers of the power distribution.")
 
 
 def lognormal(
@@ -145,7 +180,7 @@ def lognormal(
 ) -> Any:
     """Exponentials of normal numbers."""
     y = normal(mean, sigma, size, dtype, ctx)
-    return finish(ndarray(y.tensor.exp()), out)
+    return finish(op.exp(y), out)
 
 
 def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:

@@ -39,6 +39,16 @@ _NAMES = {  # name here -> name of the operator
 }  # fmt: skip
 
 
+# name here -> name of the operator in a graph
+GRAPH_NAMES = {
+    **{name: operator for name, operator in _NAMES.items() if name not in ("arange_like", "multibox_detection",
+       "multibox_prior", "multibox_target")},
+    "arange_like": "_contrib_arange_like", "multibox_detection": "_contrib_MultiBoxDetection",
+    "multibox_prior": "_contrib_MultiBoxPrior", "multibox_target": "_contrib_MultiBoxTarget",
+    "broadcast_like": "broadcast_like", "gather_nd": "gather_nd", "reshape": "_npx_reshape",
+}  # fmt: skip
+
+
 def _np(y: Any) -> Any:
     if isinstance(y, (list, tuple)):
         return type(y)(_np(v) for v in y)
@@ -245,3 +255,9 @@ def index_update(a: Any, ind: Any, val: Any) -> Any:
     mask = torch.ones_like(x.tensor.detach())
     mask[at] = 0
     return index_add(op.mul(x, constant(mask)), ind, v)
+
+
+for _name, _operator in _NAMES.items():  # as graphs call some of them
+    _found = operators.get(_operator) or operators.get(f"_contrib_{_operator}")
+    if _found is not None:
+        operators.setdefault(f"_npx_{_name}", _found)

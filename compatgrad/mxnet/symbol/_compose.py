@@ -72,6 +72,8 @@ def parameters(op: str) -> tuple[str, ...] | None:
         return None
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found) and not is_variadic(op):
         return None
+    if getattr(function, "any_parameters", False):
+        return None
     return tuple(p.name for p in found if p.kind is not p.VAR_POSITIONAL and p.name not in ("out", "name"))
 
 
@@ -132,6 +134,10 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return Node(op, name, entries, params, attrs)
 
 
+def _flat(args: tuple[Any, ...]) -> Any:
+    return args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+
+
 @functools.cache
 def function_of(op: str, hint: str) -> Callable[..., Any]:
     """The function of symbols for an operator; `hint` is what its nodes are named after."""
@@ -142,7 +148,9 @@ def function_of(op: str, hint: str) -> Callable[..., Any]:
         from .symbol import Symbol
 
         node = node_of(op, hint, args, kwargs)
-        return Symbol([(node, i) for i in range(n_visible(op, node.params))])
+        # symbols with NumPy's manners give others
+        kind = next((type(s) for s in (*_flat(args), *kwargs.values()) if isinstance(s, Symbol) and s._numpy), Symbol)
+        return kind([(node, i) for i in range(n_visible(op, node.params))])
 
     compose.__name__ = compose.__qualname__ = hint
     compose.__doc__ = f"A symbol of the operator {op}; see the function of that name in `mx.nd`."

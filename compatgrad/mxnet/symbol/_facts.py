@@ -187,6 +187,9 @@ def n_visible(op: str, params: dict[str, str]) -> int:
         return 2 if _flag(params, "output_score") else 1
     if op == "amp_multicast":
         return int(_flag(params, "num_outputs", 1))
+    visible = _declared(op, "visible", None)
+    if visible is not None:
+        return visible(params) if callable(visible) else visible
     return _SEVERAL.get(op, 1)
 
 

@@ -1,83 +1,191 @@
-"""`mx.sym.np` and `mx.sym.npx`: NumPy's names for symbols, made of the operators that graphs of `mx.sym` have.
+"""`mx.sym.np` and `mx.sym.npx`: the functions of `mx.np` and `mx.npx` on symbols.
 
-So hybrid blocks that write `F.np.dot` or `F.npx.relu` can be exported. Arrays in such a graph have at least one axis.
+Graphs hold MXNet's own operators, so that its files are read and written; what they compute is what the functions of
+`mx.np` compute. Symbols that come of them, or of `as_np_ndarray`, have NumPy's manners: `mx.sym.np._Symbol`.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..base import MXNetError, numeric_types
+from ..numpy import _graph_operators as _graph
 from ._compose import function_of
-from .symbol import Symbol
+from .symbol import Symbol, load, load_json
 
-__all__ = ["np", "npx"]
+__all__ = ["_Symbol", "np", "npx"]
 
-_SAME = frozenset(
-    "abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees dot exp expand_dims "
-    "expm1 fix floor log log10 log1p log2 max mean min negative ones_like prod radians reciprocal repeat "
-    "rint round sign sin sinh sqrt square squeeze sum tan tanh tile trunc where zeros_like argmax argmin "
-    "argsort sort clip".split()
-)
-_PAIRS = {
-    "add": "_plus", "subtract": "_minus", "multiply": "_mul", "divide": "_div", "true_divide": "_div", "mod": "_mod",
-    "power": "_power", "maximum": "_maximum", "minimum": "_minimum", "equal": "_equal", "not_equal": "_not_equal",
-    "greater": "_greater", "less": "_lesser", "greater_equal": "_greater_equal", "less_equal": "_lesser_equal",
-}  # fmt: skip
-_BROADCAST = {
-    "_plus": "broadcast_add", "_minus": "broadcast_sub", "_mul": "broadcast_mul", "_div": "broadcast_div",
-    "_lesser": "broadcast_lesser", "_lesser_equal": "broadcast_lesser_equal",
-}  # fmt: skip
-_MIRRORED = {
-    "_minus": "_rminus", "_div": "_rdiv", "_mod": "_rmod", "_power": "_rpower", "_greater": "_lesser",
-    "_lesser": "_greater", "_greater_equal": "_lesser_equal", "_lesser_equal": "_greater_equal",
-}  # fmt: skip
+_SPELLED = {"fabs": "abs", "divide": "true_divide", "remainder": "mod", "round_": "round", "around": "round",
+            "amax": "max", "amin": "min", "product": "prod", "sometrue": "any", "invert": "bitwise_not",
+            "row_stack": "vstack", "may_share_memory": "shares_memory", "alltrue": "all"}  # fmt: skip
 
 
-def _pair(name: str) -> Callable[..., Symbol]:
-    short = _PAIRS[name]
+def _as_np(s: Any) -> Any:
+    if isinstance(s, Symbol):
+        return s if isinstance(s, _Symbol) else _Symbol(s._outputs)
+    return [_as_np(v) for v in s] if isinstance(s, (list, tuple)) else s
 
-    def call(x1: Any, x2: Any) -> Symbol:
-        if isinstance(x1, Symbol) and isinstance(x2, Symbol):
-            return function_of(_BROADCAST.get(short, f"broadcast{short}"), name)(x1, x2)
-        if isinstance(x1, Symbol):
-            return function_of(f"{short}_scalar", name)(x1, scalar=x2)
-        return function_of(f"{_MIRRORED.get(short, short)}_scalar", name)(x2, scalar=x1)
+
+def _node(op: str, hint: str, symbols: Any, params: dict[str, Any]) -> _Symbol:
+    return _as_np(function_of(op, hint)(*symbols, **params))
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if not isinstance(x, Symbol):
+            return _graph.function_of_name(name)(x)
+        return _node(f"_npi_{name}", name, [x], {})
 
     return call
 
 
-def _concatenate(seq: Any, axis: int = 0) -> Symbol:
-    return function_of("Concat", "concatenate")(*seq, dim=axis)
+def _binary(name: str) -> Callable[..., Any]:
+    pair, left, right = _graph.BINARY[name]
+
+    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        for x in (x1, x2):
+            if not isinstance(x, (Symbol, *numeric_types)):
+                raise TypeError(f"type {type(x)} not supported: expected a Symbol or a number")
+        if isinstance(x1, Symbol) and isinstance(x2, Symbol):
+            return _node(pair, name, [x1, x2], {})
+        if not isinstance(x1, Symbol) and not isinstance(x2, Symbol):
+            return _graph.function_of_name(name)(x1, x2)
+        number = x2 if isinstance(x1, Symbol) else x1
+        whole = isinstance(number, int) or not hasattr(number, "is_integer")
+        options = {"scalar": float(number), "is_int": whole}
+        return _node(left, name, [x1], options) if isinstance(x1, Symbol) else _node(right, name, [x2], options)
+
+    return call
 
 
-def _stack(arrays: Any, axis: int = 0) -> Symbol:
-    return function_of("stack", "stack")(*arrays, axis=axis)
+def _named(name: str) -> Callable[..., Any]:
+    e = _graph.entry(name)
+    assert e is not None
+    short = name.rpartition(".")[2]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        extra = {k: kwargs.pop(k) for k in ("name", "attr") if k in kwargs}
+        try:
+            bound = inspect.signature(_graph.function_of_name(name)).bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{short}: {error}") from None
+        for part in [k for k in bound if k in ("kwargs", "arys", "size_")]:
+            rest = bound.pop(part)
+            bound.update(rest if isinstance(rest, dict) else {"a": rest[0]})
+        params = {k: v for k, v in bound.items() if k != "out"}
+        if e.variadic:
+            symbols = list(params.pop(next(iter(params))))
+        else:
+            symbols = [params.pop(k) for k in e.inputs if isinstance(params.get(k), Symbol)]
+            given = [k for k in e.inputs if k not in params and k in bound]
+            if given != list(e.inputs)[: len(given)]:  # one between is a number, or is not there
+                names = [e.inputs[k] for k in given]
+                named = dict(zip(names, symbols, strict=True))
+                symbols, extra = [], {**extra, **named}
+        stray = next((k for k, v in params.items() if isinstance(v, Symbol)), None)
+        if stray is not None:
+            raise MXNetError(f"{short}: {stray} cannot be a symbol")
+        return _node(e.op, short, symbols, {**{e.renamed.get(k, k): v for k, v in params.items()}, **extra})
+
+    return call
 
 
-def _reshape(a: Symbol, newshape: Any) -> Symbol:
-    return function_of("Reshape", "reshape")(a, shape=newshape)
+def _split(name: str, axis: int | None = None, equal: bool = True) -> Callable[..., Any]:
+    def call(ary: Symbol, indices_or_sections: Any, axis_: int = 0) -> Any:
+        along = axis_ if axis is None else axis
+        whole = isinstance(indices_or_sections, int)
+        options = {"indices": () if whole else (0, *indices_or_sections), "axis": along, "squeeze_axis": False,
+                   "sections": indices_or_sections if whole else 0}  # fmt: skip
+        return _node("_npi_split", name, [ary], options)
+
+    if axis is not None:
+        return lambda ary, indices_or_sections: call(ary, indices_or_sections)
+    return lambda ary, indices_or_sections, axis=0: call(ary, indices_or_sections, axis)
 
 
-def _transpose(a: Symbol, axes: Any = None) -> Symbol:
-    return function_of("transpose", "transpose")(a, **({} if axes is None else {"axes": axes}))
+def _where(condition: Symbol, x: Any = None, y: Any = None) -> Any:
+    if not isinstance(x, Symbol) and not isinstance(y, Symbol):
+        return _node("_npi_where_scalar2", "where", [condition], {"x": float(x), "y": float(y)})
+    if isinstance(x, Symbol) and isinstance(y, Symbol):
+        return _node("_npi_where", "where", [condition, x, y], {})
+    if isinstance(x, Symbol):
+        return _node("_npi_where_rscalar", "where", [], {"condition": condition, "y": x, "scalar": float(y)})
+    return _node("_npi_where_lscalar", "where", [], {"condition": condition, "x": y, "scalar": float(x)})
 
 
-def _swapaxes(a: Symbol, axis1: int, axis2: int) -> Symbol:
-    return function_of("SwapAxis", "swapaxes")(a, dim1=axis1, dim2=axis2)
+def _einsum(subscripts: str, *operands: Symbol, out: Any = None, optimize: Any = False) -> Any:
+    return _node("_npi_einsum", "einsum", operands, {"subscripts": subscripts, "optimize": int(bool(optimize))})
 
 
-def _split(ary: Symbol, indices_or_sections: Any, axis: int = 0) -> Symbol:
-    from . import split_v2
+def _tensordot(a: Symbol, b: Symbol, axes: Any = 2) -> Any:
+    if isinstance(axes, int):
+        return _node("_npi_tensordot_int_axes", "tensordot", [a, b], {"axes": axes})
+    left, right = ((v,) if isinstance(v, int) else tuple(v) for v in axes)
+    return _node("_npi_tensordot", "tensordot", [a, b], {"a_axes_summed": left, "b_axes_summed": right})
 
-    return split_v2(ary, indices_or_sections, axis)
+
+def _ravel(x: Symbol, order: str = "C") -> Any:
+    return np.reshape(x, -1)
 
 
-_OWN: dict[str, Callable[..., Symbol]] = {
-    "concatenate": _concatenate, "stack": _stack, "reshape": _reshape, "transpose": _transpose,
-    "swapaxes": _swapaxes, "split": _split,
+def _append(arr: Symbol, values: Symbol, axis: Any = None) -> Any:
+    return np.concatenate([arr, values], axis=axis)
+
+
+def _filled(value: float) -> Callable[..., Any]:
+    return lambda a, dtype=None, order="C", ctx=None, out=None: np.full_like(a, value, dtype=dtype)
+
+
+def _norm(x: Symbol, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    several = axis is not None and not isinstance(axis, int) and len(axis) == 2
+    if ord is None and axis is None:
+        flag = -2
+    elif several or (axis is None and ord in ("fro", "nuc")):
+        flag = 2 if ord == "nuc" else 1 if ord in (None, "fro") else 0
+    else:
+        flag = -1
+    number = 2.0 if ord is None or isinstance(ord, str) else float(ord)
+    return _node("_npi_norm", "norm", [x], {"ord": number, "axis": axis, "keepdims": keepdims, "flag": flag})
+
+
+def _atleast(n: int) -> Callable[..., Any]:
+    def call(*arys: Symbol) -> Any:
+        made = [_node(f"_np_atleast_{n}d", f"atleast_{n}d", [a], {}) for a in arys]
+        return made[0] if len(made) == 1 else made
+
+    return call
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "split": _split("split"), "array_split": _split("array_split", equal=False), "vsplit": _split("vsplit", 0),
+    "hsplit": _split("hsplit", 1), "dsplit": _split("dsplit", 2), "where": _where, "einsum": _einsum, "ravel": _ravel,
+    "tensordot": _tensordot, "append": _append, "zeros_like": _filled(0), "ones_like": _filled(1),
+    "linalg.norm": _norm, "flipud": lambda m: np.flip(m, 0), "fliplr": lambda m: np.flip(m, 1),
+    "quantile": lambda a, q, *args, **kwargs: np.percentile(a, q * 100, *args, **kwargs),
+    **{f"atleast_{n}d": _atleast(n) for n in (1, 2, 3)},
 }  # fmt: skip
+
+
+def _of_np(name: str, inside: str = "") -> Any:
+    full = inside + _SPELLED.get(name, name)
+    if full in _OWN:
+        return _OWN[full]
+    if full in _graph.UNARY:
+        return _unary(full)
+    if full in _graph.BINARY:
+        return _binary(full)
+    return _named(full) if _graph.entry(full) else None
+
+
+def _of_npx(name: str) -> Any:
+    from ..numpy_extension._functions import GRAPH_NAMES
+
+    found = GRAPH_NAMES.get(name)
+    return None if found is None else lambda *args, **kwargs: _as_np(function_of(found, name)(*args, **kwargs))
 
 
 class _Names(ModuleType):
@@ -89,24 +197,119 @@ class _Names(ModuleType):
         found = None if name.startswith("__") else self._find(name)
         if found is None:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        found.__name__ = found.__qualname__ = name
         setattr(self, name, found)
         return found
 
 
-def _of_np(name: str) -> Any:
-    if name in _OWN:
-        return _OWN[name]
-    if name in _PAIRS:
-        return _pair(name)
-    return function_of(name, name) if name in _SAME else None
+def _part(s: Symbol, key: tuple[Any, ...]) -> Any:
+    """An element or part of a symbol's array, by MXNet's operators: a slice, a shape in its notation, new axes."""
+    if Ellipsis in key[:-1]:
+        raise MXNetError("a symbol's index can have an Ellipsis at its end only: the number of axes is not known")
+    key = tuple(k for k in key if k is not Ellipsis)
+    slices, codes = [], []
+    added = []
+    for k in key:
+        if k is None:
+            added.append(len(codes) - codes.count(-3) + len(added))
+        elif isinstance(k, slice):
+            slices.append((k.start, k.stop, k.step))
+            codes.append(-2)
+        elif isinstance(k, int) and not isinstance(k, bool):
+            slices.append((k, k + 1 if k != -1 else None, None))
+            codes.append(-3)
+        else:
+            raise TypeError(f"a symbol's index is made of integers, slices, None and Ellipsis, got {k!r}")
+    if slices:
+        begin, end, step = (tuple(v) for v in zip(*slices, strict=True))
+        s = _node("_npi_slice", "slice", [s], {"begin": begin, "end": end, "step": step})
+    if -3 in codes:
+        s = _node("_npi_reshape", "reshape", [s], {"newshape": (*codes, -4)})
+    for axis in added:
+        s = np.expand_dims(s, axis)
+    return s
 
 
-def _of_npx(name: str) -> Any:
-    from ..numpy_extension._functions import _NAMES
+class _Symbol(Symbol):
+    """A symbol with NumPy's manners: operators, indices and methods as arrays of `mx.np` have them."""
 
-    if name in ("broadcast_like", "gather_nd"):
-        return function_of(name, name)
-    return function_of(_NAMES[name], name) if name in _NAMES else None
+    _numpy = True
 
+    def as_nd_ndarray(self) -> Symbol:
+        """The symbol without NumPy's manners."""
+        return Symbol(self._outputs)
+
+    def as_np_ndarray(self) -> Symbol:
+        """Itself."""
+        return self
+
+    def __getitem__(self, key: Any) -> Symbol:
+        if len(self) > 1 or isinstance(key, str):
+            return _as_np(Symbol.__getitem__(self, key))
+        return _part(self, key if isinstance(key, tuple) else (key,))
+
+    def __iter__(self) -> Any:
+        if len(self) == 1:
+            raise TypeError("a symbol of one array cannot be iterated: its length is not known")
+        return (_as_np(Symbol([e])) for e in self._outputs)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """The symbol cast to another type."""
+        return _node("_npi_cast", "cast", [self], {"dtype": dtype})
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """The same elements in another shape, given as one tuple or as several lengths."""
+        shape = kwargs.pop("newshape", args[0] if len(args) == 1 else args)
+        return np.reshape(self, shape, **kwargs)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order, given as one tuple or as several numbers, or reversed."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return np.transpose(self, order or None)
+
+    def flatten(self, order: str = "C") -> Any:
+        """All elements in one axis."""
+        return np.ravel(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            function = getattr(np, name)
+            return lambda *args, **kwargs: function(self, *args, **kwargs)
+        return Symbol.__getattr__(self, name)
+
+    def __neg__(self) -> Any:
+        return np.negative(self)
+
+    def __abs__(self) -> Any:
+        return np.abs(self)
+
+    def __invert__(self) -> Any:
+        return np.bitwise_not(self)
+
+    __hash__ = object.__hash__
+
+
+_METHODS = frozenset(
+    "sum prod max min mean std var any all argmax argmin argsort sort cumsum round clip dot swapaxes squeeze take "
+    "repeat ravel diagonal trace broadcast_to tile copy flip expand_dims".split()
+)
+for _slot, _function in (
+    ("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "true_divide"), ("mod", "mod"),
+    ("pow", "power"), ("matmul", "matmul"), ("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor"),
+    ("eq", "equal"), ("ne", "not_equal"), ("gt", "greater"), ("ge", "greater_equal"), ("lt", "less"),
+    ("le", "less_equal"),
+):  # fmt: skip
+    setattr(_Symbol, f"__{_slot}__", lambda self, other, f=_function: getattr(np, f)(self, other))
+    if _slot not in ("eq", "ne", "gt", "ge", "lt", "le"):
+        setattr(_Symbol, f"__r{_slot}__", lambda self, other, f=_function: getattr(np, f)(other, self))
 
 np, npx = _Names("np", _of_np), _Names("npx", _of_npx)
+np.linalg = _Names("np.linalg", lambda name: _of_np(name, "linalg."))  # type: ignore[attr-defined]
+np.random = _Names("np.random", lambda name: _of_np(name, "random."))  # type: ignore[attr-defined]
+np._Symbol = _Symbol  # type: ignore[attr-defined]
+np.load, np.load_json = (lambda f: lambda x: _as_np(f(x)))(load), (lambda f: lambda x: _as_np(f(x)))(load_json)
+for _name, _module in (("np", np), ("npx", npx), ("numpy", np), ("numpy_extension", npx), ("numpy.linalg", np.linalg),
+                       ("numpy.random", np.random)):  # fmt: skip
+    sys.modules[f"{__package__}.{_name}"] = _module

@@ -22,6 +22,7 @@ class Symbol:
     """One output of a graph of operators, or a group of several."""
 
     __array_priority__ = 1000.0
+    _numpy = False  # whether it has NumPy's manners
     _plan: Any = None  # how it is run, made at the first run
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
@@ -199,7 +200,11 @@ class Symbol:
         """Itself."""
         return self
 
-    as_np_ndarray = as_nd_ndarray
+    def as_np_ndarray(self) -> Symbol:
+        """The symbol with NumPy's manners, as `mx.sym.np` gives them."""
+        from ._numpy import _Symbol
+
+        return _Symbol(self._outputs)
 
     # ---- running
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
