@@ -65,7 +65,10 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j) {
 
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   const at::ScalarType dtype = t.scalar_type();
-  if (i < 32 && call.integers >> i & 1) return at::isIntegralType(dtype, false) ? t : t.to(at::kLong);
+  if (i < 32 && call.integers >> i & 1) {  // few kernels read the unsigned types of more than 8 bits
+    const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
+    return kept ? t : t.to(at::kLong);
+  }
   if (dtype == call.real) return t;
   if (call.any_dtype && !call.integers && !at::isFloatingType(dtype)) return t;
   return t.to(call.real);

@@ -76,7 +76,9 @@ CG_POINTWISE("div", Div, "a / b")
 
 struct Neg {
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return at::neg(x); }
+  Tensor forward(const Tensor& x) {
+    return modular(x, x, [](const Tensor& x, const Tensor&) { return at::neg(x); });
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return -c.gy(); });

@@ -57,9 +57,10 @@ Tensor cropped(Tensor image, at::IntArrayRef sizes) {
     if (image.size(k) > sizes[k]) image = image.narrow(k, 0, sizes[k]);
   return image.contiguous();
 }
-// Stands for a tensor of which a kernel reads the shape alone.
-Tensor shape_only(const Tensor& saved, at::IntArrayRef sizes, const Tensor& like) {
-  return saved.defined() ? saved : at::empty(sizes, like.options());
+// Input i where it is `saved`. Else its data may be gone, and a tensor of its shape stands for it: the kernel reads no
+// more than that.
+Tensor saved_or_shape(Ctx<Tensor>& c, size_t i, bool saved) {
+  return saved ? c.in(i) : at::empty(c.in_sizes(i), c.gy().options());
 }
 Ints spatial(at::IntArrayRef sizes) { return ints(sizes.slice(2)); }
 Ints all_but_channels(int64_t ndim) {
@@ -133,7 +134,7 @@ struct Convolution : Placement {
   }
   void backward(Ctx<Tensor>& c) {
     const Tensor& gy = c.gy();
-    const Tensor w = shape_only(c.in(1), c.in_sizes(1), gy), image = shape_only(c.in(0), c.in_sizes(0), gy);
+    const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
     const auto part = [&](const Tensor& g, const Tensor& images) {
       auto [gx, gw, gb] =
@@ -200,8 +201,7 @@ struct Deconvolution : Placement {
     return cropped(std::move(y), sizes);
   }
   void backward(Ctx<Tensor>& c) {
-    const Tensor w = shape_only(c.in(1), c.in_sizes(1), c.gy());
-    const Tensor x = shape_only(c.in(0), c.in_sizes(0), c.gy());
+    const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
     const at::IntArrayRef image = c.gy().sizes();
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
     auto [gx, gw, gb] = at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(image[1]), stride, pad, dilate, true,

@@ -96,7 +96,11 @@ struct Flip {
   Ints axis;
   static constexpr auto params() { return std::make_tuple(required("axis", &Flip::axis)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return at::flip(x, axis); }
+  Tensor forward(const Tensor& x) {
+    const at::ScalarType t = x.scalar_type();
+    const bool unknown_to_aten = t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;
+    return unknown_to_aten ? at::flip(x.to(at::kLong), axis).to(t) : at::flip(x, axis);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return flip(c.gy(), axis); });

@@ -37,7 +37,7 @@ struct BoolFill {
 CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
 
 // The rows of x, seen as (mask elements, elements of a slice), at which the mask is not zero.
-Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1})).select(1, 0); }
+Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1}).to(at::kBool)).select(1, 0); }
 // The same where it is known how many there are, though not which: what is marked, in order, before what is not.
 Tensor marked_first(const Tensor& mask, int64_t n) {
   return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);

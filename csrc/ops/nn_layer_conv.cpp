@@ -32,13 +32,13 @@ struct Convolving {
   }
   void backward(Ctx<Tensor>& c) {
     // Of what is not saved the kernel reads the shape alone.
-    const auto saved = [&](size_t i, at::IntArrayRef sizes) {
-      return c.in(i).defined() ? shaped(c.in(i), sizes) : at::empty(sizes, c.gy().options());
-    };
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
-    auto [gx, gw, gb] = at::convolution_backward(
-        c.gy(), saved(0, x), saved(1, Op::filters(w)), at::OptionalIntArrayRef(c.gy().size(1)), stride, pad, dilate,
-        transposed, extra(), op().groups(x), {c.needs(0), c.needs(1), c.needs(2)});
+    const Ints filters = Op::filters(w);
+    const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());
+    const Tensor kernels = c.needs(0) ? shaped(c.in(1), filters) : at::empty(filters, c.gy().options());
+    auto [gx, gw, gb] =
+        at::convolution_backward(c.gy(), image, kernels, at::OptionalIntArrayRef(c.gy().size(1)), stride, pad, dilate,
+                                 transposed, extra(), op().groups(x), {c.needs(0), c.needs(1), c.needs(2)});
     c.grad(0, [&] { return gx; });
     c.grad(1, [&] { return shaped(gw, w); });
     c.grad(2, [&] { return gb; });

@@ -140,7 +140,7 @@ void check_labels(const char* op, const Tensor& x, const Tensor& t, int64_t axis
 }
 Tensor one_hot(const Tensor& x, const Tensor& t, int64_t axis) {
   return at::zeros(x.sizes(), x.options())
-      .scatter_(axis, at::clamp_min(t, 0).to(at::kLong), (t >= 0).to(x.scalar_type()));
+      .scatter_(axis, at::clamp_min(t.to(at::kLong), 0), (t >= 0).to(x.scalar_type()));
 }
 
 struct CrossEntropyAlong {
@@ -159,7 +159,7 @@ struct CrossEntropyAlong {
       if (i != axis) (i < axis ? outer : inner) *= x.size(i);
     return x.contiguous().view({outer, x.size(axis), inner});
   }
-  static Tensor labels(const Tensor& t) { return at::clamp_min(t, -1).to(at::kLong).contiguous(); }
+  static Tensor labels(const Tensor& t) { return at::clamp_min(t.to(at::kLong), -1).contiguous(); }
 
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("softmax_cross_entropy", x, t, axis);
@@ -171,7 +171,7 @@ struct CrossEntropyAlong {
       return y;
     }
     log_sum.reset();  // of an earlier run
-    const Tensor safe = at::clamp_min(t, 0).to(at::kLong);
+    const Tensor safe = at::clamp_min(t.to(at::kLong), 0);
     return at::gather(log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
   }
   template <class T>
@@ -206,7 +206,7 @@ struct CategoricalCrossEntropy {
   Tensor forward(const Tensor& p, const Tensor& t) {
     check_labels("categorical_cross_entropy", p, t, axis);
     axis = wrap_axis(axis, p.dim());
-    const Tensor taken = at::gather(p, axis, at::clamp_min(t, 0).to(at::kLong));
+    const Tensor taken = at::gather(p, axis, at::clamp_min(t.to(at::kLong), 0));
     return at::log(at::clamp_min(taken, tiny(p))) * (-(t >= 0).to(p.scalar_type()));
   }
   template <class T>

@@ -55,7 +55,12 @@ void before_forward(FunctionNode& f, VarsRef in) {
   Obj data = arrays_of(in, active_frontend(), true);
   call_hooks(f, "forward_preprocess", data.get(), nullptr);
 }
+// Also for a function that runs without the interpreter lock.
 std::string label(const FunctionNode& f) {
+  struct Locked {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    ~Locked() { PyGILState_Release(state); }
+  } locked;
   Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
   PyObject* text = PyObject_GetAttrString(view.get(), "label");
   if (!text) {

@@ -129,3 +129,57 @@ def test_a_convolution_of_more_images_than_run_at_once():
     for got, k in ((gw, 2), (gb, 3)):
         want = sum(w * p[k] for w, p in zip(weights, parts, strict=True)) / n
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5 * np.abs(want).max())
+
+
+def shaped(*shape, need_grad=False):
+    x = nn.Variable(shape, need_grad=need_grad)
+    x.d = np.random.RandomState(0).rand(*shape)
+    return x
+
+
+#: networks in which one input of a layer needs no gradient and the other is computed
+ONE_SIDED = {
+    "spectral norm": lambda x: PF.convolution(x, 5, (3, 3), apply_w=lambda w: PF.spectral_norm(w, test=True)),
+    "weight norm": lambda x: PF.convolution(x, 5, (3, 3), apply_w=PF.weight_normalization),
+    "standardized": lambda x: F.convolution(x, F.weight_standardization(shaped(5, 4, 3, 3, need_grad=True))),
+    "transposed": lambda x: F.deconvolution(x, shaped(4, 5, 3, 3, need_grad=True) * 2.0),
+    "transposed, padded": lambda x: F.deconvolution(x, shaped(4, 5, 3, 3, need_grad=True) * 2.0, stride=(2, 2),
+                                                    output_padding=(1, 1)),
+    "each channel": lambda x: F.depthwise_convolution(x, shaped(4, 3, 3, need_grad=True) * 2.0),
+    "transposed each channel": lambda x: F.depthwise_deconvolution(x, shaped(4, 3, 3, need_grad=True) * 2.0),
+    "frozen": lambda x: PF.convolution(PF.batch_normalization(PF.convolution(x, 4, (3, 3), name="a")), 4, (3, 3),
+                                       name="b", fix_parameters=True),
+    "frozen, transposed": lambda x: PF.deconvolution(PF.convolution(x, 4, (3, 3), name="a"), 4, (3, 3), name="b",
+                                                     fix_parameters=True),
+    "frozen, each channel": lambda x: PF.depthwise_convolution(PF.convolution(x, 4, (3, 3), name="a"), (3, 3),
+                                                               name="b", fix_parameters=True),
+    "computed and frozen": lambda x: F.convolution(shaped(2, 4, 6, 6, need_grad=True) * 1.0, shaped(5, 4, 3, 3) * 2.0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_SIDED)
+@pytest.mark.parametrize("size", [6, 96])
+def test_what_only_one_gradient_reads_is_freed_with_that_one(name, size):
+    nn.random.prng = np.random.RandomState(0)
+    y = F.mean(ONE_SIDED[name](shaped(2, 4, size, size)) ** 2)
+    leaves = [x for f in y._functions() for x in f.inputs if x.parent is None and x.need_grad]
+    found = []
+    for clear in (False, True):
+        for x in leaves:
+            x.grad.zero()
+        y.forward(clear_no_need_grad=clear)
+        y.backward(clear_buffer=clear)
+        found.append([x.g.copy() for x in leaves])
+    assert any(np.abs(g).sum() > 0 for g in found[0])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 300])  # large ones run without the interpreter lock
+def test_data_that_a_user_cleared_is_named(size):
+    a, b = (shaped(size, size, need_grad=True) for _ in range(2))
+    y = F.mean(F.affine(a, b * 1.0))
+    y.forward()
+    a.data.clear()
+    with pytest.raises(RuntimeError, match="the data of input 0 of Affine was cleared"):
+        y.backward()

@@ -1,0 +1,72 @@
+"""Labels, indices and masks of every integer type: what a function gives does not hang on it."""
+
+import numpy as np
+import pytest
+
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
+
+DTYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "bool", "float32"]
+random = np.random.RandomState(0)
+X, P = (random.rand(4, 10).astype(np.float32) for _ in range(2))
+LABELS, FLAGS = np.array([[0], [1], [1], [0]]), np.arange(40).reshape(4, 10) % 2
+
+
+def of(array):
+    return nn.Variable.from_numpy_array(array)
+
+
+#: name -> the function of scores x and labels as `t(array)` makes them
+FUNCTIONS = {
+    "softmax_cross_entropy": lambda x, t: F.softmax_cross_entropy(x, t(LABELS)),
+    "softmax_cross_entropy along 0": lambda x, t: F.softmax_cross_entropy(x, t(FLAGS[:1]), axis=0),
+    "categorical_cross_entropy": lambda x, t: F.categorical_cross_entropy(x, t(LABELS)),
+    "sigmoid_cross_entropy": lambda x, t: F.sigmoid_cross_entropy(x, t(FLAGS)),
+    "binary_cross_entropy": lambda x, t: F.binary_cross_entropy(x, t(FLAGS)),
+    "top_n_error": lambda x, t: F.top_n_error(x, t(LABELS), n=3),
+    "binary_error": lambda x, t: F.binary_error(x, t(FLAGS)),
+    "confusion_matrix": lambda x, t: F.confusion_matrix(x, t(LABELS)),
+    "one_hot": lambda x, t: F.one_hot(t(LABELS), (10,)),
+    "embed": lambda x, t: F.embed(t(LABELS), x),
+    "gather": lambda x, t: F.gather(x, t(LABELS[:, 0]), axis=1),
+    "gather_nd": lambda x, t: F.gather_nd(x, t(LABELS.T)),
+    "scatter_nd": lambda x, t: F.scatter_nd(x, t(np.array([[1, 0, 1, 1]])), shape=(5, 10)),
+    "scatter_add": lambda x, t: F.scatter_add(x, t(LABELS), of(P[:, :1]), axis=0),
+    "getitem": lambda x, t: x[t(LABELS.T)],
+    "where": lambda x, t: F.where(t(FLAGS), x, -x),
+    "bool_gather": lambda x, t: F.bool_gather(x, t(LABELS[:, 0])),
+    "bool_scatter": lambda x, t: F.bool_scatter(x, t(np.array([1, 0, 1, 1, 1]))),
+    "bool_fill": lambda x, t: F.bool_fill(x, t(FLAGS), 7.0),
+    "pack_padded_sequence": lambda x, t: F.pack_padded_sequence(F.reshape(x, (10, 4)), t(np.ones(4)))[0],
+    "squared_error": lambda x, t: F.squared_error(x, t(FLAGS)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_labels_of_any_type(name, dtype):
+    if (name, dtype) == ("getitem", "bool"):
+        pytest.skip("selects by a mask")
+    found = []
+    for kind in ("int64", dtype):
+        x = of(X).apply(need_grad=True)
+        y = FUNCTIONS[name](x, lambda array, kind=kind: of(array.astype(kind)))
+        x.grad.zero()
+        y.forward(clear_no_need_grad=True)
+        found.append([y.d.copy()])
+        if y.need_grad:
+            y.backward(clear_buffer=True)
+            found[-1].append(x.g.copy())
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_labels_of_bytes_beyond_one_batch():
+    """As of MNIST's files: the Variable's array takes the dtype of what is assigned."""
+    x, t = nn.Variable((4, 3)), nn.Variable((4, 1))
+    y = F.mean(F.softmax_cross_entropy(x, t))
+    for labels in ([0, 1, 2, 2], [2, 2, 0, 1]):
+        x.d = np.eye(3, dtype=np.uint8)[labels] * 5
+        t.d = np.array(labels, np.uint8).reshape(4, 1)
+        y.forward(clear_no_need_grad=True)
+        np.testing.assert_allclose(y.d, np.log(1 + 2 * np.exp(-5.0)), rtol=1e-4)
