@@ -13,6 +13,7 @@ is the gradient of the body, at any order.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -75,6 +76,7 @@ class Spec:
         rest = parameters[taken + len(self.drawn) :]
         self.passes_n_outputs = any(p.name == "n_outputs" for p in rest)
         self.args = tuple(p.name for p in rest if p.name != "n_outputs")
+        self.whole: list[int] | None = None  # places of arguments that are integers; found at the first call
         self.parameters = [p for p in rest if p.name != "n_outputs"]
 
     def run(self, inputs: Sequence[Any], drawn: Sequence[Any], args: Sequence[Any], n_outputs: int) -> Any:
@@ -285,6 +287,12 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
             name = spec.inputs[0 if spec.variadic else i]
             raise TypeError(f"{spec.name}: {name}: expected a Variable or an NdArray, got {type(x).__name__}")
     args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
+    if spec.whole is None:
+        whole = _whole_arguments().get(spec.type_name, ())
+        spec.whole = [i for i, name in enumerate(spec.args) if name in whole]
+    for i in spec.whole:
+        if type(args[i]) is not int:
+            args[i] = _cut(args[i])
     if spec.defaults:
         for name, default in spec.defaults.items():
             i = spec.args.index(name)
@@ -315,6 +323,28 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
     if outputs:
         _place(ys, outputs)
     return ys[0] if len(ys) == 1 else tuple(ys)
+
+
+@functools.cache
+def _whole_arguments() -> dict[str, list[str]]:
+    """Names of the arguments that are integers, or several, by function type."""
+    from compatgrad.nnabla.utils._function_messages import ARGUMENTS
+
+    found = {}
+    for line in ARGUMENTS.replace("\n  ", " ").strip().splitlines():
+        type_name, _, _, *fields = line.split()
+        kinds = (field.split(":") for field in fields)
+        found[type_name] = [name for name, kind in kinds if kind.rstrip("*") in ("int64", "Shape")]
+    return found
+
+
+def _cut(value: Any) -> Any:
+    """As nnabla, which cuts numbers to integers where it wants integers."""
+    if isinstance(value, float):
+        return int(value)
+    if isinstance(value, (tuple, list)) and any(isinstance(n, (float, np.floating)) for n in value):
+        return [int(n) if isinstance(n, (float, np.floating)) else n for n in value]
+    return value
 
 
 def _entered(x: Any) -> Any:

@@ -40,9 +40,11 @@ class NdArray(_C.Array):
     """
 
     def __new__(cls, *shape: Any) -> NdArray:
+        kinds: tuple[type, ...] = (int, np.integer)
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
-        if not all(isinstance(n, (int, np.integer)) for n in shape):
+            kinds += (float, np.floating)  # cut to integers
+        if not all(isinstance(n, kinds) for n in shape):
             raise ValueError(f"NdArray: expected a shape as integers, a tuple or a list of integers, got {shape}")
         return super().__new__(cls, tuple(int(n) for n in shape))
 
@@ -182,7 +184,7 @@ class NdArray(_C.Array):
         self.tensor[mask.read().broadcast_to(self.shape) != 0] = value
         return self
 
-    masked_fill_ = bool_fill_
+    bool_fill = masked_fill = masked_fill_ = bool_fill_
 
     # ---- operators ---------------------------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:

@@ -48,8 +48,8 @@ class Communicator:
     made by `new_group`; processes outside of it do nothing.
     """
 
-    def __init__(self, context):
-        self._device = contexts.device_of(context)
+    def __init__(self, ctx):
+        self._device = contexts.device_of(ctx)
         self._rank = _environment("OMPI_COMM_WORLD_RANK", "RANK")
         self._local_rank = _environment("OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK")
         self._size = _world_size()
@@ -271,8 +271,8 @@ class DataParallelCommunicator(Communicator):
     They are summed over the contexts given to `add_context_and_parameters`, parameter by parameter.
     """
 
-    def __init__(self, context):
-        super().__init__(context)
+    def __init__(self, ctx):
+        super().__init__(ctx)
         self._rank = self._local_rank = 0
         self._size = 1
         self._groups = {_WORLD: ([0], None)}

@@ -43,11 +43,18 @@ class Variable(_C.DeferredVariable):
 
     _frontend = fe
 
-    def __init__(self, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> None:
+    def __new__(cls, shape: Any = (), need_grad: bool | None = None, info: Any = None) -> Variable:
+        """A Variable that is complete: a subclass may use it before, or without, `__init__`."""
         if isinstance(shape, torch.Tensor):
             raise TypeError('Variable: shape: expected a tuple of int, got a tensor; use interop.to("nnabla", t)')
-        self._setup(tuple(int(n) for n in shape), need_grad)
-        self.info = info
+        v = super().__new__(cls)
+        v._setup(tuple(int(n) for n in shape), need_grad)
+        if info is not None:
+            v.info = info
+        return v
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Changes nothing: what there is to do with the arguments, `__new__` did."""
 
     info: Any = None
 

@@ -460,3 +460,41 @@ def test_names_reach_the_graph():
     names = []
     y.visit(lambda f: names.extend(o.name for o in f.outputs))
     assert names == ["mulscalar", "sum"] and y.name == "sum"
+
+
+class Parameter(nn.Variable):
+    """A Variable that is used before `__init__` runs, as published programs define theirs."""
+
+    def __new__(cls, shape, need_grad=True):
+        made = super().__new__(cls, shape, need_grad)
+        made.d = np.ones(shape)
+        return made
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+
+def test_subclasses_with_a_new_of_their_own():
+    p = Parameter((2, 3))
+    assert type(p) is Parameter and p.need_grad and p.d.sum() == 6
+    y = F.sum(p * 2)
+    p.grad.zero()
+    y.forward()
+    y.backward()
+    assert p.g.tolist() == [[2.0] * 3] * 2
+    assert nn.Variable.__new__(nn.Variable, (2, 3)).shape == nn.NdArray.__new__(nn.NdArray, (2, 3)).shape == (2, 3)
+
+
+def test_initialising_again_changes_nothing():
+    x = nn.Variable((2,), need_grad=True, info="one")
+    x.d = [1, 2]
+    x.__init__((3,))
+    assert x.shape == (2,) and x.need_grad and x.info == "one" and x.d.tolist() == [1, 2]
+
+
+def test_fills_by_a_mask():
+    a = nn.NdArray.from_numpy_array(np.arange(4.0).reshape(2, 2))
+    mask = nn.NdArray.from_numpy_array(np.eye(2))
+    for fill in (a.bool_fill, a.masked_fill):
+        fill(mask, value=7)
+        assert a.data.tolist() == [[7, 1], [2, 7]]

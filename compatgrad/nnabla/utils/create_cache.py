@@ -15,7 +15,7 @@ class CreateCache(CsvDataSource):
         super().__init__(input_csv_filename, shuffle=shuffle, rng=rng)
         self._num_of_threads = num_of_threads
 
-    def create(self, output_cache_dirname, normalize=False, cache_file_name_prefix="cache"):
+    def create(self, output_cache_dirname, normalize=True, cache_file_name_prefix="cache"):
         """Writes the files into the folder `output_cache_dirname`; normalize: see `CsvDataSource`."""
         self._normalize = normalize
         _Files(self, output_cache_dirname, cache_file_name_prefix).close()
