@@ -177,7 +177,7 @@ class Executor:
         for g in grads:
             if not isinstance(g, NDArray):
                 raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
-        if grads and len(grads) != len(outputs):
+        if grads and len(grads) < len(outputs):  # more are ignored, as in MXNet
             raise MXNetError(f"Executor.backward: expected {len(outputs)} out_grads, got {len(grads)}")
         heads = [g if g.dtype == y.dtype else g.astype(y.dtype) for g, y in zip(grads, outputs, strict=False)]
         heads = heads or [None] * len(outputs)  # type: ignore[assignment]

@@ -58,7 +58,9 @@ def _number(value: Any, kind: type, what: str) -> Any:
         raise ValueError(f"Cannot convert {what} to python {kind.__name__}: {value!r}") from None
 
 
-def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> tuple[Any, Any]:
+def foreach(
+    body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
+) -> tuple[Any, Any]:
     """Calls `outputs, states = body(slice, states)` for each slice of data along its first axis.
 
     data: an array or a list of them, of which the body gets the slices; init_states: a nested list of arrays. Gives
@@ -78,7 +80,11 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
 
 
 def while_loop(
-    cond: Callable[..., Any], func: Callable[..., Any], loop_vars: Any, max_iterations: int | None = None
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
 ) -> tuple[Any, Any]:
     """Calls `output, loop_vars = func(*loop_vars)` while `cond(*loop_vars)` is true, at most `max_iterations` times.
 
@@ -117,8 +123,8 @@ def while_loop(
     return _nested(columns, form), variables[0] if single else variables
 
 
-def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
-    """What `then_func()` gives if the scalar `pred` is not 0, else what `else_func()` gives."""
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
+    """What `then_func()` gives if the scalar `pred` is not 0, else what `else_func()` gives. `name`: for symbols."""
     return then_func() if _number(pred, bool, "pred") else else_func()
 
 

@@ -136,6 +136,16 @@ for _name, _prefixes in (
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(_name, _prefixes)
 
 
+def _add_control_flow() -> None:
+    from . import _control
+
+    for name in ("foreach", "while_loop", "cond"):
+        setattr(globals()["contrib"], name, getattr(_control, name))
+
+
+_add_control_flow()
+
+
 def __getattr__(name: str) -> Any:
     if not name.startswith("__") and (name in _operators or (name.startswith("_") and _exists(name))):
         found = globals()[name] = _function_of(name, name)

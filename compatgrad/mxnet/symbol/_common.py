@@ -9,12 +9,12 @@ from ._graph import Entry, Node, auxiliary, order
 __all__ = ["without_repetitions"]
 
 _DRAWS = ("Dropout", "RNN", "Custom", "_shuffle")  # a second one draws other numbers, or may do anything
-_PREFIXES = ("_random_", "_sample_", "sample_", "_contrib_foreach", "_while", "_cond", "_foreach")
+_PREFIXES = ("_random_", "_sample_", "sample_")
 
 
 def _repeats(node: Node) -> bool:
     assert node.op is not None
-    return node.op not in _DRAWS and not node.op.startswith(_PREFIXES)
+    return not node.subgraphs and node.op not in _DRAWS and not node.op.startswith(_PREFIXES)
 
 
 def without_repetitions(symbol: Any) -> Any:
@@ -38,5 +38,6 @@ def without_repetitions(symbol: Any) -> Any:
         if key in known and not once:
             kept[id(node)] = known[key]
         else:
-            known[key] = kept[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+            params, attrs = dict(node.params), dict(node.attrs)
+            known[key] = kept[id(node)] = Node(node.op, node.name, inputs, params, attrs, node.subgraphs)
     return type(symbol)([entry(e) for e in symbol._outputs])

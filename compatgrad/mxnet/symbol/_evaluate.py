@@ -22,6 +22,10 @@ def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[s
     """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
     op = node.op
     assert op is not None
+    if node.subgraphs:
+        from ._control import CONTROL
+
+        return CONTROL[op](node), None, (), {}
     run = implementation(op)
     if op == "Custom":
         return run, None, (), dict(node.params)

@@ -92,7 +92,7 @@ def _declared(op: str, fact: str, default: Any) -> Any:
 
 def is_variadic(op: str) -> bool:
     """Whether the operator takes any number of inputs."""
-    return op in _VARIADIC or _declared(op, "variadic", False)
+    return op in _VARIADIC or op in ("_foreach", "_while_loop", "_cond") or _declared(op, "variadic", False)
 
 
 def inputs_of(op: str) -> tuple[str, ...]:
@@ -168,6 +168,8 @@ def n_visible(op: str, params: dict[str, str]) -> int:
     """How many outputs users see."""
     if op == "Custom":
         return len(_custom(params).list_outputs())
+    if op in ("_foreach", "_while_loop", "_cond"):
+        return int(parse(params["num_outputs"]))
     if op == "SliceChannel":
         return int(_flag(params, "num_outputs", 1))
     if op == "_split_v2":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..base import MXNetError
@@ -19,7 +19,7 @@ Entry = tuple["Node", int]
 class Node:
     """A variable (`op` None) or an operator. `inputs`: (node, index of its output) each; `params`: text by name."""
 
-    __slots__ = ("attrs", "call", "inputs", "name", "op", "params")
+    __slots__ = ("attrs", "call", "inputs", "name", "op", "params", "subgraphs")
 
     def __init__(
         self,
@@ -28,8 +28,10 @@ class Node:
         inputs: Sequence[Entry] = (),
         params: dict[str, str] | None = None,
         attrs: dict[str, str] | None = None,
+        subgraphs: list[list[Entry]] | None = None,
     ) -> None:
         self.op, self.name = op, name
+        self.subgraphs = subgraphs or []  # of loops and branches: the heads of what they run
         self.inputs = list(inputs)
         self.params = params or {}  # of the operator
         self.call: Any = None  # how it is run, made at the first run
@@ -80,10 +82,23 @@ def auxiliary(nodes: Iterable[Node]) -> set[int]:
     result = set()
     for node in nodes:
         if node.op is not None:
-            for i in aux_inputs(node.op, node.params):
+            for i in _inner_states(node) if node.subgraphs else aux_inputs(node.op, node.params):
                 if i < len(node.inputs) and node.inputs[i][0].op is None:
                     result.add(id(node.inputs[i][0]))
     return result
+
+
+def _inner_states(node: Node) -> list[int]:
+    """Places of the inputs that the graphs of a loop or a branch write to."""
+    from ._control import inner_inputs
+
+    found = []
+    for heads, places in inner_inputs(node):
+        nodes = order(heads)
+        states = auxiliary(nodes)
+        variables = [n for n in nodes if n.op is None]
+        found += [i for n, i in zip(variables, places, strict=True) if id(n) in states]
+    return found
 
 
 def copied(heads: Sequence[Entry], replace: dict[int, Entry] | None = None) -> list[Entry]:
@@ -97,12 +112,11 @@ def copied(heads: Sequence[Entry], replace: dict[int, Entry] | None = None) -> l
     for node in order(heads):
         if id(node) not in replace:
             inputs = [entry(e) for e in node.inputs]
-            new[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+            new[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
     return [entry(e) for e in heads]
 
 
-def to_json(heads: Sequence[Entry]) -> str:
-    """The graph in the format of MXNet 1.9's symbol files."""
+def _as_dict(heads: Sequence[Entry]) -> dict[str, Any]:
     nodes = order(heads)
     number = {id(n): i for i, n in enumerate(nodes)}
     states = auxiliary(nodes)
@@ -115,14 +129,21 @@ def to_json(heads: Sequence[Entry]) -> str:
             entry["attrs"] = dict(sorted(node.all_attrs.items()))
         # the third number is a version: an operator has written to what it reads
         entry["inputs"] = [[number[id(n)], i, int(id(n) in states)] for n, i in node.inputs]
+        if node.subgraphs:
+            entry["subgraphs"] = [_as_dict(inner) for inner in node.subgraphs]
         shown.append(entry)
-    graph: dict[str, Any] = {
+    return {
         "nodes": shown,
         "arg_nodes": [i for i, n in enumerate(nodes) if n.op is None],
         "node_row_ptr": rows,
         "heads": [[number[id(n)], i, 0] for n, i in heads],
-        "attrs": {"mxnet_version": ["int", 10901]},
     }
+
+
+def to_json(heads: Sequence[Entry]) -> str:
+    """The graph in the format of MXNet 1.9's symbol files."""
+    graph = _as_dict(heads)
+    graph["attrs"] = {"mxnet_version": ["int", 10901]}
     if is_np_shape():
         graph["attrs"]["is_np_shape"] = ["int", 1]
     return json.dumps(graph, indent=2)
@@ -138,10 +159,16 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
         graph = json.loads(text)
     except ValueError as e:
         raise wrong(f"no JSON ({e})") from None
-    if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list) or "heads" not in graph:
+    if not isinstance(graph, dict):
         raise wrong("expected an object with 'nodes' and 'heads'")
     # a length of 0 is not known, unless the graph was written with NumPy's shapes
     unknown = is_np_shape() and not dict(graph.get("attrs") or {}).get("is_np_shape")
+    return _from_dict(graph, unknown, wrong)
+
+
+def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) -> list[Entry]:
+    if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list) or "heads" not in graph:
+        raise wrong("expected an object with 'nodes' and 'heads'")
     nodes: list[Node] = []
     for i, raw in enumerate(graph["nodes"]):
         try:
@@ -154,7 +181,8 @@ def from_json(text: str, name: str = "the text") -> list[Entry]:
             inputs = [(nodes[e[0]], int(e[1])) for e in raw["inputs"]]
             hidden = {k: v for k, v in found.items() if op is None or _is_attribute(k)}
             params = {k: v for k, v in found.items() if k not in hidden}
-            nodes.append(Node(op, str(raw["name"]), inputs, params, hidden))
+            inner = [_from_dict(g, unknown, wrong) for g in raw.get("subgraphs") or ()]
+            nodes.append(Node(op, str(raw["name"]), inputs, params, hidden, inner))
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as e:
             raise wrong(f"node {i}: {type(e).__name__} {e}") from None
     try:

@@ -14,7 +14,7 @@ from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
 from ._evaluate import run_node
-from ._graph import Node, auxiliary
+from ._graph import Node, auxiliary, order
 from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
@@ -78,6 +78,9 @@ class _Search:
 
     def _apply(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:
         rule: Callable[..., None] | None = RULES.get(node.op or "")
+        if node.subgraphs:
+            self._look_inside(node, ins, outs)
+            return
         if node.op == "Custom":
             found = _custom_shapes(node, ins)
             ins[:] = [meet(s, f) for s, f in zip(ins, found, strict=False)]
@@ -91,6 +94,45 @@ class _Search:
                 outs[:] = [meet(s, f) for s, f in zip(outs, found, strict=False)]
             if all(is_known(s) for s in outs):
                 self.run.add(id(node))
+
+    def _look_inside(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:
+        """What the graphs of a loop or a branch say."""
+        from ._control import _params, inner_inputs
+
+        p = _params(node)
+        sliced = len(p["in_data_locs"]) if node.op == "_foreach" else 0
+        n_out = p.get("num_out_data", 0)
+        graphs = inner_inputs(node)
+        for k, (heads, places) in enumerate(graphs):
+            nodes = order(heads)
+            variables = [n for n in nodes if n.op is None]
+            inner = _Search(nodes)
+            for variable, i in zip(variables, places, strict=True):
+                shape = ins[i]
+                if shape is not None and i < sliced:
+                    shape = shape[1:] or (1,)
+                elif shape is None and "__shape__" in variable.attrs:
+                    shape = _given(parse(variable.attrs["__shape__"]), is_np_shape())
+                inner.known[id(variable), 0] = shape
+            inner.search()
+            for variable, i in zip(variables, places, strict=True):
+                found = inner.known.get((id(variable), 0))
+                if i >= sliced:
+                    ins[i] = meet(ins[i], found)
+                elif found is not None and (ins[i] is None or len(ins[i] or ()) > 1):
+                    ins[i] = meet(ins[i], (-1, *found))
+            if k == 0 and len(graphs) > 1:  # a condition
+                continue
+            length = p.get("max_iterations", -1)
+            for x in ins[:sliced]:
+                length = max(length, x[0] if x is not None else -1)
+            for j, (n, i) in enumerate(heads):
+                found = inner.known.get((id(n), i))
+                if j < n_out and found is not None:
+                    found = (int(length), *found)
+                outs[j] = meet(outs[j], found)
+        if all(is_known(s) for s in (*ins, *outs)):
+            self.run.add(id(node))
 
     def search(self) -> None:
         """Forward and backward until nothing new is found."""

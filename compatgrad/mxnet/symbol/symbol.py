@@ -193,7 +193,7 @@ class Symbol:
         """The operator alone, with variables for its inputs."""
         node = self._outputs[0][0]
         inputs = [(Node(None, f"{node.name}_{n.name}"), 0) for n, _ in node.inputs]
-        alone = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+        alone = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
         return Symbol([(alone, i) for i in range(len(alone.output_names()))])
 
     def as_nd_ndarray(self) -> Symbol:

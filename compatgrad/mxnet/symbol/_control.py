@@ -1,0 +1,335 @@
+"""Loops and branches of symbols: operators that hold graphs, `foreach`, `while_loop` and `cond`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .. import autograd
+from ..attribute import AttrScope
+from ..name import NameManager
+from ..ndarray import contrib as nd_contrib
+from ..ndarray._operator import op, parse
+from ..ndarray.contrib import _nested, _number
+from ..ndarray.ndarray import NDArray
+from ._graph import Entry, Node, order
+from .symbol import Symbol
+
+__all__ = ["CONTROL", "cond", "foreach", "while_loop"]
+
+Run = Callable[..., list[NDArray]]
+
+
+def _flat(values: Any, what: str) -> tuple[list[Symbol], Any]:
+    """The symbols of a nested list, and how they are nested: 0 for a symbol."""
+    if isinstance(values, Symbol):
+        return ([values], 0) if len(values) == 1 else (list(values), [0] * len(values))
+    if not isinstance(values, (list, tuple)):
+        raise AssertionError(f"{what} must be a symbol or a nested list of them, got {values!r}")
+    symbols, form = [], []
+    for v in values:
+        more, part = _flat(v, what)
+        symbols += more
+        form.append(part)
+    return symbols, form
+
+
+# ---- graphs inside an operator ---------------------------------------------------------------------------------------
+class _Inner:
+    """The graph of a function, and which outputs of the graph around it its variables stand for."""
+
+    def __init__(self, kind: str) -> None:
+        outer = AttrScope._current.value._attr.get("__subgraph_name__", "")
+        kind = f"{outer}${kind}" if outer else kind
+        AttrScope._subgraph_names[kind] += 1
+        self.name = f"{kind}{AttrScope._subgraph_names[kind] - 1}"
+        self.given: list[tuple[Entry, Node]] = []
+        self.heads: list[Entry] = []
+        self.outside: dict[int, Entry] = {}  # by variables of the graph
+        self.n_inputs = 0
+
+    def scope(self) -> AttrScope:
+        """In which the function is called: nodes made there belong to the graph."""
+        return AttrScope(__subgraph_name__=self.name)
+
+    def inputs(self, symbols: Sequence[Symbol]) -> list[Symbol]:
+        """Variables for the function's arguments."""
+        taken: dict[str, int] = {}
+        made = []
+        for s in symbols:
+            node, index = s._outputs[0]
+            name = f"{node.name}-{index}"
+            taken[name] = taken.get(name, -1) + 1
+            variable = Node(None, f"{name}-{taken[name]}" if taken[name] else name, attrs=self.scope()._attr)
+            self.given.append((s._outputs[0], variable))
+            made.append(Symbol([(variable, 0)]))
+        return made
+
+    def close(self, results: Sequence[Symbol]) -> None:
+        """Takes what the function gave; whatever was made outside becomes a variable."""
+        own = {id(v): v for _, v in self.given}
+        self.outside = {id(v): e for e, v in self.given}
+        new: dict[int, Node] = dict(own)
+        cut: dict[tuple[int, int], Node] = {}
+
+        def inside(node: Node) -> bool:
+            return id(node) in own or (node.op is not None and node.attrs.get("__subgraph_name__") == self.name)
+
+        def entry(e: Entry) -> Entry:
+            node, index = e
+            if inside(node):
+                return new[id(node)], index
+            if (id(node), index) not in cut:
+                name = node.name if node.op is None else f"{node.name}-{index}"
+                cut[id(node), index] = variable = Node(None, name, attrs=dict(node.attrs) if node.op is None else None)
+                self.outside[id(variable)] = e
+            return cut[id(node), index], 0
+
+        wanted = [s._outputs[0] for s in results]
+        for node in order(wanted):
+            if inside(node) and id(node) not in new:
+                inputs = [entry(e) for e in node.inputs]
+                new[id(node)] = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
+        seen: set[int] = set()
+        for e in wanted:
+            head = entry(e)
+            if head[0].op is None or id(head[0]) in seen:  # results are no variables, and each has a node
+                head = Node("_copy", f"{head[0].name}_copy{len(self.heads)}", [head]), 0
+            if len(head[0].output_names()) == 1:
+                seen.add(id(head[0]))
+            self.heads.append(head)
+
+    def variables(self) -> list[Node]:
+        """The graph's variables in their order."""
+        return [n for n in order(self.heads) if n.op is None]
+
+    def places(self) -> dict[int, int]:
+        """Where each variable is among them."""
+        return {id(n): i for i, n in enumerate(self.variables())}
+
+
+def _union(graphs: Sequence[_Inner]) -> tuple[list[Entry], list[list[int]]]:
+    """What several graphs read, each once; and where each finds its variables there."""
+    read: list[Entry] = []
+    at: dict[tuple[int, int], int] = {}
+    places = []
+    for graph in graphs:
+        mine = []
+        for variable in graph.variables():
+            node, index = graph.outside[id(variable)]
+            if (id(node), index) not in at:
+                at[id(node), index] = len(read)
+                read.append((node, index))
+            mine.append(at[id(node), index])
+        places.append(mine)
+    return read, places
+
+
+def _made(op_name: str, inputs: list[Entry], graphs: Sequence[_Inner], **params: Any) -> list[Symbol]:
+    name = NameManager._current.value.get(None, op_name)
+    attrs = dict(AttrScope._current.value.get(None))
+    params["num_args"] = len(inputs) + len(graphs)
+    node = Node(op_name, name, inputs, {k: str(v) for k, v in params.items()}, attrs, [g.heads for g in graphs])
+    return [Symbol([(node, i)]) for i in range(params["num_outputs"])]
+
+
+# ---- what users call -------------------------------------------------------------------------------------------------
+def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+    """A symbol of `body(slice, states)` for each slice of data along its first axis; see `mx.nd.contrib.foreach`.
+
+    AssertionError for what is no symbol, where the body's states are nested otherwise, and where the body does not use
+    a slice or a state.
+    """
+    items, data_form = _flat(data, "foreach input")
+    states, form = _flat(init_states, "foreach states")
+    graph = _Inner(name)
+    with graph.scope():
+        variables = graph.inputs([*items, *states])
+        given = _nested(variables[: len(items)], data_form), _nested(variables[len(items) :], form)
+        outputs, new = body(*given)
+        results, out_form = _flat(outputs, "foreach output")
+        last, last_form = _flat(new, "foreach loop_vars")
+        assert form == last_form, "The input and output loop_vars have different format"
+    graph.close([*results, *last])
+    places = graph.places()
+    mine = [v for _, v in graph.given]
+    for kind, part in (("data", mine[: len(items)]), ("state", mine[len(items) :])):
+        for v in part:
+            assert id(v) in places, f"the {kind} arrays have to be used in the loop body: {v.name} is not"
+    rest = [v for v in graph.variables() if not any(v is m for m in mine)]
+    found = _made(
+        "_foreach", [e for e, _ in graph.given] + [graph.outside[id(v)] for v in rest], [graph],
+        num_outputs=len(graph.heads), num_out_data=len(results),
+        in_data_locs=[places[id(v)] for v in mine[: len(items)]],
+        in_state_locs=[places[id(v)] for v in mine[len(items) :]], remain_locs=[places[id(v)] for v in rest],
+    )  # fmt: skip
+    return _nested(found[: len(results)], out_form), _nested(found[len(results) :], form)
+
+
+def while_loop(
+    cond: Callable[..., Any], func: Callable[..., Any], loop_vars: Any, max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:  # fmt: skip
+    """A symbol of `func(*loop_vars)` while `cond(*loop_vars)` is true; see `mx.nd.contrib.while_loop`.
+
+    ValueError without max_iterations, for no loop_vars, where their number changes or the function does not use one,
+    and for a condition that is no symbol.
+    """
+    items, form = _flat(loop_vars, "while loop_vars")
+    if max_iterations is None:
+        raise ValueError("while_loop: max_iterations should be specified")
+    limit = _number(max_iterations, int, "max_iterations")
+    if not items:
+        raise ValueError("while_loop: loop_vars should contain at least one element")
+    test, step = _Inner(f"{name}_cond"), _Inner(f"{name}_func")
+    with test.scope():
+        given = _nested(test.inputs(items), form)
+        truth = cond(*([given] if form == 0 else given))
+        if not isinstance(truth, Symbol):
+            raise ValueError("Return of cond must be a Symbol")
+    test.close([truth])
+    with step.scope():
+        given = _nested(step.inputs(items), form)
+        output, new = func(*([given] if form == 0 else given))
+        results, out_form = _flat([] if output is None else output, "while output")
+        last, _ = _flat([] if new is None else new, "while loop_vars")
+        if len(last) != len(items):
+            raise ValueError(f"The number of loop_vars should be consistent during the loop: {len(items)}, {len(last)}")
+    step.close([*results, *last])
+    places = step.places()
+    for k, (_, v) in enumerate(step.given, 1):
+        if id(v) not in places:
+            raise ValueError(f"The {k}-th loop_var doesn't involve into the computation")
+    read, (of_test, of_step) = _union((test, step))
+    found = _made(
+        "_while_loop", read, [test, step], num_outputs=len(step.heads), num_out_data=len(results),
+        max_iterations=limit, cond_input_locs=of_test, func_input_locs=of_step,
+        func_var_locs=[places[id(v)] for _, v in step.given],
+    )  # fmt: skip
+    return _nested(found[: len(results)], out_form), _nested(found[len(results) :], form)
+
+
+def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
+    """A symbol of `then_func()` where the scalar `pred` is not 0, else of `else_func()`.
+
+    ValueError where the two give other numbers of outputs.
+    """
+    graphs, forms = [], []
+    for kind, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
+        graph = _Inner(f"{name}_{kind}")
+        with graph.scope():
+            results, form = _flat(function(), "cond outputs")
+        graph.close(results)
+        graphs.append(graph)
+        forms.append(form)
+    if len(graphs[0].heads) != 1:
+        raise ValueError("pred should always be a single output")
+    if len(graphs[1].heads) != len(graphs[2].heads):
+        raise ValueError("Number of outputs differs between then-branch and else-branch")
+    read, (of_pred, of_then, of_else) = _union(graphs)
+    found = _made("_cond", read, graphs, num_outputs=len(graphs[1].heads), cond_input_locs=of_pred,
+                  then_input_locs=of_then, else_input_locs=of_else)  # fmt: skip
+    return _nested(found, forms[1])
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+def _runner(heads: list[Entry]) -> Callable[[Sequence[NDArray]], list[NDArray]]:
+    """Runs an inner graph on arrays for its variables, in their order."""
+    from ._evaluate import evaluate, plan
+
+    made = plan(heads)
+    names = [n.name for n in order(heads) if n.op is None]
+    return lambda arrays: evaluate(made, dict(zip(names, arrays, strict=True)))
+
+
+def _params(node: Node) -> dict[str, Any]:
+    found = {k: parse(v) for k, v in node.params.items()}
+    return {k: [v] if k.endswith("_locs") and isinstance(v, int) else v for k, v in found.items()}
+
+
+def _foreach(node: Node) -> Run:
+    p, (heads,) = _params(node), node.subgraphs
+    run = _runner(heads)
+    data_at, state_at, rest_at = p["in_data_locs"], p["in_state_locs"], p["remain_locs"]
+    n_data, n_states, n_out = len(data_at), len(state_at), p["num_out_data"]
+
+    def loop(*xs: NDArray) -> list[NDArray]:
+        arrays: list[Any] = [None] * len(xs)
+        for at, x in zip(rest_at, xs[n_data + n_states :], strict=True):
+            arrays[at] = x
+
+        def body(items: list[NDArray], states: list[NDArray]) -> tuple[list[NDArray], list[NDArray]]:
+            for at, x in zip((*data_at, *state_at), (*items, *states), strict=True):
+                arrays[at] = x
+            found = run(arrays)
+            return found[:n_out], found[n_out:]
+
+        outputs, states = nd_contrib.foreach(body, list(xs[:n_data]), list(xs[n_data : n_data + n_states]))
+        return [*outputs, *states]
+
+    return loop
+
+
+def _while_loop(node: Node) -> Run:
+    p, (test_heads, step_heads) = _params(node), node.subgraphs
+    test, step = _runner(test_heads), _runner(step_heads)
+    n_out, limit = p["num_out_data"], int(p["max_iterations"])
+    variables_at = [p["func_input_locs"][k] for k in p["func_var_locs"]]
+
+    def loop(*xs: NDArray) -> list[NDArray]:
+        arrays = list(xs)
+
+        def put(variables: Sequence[NDArray]) -> None:
+            for at, x in zip(variables_at, variables, strict=True):
+                arrays[at] = x
+
+        def truth(*variables: NDArray) -> NDArray:
+            put(variables)
+            return test([arrays[k] for k in p["cond_input_locs"]])[0]
+
+        def body(*variables: NDArray) -> tuple[list[NDArray], list[NDArray]]:
+            put(variables)
+            found = step([arrays[k] for k in p["func_input_locs"]])
+            return found[:n_out], found[n_out:]
+
+        first = [xs[k] for k in variables_at]
+        outputs, last = nd_contrib.while_loop(truth, body, first, limit)
+        if len(outputs) < n_out:  # there was no step: zeros of the shapes that one would have given
+            with autograd.pause():
+                shapes, _ = body(*first)
+            outputs = [NDArray(torch.zeros((limit, *y.shape), dtype=y.tensor.dtype)) for y in shapes]
+        return [*outputs, *(op.identity(x) for x in last)]
+
+    return loop
+
+
+def _cond(node: Node) -> Run:
+    p = _params(node)
+    pred, then, other = (_runner(heads) for heads in node.subgraphs)
+
+    def branch(*xs: NDArray) -> list[NDArray]:
+        true = _number(pred([xs[k] for k in p["cond_input_locs"]])[0], bool, "pred")
+        run, at = (then, p["then_input_locs"]) if true else (other, p["else_input_locs"])
+        return run([xs[k] for k in at])
+
+    return branch
+
+
+CONTROL: dict[str, Callable[[Node], Run]] = {"_foreach": _foreach, "_while_loop": _while_loop, "_cond": _cond}
+
+
+# ---- what is known of the graphs -------------------------------------------------------------------------------------
+def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
+    """The graphs of an operator, each with the inputs of the operator that its variables stand for."""
+    p = _params(node)
+    if node.op == "_foreach":
+        at = [0] * len(node.inputs)
+        for i, k in enumerate(itertools.chain(p["in_data_locs"], p["in_state_locs"], p["remain_locs"])):
+            at[k] = i
+        return [(node.subgraphs[0], at)]
+    keys = ("cond_input_locs", "func_input_locs") if node.op == "_while_loop" else (
+        "cond_input_locs", "then_input_locs", "else_input_locs")  # fmt: skip
+    return [(heads, list(p[k])) for heads, k in zip(node.subgraphs, keys, strict=True)]
