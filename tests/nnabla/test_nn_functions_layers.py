@@ -131,7 +131,7 @@ def test_hot_functions_are_single_nodes():
     (lambda x: F.convolution(x, nn.Variable((3, 4, 3, 3)), nn.Variable((2,))), "convolution.*bias"),
     (lambda x: F.deconvolution(x, nn.Variable((4, 3, 3, 3)), output_padding=(1, 1)), "output_padding"),
     (lambda x: F.depthwise_convolution(x, nn.Variable((5, 3, 3))), "depthwise_convolution.*weight"),
-    (lambda x: F.max_pooling(x, (7, 2)), "max_pooling.*result"),
+    (lambda x: F.max_pooling(x, (7, 2), stride=(1, 1)), "max_pooling.*result"),
     (lambda x: F.average_pooling(x, (2, 2), stride=(2,)), "average_pooling.*stride"),
     (lambda x: F.roi_align(x, nn.Variable((3, 4)), (2, 2)), "roi_align.*boxes"),
     (lambda x: F.lstm(x, x, x, x), "lstm.*x must"),
@@ -258,3 +258,32 @@ def test_packing_and_back(enforce_sorted):
         assert (row[len(a):] == 0).all()
     with pytest.raises(ValueError, match="total_length"):
         rnn.pad_packed_sequence(packed, total_length=3)
+
+
+@pytest.mark.parametrize("pool,expected", [(F.max_pooling, 3.0), (F.average_pooling, 2.0), (F.sum_pooling, 6.0)])
+def test_windows_larger_than_the_image_by_less_than_a_stride(pool, expected):
+    """The number of windows is rounded towards 0, as in nnabla: there is one, of what there is."""
+    x = nn.Variable.from_numpy_array(np.arange(1.0, 4.0).reshape(1, 1, 3, 1)).apply(need_grad=True)
+    y = pool(x, (4, 2), (3, 2))
+    x.grad.zero()
+    y.forward()
+    y.backward()
+    assert y.shape == (1, 1, 1, 1) and y.d.item() == expected
+    np.testing.assert_allclose(x.g.sum(), 3.0 if pool is F.sum_pooling else 1.0)
+    with pytest.raises(RuntimeError, match="would be"):
+        pool(x, (6, 2), (3, 2))
+
+
+def test_kernels_larger_than_the_image_by_less_than_a_stride():
+    x = nn.Variable.from_numpy_array(np.arange(1.0, 7.0).reshape(1, 2, 1, 3)).apply(need_grad=True)
+    w = nn.Variable.from_numpy_array(np.arange(16.0).reshape(2, 2, 2, 2)).apply(need_grad=True)
+    y = F.convolution(x, w, stride=(2, 2))
+    for v in (x, w):
+        v.grad.zero()
+    y.forward()
+    y.backward()
+    assert y.d.tolist() == [[[[43.0]], [[139.0]]]]
+    assert x.g.ravel().tolist() == [8, 10, 0, 16, 18, 0]
+    assert w.g[0].ravel().tolist() == [1, 2, 0, 0, 4, 5, 0, 0]
+    with pytest.raises(RuntimeError, match="would be"):
+        F.convolution(x, w)

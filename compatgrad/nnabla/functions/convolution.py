@@ -107,9 +107,12 @@ def _convolution(x, weight, bias=None, base_axis=1, pad=None, stride=None, dilat
            "x's channels modulo group": (given % group, 0),
            "weight.shape[0] modulo group": (weight.shape[0] % group, 0)}, weight.shape[0])
     first = (base_axis if base_axis >= 0 else x.ndim + base_axis) + (0 if channel_last else 1)
-    check_lengths("convolution", "the result's spatial axes",
-                  [(x.shape[first + k] + 2 * pad[k] - dilation[k] * (kernel[k] - 1) - 1) // stride[k] + 1
-                   for k in range(len(kernel))], x, weight)
+    rests = [x.shape[first + k] + 2 * pad[k] - dilation[k] * (kernel[k] - 1) - 1 for k in range(len(kernel))]
+    # nnabla rounds towards 0: a kernel that is larger by less than a stride has one position, and reads zeros beyond.
+    sizes = [1 if -s < r < 0 else r // s + 1 for r, s in zip(rests, stride, strict=True)]
+    check_lengths("convolution", "the result's spatial axes", sizes, x, weight)
+    if min(rests, default=0) < 0:
+        params["outsize"] = sizes
     w = channels_first(weight) if channel_last else weight
     return on_images(lambda image: op.convolution(image, w, bias, **params), x, base_axis, channel_last)
 

@@ -40,6 +40,18 @@ def _pooled(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ign
     return r
 
 
+def _cut(x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int],
+         last: bool) -> Sequence[int]:
+    """The kernel cut to the image and its padding along axes where it is larger by less than a stride: nnabla rounds
+    the number of windows towards 0, so there is one.
+    """
+    first = len(x.shape) - len(kernel) - last
+    if not ignore_border or first < 0 or not len(kernel) == len(stride) == len(pad):
+        return kernel
+    rooms = [size + 2 * p for size, p in zip(x.shape[first:], pad, strict=False)]
+    return tuple(room if room < k < room + s else k for room, k, s in zip(rooms, kernel, stride, strict=True))
+
+
 def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
     """f(x, *others) for an `f` that takes (samples, channels, *space) of `n` spatial axes; others are laid
     out as x.
@@ -94,6 +106,7 @@ def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
             return op.max_pooling(x, ksize=kernel, stride=stride, pad=pad, cover_all=False)
         except (RuntimeError, ValueError):
             pass  # what is wrong follows
+    kernel = _cut(x, kernel, stride, ignore_border, pad, channel_last)
     out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
     return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel),
                       channel_last)
@@ -113,6 +126,7 @@ def max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_la
 
 @function("MaxPoolingBackward", "dy, x")
 def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False):
+    kernel = _cut(x, kernel, stride, ignore_border, pad, channel_last)
     out = _pooled("max_pooling_backward", x, kernel, stride, ignore_border, pad, channel_last)
     n = len(kernel)
 
@@ -142,6 +156,7 @@ def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=Non
 def _windows(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool,
              pad: Sequence[int], last: bool, divisor: str) -> Any:
     """The sum of each window, divided as `divisor` says."""
+    kernel = _cut(x, kernel, stride, ignore_border, pad, last)
     params = {"ksize": kernel, "stride": stride, "pad": pad, "ignore_border": ignore_border, "divisor": divisor}
     if not last and len(kernel) == len(stride) == len(pad):
         try:
