@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["expanded"]
+__all__ = ["expanded", "names_in_rounds"]
 
 _JOINTS = {"RepeatStart": "Identity", "RepeatEnd": "Identity", "Delay": "Identity", "RecurrentInput": "Split",
            "RecurrentOutput": "Stack"}
@@ -37,13 +37,18 @@ class _Expansion:
             raise ValueError(f"network {self.network.name!r} does not say how often {unknown[0]!r} is repeated")
         return itertools.product(*(range(self.times[name]) for name in ids))
 
-    def add_variable(self, variable: Any) -> None:
+    def names_of(self, variable: Any) -> Iterator[str]:
+        """The names of a variable in all rounds of the repetitions that it is inside of."""
         ids = list(variable.repeat_id)
         for at in self.rounds(ids):
             name = variable.name
             for repeat, i in zip(ids, at, strict=True):
                 marked = "{" + repeat + "}"
                 name = name.replace(marked, f"[{i}]") if marked in name else f"{name}_{repeat}[{i}]"
+            yield name
+
+    def add_variable(self, variable: Any) -> None:
+        for name in self.names_of(variable):
             made = self.result.variable.add()
             made.CopyFrom(variable)
             made.name = name
@@ -120,3 +125,9 @@ def expanded(network: Any) -> Any:
     for function in network.function:
         expansion.add_function(function)
     return expansion.result
+
+
+def names_in_rounds(network: Any) -> dict[str, list[str]]:
+    """The names that each variable of a Network message has in `expanded`."""
+    expansion = _Expansion(network)
+    return {variable.name: list(expansion.names_of(variable)) for variable in network.variable}

@@ -1,11 +1,10 @@
-"""nnabla's converters between file formats of networks. They are not part of compatgrad."""
+"""Conversion of network files: their networks written out, put together, split, and stored in other ways."""
 
-from __future__ import annotations
+from .commands import convert_files, dump_files, nnb_template
+from .supported_info import extensions, formats
+from .utils import calc_shape_size, search_network, select_executor
 
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(f"nnabla.utils.converter.{name}: converting network files is not supported by compatgrad")
+__all__ = [
+    "calc_shape_size", "convert_files", "dump_files", "extensions", "formats", "nnb_template", "search_network",
+    "select_executor",
+]

@@ -1,0 +1,1 @@
+"""The commands of ``nnabla_cli``."""

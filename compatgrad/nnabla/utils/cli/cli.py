@@ -1,0 +1,65 @@
+"""``nnabla_cli``: also ``python -m nnabla`` and ``python -m nnabla.utils.cli.cli``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from typing import Any
+
+from ..._version import __build_number__, __version__
+from . import conv_dataset, convert, draw_graph, encode_decode_param, forward, train
+
+__all__ = ["main"]
+
+
+def _version() -> str:
+    return f"Version:{__version__}, Build:{__build_number__}"
+
+
+def version_command(args: Any) -> bool:
+    """Prints the version."""
+    print(_version())
+    return True
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nnabla_cli", description=f"Command line interface for NNabla({_version()})")
+    parser.add_argument("-m", "--mpi", action="store_true", help="run in the group of processes that was started")
+    commands = parser.add_subparsers()
+    train.add_train_command(commands)
+    forward.add_infer_command(commands)
+    forward.add_forward_command(commands)
+    encode_decode_param.add_encode_param_command(commands)
+    encode_decode_param.add_decode_param_command(commands)
+    conv_dataset.add_conv_dataset_command(commands)
+    convert.add_convert_command(commands)
+    draw_graph.add_draw_graph_command(commands)
+    version = commands.add_parser("version", help="print version and build number")
+    version.set_defaults(func=version_command)
+    return parser
+
+
+def main() -> None:
+    """Runs the command of the command line. Exits with a status other than 0 where that fails."""
+    parser = _parser()
+    print(f"NNabla command line interface ({_version()})")
+    args = parser.parse_args()
+    if "func" not in args:
+        parser.print_help(sys.stderr)
+        sys.exit(-1)
+    if args.mpi:
+        from ..communicator_util import create_communicator
+
+        create_communicator()
+    try:
+        done = args.func(args)
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+        done = False
+    if not done:
+        sys.exit(-1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""``conv_dataset``: a data set as cache files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from ..create_cache import CreateCache
+from ..data_source import DataSourceWithFileCache
+from ..data_source_implements import CacheDataSource
+
+__all__ = ["add_conv_dataset_command"]
+
+
+def conv_dataset_command(args: Any) -> bool:
+    """Converts a .csv file or a .cache folder into a .cache folder; False, with a message, where it cannot."""
+    if args.num_of_threads is not None and args.num_of_threads <= 0:
+        print(f"The number of threads must be positive, not {args.num_of_threads}.")
+        return False
+    kind = os.path.splitext(args.source)[1].lower()
+    if kind not in (".csv", ".cache") or not args.destination.lower().endswith(".cache"):
+        print("conv_dataset converts .csv or .cache to .cache.")
+        return False
+    if os.path.exists(args.destination):
+        if not args.force or not os.path.isdir(args.destination):
+            print(f"{args.destination} exists; -F overwrites a folder.")
+            return False
+        shutil.rmtree(args.destination)
+    os.makedirs(args.destination)
+    if kind == ".csv":
+        cache = CreateCache(args.source, shuffle=args.shuffle, num_of_threads=args.num_of_threads)
+        print(f"Number of Data: {cache.size}")
+        cache.create(args.destination, normalize=args.normalize)
+        return True
+    with CacheDataSource(args.source, shuffle=args.shuffle, normalize=args.normalize) as source:
+        print(f"Number of Data: {source.size}")
+        with DataSourceWithFileCache(source, cache_dir=args.destination, shuffle=args.shuffle):
+            return True
+
+
+def add_conv_dataset_command(subparsers: Any) -> None:
+    """Adds the command ``conv_dataset``."""
+    parser = subparsers.add_parser("conv_dataset", help="make cache files of a data set")
+    parser.add_argument("-F", "--force", action="store_true", help="overwrite the destination")
+    parser.add_argument("-S", "--shuffle", action="store_true", help="shuffle the data")
+    parser.add_argument("-N", "--normalize", action="store_true", help="normalize the range of values")
+    parser.add_argument("-t", "--num_of_threads", type=int, help="threads that read")
+    parser.add_argument("source")
+    parser.add_argument("destination")
+    parser.set_defaults(func=conv_dataset_command)

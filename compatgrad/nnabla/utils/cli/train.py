@@ -1,0 +1,260 @@
+"""``train``: trains the networks of a file as it says."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+import zipfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...config import nnabla_config
+from ...logger import logger
+from ...parameter import load_parameters, save_parameters
+from .. import load as loading
+from ..communicator_util import current_communicator, single_or_rankzero
+from ..nnp_format import nnp_version
+from ..progress import configure_progress, progress
+from .utility import assign
+
+__all__ = ["add_train_command"]
+
+
+class _Training:
+    """A run of a file's optimizers and monitors, of which `results.nnp` is the best and `results_current_N.nnp`
+    the state behind epoch N."""
+
+    def __init__(self, args: Any, info: Any) -> None:
+        self.args, self.info = args, info
+        self.config = info.training_config
+        self.comm = current_communicator()
+        self.config.iter_per_epoch //= self.comm.size if self.comm else 1
+        self.best: float | None = None
+        self.saved = {"current": (0, 0.0)}  # epoch and time
+
+    # ---- what is computed ---------------------------------------------------------------------------------------
+    def _reserved(self, name: str, iteration: int) -> float:
+        """The value of a name that begins with %."""
+        config = self.config
+        values = {
+            "%iter": iteration,
+            "%max_iter": config.max_epoch * config.iter_per_epoch,
+            "%epoch": iteration // config.iter_per_epoch,
+            "%epochf": iteration / config.iter_per_epoch,
+            "%max_epoch": config.max_epoch,
+            "%progress": iteration / config.iter_per_epoch / config.max_epoch,
+        }
+        if name not in values:
+            raise ValueError(f"unknown data {name!r}: {', '.join(values)} are there")
+        return values[name]
+
+    def _sum(self, value: float) -> float:
+        """The mean over all processes."""
+        if not self.comm:
+            return value
+        from ..._nd_array import NdArray
+
+        array = NdArray.from_numpy_array(np.array([value], np.float32))
+        self.comm.all_reduce([array], division=True, inplace=True)
+        return float(array.data[0])
+
+    def update(self, iteration: int, iterators: Mapping[Any, Any]) -> float | None:
+        """One iteration of all optimizers whose turn it is; the cost of the last, or None where none had one."""
+        cost = None
+        batches: dict[Any, Any] = {}
+        for o in self.info.optimizers.values():
+            if iteration + 1 < o.start_iter or (o.end_iter and iteration + 1 > o.end_iter):
+                continue
+            data: dict[str, Any] = {}
+            for make in o.data_iterators.values():
+                if make not in batches:
+                    batches[make] = iterators[make].next()
+                data.update(zip(iterators[make].variables, batches[make], strict=True))
+            for v, name in o.dataset_assign.items():
+                if name not in data and name.startswith("%"):
+                    data[name] = np.full(v.variable_instance.shape, self._reserved(name, iteration), np.float32)
+            assign(o.dataset_assign, o.generator_assign, data, f"optimizer {o.name!r}")
+            self._step(o, iteration)
+            cost = sum(float(np.mean(v.variable_instance.d)) for v in o.loss_variables)
+        return cost
+
+    def _step(self, o: Any, iteration: int) -> None:
+        first = iteration % o.update_interval == 0
+        last = iteration % o.update_interval == o.update_interval - 1
+        for v in o.loss_variables:
+            v.variable_instance.persistent = True  # its value is read behind the pass
+        o.target.forward(clear_no_need_grad=True)
+        if first:
+            o.solver.zero_grad()
+        o.target.backward(grad=1.0 / o.loss_variables[0].variable_instance.size, clear_buffer=True)
+        if not last:
+            return
+        if self.comm:
+            self.comm.all_reduce([p.grad for p in o.parameters.values()], division=True, inplace=False)
+        if o.weight_decay > 0:
+            o.solver.weight_decay(o.weight_decay)
+        if o.scheduler is not None:
+            o.solver.set_learning_rate(o.scheduler.get_learning_rate(iteration))
+        o.solver.update()
+
+    def evaluate(self, iterators: Mapping[Any, Any]) -> dict[str, float]:
+        """The mean of each monitor's variables over its data."""
+        errors = {}
+        for name, m in self.info.monitors.items():
+            used = [iterators[make] for make in m.data_iterators.values()]
+            batches = max(d.size for d in used) // max(d.batch_size for d in used)
+            total = 0.0
+            for _ in range(batches):
+                data: dict[str, Any] = {}
+                for iterator in used:
+                    data.update(zip(iterator.variables, iterator.next(), strict=True))
+                assign(m.dataset_assign, m.generator_assign, data, f"monitor {name!r}")
+                for v in m.monitor_variables:
+                    v.variable_instance.persistent = True
+                m.target.forward(clear_no_need_grad=True, clear_buffer=True)
+                total += sum(float(np.mean(v.variable_instance.d)) for v in m.monitor_variables)
+            error = self._sum(total / batches) if batches else 0.0
+            if not np.isfinite(error):
+                logger.log(99, "Validation error is Nan")
+                error = 0.0
+            errors[name] = error
+        valid = errors.get("valid_error", 0.0)
+        return errors | {"": valid}
+
+    # ---- files --------------------------------------------------------------------------------------------------
+    def save(self, name: str) -> None:
+        """Writes the networks' definitions and the parameters to `name`.nnp in the folder of results."""
+        base = os.path.join(self.args.outdir, name)
+        format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
+        parameters = f"{base}_param{format_}"
+        save_parameters(parameters)
+        with zipfile.ZipFile(f"{base}.nnp", "w") as archive:
+            archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
+            archive.writestr("network.nntxt", _definition(self.args.config))
+            archive.write(parameters, f"parameter{format_}")
+        os.unlink(parameters)
+
+    def save_current(self, epoch: int, force: bool = False) -> None:
+        """Writes the state behind `epoch`, at most every 180 seconds or 11 epochs; removes the one before."""
+        last, when = self.saved["current"]
+        if not force and time.time() - when <= 180.0 and epoch - last <= 10:
+            return
+        for old in glob.glob(os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")):
+            os.unlink(old)
+        self.save(f"results_current_{epoch}")
+        self.saved["current"] = (epoch, time.time())
+
+    def resume(self) -> int:
+        """Loads the last state; returns its epoch, 0 if there is none."""
+        pattern = os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")
+        found = {int(os.path.splitext(path)[0].rsplit("_", 1)[1]): path for path in glob.glob(pattern)}
+        if not found:
+            return 0
+        epoch = max(found)
+        logger.log(99, f"Load parameter from [{os.path.basename(found[epoch])}]")
+        load_parameters(found[epoch])
+        return epoch
+
+    # ---- the loop -----------------------------------------------------------------------------------------------
+    def run(self) -> bool:
+        """Trains; False where the cost is not finite."""
+        config = self.config
+        done = self.resume() if self.args.resume else 0
+        logger.log(99, f"Training epoch {done + 1} of {config.max_epoch} begin")
+        rng = np.random.RandomState(self.comm.rank if self.comm else 0)
+        makers = [m for part in (*self.info.optimizers.values(), *self.info.monitors.values())
+                  for m in part.data_iterators.values()]
+        with ExitStack() as stack:
+            iterators: dict[Any, Any] = {}
+            for make in makers:
+                if make not in iterators:
+                    iterator = stack.enter_context(make())
+                    if self.comm and self.comm.size > 1:
+                        iterator = iterator.slice(rng, self.comm.size, self.comm.rank)
+                    iterators[make] = iterator
+            start = time.time()
+            for epoch in range(done, config.max_epoch):
+                if not self._epoch(epoch, iterators, start, done):
+                    return False
+        if single_or_rankzero() and done < config.max_epoch:
+            self.save_current(config.max_epoch, force=True)
+        return True
+
+    def _epoch(self, epoch: int, iterators: Mapping[Any, Any], start: float, done: int) -> bool:
+        config = self.config
+        costs = []
+        for i in range(config.iter_per_epoch):
+            cost = self.update(epoch * config.iter_per_epoch + i, iterators)
+            if cost is not None:
+                costs.append(cost)
+                progress(f"Training : cost={cost:0.6f}", i / config.iter_per_epoch)
+        cost = self._sum(sum(costs) / len(costs)) if costs else 0.0
+        if not np.isfinite(cost):
+            logger.log(99, "Cost is Nan")
+            return False
+        number = epoch + 1
+        errors: dict[str, float] = {}
+        if number % config.monitor_interval == 0 or number <= 5:
+            errors = self.evaluate(iterators)
+            valid = errors.pop("")
+            if single_or_rankzero() and (not config.save_best or not self.best or valid <= self.best):
+                self.best = valid
+                self.save("results")
+        if single_or_rankzero():
+            with open(os.path.join(self.args.outdir, "monitoring_report.yml"), "a") as file:
+                file.write(f"{epoch}:\n  cost: {cost}\n")
+                file.writelines(f"  {name}: {error}\n" for name, error in errors.items())
+            self.save_current(number)
+        past = time.time() - start
+        whole = past * (config.max_epoch - done) / (number - done)
+        shown = " {" + ", ".join(f"{k}={v:.6f}" for k, v in errors.items()) + "}" if errors else ""
+        logger.log(99, f"epoch {number} of {config.max_epoch} cost={cost:.6f} {shown} time=({past:.1f}s /{whole:.1f}s)")
+        return True
+
+
+def _definition(path: str) -> bytes:
+    """The text of the networks in a .nnp, .nntxt or .prototxt file."""
+    if not path.endswith(".nnp"):
+        with open(path, "rb") as file:
+            return file.read()
+    with zipfile.ZipFile(path) as archive:
+        name = next(n for n in archive.namelist() if n.endswith((".nntxt", ".prototxt")))
+        return archive.read(name)
+
+
+def train_command(args: Any) -> bool:
+    """Trains what a file says, and writes results into a folder; False, with a message, where it cannot."""
+    os.makedirs(args.outdir, exist_ok=True)
+    if single_or_rankzero():
+        configure_progress(os.path.join(args.outdir, "progress.txt"))
+    info: SimpleNamespace = loading.load(
+        [args.config], prepare_data_iterator=None, exclude_parameter=True, context=args.context
+    )
+    if any(not dataset.uri.strip() for dataset in info.datasets.values()):
+        logger.log(99, "Fatal error. Dataset URI is empty.")
+        return False
+    if args.param:
+        load_parameters(args.param)
+    if info.training_config.max_epoch * info.training_config.iter_per_epoch <= 0:
+        logger.log(99, "Training Completed. (Skip, because max_epoch or iter_per_epoch is zero.)")
+        return True
+    result = _Training(args, info).run()
+    logger.log(99, "Training Completed." if result else "Training Incompleted.")
+    progress(None)
+    return result
+
+
+def add_train_command(subparsers: Any) -> None:
+    """Adds the command ``train``."""
+    parser = subparsers.add_parser("train", help="train a network")
+    parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
+    parser.add_argument("-p", "--param", help="file of parameters to start from")
+    parser.add_argument("-o", "--outdir", required=True, help="folder for results")
+    parser.add_argument("-r", "--resume", action="store_true", help="go on where the folder's results end")
+    parser.add_argument("-C", "--context", help="context, as cpu or cudnn:0")
+    parser.set_defaults(func=train_command)

@@ -1,0 +1,65 @@
+"""What several commands need."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ...variable import Variable
+
+__all__ = ["compute_full_path", "is_float", "let_data_to_variable", "str_to_num"]
+
+
+def is_float(x: str) -> bool:
+    """Whether `x` is the text of a number."""
+    try:
+        float(x)
+    except ValueError:
+        return False
+    return True
+
+
+def str_to_num(str: str) -> int:  # noqa: A002 - the original's name
+    """A number with k, m, g or t behind it for powers of 1024: ``"2k"`` is 2048. -1 for another text."""
+    text = str.strip().lower()
+    power = "kmgt".find(text[-1:]) + 1 if text else 0
+    number = text[:-1] if power else text
+    return int(float(number) * 1024**power) if is_float(number) else -1
+
+
+def compute_full_path(root_path: str, file_path: str) -> str:
+    """`file_path` below `root_path` if it is a file there, else as it is."""
+    full_path = os.path.join(root_path, file_path)
+    return full_path if os.path.isfile(full_path) else file_path
+
+
+def let_data_to_variable(
+    variable: Variable, data: Any, ctx: Any = None, data_name: str | None = None, variable_name: str | None = None
+) -> None:
+    """Puts `data`, an array or an NdArray, into `variable`. ValueError, which names both, where it does not fit."""
+    try:
+        if hasattr(data, "copy_from"):
+            variable.data.copy_from(data)
+        else:
+            variable.data.cast(data.dtype)[...] = data
+    except Exception as e:
+        raise ValueError(
+            f"data {data_name!r} of shape {data.shape} does not fit the variable {variable_name!r} of shape "
+            f"{variable.shape}"
+        ) from e
+
+
+def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
+    """Fills the inputs of a network: `assigned` maps its variables to names of `data`, `generators` to generators."""
+    for v, name in assigned.items():
+        if name not in data:
+            raise ValueError(f"{owner}: the variable {v.name!r} wants the data {name!r}, which the data set lacks")
+        instance = v.variable_instance
+        array = np.asarray(data[name])
+        if array.shape != instance.shape:
+            array = array.reshape(instance.shape)
+        let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
+    for v, generator in generators.items():
+        v.variable_instance.d = generator(v.variable_instance.shape)

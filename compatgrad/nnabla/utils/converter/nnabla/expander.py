@@ -1,0 +1,100 @@
+"""Networks without repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ....core import repeats
+from ... import nnabla_pb2
+
+__all__ = ["NnpExpander"]
+
+
+def _plain(name: str) -> str:
+    return name.replace("[", "_").replace("]", "")
+
+
+class NnpExpander:
+    """Writes out the repeated parts of the networks in an NNablaProtoBuf message.
+
+    Functions and what they give are named by their rounds, ``name_Repeat_0``; parameters keep the names of the file.
+    """
+
+    def __init__(self, nnp: Any) -> None:
+        self._nnp = nnp
+
+    def execute(self) -> Any:
+        """The new message."""
+        result = nnabla_pb2.NNablaProtoBuf()
+        result.CopyFrom(self._nnp)
+        result.ClearField("network")
+        names: dict[str, list[str]] = {}
+        for network in self._nnp.network:
+            names.update(repeats.names_in_rounds(network))
+            result.network.add().CopyFrom(self._expanded(network))
+        for part in (*result.optimizer, *result.executor):
+            _expand_parameters(part, names)
+        return result
+
+    @staticmethod
+    def _expanded(network: Any) -> Any:
+        if not network.repeat_info:
+            return network
+        whole = repeats.expanded(network)
+        # what only hands on a value from round to round is left out
+        origin: dict[str, str] = {}
+        for function in whole.function:
+            if function.name.startswith("$EC$/"):
+                origin[function.output[0]] = origin.get(function.input[0], function.input[0])
+        parameters = {v.name for v in whole.variable if v.type == "Parameter"}
+
+        def renamed(name: str) -> str:
+            while name in origin:
+                name = origin[name]
+            return name if name in parameters else _plain(name)
+
+        result = nnabla_pb2.Network(name=whole.name, batch_size=whole.batch_size)
+        for variable in whole.variable:
+            if variable.name not in origin:
+                made = result.variable.add()
+                made.CopyFrom(variable)
+                made.name = renamed(variable.name)
+        functions = []
+        for function in whole.function:
+            if not function.name.startswith("$EC$/"):
+                function.name = _plain(function.name)
+                function.input[:] = [renamed(name) for name in function.input]
+                function.output[:] = [renamed(name) for name in function.output]
+                functions.append(function)
+        for function in _in_order(functions):
+            result.function.add().CopyFrom(function)
+        return result
+
+
+def _in_order(functions: list[Any]) -> Iterator[Any]:
+    """The functions, each behind those whose outputs it takes."""
+    waiting = list(functions)
+    coming = {name for f in waiting for name in f.output}
+    while waiting:
+        rest = []
+        for function in waiting:
+            if coming.isdisjoint(function.input):
+                coming.difference_update(function.output)
+                yield function
+            else:
+                rest.append(function)
+        if len(rest) == len(waiting):
+            raise ValueError(f"functions take what they give: {', '.join(f.name for f in rest)}")
+        waiting = rest
+
+
+def _expand_parameters(part: Any, names: dict[str, list[str]]) -> None:
+    """Lets an optimizer or executor name each parameter of all rounds."""
+    old = list(part.parameter_variable)
+    part.ClearField("parameter_variable")
+    for entry in old:
+        for name in names.get(entry.variable_name, [entry.variable_name]):
+            made = part.parameter_variable.add()
+            made.CopyFrom(entry)
+            made.variable_name = name

@@ -1,0 +1,100 @@
+"""Network files as one message."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ....core.networks import _initializer
+from ....logger import logger
+from ... import nnabla_pb2, parameter_files
+from ..utils import search_network
+from .expander import NnpExpander
+
+__all__ = ["NnpImporter"]
+
+_FORMATS = (".nnp", ".nntxt", ".prototxt", ".protobuf", ".h5")
+
+
+class NnpImporter:
+    """Reads .nnp, .nntxt, .prototxt, .protobuf and .h5 files, `args`, together.
+
+    expand_network: writes out repeated parts; executor_index: takes only that executor and its network.
+    """
+
+    def __init__(self, *args: str, expand_network: bool = True, executor_index: int | None = None) -> None:
+        self._args = args
+        self._expand_network = expand_network
+        self._executor_index = executor_index
+
+    def execute(self) -> SimpleNamespace:
+        """An object with the message `protobuf` and `other_files`, the names of files of other formats.
+
+        ValueError for files without an executor and for an index that there is none of; errors of reading are those
+        of `load_parameters`.
+        """
+        proto = nnabla_pb2.NNablaProtoBuf()
+        others = []
+        for path in self._args:
+            logger.info("Importing %s", path)
+            extension = os.path.splitext(path)[1].lower()
+            if extension not in _FORMATS:
+                others.append(path)
+                continue
+            held = len(proto.parameter)
+            found = parameter_files.read(path, proto, extension)
+            if found and len(proto.parameter) == held:  # of .h5 files
+                parameter_files.add_to(proto, found)
+        if not proto.executor:
+            raise ValueError(f"{', '.join(self._args)}: there is no executor, which says what to convert")
+        if not proto.parameter:
+            _start_parameters(proto)
+        if self._executor_index is not None:
+            proto = _of_executor(proto, self._executor_index)
+        if self._expand_network:
+            proto = NnpExpander(proto).execute()
+        return SimpleNamespace(protobuf=proto, other_files=others)
+
+
+def _start_parameters(proto: Any) -> None:
+    """Makes the parameters of the first executor's network as their initializers say."""
+    network = search_network(proto, proto.executor[0].network_name)
+    rng = np.random.RandomState(0)
+    for variable in () if network is None else network.variable:
+        if variable.type != "Parameter" or not variable.HasField("initializer"):
+            continue
+        start = _initializer(variable.initializer, rng)
+        if start is None:
+            raise ValueError(f"parameter {variable.name!r}: unknown initializer {variable.initializer.type!r}")
+        shape = [n if n >= 1 else network.batch_size for n in variable.shape.dim]
+        made = proto.parameter.add(variable_name=variable.name)
+        made.shape.dim.extend(shape)
+        made.data.extend(np.asarray(start(shape), np.float32).ravel().tolist())
+
+
+def _of_executor(proto: Any, index: int) -> Any:
+    if not 0 <= index < len(proto.executor):
+        raise ValueError(f"there is no executor {index}: the files have {len(proto.executor)}")
+    result = nnabla_pb2.NNablaProtoBuf()
+    executor = proto.executor[index]
+    result.executor.add().CopyFrom(executor)
+    network = search_network(proto, executor.network_name)
+    if network is None:
+        raise ValueError(f"executor {executor.name!r} names the network {executor.network_name!r}, which is not there")
+    result.network.add().CopyFrom(network)
+    if proto.HasField("global_config"):
+        result.global_config.CopyFrom(proto.global_config)
+    names = {name for v in network.variable if v.type == "Parameter" for name in _in_all_rounds(network, v)}
+    for parameter in proto.parameter:
+        if parameter.variable_name in names:
+            result.parameter.add().CopyFrom(parameter)
+    return result
+
+
+def _in_all_rounds(network: Any, variable: Any) -> list[str]:
+    from ....core.repeats import names_in_rounds
+
+    return names_in_rounds(network)[variable.name]

@@ -1,0 +1,16 @@
+"""Functions as messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.networks import ProtoFunction
+
+__all__: list[str] = []
+
+
+def _create_function_nntxt(dest: Any, name: str, func: Any) -> None:
+    """Writes a function of a network definition into the Function message `dest`, under `name`."""
+    entry = ProtoFunction(func.type, name, dict(func.args or {}))
+    entry.inputs, entry.outputs = list(func.inputs), list(func.outputs)
+    dest.MergeFrom(entry.proto)
