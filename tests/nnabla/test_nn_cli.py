@@ -12,7 +12,8 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
-from compatgrad.nnabla.core import graph_def
+from compatgrad.nnabla.core import graph_def, modules
+from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
 from compatgrad.nnabla.utils import get_file_handle, nnabla_pb2, progress
 from compatgrad.nnabla.utils.cli import cli, utility
 from compatgrad.nnabla.utils.converter import convert_files
@@ -20,7 +21,7 @@ from compatgrad.nnabla.utils.converter.nnabla import NnpExporter, NnpImporter
 from compatgrad.nnabla.utils.create_cache import CreateCache
 from compatgrad.nnabla.utils.load import load
 from compatgrad.nnabla.utils.load_function import _create_function_instance
-from compatgrad.nnabla.utils.nnp_graph import NnpLoader
+from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
 from compatgrad.nnabla.utils.save import save
 from compatgrad.nnabla.utils.save_function import _create_function_nntxt
 from tests.golden import nnabla_models
@@ -324,3 +325,30 @@ def test_files_by_their_formats(tmp_path, extension):
 def test_train_state_of_loaded_files(folder):
     info = load(["net.nnp"], prepare_data_iterator=False)
     assert list(info.optimizers) == ["opt"] and list(info.monitors) == ["valid_error"]
+
+
+def test_members_of_network_definitions(tmp_path):
+    x = nn.Variable((4, 3))
+    graph = graph_def.create_graph_from_variable("n", PF.affine(x, 2), {"x": x})
+    network = graph["n"]
+    assert "n" in graph and graph.get("other") is None and graph.get("n") is network and network["inputs"] == ["x"]
+    (function,) = network.functions.values()
+    copy = function.clone()
+    copy.inputs.append("more")
+    assert function["inputs"] != copy.inputs and copy["type"] == "Affine"
+    other = network.clone()
+    variable_batch_size(other)
+    assert other.variables["x"].shape == (-1, 3) and network.variables["x"].shape == (4, 3) and other.batch_size == 4
+    made = graph_def.ProtoGraph({"n": other})
+    made["again"] = network
+    made["note"] = 3
+    made.set_parameters({"affine/W": nn.Variable((3, 2))})
+    assert list(made.networks) == ["n", "again"] and made.note == 3 and list(made.get_parameters()) == ["affine/W"]
+    changes = NnpNetworkPass()
+    changes.drop_function(function.name)
+    assert network.promote(None) is network and not network.promote(changes).functions
+    other.save(str(tmp_path / "a.nntxt"), include_parameter=True, variable_batch_size=False)
+    assert NnpLoader(str(tmp_path / "a.nntxt")).get_network_names() == ["n"]
+    assert modules.complete_dims(3, 2) == (3, 3) and modules.get_conv_same_pad((3, 5)) == (1, 2)
+    with pytest.raises(ValueError, match="one number or 2"):
+        modules.complete_dims((1, 2, 3), 2)

@@ -9,14 +9,20 @@ from .. import functions as F
 from .. import parametric_functions as PF
 from .module import Module
 
-__all__ = ["ConvBn", "ResUnit"]
+__all__ = ["ConvBn", "ResUnit", "complete_dims", "get_conv_same_pad"]
 
 
-def _pair(value: int | Iterable[int]) -> tuple[int, ...]:
-    pair = tuple(value) if isinstance(value, Iterable) else (value, value)
-    if len(pair) != 2:
-        raise ValueError(f"one number or two are needed, not {pair}")
-    return pair
+def complete_dims(s: int | Iterable[int], dims: int) -> tuple[int, ...]:
+    """`s` for each of `dims` axes; a sequence of as many numbers as it is. ValueError for another length."""
+    whole = tuple(s) if isinstance(s, Iterable) else (s,) * dims
+    if len(whole) != dims:
+        raise ValueError(f"one number or {dims} are needed, not {whole}")
+    return whole
+
+
+def get_conv_same_pad(k: Iterable[int]) -> tuple[int, ...]:
+    """The padding with which a convolution by a kernel `k` of odd sizes keeps the size of images."""
+    return tuple(size // 2 for size in k)
 
 
 class ConvBn(Module):
@@ -35,9 +41,9 @@ class ConvBn(Module):
         self.act = act
 
     def call(self, x: Any, training: bool = True) -> Any:
-        kernel = _pair(self.kernel)
-        pad = tuple(size // 2 for size in kernel)
-        h = PF.convolution(x, self.outmaps, kernel, pad, _pair(self.stride), with_bias=False)
+        kernel = complete_dims(self.kernel, 2)
+        pad = get_conv_same_pad(kernel)
+        h = PF.convolution(x, self.outmaps, kernel, pad, complete_dims(self.stride, 2), with_bias=False)
         h = PF.batch_normalization(h, batch_stat=training)
         return h if self.act is None else self.act(h)
 

@@ -73,6 +73,16 @@ class ProtoFunction:
             raise ValueError(f"function {self.name!r}: files cannot hold functions of type {self.type!r}")
         return message
 
+    def __getitem__(self, name: str) -> Any:
+        """An attribute by name: "inputs", "outputs", "type", "args", ..."""
+        return getattr(self, name)
+
+    def clone(self, owner: Any = None) -> ProtoFunction:
+        """A copy that can be changed by itself."""
+        other = ProtoFunction(self.type, self.name, dict(self.args))
+        other.inputs, other.outputs = list(self.inputs), list(self.outputs)
+        return other
+
     @staticmethod
     def from_proto(message: Any) -> ProtoFunction:
         """The function that `message` describes."""
@@ -243,10 +253,21 @@ class ProtoNetwork:
                 copies[name] = NetworkVariable(v.shape, v.name, v.need_grad, v.type)
                 copies[name].initializer = v.initializer
         for name, f in self.functions.items():
-            other.functions[name] = ProtoFunction(f.type, f.name, dict(f.args))
-            other.functions[name].inputs, other.functions[name].outputs = list(f.inputs), list(f.outputs)
+            other.functions[name] = f.clone()
         other.connect()
         return other
+
+    clone = expand_loop_control = copy  # what files repeat is written out when they are read
+
+    def __getitem__(self, name: str) -> Any:
+        """An attribute by name: "variables", "functions", "inputs", ..."""
+        return getattr(self, name)
+
+    def promote(self, callback: Any) -> ProtoNetwork:
+        """The network changed by an NnpNetworkPass; itself for None."""
+        from ..utils.nnp_graph import _passed
+
+        return self if callback is None else _passed(self, callback, self.batch_size)
 
     def _of_any_batch(self) -> ProtoNetwork:
         """A copy whose shapes and shape arguments have -1 for the batch.
@@ -322,9 +343,16 @@ class ProtoNetwork:
         rename_variable(other, names)
         return other
 
-    def save(self, filename: Any, *args: Any, **kwargs: Any) -> None:
-        """Writes the graph of this network alone; further arguments are those of `ProtoGraph.save`."""
-        ProtoGraph([self], self.owner.parameter_scope).save(filename, *args, **kwargs)
+    def save(
+        self,
+        filename: Any,
+        include_parameter: bool = False,
+        variable_batch_size: bool = True,
+        executors: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Writes the graph of this network alone; arguments are those of `ProtoGraph.save`."""
+        graph = ProtoGraph([self], self.owner.parameter_scope)
+        graph.save(filename, include_parameter, variable_batch_size, executors)
 
 
 def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
@@ -391,15 +419,47 @@ class ProtoGraph:
     `inputs`, `outputs`, `variables`, `parameters` and `functions` are those of the first network.
     """
 
-    def __init__(self, networks: Iterable[ProtoNetwork] = (), parameter_scope: dict[str, Any] | None = None) -> None:
-        self.networks = OrderedDict((network.name, network) for network in networks)
+    def __init__(
+        self,
+        networks: Mapping[str, ProtoNetwork] | Iterable[ProtoNetwork] | None = None,
+        parameter_scope: dict[str, Any] | None = None,
+    ) -> None:
+        given = networks.values() if isinstance(networks, Mapping) else networks or ()
+        self.networks = OrderedDict((network.name, network) for network in given)
         self.parameter_scope = OrderedDict() if parameter_scope is None else parameter_scope
         self.global_variables: dict[str, Variable] = {}
         self.executors: OrderedDict[str, Any] = OrderedDict()
         self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
 
-    def __getitem__(self, name: str) -> ProtoNetwork:
-        return self.networks[name]
+    def __getitem__(self, name: str) -> Any:
+        return self.networks[name] if name in self.networks else getattr(self, name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Adds the network `name`, or sets an attribute to anything else."""
+        if isinstance(value, ProtoNetwork):
+            self.networks[name] = value
+        else:
+            setattr(self, name, value)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.__dict__ or name in self.networks
+
+    def get(self, key: str, value: Any = None) -> Any:
+        """The network or attribute `key`, or `value` if there is none."""
+        return self[key] if key in self else value
+
+    def set_parameter(self, key: str, param: Variable) -> None:
+        """Registers a parameter in the graph's scope."""
+        with parameter.parameter_scope("", self.parameter_scope):
+            parameter.set_parameter(key, param)
+
+    def set_parameters(self, params: Mapping[str, Variable]) -> None:
+        """Registers parameters in the graph's scope."""
+        for key, param in params.items():
+            self.set_parameter(key, param)
+
+    def expand_loop_control(self) -> None:
+        """Nothing is left to do: what files repeat is written out when they are read."""
 
     def __getattr__(self, name: str) -> Any:
         networks = self.__dict__.get("networks", {})
