@@ -82,7 +82,7 @@ def test_a_monitor_sees_every_operator():
     seen.clear()
     exe.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
     exe.forward()
-    assert "e_data" in seen and len(seen) == 4
+    assert "e_data" in seen and len(seen) == 5
 
 
 def test_repetitions_are_one_node():
@@ -100,3 +100,38 @@ def test_what_symbols_cannot_do_is_there_and_says_so():
     assert hasattr(x, "asnumpy") and not hasattr(x, "copyto")
     with pytest.raises(mx.base.NotImplementedForSymbol, match="asnumpy"):
         x.asnumpy()
+
+
+def test_keywords_that_an_operator_does_not_have_are_refused():
+    x = mx.sym.Variable("x")
+    with pytest.raises(mx.MXNetError, match="Cannot find argument 'strides'.*in operator Convolution"):
+        mx.sym.Convolution(x, num_filter=2, kernel=(3, 3), strides=(2, 2))
+    with pytest.raises(mx.MXNetError, match="'pp'"):
+        mx.sym.Dropout(x, pp=0.9)
+    y = mx.sym.Convolution(x, num_filter=2, kernel=(3, 3), workspace=512, cudnn_tune="off", __note__="kept")
+    assert y.attr("__note__") == "kept"
+
+
+def test_functions_named_like_distributions_and_their_arguments():
+    x = mx.sym.Variable("x")
+    assert mx.sym.gamma(x).eval(x=mx.nd.array([4.0]))[0].asnumpy().round(3).tolist() == [6]
+    y = mx.sym.random.normal(3, 1e-6, (2,)).eval()[0].asnumpy()
+    assert np.allclose(y, 3, atol=1e-3)
+
+
+def test_symbols_are_cut_like_arrays(tmp_path):
+    class Last(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x[:, -1, 1:] * 2 + x[:, 0, None][:, 0, :-1]
+
+    mx.npx.set_np()
+    try:
+        net = Last()
+        net.hybridize()
+        x = mx.np.arange(24).reshape((2, 3, 4))
+        expected = net(x).asnumpy()
+        net.export(str(tmp_path / "last"))
+        again = mx.gluon.SymbolBlock.imports(str(tmp_path / "last-symbol.json"), ["data"])
+        assert (again(x).asnumpy() == expected).all() and expected.shape == (2, 3)
+    finally:
+        mx.npx.reset_np()

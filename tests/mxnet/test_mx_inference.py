@@ -108,3 +108,12 @@ def test_files_of_either_kind_of_shape():
     for flag in (False, True):
         with mx.np_shape(flag):
             assert S.load_json(text).infer_shape(x=(10, 7))[0][1] == (8, 7)
+
+
+def test_cut_axes_and_matrices():
+    cut = S.slice(S.Variable("a", shape=(0, 10)), begin=(None, None), end=(None, 10), step=())
+    assert cut.infer_shape_partial()[1] == [(0, 10)]
+    cut = S.slice(S.Variable("a", shape=(0, 10)), begin=(1, 3), end=(4, None))
+    assert cut.infer_shape_partial()[1] == [(3, 7)]
+    assert S.linalg.potrf(X).infer_shape(x=(2, 3, 3))[1] == [(2, 3, 3)]
+    assert (S.ones((2, 3)) + S.ones((0, 0)).transpose()).infer_shape()[1] == [(2, 3)]

@@ -29,6 +29,8 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, ctx="", axis=None):
 def index_array(data, axes=None):
     """The position of each element, in all axes or in `axes`: (*shape, axes) of int64."""
     t = data.tensor
+    if not t.dim():
+        return constant(torch.zeros((0,), dtype=torch.int64, device=t.device), data)
     chosen = range(t.dim()) if axes is None else axes_in("index_array", axes, t.dim(), "axes")
     grids = torch.meshgrid(*[torch.arange(n, device=t.device) for n in t.shape], indexing="ij")
     return constant(torch.stack([grids[a] for a in chosen], -1), data)

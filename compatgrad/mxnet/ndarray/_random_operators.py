@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
         params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
         return _finish(who, draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
 
+    _declare(random, (*d.params, "shape", "ctx", "dtype"))
     random.__doc__ = (
         f"Numbers of a distribution with the parameters {', '.join(d.params)}; see `random.{distribution}`."
     )
@@ -130,6 +132,7 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, shape, dtype, first.tensor.device, who, checked=False)  # as the original
         return _finish(who, t, first.context, out)
 
+    _declare(sample, (*names, "shape", "dtype"))
     sample.__doc__ = f"`shape` numbers of a distribution for each element of the NDArrays {', '.join(names)}."
     return _named(sample, who)
 
@@ -147,6 +150,7 @@ def _make_like(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, data.shape, data.tensor.dtype, data.tensor.device, who)
         return _finish(who, t, data.context, out)
 
+    _declare(like, ("data", *d.params))
     like.__doc__ = f"Numbers of a distribution with the parameters {', '.join(d.params)}, as many as `data` has."
     return _named(like, who)
 
@@ -162,6 +166,14 @@ def _arguments(who: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: 
             raise TypeError(f"{who}: argument '{key}' came twice")
         named[key] = value
     return {key: value for key, value in named.items() if given(value) is not None}
+
+
+def _declare(function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Names the arguments, for whoever asks for them."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, kind, default=None) for n in (*names, "out", "name")]
+    )
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -218,8 +218,8 @@ def squeeze(data, axis=None):
 def tile(data, reps):
     """The whole array repeated reps[i] times along axis i; the shorter of shape and `reps` gets ones in front."""
     reps = as_ints("tile", "reps", reps)
-    if min(reps, default=1) < 0:
-        raise MXNetError(f"tile: reps must not be negative, got {tuple(reps)}")
+    if min(reps, default=1) < 1:
+        raise MXNetError(f"tile: reps must be positive, got {tuple(reps)}")
     return op.tile(data, reps=reps) if reps else op.identity(data)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..attribute import AttrScope
 from ..base import MXNetError, _Null
 from ..name import NameManager
-from ..ndarray._operator import operators
+from ..ndarray._operator import operators, refuse
 from ._facts import aux_inputs, canonical, inputs_of, is_variadic, needed_inputs
 from ._graph import Node, _is_attribute
 
@@ -111,6 +111,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     # a parameter may be None; an input that is None, and a dtype, was left out
     given = {k: v for k, v in given.items() if v is not _Null and (v is not None or k not in (*inputs, "dtype", "ctx"))}
     params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
+    _refuse_unknown(op, hint, params)
     attrs = dict(AttrScope._current.value.get(attr))
     attrs.update({k: params.pop(k) for k in list(params) if _is_attribute(k)})
     name = NameManager._current.value.get(name, hint.lower())
@@ -136,6 +137,21 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _flat(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+
+
+# parameters of the original that choose among ways to compute the same
+IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
+
+
+def _refuse_unknown(op: str, hint: str, params: dict[str, str]) -> None:
+    """MXNet's error for keywords that an operator does not have."""
+    known = parameters(op)
+    if known is None or not hasattr(implementation(op), "body"):
+        return
+    unknown = {k: v for k, v in params.items() if k not in known and k not in IGNORED and not _is_attribute(k)}
+    if unknown:
+        inputs = inputs_of(op)
+        refuse(hint, unknown, [n for n in known if n not in inputs])
 
 
 @functools.cache

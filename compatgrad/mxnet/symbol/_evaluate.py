@@ -8,15 +8,12 @@ from typing import Any, NamedTuple
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
-from ._compose import implementation, parameters
+from ._compose import IGNORED, implementation, parameters
 from ._facts import inputs_of, is_variadic, n_visible, needed_inputs
 from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
 
 __all__ = ["Plan", "evaluate", "evaluate_monitored", "plan", "run_node"]
-
-_IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
-
 
 def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
     """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
@@ -29,7 +26,7 @@ def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[s
     run = implementation(op)
     if op == "Custom":
         return run, None, (), dict(node.params)
-    params = {k: parse(v) for k, v in node.params.items() if k not in _IGNORED}
+    params = {k: parse(v) for k, v in node.params.items() if k not in IGNORED}
     known = parameters(op)
     if known is not None:
         params = {k: v for k, v in params.items() if k in known}
@@ -99,7 +96,11 @@ def evaluate_monitored(
         read = [values[id(n)][i] for n, i in node.inputs]
         if inputs:
             names = () if is_variadic(node.op) else needed_inputs(node.op, node.params)
+            names = ["input0"] if node.op in ("Activation", "SoftmaxActivation") else names  # whose names are not kept
             for i, x in enumerate(read):
+                source = node.inputs[i][0]
+                if source.op is None:
+                    callback(source.name, x)
                 callback(f"{node.name}_{names[i] if i < len(names) else f'arg{i}'}", x)
         values[id(node)] = run_node(node, read)
         for name, y in zip(node.output_names(), values[id(node)], strict=False):

@@ -66,6 +66,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "_contrib_ModulatedDeformableConvolution": ("data", "offset", "mask", "weight", "bias"),
     "_contrib_BilinearResize2D": ("data", "like"), "_identity_with_attr_like_rhs": _PAIR, "_grad_add": _PAIR,
 }  # fmt: skip
+_DRAWN = frozenset(f"_random_{name}" for name in DISTRIBUTIONS)
 _NO_INPUTS = frozenset("_arange _eye _full _linspace _ones _zeros _sample_unique_zipfian".split())
 _VARIADIC = frozenset(
     "Concat add_n stack khatri_rao UpSampling amp_multicast Crop multi_all_finite multi_sum_sq _contrib_foreach "
@@ -99,7 +100,7 @@ def inputs_of(op: str) -> tuple[str, ...]:
     """Names of the inputs, optional ones too."""
     if op in _INPUTS:
         return _INPUTS[op]
-    if op in _NO_INPUTS or op.removeprefix("_random_") in DISTRIBUTIONS or op == "_random_randint":
+    if op in _NO_INPUTS or op in _DRAWN or op == "_random_randint":
         return ()
     if op.startswith("_linalg_"):
         return ("A",)

@@ -46,8 +46,8 @@ def _full(shape: Any, value: Any = 0.0, ctx: Any = None, dtype: Any = "float32")
 
 def _filled(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(shape: Any = None, ctx: Any = None, dtype: Any = "float32") -> Any:
-        # a length of 0 is one that was not known, a batch's in the states of recurrent layers; 1 broadcasts
-        shape = (shape,) if isinstance(shape, int) else tuple(n or 1 for n in shape)
+        # a length of 0 (or -1) is one that was not known, a batch's in the states of recurrent layers; 1 broadcasts
+        shape = (shape,) if isinstance(shape, int) else tuple(max(n, 1) for n in shape)
         return function(shape, ctx=_context(ctx), dtype=dtype)
 
     return run

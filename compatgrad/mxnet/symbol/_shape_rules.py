@@ -330,6 +330,36 @@ def _reshape(ins: Shapes, outs: Shapes, p: Params) -> None:
             ins[0] = tuple(math.prod(outs[0] or ()) // rest if n < 0 else n for n in d)
 
 
+def _slice(ins: Shapes, outs: Shapes, p: Params) -> None:
+    """Axes that are cut by numbers from the front have a length even where the input's is not known."""
+    d = ins[0]
+    if d is None:
+        return
+    begin, end, step = (p.get(k) or () for k in ("begin", "end", "step"))
+    found = []
+    for i, n in enumerate(d):
+        b, e, s = (v[i] if i < len(v) else None for v in (begin, end, step))
+        if n >= 0:
+            found.append(len(range(n)[slice(b, e, s)]))
+        elif i >= len(begin):
+            found.append(-1)
+        else:
+            found.append(_cut(b, e, 1 if s is None else s))
+    if all(m for m in found):
+        _at(outs, 0, found)
+
+
+def _cut(begin: int | None, end: int | None, step: int) -> int:
+    """How long a cut of an axis of unknown length is, -1 where that depends on it."""
+    if step > 0:
+        begin = 0 if begin is None else begin
+        known = end is not None and (begin >= 0) == (end >= 0)
+    else:
+        begin = -1 if begin is None else begin
+        known = end is not None and (begin >= 0) == (end >= 0)
+    return len(range(begin, end, step)) or -1 if known and end is not None else -1
+
+
 def _filled(ins: Shapes, outs: Shapes, p: Params) -> None:
     shape = p.get("shape") or ()
     shape = (shape,) if isinstance(shape, int) else shape
@@ -346,7 +376,7 @@ _ONE_SHAPE = (
     "Activation BlockGrad Cast Dropout L2Normalization LRN MakeLoss SoftmaxActivation _copy _hypot_scalar "
     "_identity_with_attr_like_rhs add_n amp_cast clip elemwise_add elemwise_div elemwise_mul elemwise_sub hard_sigmoid "
     "identity logical_not make_loss ones_like smooth_l1 zeros_like _contrib_quadratic _contrib_gradientmultiplier "
-    "_grad_add _rminus_scalar _rdiv_scalar _rmod_scalar _rpower_scalar "
+    "_linalg_potrf _linalg_potri _grad_add _rminus_scalar _rdiv_scalar _rmod_scalar _rpower_scalar "
     "_plus_scalar _minus_scalar _mul_scalar _div_scalar"
 ).split()
 RULES: dict[str, Rule] = {
@@ -380,6 +410,7 @@ RULES: dict[str, Rule] = {
     "expand_dims": _expand,
     "Flatten": _flatten,
     "Reshape": _reshape,
+    "slice": _slice,
     "_zeros": _filled,
     "_ones": _filled,
     "_full": _filled,

@@ -12,6 +12,7 @@ from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol, numeric_types
 from ..ndarray._operator import operators
 from ..ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID
+from ..util import is_np_array
 from ._compose import function_of, text
 from ._graph import HIDDEN, Entry, Node, auxiliary, copied, from_json, order, to_json
 
@@ -45,9 +46,12 @@ class Symbol:
         return len(self._outputs)
 
     def __iter__(self) -> Iterator[Symbol]:
-        return (self[i] for i in range(len(self)))
+        return (Symbol([e]) for e in self._outputs)
 
-    def __getitem__(self, index: int | str | slice) -> Symbol:
+    def __getitem__(self, index: Any) -> Symbol:
+        """An output by number, name or slice; of one output, with NumPy's arrays, a part of the array."""
+        if len(self) == 1 and is_np_array() and isinstance(index, (slice, tuple, int)):
+            return _part(self, index if isinstance(index, tuple) else (index,))
         if isinstance(index, slice):
             return Group([self[i] for i in range(*index.indices(len(self)))])
         if isinstance(index, str):
@@ -381,6 +385,33 @@ def _in_place(sign: str) -> Callable[..., Any]:
 
 for _key, _sign in (("iadd", "+="), ("isub", "-="), ("imul", "*="), ("itruediv", "/=")):
     setattr(Symbol, f"__{_key}__", _in_place(_sign))
+
+def _part(x: Symbol, key: tuple[Any, ...]) -> Symbol:
+    """`x[key]` of an array with NumPy's manners, of integers, slices and new axes at the front.
+
+    TypeError for another key: the number of axes is not known here.
+    """
+    begin, end, step, single, new = [], [], [], [], []
+    for k in key:
+        if k is None:
+            new.append(len(begin) - len(single) + len(new))
+        elif isinstance(k, slice):
+            begin, end, step = [*begin, k.start], [*end, k.stop], [*step, k.step]
+        elif isinstance(k, int):
+            single.append(len(begin))
+            begin, end, step = [*begin, k], [*end, None if k == -1 else k + 1], [*step, None]
+        elif k is Ellipsis and k is key[-1]:
+            break
+        else:
+            raise TypeError(f"Symbol: an index may hold integers, slices and None, got {k!r} in {key}")
+    if begin:
+        x = function_of("slice", "slice")(x, begin=tuple(begin), end=tuple(end), step=tuple(step))
+    if single:
+        x = function_of("squeeze", "squeeze")(x, axis=tuple(single))
+    for axis in new:
+        x = function_of("expand_dims", "expand_dims")(x, axis=axis)
+    return x
+
 
 _DTYPE_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6, "bool": 7}
 
