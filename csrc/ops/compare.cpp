@@ -17,12 +17,12 @@
 namespace cg {
 namespace {
 
-// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1.
+// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1. It is chosen and not multiplied: a
+// gradient of NaN or infinity does not reach the input that was not taken.
 template <class T>
 void share(Ctx<T>& c, size_t i, const T& first) {
-  const T g = c.gy() * first;
-  c.grad(i, [&] { return g; });
-  c.grad(i + 1, [&] { return c.gy() - g; });
+  c.grad(i, [&] { return where(first, c.gy(), zeros_as(c.gy())); });
+  c.grad(i + 1, [&] { return where(first, zeros_as(c.gy()), c.gy()); });
 }
 
 struct Maximum {

@@ -53,13 +53,13 @@ struct Choose {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? g : 0; },
-                   [](const T& g, const T& a, const T& b) { return g * frozen(first, a, b); }, c.gy(), c.in(0),
-                   c.in(1));
+                   [](const T& g, const T& a, const T& b) { return where(frozen(first, a, b), g, zeros_as(g)); },
+                   c.gy(), c.in(0), c.in(1));
     });
     c.grad(1, [&] {
       return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? 0 : g; },
-                   [](const T& g, const T& a, const T& b) { return g - g * frozen(first, a, b); }, c.gy(), c.in(0),
-                   c.in(1));
+                   [](const T& g, const T& a, const T& b) { return where(frozen(first, a, b), zeros_as(g), g); },
+                   c.gy(), c.in(0), c.in(1));
     });
   }
 };

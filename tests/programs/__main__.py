@@ -40,6 +40,7 @@ class Failed(Exception):
 def run(command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int, seed: int | None) -> dict[str, Any]:
     """Run a driver once; raises Failed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out.json")
         rest = [FOLDER / "harness.py", driver, "--repo", repo, "--steps", steps, "--out", out]
@@ -73,10 +74,8 @@ def judge(program: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
         others = [run([python], driver, repo, options.steps, seed)["curves"] for seed in (1, 2)]
     except Failed as e:
         return {**row, "status": "the original fails", "error": str(e)}
-    own = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'compatgrad run'; "
-    own += "from compatgrad.__main__ import main; raise SystemExit(main(['run', *sys.argv[1:]]))"
     try:
-        here = run([options.python, "-c", own], driver, repo, options.steps, None)
+        here = run([options.python, "-m", "compatgrad", "run"], driver, repo, options.steps, None)
     except Failed as e:
         return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
     verdict = compare(original["curves"], here["curves"], others)

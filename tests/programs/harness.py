@@ -10,12 +10,14 @@ of its initial parameters, trains, and yields a dictionary of numbers after each
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import pathlib
 import random
 import sys
 import time
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -47,6 +49,24 @@ class Run:
         """Let the program's modules in the folder `parts` of its repository be imported."""
         sys.path.insert(0, str(self.repo.joinpath(*parts)))
 
+    @staticmethod
+    def without(*names):
+        """Answer imports of packages that a program names and its training does not use, where they are absent."""
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                sys.modules[name] = unittest.mock.MagicMock(name=name)
+
+    @staticmethod
+    def together(**trainings):
+        """Several trainings side by side: a step of each, with its name before its curves."""
+        while True:
+            values = {}
+            for name, training in trainings.items():
+                values.update({f"{name} {key}": value for key, value in next(training).items()})
+            yield values
+
 
 def old_surroundings():
     """Names that NumPy had when the programs were written."""
@@ -68,6 +88,7 @@ def main(arguments=None):
     old_surroundings()
     random.seed(0)
     np.random.seed(0)
+    sys.path.insert(0, str(options.driver.resolve().parent))  # what drivers share
     spec = importlib.util.spec_from_file_location(options.driver.stem.replace("-", "_"), str(options.driver))
     driver = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(driver)
