@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.nnabla import random as random
+
 _Shape = Sequence[int]
 
 __all__ = [
@@ -47,8 +49,6 @@ class _RandomInitializer(BaseInitializer):
 
     def __init__(self, rng: np.random.RandomState | None) -> None:
         if rng is None:
-            from . import random
-
             rng = random.prng
         self.rng = rng
 

@@ -66,3 +66,8 @@ def test_names():
     assert repr(I.UniformInitializer((-1, 2))) == "UniformInitializer((-1, 2))"
     with pytest.raises(NotImplementedError):
         I.BaseInitializer()((1,))
+
+
+def test_the_generator_is_reached_through_the_module():
+    """Initialisers of published programs read `nnabla.initializer.random.prng`."""
+    assert I.random.prng is nn.random.prng
