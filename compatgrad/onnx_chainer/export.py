@@ -83,6 +83,7 @@ def export(
     external_converters: Any = None,
     external_opset_imports: Any = None,
     input_shapes: Any = None,
+    no_testcase: bool = False,
 ) -> Any:
     """What `model` computes of `args`, an array or Variable or a list or dict of them, as an `onnx.ModelProto`.
 
@@ -90,7 +91,8 @@ def export(
     export_params: else the parameters' values are left out. opset_version: None, that of torch's exporter.
     input_names, output_names: lists of names, for inputs also a dict from the arguments' names; `Input_0` and
     `Output_0`, … by default. train: layers train. return_named_inout: also dicts of the inputs and outputs by name.
-    input_shapes: the inputs' shapes, with names for dimensions that vary.
+    input_shapes: the inputs' shapes, with names for dimensions that vary. A file without `no_testcase` warns, as
+    `export_testcase` is to be preferred.
 
     ImportError without onnx and onnxscript, NotImplementedError for converters of one's own, `interop.ExportError`
     where the network's path depends on values, ValueError for wrong arguments.
@@ -98,6 +100,9 @@ def export(
     _need_onnx()
     from compatgrad import interop
 
+    if filename is not None and not no_testcase:
+        text = "Exporting ONNX without testcases is deprecated. Use export_testcase instead"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
     if external_converters or external_opset_imports:
         raise NotImplementedError(
             "onnx_chainer.export: external_converters: the graph is one of ATen calls, which torch.onnx converts; see "

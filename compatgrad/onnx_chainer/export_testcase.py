@@ -17,7 +17,7 @@ def export_testcase(model: Any, args: Any, out_dir: Any, output_grad: bool = Fal
         raise NotImplementedError("onnx_chainer.export_testcase: output_grad: gradients are not written")
     os.makedirs(out_dir, exist_ok=True)
     _, inputs, outputs = export(
-        model, args, os.path.join(out_dir, "model.onnx"), return_named_inout=True, **kwargs
+        model, args, os.path.join(out_dir, "model.onnx"), return_named_inout=True, no_testcase=True, **kwargs
     )
     from onnx import numpy_helper
 

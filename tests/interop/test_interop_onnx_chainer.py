@@ -46,9 +46,10 @@ def run(onnx, model, **inputs):
 
 def test_a_model(onnx, tmp_path):
     net = Net()
-    model, inputs, outputs = onnx_chainer.export(
-        net, X, str(tmp_path / "net.onnx"), graph_name="net", save_text=True, return_named_inout=True
-    )
+    with pytest.warns(DeprecationWarning, match="export_testcase"):
+        model, inputs, outputs = onnx_chainer.export(
+            net, X, str(tmp_path / "net.onnx"), graph_name="net", save_text=True, return_named_inout=True
+        )
     (y,) = run(onnx, model, Input_0=X)
     np.testing.assert_allclose(y, expected(net, X), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(outputs["Output_0"].array, y, rtol=1e-4, atol=1e-6)
@@ -62,7 +63,7 @@ def test_names_and_sizes(onnx):
     arguments = {"x": X, "scale": np.full((2, 3), 2, "f")}
     model = onnx_chainer.export(
         net, arguments, file, input_names={"x": "image", "scale": "factor"}, output_names=["score"],
-        input_shapes={"x": ("n", 1, 4, 4), "scale": ("n", 3)},
+        no_testcase=True, input_shapes={"x": ("n", 1, 4, 4), "scale": ("n", 3)},
     )  # fmt: skip
     assert [i.name for i in model.graph.input] == ["image", "factor"]
     assert [o.name for o in model.graph.output] == ["score"]

@@ -38,6 +38,7 @@ def create_communicator(communicator_name="pure_nccl", mpi_comm=None, **kwargs):
         raise ValueError(f'Unrecognized communicator: "{communicator_name}"')
     if mpi_comm is None:
         _one_process.check_alone("chainermn.create_communicator")
+        mpi_comm = _one_process.OneProcess()
     module = importlib.import_module(f"{__name__}.{communicator_name}_communicator")
     comm = getattr(module, _CLASSES[communicator_name])(mpi_comm=mpi_comm)
     if communicator_name == "pure_nccl":

@@ -39,9 +39,9 @@ def _check_message(who, x):
 class MpiCommunicatorBase(CommunicatorBase):
     """A communicator over `mpi_comm`, which has one process. RuntimeError for a larger one."""
 
-    def __init__(self, mpi_comm=None):
+    def __init__(self, mpi_comm):
         super().__init__()
-        self.mpi_comm = _one_process.OneProcess() if mpi_comm is None else mpi_comm
+        self.mpi_comm = mpi_comm
         if self.mpi_comm.size != 1:
             raise RuntimeError(
                 f"{type(self).__name__}: mpi_comm has {self.mpi_comm.size} processes, and communication between "
@@ -81,11 +81,11 @@ class MpiCommunicatorBase(CommunicatorBase):
         _check_message("alltoall", xs)
         return (xs[0].copy(),)
 
-    def send(self, data, dest, tag=0):
+    def send(self, data, dest, tag):
         _check_message("send", data)
         self._no_partner("send", dest)
 
-    def recv(self, source, tag=0):
+    def recv(self, source, tag):
         self._no_partner("recv", source)
 
     def bcast(self, x, root=0):

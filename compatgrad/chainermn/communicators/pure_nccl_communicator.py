@@ -10,7 +10,7 @@ class PureNcclCommunicator(MpiCommunicatorBase):
     exchange, and arrays may be on the CPU.
     """
 
-    def __init__(self, mpi_comm=None):
+    def __init__(self, mpi_comm):
         super().__init__(mpi_comm)
         with self.config_scope():
             self.allreduce_grad_dtype = None

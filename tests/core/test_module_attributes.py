@@ -1,0 +1,26 @@
+"""What modules answer of names that they do not have."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import compatgrad
+
+ROOT = Path(compatgrad.__file__).parent
+
+
+def modules_with_a_getattr():
+    for file in sorted(ROOT.rglob("*.py")):
+        if re.search(r"^def __getattr__", file.read_text(), re.MULTILINE):
+            parts = file.relative_to(ROOT.parent).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.mark.parametrize("name", list(modules_with_a_getattr()))
+def test_an_unknown_name_is_an_attribute_error(name):
+    module = importlib.import_module(name)
+    assert not hasattr(module, "unheard_of")
+    with pytest.raises(AttributeError, match="unheard_of"):
+        module.unheard_of  # noqa: B018
