@@ -128,6 +128,9 @@ _environment_check:check exporters.caffe:export functions.activation.relu:ReLUGr
 functions.activation.sigmoid:SigmoidGrad functions.activation.tanh:TanhGrad functions.array.im2col:im2col_cpu
 functions.array.im2col:col2im_cpu functions.connection.linear:LinearGradData
 functions.connection.linear:LinearGradWeight functions.math.basic_math:_preprocess_const
+functions.connection.shift:_pair functions.connection.local_convolution_2d:_pair functions.pooling.pooling_2d:_pair
+functions.pooling.roi_average_align_2d:_pair functions.pooling.roi_average_pooling_2d:_pair
+functions.pooling.roi_max_align_2d:_pair functions.pooling.roi_max_pooling_2d:_pair
 functions.normalization.batch_normalization:_compute_key_axis
 functions.normalization.group_normalization:_MulInvStd functions.rnn.lstm:LSTMGrad
 functions.rnn.lstm:_extract_gates functions.rnn.n_step_gru:NStepBiGRU functions.rnn.n_step_gru:NStepGRU
@@ -170,3 +173,15 @@ def test_theano_functions_run_what_was_compiled():
     assert x.grad.tolist() == [5, 70] and y.grad.tolist() == [2, 30] and y.grad.dtype == np.float32
     with pytest.raises(Exception, match="ndim"):
         theano_function(Compiled(lambda a, b: [a]), None, x, chainer.Variable(f32([[1]])))
+
+
+def test_helpers_that_programs_take():
+    log_softmax = importlib.import_module(f"{ROOT}.functions.activation.log_softmax")
+    x = np.random.RandomState(0).normal(size=(3, 4)).astype("f") * 50
+    np.testing.assert_allclose(log_softmax._log_softmax(x), F.log_softmax(x).array, rtol=1e-5, atol=1e-5)
+    assert log_softmax.logsumexp(x, axis=1).shape == (3, 1)
+    roi = importlib.import_module(f"{ROOT}.functions.pooling.roi_pooling_2d")
+    # recorded from the original
+    assert roi._roi_pooling_slice(2, 1.5, 10, 1) == (slice(4, 6), 2)
+    assert roi._roi_pooling_slice(3, 2.4, 10, 1) == (slice(8, 10), 2)
+    assert roi._roi_pooling_slice(0, 1.0, 5, -3) == (slice(0, 0), 0)

@@ -7,6 +7,8 @@ from compatgrad.chainer.functions.array.transpose import transpose
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import type_check
 
+_pair = _spatial.pair  # programs find it here
+
 
 class LocalConvolution2DFunction(_composed.ComposedFunction):
     def __init__(self, stride=1):

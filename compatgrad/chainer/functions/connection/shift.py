@@ -5,6 +5,8 @@ from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.pad import pad
 from compatgrad.chainer.utils import type_check
 
+_pair = _spatial.pair  # programs find it here
+
 
 class Shift(_composed.ComposedFunction):
     def __init__(self, ksize=3, dilate=1):

@@ -3,6 +3,8 @@
 from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.utils import type_check
 
+_pair = _spatial.pair  # programs find it here
+
 
 class Pooling2D(_native.NativeFunction):
     def __init__(self, ksize, stride=None, pad=0, **params):

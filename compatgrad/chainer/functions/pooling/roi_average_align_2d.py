@@ -1,6 +1,9 @@
 """Average pooling of regions of interest between pixels."""
 
+from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.pooling import _roi
+
+_pair = _spatial.pair  # programs find it here
 
 
 class ROIAverageAlign2D(_roi.ROIAlign):

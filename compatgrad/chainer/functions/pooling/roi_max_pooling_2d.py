@@ -1,6 +1,9 @@
 """Max pooling of regions of interest."""
 
+from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.pooling import _roi
+
+_pair = _spatial.pair  # programs find it here
 
 
 class ROIMaxPooling2D(_roi.ROIFunction):

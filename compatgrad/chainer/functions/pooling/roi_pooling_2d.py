@@ -1,7 +1,16 @@
 """Max pooling of regions of interest, in the form of Fast R-CNN."""
 
+import math
+
 from compatgrad.chainer.functions.pooling import _roi
 from compatgrad.chainer.utils import type_check
+
+
+def _roi_pooling_slice(size, stride, max_size, roi_offset):
+    """The places of a bin, number `size` of those `stride` wide, in an image of `max_size`: a slice, and its length."""
+    edges = math.floor(size * stride), math.ceil((size + 1) * stride)
+    start, stop = (min(max(edge + roi_offset, 0), max_size) for edge in edges)
+    return slice(start, stop), stop - start
 
 
 class ROIPooling2D(_roi.Regions):
