@@ -76,7 +76,7 @@ Fallback = _FallbackType()
 
 utils.WalkerAlias = walker_alias.WalkerAlias
 
-_LAZY = ("distributions", "exporters", "links")  # large, and loaded when they are asked for
+_LAZY = ("distributions", "links")  # large, and loaded when they are asked for
 
 def __getattr__(name):
     if name in _LAZY:

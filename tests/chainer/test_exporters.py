@@ -1,6 +1,8 @@
 """Networks as Caffe's files, and the names that programs take from modules of the original."""
 
 import importlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -185,3 +187,9 @@ def test_helpers_that_programs_take():
     assert roi._roi_pooling_slice(2, 1.5, 10, 1) == (slice(4, 6), 2)
     assert roi._roi_pooling_slice(3, 2.4, 10, 1) == (slice(8, 10), 2)
     assert roi._roi_pooling_slice(0, 1.0, 5, -3) == (slice(0, 0), 0)
+
+
+def test_exporters_are_there_once_they_are_imported():
+    code = f"import {ROOT} as c; a = hasattr(c, 'exporters'); import {ROOT}.exporters; print(a, bool(c.exporters))"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "False True\n"
