@@ -45,7 +45,7 @@ def slice(data, begin, end, step=()):
 
 def _key(data: NDArray, begin: Any, end: Any, step: Any) -> tuple[builtins.slice, ...]:
     first, last = _bounds("begin", begin), _bounds("end", end)
-    stride = _bounds("step", step) or [None] * len(first)
+    stride = ([] if step is None else _bounds("step", step)) or [None] * len(first)
     if len(first) != len(last) or len(stride) != len(first):
         raise MXNetError(f"slice: begin, end and step must have one length, got {begin}, {end} and {step}")
     if len(first) > data.tensor.dim():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as _onp
 
+from . import _internal as _internal
 from . import _methods as _methods
 from . import _protocols as _protocols
 from . import fallback as fallback
@@ -30,10 +31,10 @@ finfo, dtype, set_printoptions = _onp.finfo, _onp.dtype, _onp.set_printoptions
 
 _FALLBACK = frozenset(
     "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
-    "broadcast_arrays choose compress copysign corrcoef correlate count_nonzero cov cumprod  "
+    "broadcast_arrays choose compress corrcoef correlate count_nonzero cov cumprod  "
     "  digitize divmod  extract flatnonzero float_power fmod frexp genfromtxt "
     "  heaviside  histogram2d histogram_bin_edges histogramdd i0 in1d  interp "
-    "intersect1d isclose isin ix_ lcm ldexp lexsort loadtxt  median min_scalar_type modf msort "
+    "intersect1d isclose isin ix_ lcm lexsort loadtxt  median min_scalar_type modf msort "
     "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
     "nanquantile nanstd nansum nanvar packbits partition  piecewise poly polyadd polydiv polyfit "
     "polyint polymul polysub  promote_types ptp  real  result_type rollaxis roots "

@@ -324,9 +324,25 @@ def pair(name: str, a: Any, b: Any) -> Any:
     """Arithmetic of two arrays or of an array and a number."""
     a, b = promoted(name, a, b)
     first = a if isinstance(a, NDArray) else b
-    if name == "div" or first.tensor.dtype == torch.bool:
+    if first.tensor.dtype == torch.bool and name != "div":
+        a, b, truth = _of_booleans(name, a, b)
+        if truth:  # the sum of booleans is whether one is true, their product whether both are
+            y = _elementwise._pair(name, a, b)
+            return ndarray._around(op.cast(y, dtype=torch.bool))
+    elif name == "div":
         a, b = floats(a), floats(b)
     return _elementwise._pair(name, a, b)
+
+
+def _of_booleans(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """Booleans as numbers for arithmetic, and whether its result is one of booleans again."""
+    if isinstance(a, NDArray) and isinstance(b, NDArray):
+        if name not in ("add", "mul", "maximum", "minimum"):
+            raise MXNetError(f"{name}: not of two arrays of booleans")
+        return *(op.cast(v, dtype=torch.int64) for v in (a, b)), True
+    whole = all(isinstance(v, (NDArray, bool, int, onp.integer, onp.bool_)) for v in (a, b))
+    kind = torch.int64 if whole else torch.float32
+    return *(op.cast(v, dtype=kind) if isinstance(v, NDArray) else v for v in (a, b)), False
 
 
 _COMPARE = {

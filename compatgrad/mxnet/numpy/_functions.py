@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as onp
 import torch
 
 from ..base import MXNetError
-from ..ndarray._operator import not_an_array, op
+from ..ndarray._operator import not_an_array, op, write
 from ..ndarray.ndarray import NDArray, torch_dtype
 from ..util import _check_ufunc_options
 from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted
@@ -80,8 +81,12 @@ for _name, _body in _BODIES.items():
 
 def _test(name: str, body: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
     def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
         if isinstance(x, NUMBERS):
             return getattr(onp, name)(x)
+        if out is not None and out.tensor.dtype != torch.bool:
+            raise TypeError(f"{name}: out must hold booleans, not {out.dtype}")
         return finish(constant(body(_array(name, x, "x").tensor)), out)
 
     call.__name__ = call.__qualname__ = name
@@ -110,6 +115,8 @@ _public(round, "around", "round_")
 
 def invert(x: Any, out: Any = None, **kwargs: Any) -> Any:
     """The bits of integers or booleans the other way round."""
+    if kwargs:
+        _check_ufunc_options("invert", kwargs)
     return finish(~ndarray._around(_array("invert", x, "x")), out)
 
 
@@ -121,9 +128,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     """`numpy.nan_to_num`: numbers for NaN and infinities, which get no gradient."""
     t = _array("nan_to_num", x, "x").tensor
     if not t.is_floating_point():
-        return op.copy(x)
+        return op.copy(x) if copy else x
     finite = constant(torch.isfinite(t))
-    return op.where(finite, x, constant(torch.nan_to_num(t.detach(), nan, posinf, neginf)))
+    y = op.where(finite, x, constant(torch.nan_to_num(t.detach(), nan, posinf, neginf)))
+    return y if copy else write(x, y)
 
 
 _public(nan_to_num)
@@ -163,6 +171,30 @@ def arctan2(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     return finish(op.arctan2(a, b), out)
 
 
+def copysign(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    """`numpy.copysign`: x1 with the signs of x2; the gradient by x2 is zero."""
+    if kwargs:
+        _check_ufunc_options("copysign", kwargs)
+    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+        return onp.copysign(x1, x2)
+    a, b = (floats(v) for v in promoted("copysign", x1, x2))
+    like = (a if isinstance(a, NDArray) else b).tensor
+    s, t = (v.tensor.detach() if isinstance(v, NDArray) else torch.tensor(v, dtype=like.dtype) for v in (a, b))
+    ones = torch.ones((), dtype=like.dtype, device=like.device)
+    signs = constant(torch.copysign(ones, s) * torch.copysign(ones, t))
+    return finish(pair("mul", a, signs) if isinstance(a, NDArray) else signs * abs(a), out)
+
+
+def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    """`numpy.ldexp`: x1 * 2 ** x2, differentiable by both."""
+    if kwargs:
+        _check_ufunc_options("ldexp", kwargs)
+    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+        return onp.ldexp(x1, x2)
+    a, b = (floats(v) for v in promoted("ldexp", x1, x2))
+    return finish(pair("mul", a, pair("power", 2.0, b) if isinstance(b, NDArray) else 2.0**b), out)
+
+
 def floor_divide(x1: Any, x2: Any, out: Any = None) -> Any:
     """`numpy.floor_divide`."""
     a, b = promoted("floor_divide", x1, x2)
@@ -172,6 +204,8 @@ def floor_divide(x1: Any, x2: Any, out: Any = None) -> Any:
 
 
 _public(arctan2)
+_public(copysign)
+_public(ldexp)
 _public(floor_divide)
 
 
@@ -219,6 +253,8 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     """`numpy.clip`: limited from below, from above or both; the gradient passes within the limits."""
     if a_min is None and a_max is None:
         raise ValueError("clip: a_min or a_max must be given")
+    if isinstance(a, NUMBERS):
+        return onp.clip(a, a_min, a_max)
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
     return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high), out)
 
@@ -258,14 +294,17 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
         a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any
     ) -> Any:
         x = ndarray._around(_array(name, a))
-        if dtype is not None:
-            x = op.cast(x, dtype=torch_dtype(dtype, f"{name}: dtype"))
-        elif float_result or x.tensor.dtype == torch.bool:
+        wanted = None if dtype is None else torch_dtype(dtype, f"{name}: dtype")
+        if float_result and (wanted is None or not wanted.is_floating_point):
             x = floats(x)
+        elif wanted is not None:
+            x = op.cast(x, dtype=wanted)
+        elif x.tensor.dtype == torch.bool:
+            x = op.cast(x, dtype=torch.int64)
+        wanted = wanted or x.tensor.dtype  # integers keep their type, as in the original
         try:
             y = body(x, axis=_axes(axis), keepdims=bool(keepdims))
-            # integers keep their type, as in the original
-            return finish(y if y.tensor.dtype == x.tensor.dtype else op.cast(y, dtype=x.tensor.dtype), out)
+            return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
         except (IndexError, ValueError, RuntimeError) as e:
             raise MXNetError(f"{name}: {e} (a has shape {x.shape}, axis is {axis})") from None
 
@@ -349,6 +388,8 @@ def _position(name: str) -> Callable[..., Any]:
         if not t.numel():
             raise MXNetError(f"{name}: a has no elements (shape {tuple(t.shape)})")
         t = t.to(torch.uint8) if t.dtype == torch.bool else t
+        if axis is not None and not -builtins.max(t.dim(), 1) <= axis < builtins.max(t.dim(), 1):
+            raise MXNetError(f"{name}: axis {axis} is out of bounds for an array of {t.dim()} dimensions")
         return finish(constant(getattr(torch, name)(t, dim=axis)), out)
 
     call.__name__ = call.__qualname__ = name
@@ -478,6 +519,17 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return op.reshape(op.matmul(x, y), shape=shape)
 
 
+def _spelled_out(equation: str, ndims: list[int]) -> str:
+    """An equation with letters in the place of dots."""
+    free = [c for c in string.ascii_letters if c not in equation]
+    left, _, right = equation.partition("->")
+    terms = left.split(",")
+    counts = [n - len(t.replace("...", "")) if "..." in t else 0 for t, n in zip(terms, ndims, strict=True)]
+    most = builtins.max(counts)
+    terms = [t.replace("...", "".join(free[most - k : most])) for t, k in zip(terms, counts, strict=True)]
+    return ",".join(terms) + "->" + right.replace("...", "".join(free[:most]))
+
+
 def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: bool = False) -> Any:
     """`numpy.einsum`: Einstein's summation; an equation without "->" sums over what occurs twice."""
     for i, v in enumerate(operands):
@@ -488,6 +540,8 @@ def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: bool = Fa
         once = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
         equation += "->" + ("..." if "..." in equation else "") + once
     xs = [ndarray._around(x) for x in promoted("einsum", *operands)]
+    if "..." in equation:
+        equation = _spelled_out(equation, [x.ndim for x in xs])
     try:
         return finish(op.einsum(xs, equation=equation), out)
     except (RuntimeError, ValueError) as e:

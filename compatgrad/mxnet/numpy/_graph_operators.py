@@ -101,7 +101,7 @@ def function_of_name(name: str) -> Callable[..., Any]:
     return found
 
 
-def _declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optional: tuple[str, ...] = (),
+def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optional: tuple[str, ...] = (),
              visible: Any = 1, variadic: bool = False) -> None:  # fmt: skip
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"What graphs of `mx.sym.np` call {name}."
@@ -184,12 +184,12 @@ def _norm(data: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, f
 
 
 for _name in UNARY:
-    _declare(f"_npi_{_name}", _unary(_name), ("x",))
+    declare(f"_npi_{_name}", _unary(_name), ("x",))
 for _name, (_pair, _left, _right) in BINARY.items():
-    _declare(_pair, _two(_name), ("x1", "x2") if _name in ("arctan2", "hypot") else ("lhs", "rhs"))
-    _declare(_left, _number(_name, False), ("data",))
+    declare(_pair, _two(_name), ("x1", "x2") if _name in ("arctan2", "hypot") else ("lhs", "rhs"))
+    declare(_left, _number(_name, False), ("data",))
     if _right.startswith("_npi_r"):
-        _declare(_right, _number(_name, True), ("data",))
+        declare(_right, _number(_name, True), ("data",))
 
 
 def _einsum(*arrays: Any, subscripts: str = "", **_: Any) -> Any:
@@ -202,20 +202,20 @@ def _tensordot(a: Any, b: Any, a_axes_summed: Any = (), b_axes_summed: Any = (),
 
 
 _C = ("condition",)
-_declare("_npi_norm", lambda data, name=None, **p: _norm(data, **p), ("data",))
-_declare("_npi_where", lambda condition, x, y, **_: _where(condition, x, y), (*_C, "x", "y"))
-_declare("_npi_where_lscalar", lambda condition, x, scalar=0.0, **_: _where(condition, float(scalar), x), (*_C, "x"))
-_declare("_npi_where_rscalar", lambda condition, y, scalar=0.0, **_: _where(condition, y, float(scalar)), (*_C, "y"))
-_declare("_npi_where_scalar2", lambda condition, x=0.0, y=0.0, **_: _where(condition, float(x), float(y)), _C)
-_declare("_npi_cast", lambda data, dtype="float32", **_: _np(data).astype(dtype), ("data",))
-_declare("_npi_tensordot_int_axes", lambda a, b, axes=2, **_: _f.tensordot(_np(a), _np(b), int(axes)), ("a", "b"))
-_declare("_npi_tensordot", _tensordot, ("a", "b"))
-_declare("_npi_einsum", _einsum, (), variadic=True)
+declare("_npi_norm", lambda data, name=None, **p: _norm(data, **p), ("data",))
+declare("_npi_where", lambda condition, x, y, **_: _where(condition, x, y), (*_C, "x", "y"))
+declare("_npi_where_lscalar", lambda condition, x, scalar=0.0, **_: _where(condition, float(scalar), x), (*_C, "x"))
+declare("_npi_where_rscalar", lambda condition, y, scalar=0.0, **_: _where(condition, y, float(scalar)), (*_C, "y"))
+declare("_npi_where_scalar2", lambda condition, x=0.0, y=0.0, **_: _where(condition, float(x), float(y)), _C)
+declare("_npi_cast", lambda data, dtype="float32", **_: _np(data).astype(dtype), ("data",))
+declare("_npi_tensordot_int_axes", lambda a, b, axes=2, **_: _f.tensordot(_np(a), _np(b), int(axes)), ("a", "b"))
+declare("_npi_tensordot", _tensordot, ("a", "b"))
+declare("_npi_einsum", _einsum, (), variadic=True)
 for _name in ("split", "hsplit", "dsplit"):
-    _declare(f"_npi_{_name}", _split(), ("data",), visible=_parts)
+    declare(f"_npi_{_name}", _split(), ("data",), visible=_parts)
 for _entry in entries.values():
     _whole = tuple(_entry.inputs.values())
-    _declare(_entry.op, _run_entry(_entry), _whole, _whole[1:] if _entry.function in ("average", "bincount", "ediff1d",
+    declare(_entry.op, _run_entry(_entry), _whole, _whole[1:] if _entry.function in ("average", "bincount", "ediff1d",
              "delete", "insert", "percentile") else (), _visible(_entry.function), _entry.variadic)  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def _atleast(n: int) -> Callable[..., Any]:
 
 
 for _n in (1, 2, 3):
-    _declare(f"_np_atleast_{_n}d", _atleast(_n), ("a",))
-_declare("_npi_slice", _slice, ("data",))
-_declare("_npi_reshape", _coded, ("a",))
-_declare("_npx_reshape", _coded, ("a",))
+    declare(f"_np_atleast_{_n}d", _atleast(_n), ("a",))
+declare("_npi_slice", _slice, ("data",))
+declare("_npi_reshape", _coded, ("a",))
+declare("_npx_reshape", _coded, ("a",))

@@ -13,11 +13,11 @@ from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
 from ._array import constant, finish, ndarray, pair
 from ._functions import _array
-from ._shapes import concatenate, reshape
+from ._shapes import concatenate, reshape, swapaxes
 
 __all__ = [
     "bincount", "blackman", "delete", "diag_indices_from", "diagflat", "ediff1d", "hamming", "hanning", "histogram",
-    "insert", "percentile", "polyval", "quantile", "resize", "unravel_index",
+    "insert", "meshgrid", "percentile", "polyval", "quantile", "resize", "unravel_index",
 ]  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         return constant(torch.bincount(t.long(), minlength=int(minlength)))
     n = max(int(t.max()) + 1 if t.numel() else 0, int(minlength))
     zeros = constant(torch.zeros(n, dtype=weights.tensor.dtype, device=t.device))
-    return op.scatter_add(zeros, constant(t.long()), weights, axis=0)
+    return op.scatter_add_along(zeros, constant(t.long()), weights, axis=0)
 
 
 def histogram(
@@ -87,11 +87,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """`numpy.ediff1d`: differences of neighbours in the flat array, with numbers before and after them."""
     x = reshape(_array("ediff1d", ary, "ary"), (-1,))
     n = x.shape[0]
-    parts = [] if n < 1 else [op.get_item(x, index=slice(1, None)) - op.get_item(x, index=slice(None, n - 1))]
+    parts = [x] if n < 1 else [op.get_item(x, index=slice(1, None)) - op.get_item(x, index=slice(None, n - 1))]
     for ends, at in ((to_begin, 0), (to_end, len(parts) + 1)):
         if ends is not None:
             parts.insert(at, reshape(ends, (-1,)) if isinstance(ends, NDArray) else _line([ends], x))
-    return concatenate(parts) if len(parts) > 1 else parts[0] if parts else x
+    return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _line(values: Any, like: NDArray) -> ndarray:
@@ -114,7 +114,11 @@ def _picked(obj: Any) -> Any:
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """`numpy.delete`: the array without some of its parts along an axis, or of the flat array."""
     x, axis = _along("delete", arr, axis)
-    kept = onp.delete(onp.arange(x.shape[axis]), _picked(obj))
+    n, obj = x.shape[axis], _picked(obj)
+    if onp.ndim(obj) and not isinstance(obj, slice):
+        obj = onp.asarray(obj)
+        obj = obj[(obj >= -n) & (obj < n)]  # those that are not there are passed over
+    kept = onp.delete(onp.arange(n), obj)
     return op.select_along(x, constant(torch.from_numpy(kept).to(x.tensor.device)), axis=axis)
 
 
@@ -125,9 +129,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     v = values if isinstance(values, NDArray) else _line(values, x)
     v = ndarray._around(v if v.tensor.dtype == x.tensor.dtype else op.cast(v, dtype=x.tensor.dtype))
     obj = _picked(obj)
-    one = isinstance(obj, (int, onp.integer)) or (isinstance(obj, onp.ndarray) and obj.ndim == 0)
+    one = not isinstance(obj, slice) and onp.size(obj) == 1
     v = reshape(v, (1,) * (x.ndim - v.ndim) + v.shape) if v.ndim < x.ndim else v
-    if one and axis:
+    if one and axis and not onp.ndim(obj):
         v = op.transpose(v, axes=(*range(1, axis + 1), 0, *range(axis + 1, v.ndim)))
     # the places of the old and of the new elements, by NumPy's own rules
     count = v.shape[axis] if one else len(onp.arange(n)[obj]) if isinstance(obj, slice) else len(obj)
@@ -163,6 +167,18 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         raise NotImplementedError(f"unravel_index: order must be 'C', got {order!r}")
     flat = onp.asarray(_numpy(indices))
     return constant(torch.from_numpy(onp.stack(onp.unravel_index(flat, shape)).astype(onp.int64)))
+
+
+def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
+    """Coordinates of a grid from vectors; `indexing` 'xy' or 'ij'."""
+    indexing = kwargs.get("indexing", "xy")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    n = len(xi)
+    xs = [reshape(x, (1,) * i + (-1,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
+    whole = tuple(x.shape[i] for i, x in enumerate(xs))
+    ys = [op.broadcast_to(x, shape=whole) for x in xs]
+    return [swapaxes(y, 0, 1) for y in ys] if indexing == "xy" and n > 1 else ys
 
 
 # ---- windows

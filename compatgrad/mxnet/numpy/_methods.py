@@ -9,6 +9,7 @@ import numpy as onp
 import torch
 
 from ..ndarray.ndarray import NDArray
+from ..util import _check_ufunc_options
 from . import _functions, _shapes
 from ._array import constant, ndarray
 from .fallback import NAMES
@@ -54,6 +55,8 @@ def of_numpy(name: str) -> Callable[..., Any]:
     function = getattr(onp, name, None) or _removed(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if name == "lcm" and kwargs:
+            _check_ufunc_options(name, {k: v for k, v in kwargs.items() if k != "out"})
         device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
         y = function(*_to_numpy(args), **_to_numpy(kwargs))
         # the original computes some of them itself: they give arrays where NumPy gives its numbers

@@ -12,13 +12,13 @@ from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._operator import not_an_array, op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
-from ._array import constant, finish, ndarray, promoted
+from ._array import NUMBERS, constant, finish, ndarray, promoted
 
 __all__ = [
     "append", "arange", "array", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to",
     "column_stack", "concatenate", "copy", "diag", "diagonal", "dsplit", "dstack", "empty", "empty_like",
     "expand_dims", "eye", "flip", "fliplr", "flipud", "full", "full_like", "hsplit", "hstack", "identity",
-    "indices", "linspace", "logspace", "may_share_memory", "meshgrid", "moveaxis", "ndim", "ones", "ones_like",
+    "indices", "linspace", "logspace", "may_share_memory", "moveaxis", "ndim", "ones", "ones_like",
     "ravel", "repeat", "reshape", "roll", "rot90", "shape", "shares_memory", "size", "split", "squeeze",
     "stack", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "vsplit",
     "vstack", "zeros", "zeros_like",
@@ -189,7 +189,9 @@ def logspace(
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, **kwargs: Any) -> ndarray:
-    """N x M zeros with ones on diagonal k."""
+    """N x M zeros with ones on diagonal k. MXNetError for negative lengths."""
+    if min(N, N if M is None else M) < 0:
+        raise MXNetError(f"eye: N and M must not be negative, got {N} and {M}")
     return _from_numpy(onp.eye(N, M, k), dtype, kwargs.get("ctx"))
 
 
@@ -264,7 +266,9 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     x = _array("transpose", a)
     if axes is None:
         return op.transpose(x)
-    axes = tuple(_axis("transpose", i, x.ndim) for i in axes)
+    axes = tuple(_axis("transpose", i, x.ndim) for i in axes) or tuple(range(x.ndim))[::-1]  # () too reverses
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"transpose: an axis is repeated in {axes}")
     if sorted(axes) != list(range(x.ndim)):
         raise MXNetError(f"transpose: axes {axes} are no permutation for an array of shape {x.shape}")
     return op.transpose(x, axes=axes)
@@ -307,7 +311,10 @@ def squeeze(a: Any, axis: Any = None) -> ndarray:
     x = _array("squeeze", a)
     if axis is None:
         return op.squeeze(x)
-    axes = tuple(_axis("squeeze", i, x.ndim) for i in ((axis,) if isinstance(axis, int) else axis))
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if not x.ndim and set(axes) <= {0, -1}:
+        return op.copy(x)
+    axes = tuple(_axis("squeeze", i, x.ndim) for i in axes)
     if any(x.shape[i] != 1 for i in axes):
         raise MXNetError(f"squeeze: axis {axis} of an array of shape {x.shape} is longer than 1")
     return op.reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes))
@@ -315,6 +322,8 @@ def squeeze(a: Any, axis: Any = None) -> ndarray:
 
 def broadcast_to(array: Any, shape: Any) -> ndarray:
     """The array repeated along axes of length 1 until it has a shape."""
+    if isinstance(array, NUMBERS):
+        return full(shape, array)
     x = _array("broadcast_to", array, "array")
     new = _shape("broadcast_to", shape)
     if len(new) < x.ndim or any(m not in (1, n) for m, n in zip(x.shape[::-1], new[::-1], strict=False)):
@@ -545,8 +554,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def tril(m: Any, k: int = 0) -> ndarray:
-    """Zeros above diagonal k."""
-    return op.tril(_array("tril", m, "m"), k=k)
+    """Zeros above diagonal k; a vector is each row of a square matrix."""
+    x = _array("tril", m, "m")
+    return op.tril(x if x.ndim != 1 else op.broadcast_to(x, shape=x.shape * 2), k=k)
 
 
 def triu(m: Any, k: int = 0) -> ndarray:
@@ -580,16 +590,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
     """The sum along a diagonal."""
+    x = _array("trace", a)
+    if _axis("trace", axis1, x.ndim) == _axis("trace", axis2, x.ndim):
+        raise MXNetError(f"trace: axis1 and axis2 must be different axes, got {axis1} and {axis2}")
     return finish(op.sum(diagonal(a, offset, axis1, axis2), axis=-1), out)
-
-
-def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
-    """Coordinates of a grid from vectors; `indexing` 'xy' or 'ij'."""
-    indexing = kwargs.get("indexing", "xy")
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    n = len(xi)
-    xs = [reshape(x, (1,) * i + (-1,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
-    whole = tuple(x.shape[i] for i, x in enumerate(xs))
-    ys = [op.broadcast_to(x, shape=whole) for x in xs]
-    return [swapaxes(y, 0, 1) for y in ys] if indexing == "xy" and n > 1 else ys

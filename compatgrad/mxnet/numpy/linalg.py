@@ -37,6 +37,8 @@ def _square(who: str, x: Any) -> Any:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """`numpy.linalg.norm`: of vectors (any order) or matrices (Frobenius, 1, -1, inf, -inf)."""
     a = _array("norm", x, "x")
+    if ord in ("inf", "-inf"):
+        ord = float(ord)
     if axis is None and ord is None:
         axes = tuple(range(a.ndim))
         return op.sqrt(op.sum(op.square(a), axis=axes or None, keepdims=keepdims))
@@ -128,6 +130,8 @@ def _singular(x: Any) -> tuple[Any, Any, Any]:
     if x.shape[-2] > x.shape[-1]:
         v, values, u = _singular(_transposed(x))
         return _transposed(u), values, _transposed(v)
+    if not x.size:
+        return tuple(constant(y) for y in torch.linalg.svd(x.tensor.detach(), full_matrices=False))  # type: ignore[return-value]
     wide = op.cast(x, dtype=torch.float64)  # squares of small values have half as many digits
     vectors, squares = op.eigen_symmetric(op.matmul(wide, _transposed(wide)))
     u = op.flip(_transposed(vectors), axis=(x.ndim - 1,))

@@ -49,7 +49,18 @@ def _dtype(who: str, dtype: Any) -> torch.dtype:
 def _drawn(who: str, kind: str, params: tuple[Any, ...], size: Any, dtype: Any, ctx: Any, out: Any) -> Any:
     context = current_context() if ctx is None else Context(ctx)
     shape = out.shape if out is not None and size is None else _shape(size, *params)
-    t = draw(kind, tuple(_values(p) for p in params), shape, _dtype(who, dtype), context.torch_device, who)
+    given = tuple(_values(p) for p in params)
+    if kind == "uniform":  # from one end to the other, whichever is the larger one
+        kind, given = "uniform", (0.0, 1.0)
+        ends = [_values(p) for p in params]
+    wanted = _dtype(who, dtype)
+    try:
+        t = draw(kind, given, shape, wanted, context.torch_device, who)
+    except MXNetError as e:
+        raise ValueError(str(e)) from None
+    if kind == "uniform":
+        low, high = (p.to(t) if isinstance(p, torch.Tensor) else p for p in ends)
+        t = t * (high - low) + low
     return finish(_on(ndarray(t), context), out)
 
 
@@ -216,7 +227,7 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
 def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
     """Normal vectors with a mean and a covariance matrix."""
     m, c = (torch.as_tensor(_values(v)).to(torch.float32) for v in (mean, cov))
-    shape = (*_shape(size), *m.shape)
+    shape = (*_shape(() if size is None else size), *torch.broadcast_shapes(m.shape, c.shape[:-1]))
     z = draw("normal", (0.0, 1.0), shape, torch.float32, m.device)
     return ndarray(m + (torch.linalg.cholesky(c) @ z.unsqueeze(-1)).squeeze(-1))
 

@@ -15,6 +15,7 @@ from ..numpy._array import constant, promoted
 
 __all__ = [
     "broadcast_like",
+    "constraint_check",
     "gather_nd",
     "index_add",
     "index_update",
@@ -46,6 +47,7 @@ GRAPH_NAMES = {
     "arange_like": "_contrib_arange_like", "multibox_detection": "_contrib_MultiBoxDetection",
     "multibox_prior": "_contrib_MultiBoxPrior", "multibox_target": "_contrib_MultiBoxTarget",
     "broadcast_like": "broadcast_like", "gather_nd": "gather_nd", "reshape": "_npx_reshape",
+    "constraint_check": "_npx_constraint_check", "nonzero": "_npx_nonzero",
 }  # fmt: skip
 
 
@@ -178,8 +180,17 @@ def shape_array(data: Any) -> Any:
 
 
 def nonzero(a: Any) -> Any:
-    """The positions of what is not zero, int64, one row each."""
-    return constant(_array("nonzero", a, "a").tensor.nonzero())
+    """The positions of what is not zero, int64, one row each; a number without axes counts as one with an axis."""
+    t = _array("nonzero", a, "a").tensor
+    return constant((t if t.dim() else t.reshape(1)).nonzero())
+
+
+def constraint_check(input: Any, msg: str = "Constraint violated.") -> Any:
+    """True where all elements of an array of booleans are; ValueError with the message else."""
+    t = _array("constraint_check", input, "input").tensor
+    if not bool(t.all()):
+        raise ValueError(msg)
+    return constant(torch.ones((), dtype=torch.bool, device=t.device))
 
 
 def gather_nd(data: Any, indices: Any) -> Any:
@@ -261,3 +272,12 @@ for _name, _operator in _NAMES.items():  # as graphs call some of them
     _found = operators.get(_operator) or operators.get(f"_contrib_{_operator}")
     if _found is not None:
         operators.setdefault(f"_npx_{_name}", _found)
+operators.setdefault("_npx_nonzero", nonzero)
+
+
+def _checked(input: Any, msg: str = "Constraint violated.", out: Any = None, name: Any = None) -> Any:
+    return constraint_check(input, msg)
+
+
+_checked.inputs, _checked.variadic, _checked.optional = ("input",), False, frozenset()  # type: ignore[attr-defined]
+operators.setdefault("_npx_constraint_check", _checked)

@@ -307,6 +307,7 @@ for _slot, _function in (
 
 np, npx = _Names("np", _of_np), _Names("npx", _of_npx)
 np.linalg = _Names("np.linalg", lambda name: _of_np(name, "linalg."))  # type: ignore[attr-defined]
+np._internal = _Names("np._internal", lambda name: function_of(f"_npi_{name}", name))  # type: ignore[attr-defined]
 np.random = _Names("np.random", lambda name: _of_np(name, "random."))  # type: ignore[attr-defined]
 np._Symbol = _Symbol  # type: ignore[attr-defined]
 np.load, np.load_json = (lambda f: lambda x: _as_np(f(x)))(load), (lambda f: lambda x: _as_np(f(x)))(load_json)

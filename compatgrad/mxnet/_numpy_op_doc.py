@@ -1,0 +1,20 @@
+"""`mxnet._numpy_op_doc`: the functions of `mx.np` behind operators named `_np_...`, whose words describe them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from .numpy_op_signature import _get_builtin_op
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        found = _get_builtin_op(name)
+    except ValueError:
+        found = None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not hasattr(found, "__signature__"):
+        found.__signature__ = inspect.signature(found)
+    return found

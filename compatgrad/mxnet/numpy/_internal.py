@@ -1,0 +1,45 @@
+"""`mx.np._internal`: the operators behind the functions of `mx.np`, `_internal.add(a, b)`; graphs have them too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..ndarray._operator import operators, write
+from ..ndarray.ndarray import NDArray
+from . import _graph_operators as _graph_operators
+from ._array import ndarray
+
+
+def _assigned(data: Any, mask: Any, value: Any, start_axis: Any, out: Any) -> Any:
+    """A copy of `data` with a value where a mask, which begins at an axis, holds; written to `out` if given."""
+    t = data.tensor.detach().clone()
+    at = (slice(None),) * int(start_axis)
+    t[(*at, mask.tensor.to(torch.bool))] = value.tensor.to(t.dtype) if isinstance(value, NDArray) else float(value)
+    y = ndarray(t)
+    return y if out is None else write(out, y)
+
+
+def _boolean_mask_assign_scalar(data, mask, value=0.0, start_axis=0, out=None, name=None):
+    return _assigned(data, mask, value, start_axis, out)
+
+
+def _boolean_mask_assign_tensor(data, mask, value, start_axis=0, out=None, name=None):
+    return _assigned(data, mask, value, start_axis, out)
+
+
+_graph_operators.declare("_npi_boolean_mask_assign_scalar", _boolean_mask_assign_scalar, ("data", "mask"))
+_graph_operators.declare("_npi_boolean_mask_assign_tensor", _boolean_mask_assign_tensor, ("data", "mask", "value"))
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    found = operators.get(f"_npi_{name}")
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no operator {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(name.removeprefix("_npi_") for name in operators if name.startswith("_npi_"))
