@@ -52,6 +52,8 @@ from . import operator as operator
 from . import executor_manager as executor_manager
 from . import module as module
 from . import rnn as rnn
+from . import library as library
+from . import rtc as rtc
 from . import contrib as contrib
 from . import gluon as gluon
 

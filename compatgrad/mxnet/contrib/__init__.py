@@ -1,4 +1,4 @@
-"""`mx.contrib`: contributed operators of arrays and symbols, the first autograd interface, mixed precision."""
+"""`mx.contrib`: contributed operators of arrays and symbols, mixed precision, texts."""
 
 import sys
 
@@ -6,6 +6,9 @@ from .. import ndarray as _ndarray
 from .. import symbol as _symbol
 from . import amp as amp
 from . import autograd as autograd
+from . import io as io
+from . import svrg_optimization as svrg_optimization
+from . import text as text
 
 nd = ndarray = _ndarray.contrib
 sym = symbol = _symbol.contrib

@@ -225,6 +225,7 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
             eval_metric.reset()
+            self._begin_epoch(train_data, epoch)
             nbatch = 0
             data_iter = iter(train_data)
             next_data_batch = next(data_iter)
@@ -232,7 +233,8 @@ class BaseModule:
                 data_batch = next_data_batch
                 if monitor is not None:
                     monitor.tic()
-                self._fit_batch(data_batch, epoch)
+                self.forward_backward(data_batch)
+                self.update()
                 self._update_metric_of(eval_metric, data_batch)
                 next_data_batch = next(data_iter, None)
                 if next_data_batch is not None:  # a store may fetch rows for it by now
@@ -265,9 +267,8 @@ class BaseModule:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
             train_data.reset()
 
-    def _fit_batch(self, data_batch: Any, epoch: int) -> None:
-        self.forward_backward(data_batch)
-        self.update()
+    def _begin_epoch(self, train_data: Any, epoch: int) -> None:
+        """What a subclass does before an epoch of `fit`."""
 
     # ---- what subclasses define ----
 
