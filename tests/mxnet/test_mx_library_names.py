@@ -88,3 +88,17 @@ def test_cached_op():
     np.testing.assert_array_equal(out.asnumpy(), [[3, 3]])
     with pytest.raises(mx.MXNetError, match="expected 2 arrays"):
         op(x)
+
+
+def test_a_subclass_that_calls_forward_with_other_inputs():
+    class TopK(mx.gluon.HybridBlock):
+        def forward(self, scores, offset):
+            return super().forward(scores.reshape((1, -1))) + offset
+
+        def hybrid_forward(self, F, scores):
+            return F.argmax(scores, axis=1)
+
+    net = TopK()
+    net.hybridize()
+    for _ in range(2):
+        assert net(mx.nd.array([[1, 3], [5, 2]]), mx.nd.array([10])).asscalar() == 12

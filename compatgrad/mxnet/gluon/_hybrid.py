@@ -118,7 +118,7 @@ class HybridBlock(Block):
         """
         if self._active and self._in_format is None:
             self._in_format = _structure((x, *args))
-            out = self.forward(x, *args)
+            out = HybridBlock.forward(self, x, *args)  # a subclass may have called this one with other inputs
             self._out_format = _structure(out)
             return out
         if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
