@@ -264,6 +264,12 @@ def _storage_types(symbol: Any) -> dict[str, str]:
     return {n: kinds[int(a["__storage_type__"])] for n, a in symbol.attr_dict().items() if "__storage_type__" in a}
 
 
+def _places_of(symbol: Any, group2ctx: Any) -> dict[str, Context]:
+    """The contexts of variables whose group of operators has one."""
+    groups = {n: a["ctx_group"] for n, a in symbol.attr_dict().items() if "ctx_group" in a} if group2ctx else {}
+    return {n: group2ctx[group] for n, group in groups.items() if group in group2ctx}
+
+
 def simple_bind(
     symbol: Any,
     ctx: Any,
@@ -273,11 +279,14 @@ def simple_bind(
     shapes: dict[str, Any],
     shared_names: Any = None,
     shared: Executor | None = None,
+    group2ctx: Any = None,
+    buffer: dict[str, NDArray] | None = None,
 ) -> Executor:
     """An Executor with zeros of inferred shapes; RuntimeError where the shapes do not suffice.
 
     Arguments of `shared_names`, and all states, are those of the executor `shared` where it has them; MXNetError
-    where their shapes differ.
+    where their shapes differ. Other arguments take memory of `buffer`, or leave theirs there. group2ctx: contexts of
+    variables with an attribute ctx_group.
     """
     ctx = Context.default_ctx if ctx is None else ctx
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -290,17 +299,29 @@ def simple_bind(
     types = dict(zip([*names, *states], [*arg_types, *aux_types], strict=True))
     stypes = {**_storage_types(symbol), **(stype_dict or {})}
     shares = set() if shared is None else set(names if shared_names is None else shared_names)
+    places = _places_of(symbol, group2ctx)
+
+    def zeros(name: str, shape: Any) -> NDArray:
+        return nd.zeros(shape, ctx=places.get(name, ctx), dtype=types[name] or "float32", stype=stypes.get(name))
+
+    def argument(name: str, shape: Any) -> NDArray:
+        if buffer is None or shared_names is None or name in shared_names or name in stypes:
+            return made(name, shape, there)
+        x, size = buffer.get(name), math.prod(shape)
+        if x is None or x.size < size or x.dtype != types[name]:
+            x = buffer[name] = zeros(name, shape)
+        return x if x.shape == tuple(shape) else x.reshape((-1,))[:size].reshape(shape)
 
     def made(name: str, shape: Any, there: dict[str, Any]) -> NDArray:
         x = there.get(name)
         if x is None:
-            return nd.zeros(shape, ctx=ctx, dtype=types[name] or "float32", stype=stypes.get(name))
+            return zeros(name, shape)
         if x.shape != tuple(shape):
             raise MXNetError(f"simple_bind: {name} has shape {x.shape} in the shared executor, here {tuple(shape)}")
         return x
 
     there = {} if shared is None else {n: x for n, x in shared.arg_dict.items() if n in shares}
-    args = {n: made(n, s, there) for n, s in zip(names, arg_shapes, strict=True)}
+    args = {n: argument(n, s) for n, s in zip(names, arg_shapes, strict=True)}
     if isinstance(grad_req, str):
         wanted = {n: grad_req for n in names}
     else:

@@ -262,3 +262,32 @@ def test_feed_forward(tmp_path):
     np.testing.assert_array_equal(loaded.predict(data), out)
     with pytest.raises(ValueError, match="y must be specified"):
         model.fit(data)
+
+
+def test_groups_of_operators_have_contexts_of_their_own():
+    with mx.AttrScope(ctx_group="a"):
+        x = mx.sym.var("x")
+    y = x + mx.sym.var("y")
+    e = y.simple_bind(mx.cpu(0), group2ctx={"a": mx.cpu(1)}, x=(2,), y=(2,))
+    assert e.arg_dict["x"].context == mx.cpu(1) and e.grad_dict["x"].context == mx.cpu(1)
+    assert e.arg_dict["y"].context == mx.cpu(0)
+
+
+def test_executors_share_parameters_and_memory_of_data():
+    net, buffer = perceptron(), {}
+    first = net.simple_bind(mx.cpu(), data=(6, 4), shared_arg_names=["fc1_weight"], shared_buffer=buffer)
+    second = net.simple_bind(
+        mx.cpu(), data=(3, 4), shared_arg_names=["fc1_weight"], shared_exec=first, shared_buffer=buffer
+    )
+    assert second.arg_dict["fc1_weight"] is first.arg_dict["fc1_weight"]
+    assert second.grad_dict["fc1_weight"] is first.grad_dict["fc1_weight"]
+    first.arg_dict["data"][:] = 7
+    assert second.arg_dict["data"].shape == (3, 4) and (second.arg_dict["data"].asnumpy() == 7).all()
+    with pytest.raises(mx.MXNetError, match="fc1_weight has shape"):
+        net.simple_bind(mx.cpu(), data=(3, 5), shared_arg_names=["fc1_weight"], shared_exec=first)
+
+
+def test_square_sum():
+    x = mx.nd.array([[1, 2], [3, 4]])
+    assert mx.nd._internal._square_sum(x, axis=1, keepdims=True).asnumpy().tolist() == [[5], [25]]
+    assert mx.sym._internal._square_sum(mx.sym.var("x"), axis=0).eval(x=x)[0].asnumpy().tolist() == [10, 20]

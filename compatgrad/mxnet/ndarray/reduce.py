@@ -41,6 +41,12 @@ def sum(data, axis=None, keepdims=False, exclude=False):
     return _reduce(op.sum, "sum", data, axis, keepdims, exclude)
 
 
+@operator("data")
+def _square_sum(data, axis=None, keepdims=False, exclude=False):
+    """The sum of squares; axes as in `sum`. Of a row_sparse array it is computed dense."""
+    return _reduce(op.sum, "_square_sum", op.square(data), axis, keepdims, exclude)
+
+
 @operator("data", method=True)
 def mean(data, axis=None, keepdims=False, exclude=False):
     """The arithmetic mean; axes as in `sum`. Of integers it is cut off to an integer."""

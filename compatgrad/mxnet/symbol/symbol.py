@@ -280,7 +280,9 @@ class Symbol:
         """An Executor with new arrays; the keyword arguments are shapes of arguments."""
         from ..executor import simple_bind
 
-        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, kwargs, shared_arg_names, shared_exec)
+        return simple_bind(
+            self, ctx, grad_req, type_dict, stype_dict, kwargs, shared_arg_names, shared_exec, group2ctx, shared_buffer
+        )
 
     # ---- operators
     def __bool__(self) -> bool:
@@ -429,7 +431,7 @@ def var(
         raise TypeError(f"var: name: expected a string, got {type(name)}")
     attrs = dict(AttrScope._current.value.get(attr))
     if shape is not None:
-        attrs["__shape__"] = text(tuple(shape))
+        attrs["__shape__"] = text((shape,) if isinstance(shape, int) else tuple(shape))
     if lr_mult is not None:
         attrs["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
