@@ -114,6 +114,8 @@ def test_cut_axes_and_matrices():
     cut = S.slice(S.Variable("a", shape=(0, 10)), begin=(None, None), end=(None, 10), step=())
     assert cut.infer_shape_partial()[1] == [(0, 10)]
     cut = S.slice(S.Variable("a", shape=(0, 10)), begin=(1, 3), end=(4, None))
-    assert cut.infer_shape_partial()[1] == [(3, 7)]
+    assert cut.infer_shape_partial()[1] == [(0, 7)]
+    cut = S.slice_axis(S.Variable("a", shape=(10, 0)), axis=0, begin=0, end=5)
+    assert cut.infer_shape_partial()[1] == [(5, 0)]
     assert S.linalg.potrf(X).infer_shape(x=(2, 3, 3))[1] == [(2, 3, 3)]
     assert (S.ones((2, 3)) + S.ones((0, 0)).transpose()).infer_shape()[1] == [(2, 3)]

@@ -91,3 +91,9 @@ def test_a_process_ends_well_while_profiling(tmp_path):
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_ranges_step_as_the_type_does():
+    assert mx.nd.arange(1.3, 7.2, 1.3, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4, 5]
+    assert mx.nd.arange(0, 5, 0.3).asnumpy()[11] == np.float32(11) * np.float32(0.3)
+    assert mx.nd.arange(350.0, 356, 2.5, dtype="float16").asnumpy().tolist() == [350, 352.5, 355]

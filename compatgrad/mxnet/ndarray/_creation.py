@@ -129,10 +129,13 @@ def arange(
         raise MXNetError("arange: step: expected another number than 0")
     n = max(0, int(np.ceil((stop - start) / step)))
     context = Context(ctx) if ctx is not None else current_context()
-    working = torch.float32 if torch_dtype(dtype) == torch.float32 else torch.float64  # rounded as the original does
+    kind = torch_dtype(dtype, "arange: dtype")
+    if not kind.is_floating_point:  # integers step by integers, as in NumPy
+        start, step = int(start), int(step)
+    working = torch.float32 if kind == torch.float32 else torch.float64  # rounded as the original does
     t = torch.arange(n, dtype=working) * torch.tensor(step, dtype=working) + torch.tensor(start, dtype=working)
     t = t.repeat_interleave(repeat) if repeat != 1 else t
-    return _on(NDArray(t.to(device=context.torch_device, dtype=torch_dtype(dtype))), context)
+    return _on(NDArray(t.to(device=context.torch_device, dtype=kind)), context)
 
 
 def linspace(

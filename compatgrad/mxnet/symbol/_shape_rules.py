@@ -331,33 +331,26 @@ def _reshape(ins: Shapes, outs: Shapes, p: Params) -> None:
 
 
 def _slice(ins: Shapes, outs: Shapes, p: Params) -> None:
-    """Axes that are cut by numbers from the front have a length even where the input's is not known."""
+    """A cut of an axis whose length is not known has none either."""
     d = ins[0]
     if d is None:
         return
-    begin, end, step = (p.get(k) or () for k in ("begin", "end", "step"))
+    begin, end, step = ((v,) if isinstance(v, int) else v or () for v in (p.get(k) for k in ("begin", "end", "step")))
     found = []
     for i, n in enumerate(d):
-        b, e, s = (v[i] if i < len(v) else None for v in (begin, end, step))
-        if n >= 0:
-            found.append(len(range(n)[slice(b, e, s)]))
-        elif i >= len(begin):
-            found.append(-1)
-        else:
-            found.append(_cut(b, e, 1 if s is None else s))
-    if all(m for m in found):
+        cut = slice(*(v[i] if i < len(v) else None for v in (begin, end, step)))
+        found.append(len(range(n)[cut]) if n >= 0 else -1)
+    if all(found):  # running it tells what is wrong
         _at(outs, 0, found)
 
 
-def _cut(begin: int | None, end: int | None, step: int) -> int:
-    """How long a cut of an axis of unknown length is, -1 where that depends on it."""
-    if step > 0:
-        begin = 0 if begin is None else begin
-        known = end is not None and (begin >= 0) == (end >= 0)
-    else:
-        begin = -1 if begin is None else begin
-        known = end is not None and (begin >= 0) == (end >= 0)
-    return len(range(begin, end, step)) or -1 if known and end is not None else -1
+def _slice_axis(ins: Shapes, outs: Shapes, p: Params) -> None:
+    d = ins[0]
+    if d is not None:
+        axis = int(p["axis"]) % len(d)
+        n = len(range(d[axis])[slice(p["begin"], p["end"])]) if d[axis] >= 0 else -1
+        if n:
+            _at(outs, 0, (*d[:axis], n, *d[axis + 1 :]))
 
 
 def _filled(ins: Shapes, outs: Shapes, p: Params) -> None:
@@ -411,6 +404,7 @@ RULES: dict[str, Rule] = {
     "Flatten": _flatten,
     "Reshape": _reshape,
     "slice": _slice,
+    "slice_axis": _slice_axis,
     "_zeros": _filled,
     "_ones": _filled,
     "_full": _filled,
