@@ -45,6 +45,8 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     } else if (y.buffer || (options.retain_grad && y.variable))
       intermediates.emplace_back(&y, g);
   });
+  for (auto& y : pass.given())
+    if (y->variable) y->variable->grad = {};
   for (auto& [y, g] : intermediates)
     if (y->buffer)
       store(*y, std::move(g), options);

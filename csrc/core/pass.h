@@ -3,7 +3,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/plan.h"
-#include "ops/functions.h"
+#include "core/slots.h"
 
 namespace cg {
 
@@ -26,13 +25,12 @@ inline void check_released(const VariableNode& x) {
     throw ReleasedGraph("an earlier backward pass has freed this graph; it keeps it when asked to retain it");
 }
 
-// A buffer nobody else can see: no other handle, no view of it.
-inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); }
-
 template <class T>
-class Pass {
+class Pass : GradientSlots<T> {
  public:
-  Pass(const PassOptions& options, bool selective) : options_(options), selective_(selective) {}
+  using GradientSlots<T>::accumulate, GradientSlots<T>::replace, GradientSlots<T>::take;
+  Pass(const PassOptions& options, bool selective)
+      : GradientSlots<T>(options.create_graph), options_(options), selective_(selective) {}
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   // Whatever stopped the pass, the graph is left unclaimed.
@@ -46,32 +44,6 @@ class Pass {
       if (n->marked_by == this) n->marked_by = nullptr;
   }
 
-  void accumulate(VariableNode& node, Var g) {
-    GradientSlot& s = slot(node);
-    if (!s.first.defined()) {
-      s.first = std::move(g);
-    } else {
-      if (!s.more) s.more = std::make_unique<c10::SmallVector<Var, 4>>();
-      s.more->push_back(std::move(g));
-      if (!options_.create_graph && s.more->size() >= kPending) collapse(s);
-    }
-  }
-  void replace(VariableNode& node, Var g) {
-    GradientSlot& s = slot(node);
-    s.more.reset();
-    s.first = std::move(g);
-  }
-  Var take(VariableNode& node) {
-    GradientSlot* s = find(node);
-    if (!s) return {};
-    const ModeScope side(Mode::deferred, options_.create_graph && node.deferred);
-    collapse(*s);
-    Var g = std::move(s->first);
-    s->first = {};
-    s->owner = nullptr;
-    if (s != &node.slot) side_slots_.erase(&node);
-    return g;
-  }
   bool stops_at(const FunctionNode* f) const { return options_.stops && options_.stops->count(f); }
   void push(FunctionNode* f) {
     if (stops_at(f)) return;
@@ -115,9 +87,12 @@ class Pass {
     }
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
+  // Outputs whose given gradients the pass has used up.
+  std::vector<Ref<VariableNode>>& given() { return given_; }
 
  private:
-  static constexpr size_t kPending = 4;
+  using GradientSlots<T>::slot, GradientSlots<T>::find, GradientSlots<T>::has_gradient, GradientSlots<T>::clear,
+      GradientSlots<T>::collapse;
   struct Entry {
     Ref<FunctionNode> function;
     uint64_t order;
@@ -126,45 +101,21 @@ class Pass {
     return a.function->rank != b.function->rank ? a.function->rank < b.function->rank : a.order > b.order;
   }
 
-  // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
-  GradientSlot& slot(VariableNode& node) {
-    if (GradientSlot* s = find(node)) return *s;
-    if (node.slot.owner == nullptr) {
-      node.slot.owner = this;
-      return node.slot;
-    }
-    GradientSlot& s = side_slots_[&node];
-    s.owner = this;
-    return s;
-  }
-  GradientSlot* find(VariableNode& node) {
-    if (node.slot.owner == this) return &node.slot;
-    if (side_slots_.empty()) return nullptr;
-    auto it = side_slots_.find(&node);
-    return it == side_slots_.end() ? nullptr : &it->second;
-  }
-  void clear(VariableNode* node) {
-    if (node && node->slot.owner == this) node->slot = GradientSlot();
-  }
-  void collapse(GradientSlot& s) {
-    if (!s.more || s.more->empty()) return;
-    if constexpr (std::is_same_v<T, Var>) {
-      Vars all{s.first};
-      all.append(s.more->begin(), s.more->end());
-      s.first = add_n(VarsRef(all));
-    } else {
-      const bool own = sole_owner(s.first);
-      c10::SmallVector<Tensor, 8> all{s.first.data};
-      for (Var& v : *s.more) all.push_back(std::move(v.data));
-      s.first = Var(sum_gradients(all, own));  // not the Variable that the first one was
-    }
-    s.more->clear();
-  }
-
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
     return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
+  }
+
+  // A gradient that a program gave to an output of a function.
+  bool has_given(const VariableNode& y) const {
+    return !selective_ && y.variable && y.variable->grad.defined() && !y.buffer && !y.deferred;
+  }
+  // Where the pass did not lead to an output, the output has the gradient that a program gave it.
+  Var final_gradient(VariableNode& y) {
+    if (find(y) || !has_given(y)) return take(y);
+    given_.emplace_back(&y);
+    return y.variable->grad;
   }
 
   template <class Captured>
@@ -176,7 +127,7 @@ class Pass {
     for (size_t j = 0; j < f.outputs.size(); ++j) {
       Var g;
       if (Ref<VariableNode> y{f.outputs[j].node}) {
-        g = take(*y);
+        g = final_gradient(*y);
         captured(*y, g);
       }
       some_gradient |= g.defined();
@@ -223,8 +174,11 @@ class Pass {
       if (gxs[i].defined()) {
         if (!x.creator && !find(x)) open_leaf(x);
         accumulate(x, std::move(gxs[i]));
+      } else if (x.creator && has_given(x) && !find(x)) {
+        touch(x);
+        slot(x);  // reached: what its Variable has does not count
       }
-      if (x.creator && find(x)) push(x.creator.get());
+      if (x.creator && has_gradient(x)) push(x.creator.get());
     }
     if (options_.release && !f.call) {
       // A node that only this function holds has its gradient waiting in it.
@@ -293,8 +247,7 @@ class Pass {
   const bool selective_;
   uint64_t next_ = 0;
   std::vector<Entry> heap_;
-  std::vector<Ref<VariableNode>> leaves_, touched_, marked_;
-  std::unordered_map<VariableNode*, GradientSlot> side_slots_;
+  std::vector<Ref<VariableNode>> leaves_, touched_, marked_, given_;
   std::unordered_set<const VariableNode*> side_marked_;
   std::unordered_set<const FunctionNode*> side_queued_;
 };

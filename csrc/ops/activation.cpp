@@ -1,18 +1,13 @@
 // Activations. A fused first derivative of ATen is an op of its own, `..._grad`, differentiable in both inputs.
-#include <ATen/ops/clamp_min.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/elu_backward.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/leaky_relu_backward.h>
 #include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 #include <ATen/ops/softplus.h>
 #include <ATen/ops/softplus_backward.h>
-#include <ATen/ops/threshold_backward.h>
 
 #include <numbers>
 
@@ -21,8 +16,6 @@
 namespace cg {
 namespace {
 
-Var threshold_backward(const Var& gy, const Var& y, double threshold);
-Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result);
 Var elu_backward(const Var& gy, double alpha, double scale, double input_scale, bool is_result, const Var& x);
 Var softplus_backward(const Var& gy, const Var& x, double beta, double threshold);
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
@@ -79,71 +72,6 @@ struct LogSigmoid {
   }
 };
 CG_OP("log_sigmoid", LogSigmoid, "log(sigmoid(x)) without overflow.")
-
-struct ReLUGrad {
-  static constexpr unsigned saves = in_bit(1);
-  Tensor forward(const Tensor& gy, const Tensor& y) { return at::threshold_backward(gy, y, 0); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return threshold_backward(c.gy(), c.in(1), 0.0); });
-  }
-};
-CG_POINTWISE("relu_grad", ReLUGrad, "gy where y > 0, else 0; constant in y.")
-
-struct ReLU {
-  static constexpr unsigned saves = out_bit(0), reuses = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::relu(x); }
-  Tensor forward_into(Tensor y, const Tensor& x) { return at::clamp_min_out(y, x, 0); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    const T& gy = c.gy();
-    const T y = c.last_out(0);
-    c.grad(0, [&] {
-      return overwrite_or(
-          gy, [&](auto& g) { return at::threshold_backward_out(g, g, value(y), 0.0); },
-          [&] {
-            return overwrite_or(
-                y, [&](auto& buffer) { return at::threshold_backward_out(buffer, value(gy), buffer, 0.0); },
-                [&] { return threshold_backward(gy, y, 0.0); });
-          });
-    });
-  }
-};
-CG_POINTWISE("relu", ReLU, "max(x, 0); the gradient at 0 is 0.")
-
-struct LeakyReLUGrad {
-  double slope = 0.2;
-  bool is_result = false;
-  static constexpr auto params() {
-    return std::make_tuple(required("slope", &LeakyReLUGrad::slope), param("is_result", &LeakyReLUGrad::is_result));
-  }
-  static constexpr unsigned saves = in_bit(1);
-  Tensor forward(const Tensor& gy, const Tensor& x) { return at::leaky_relu_backward(gy, x, slope, is_result); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return leaky_relu_backward(c.gy(), c.in(1), slope, is_result); });
-  }
-};
-CG_POINTWISE("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy; constant in x.")
-
-struct LeakyReLU {
-  double slope = 0.2;
-  static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
-  // The output has the sign of the input unless the slope turns it round.
-  bool by_output() const { return slope >= 0; }
-  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
-  Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      const T x = by_output() ? c.out(0) : c.in(0);
-      return overwrite_or(
-          c.gy(), [&](auto& g) { return at::leaky_relu_backward_out(g, g, value(x), slope, by_output()); },
-          [&] { return leaky_relu_backward(c.gy(), x, slope, by_output()); });
-    });
-  }
-};
-CG_POINTWISE("leaky_relu", LeakyReLU, "x where x > 0, else slope * x.")
 
 struct ELUGrad {
   double alpha = 1, scale = 1;
@@ -284,10 +212,6 @@ struct SoftSign {
 };
 CG_OP("softsign", SoftSign, "x / (1 + |x|)")
 
-Var threshold_backward(const Var& gy, const Var& y, double) { return run(ReLUGrad{}, gy, y); }
-Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result) {
-  return run(LeakyReLUGrad{slope, is_result}, gy, x);
-}
 Var elu_backward(const Var& gy, double alpha, double scale, double, bool is_result, const Var& x) {
   return run(ELUGrad{alpha, scale, is_result}, gy, x);
 }

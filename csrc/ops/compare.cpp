@@ -8,6 +8,7 @@
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/trunc.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <limits>
@@ -17,33 +18,45 @@
 namespace cg {
 namespace {
 
-// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1. It is chosen and not multiplied: a
-// gradient of NaN or infinity does not reach the input that was not taken.
-template <class T>
-void share(Ctx<T>& c, size_t i, const T& first) {
-  c.grad(i, [&] { return where(first, c.gy(), zeros_as(c.gy())); });
-  c.grad(i + 1, [&] { return where(first, zeros_as(c.gy()), c.gy()); });
+// Where `first` holds the gradient belongs to input i, elsewhere to input i + 1; the other one gets 0, whatever it is.
+template <class T, class M>
+void choose(Ctx<T>& c, size_t i, const M& first) {
+  T zeros;
+  if constexpr (std::is_same_v<T, Tensor>)
+    zeros = at::zeros({}, c.gy().options());
+  else
+    zeros = zeros_as(c.gy());
+  c.grad(i, [&] { return where(T(first), c.gy(), zeros); });
+  c.grad(i + 1, [&] { return where(T(first), zeros, c.gy()); });
+}
+// The same by a product, through which NaN and infinity reach both.
+template <class T, class M>
+void share(Ctx<T>& c, size_t i, const M& first) {
+  const T g = c.gy() * first;
+  c.grad(i, [&] { return g; });
+  c.grad(i + 1, [&] { return c.gy() - g; });
 }
 
-struct Maximum {
+template <bool max, bool product>
+struct Extremum {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
-  Tensor forward(const Tensor& a, const Tensor& b) { return at::maximum(a, b); }
+  Tensor forward(const Tensor& a, const Tensor& b) { return max ? at::maximum(a, b) : at::minimum(a, b); }
+  static Tensor first(const Tensor& a, const Tensor& b) { return max ? a >= b : a <= b; }
   template <class T>
   void backward(Ctx<T>& c) {
-    share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a >= b; }, c.in(0), c.in(1)));
+    const auto taken = frozen(first, c.in(0), c.in(1));
+    if constexpr (product)
+      share(c, 0, taken);
+    else
+      choose(c, 0, taken);
   }
 };
+using Maximum = Extremum<true, false>;
 CG_POINTWISE("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
-
-struct Minimum {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
-  Tensor forward(const Tensor& a, const Tensor& b) { return at::minimum(a, b); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    share(c, 0, frozen([](const Tensor& a, const Tensor& b) { return a <= b; }, c.in(0), c.in(1)));
-  }
-};
+using Minimum = Extremum<false, true>;
 CG_POINTWISE("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
+using MxMaximum = Extremum<true, true>;
+CG_POINTWISE("mx_maximum", MxMaximum, "maximum; a gradient that is not finite reaches both inputs.")
 
 struct Where {
   static constexpr unsigned saves = in_bit(0);
@@ -53,7 +66,7 @@ struct Where {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    share(c, 1, frozen([](const Tensor& t) { return t.to(at::kBool); }, c.in(0)));
+    choose(c, 1, frozen([](const Tensor& t) { return t.to(at::kBool); }, c.in(0)));
   }
 };
 CG_OP("where", Where, "a where condition is not zero, else b.")
@@ -82,9 +95,23 @@ double before(double bound, bool downward, at::ScalarType dtype) {
   return std::nextafter(static_cast<float>(bound), static_cast<float>(limit));
 }
 
+// gy where lower < x < upper, else 0. `product`: by a product with 0, which NaN and infinity pass.
+template <class T>
+T between(const Ctx<T>& c, double lower, double upper, bool product) {
+  T g = hardtanh_backward(c.gy(), c.in(0), lower, upper);
+  if (!product) return g;
+  if constexpr (std::is_same_v<T, Tensor>)
+    return g.add_(c.gy(), 0);
+  else
+    return g + c.gy() * 0.0;
+}
+
 struct Clip {
   std::optional<double> min, max;
-  static constexpr auto params() { return std::make_tuple(param("min", &Clip::min), param("max", &Clip::max)); }
+  bool product = true;
+  static constexpr auto params() {
+    return std::make_tuple(param("min", &Clip::min), param("max", &Clip::max), param("product", &Clip::product));
+  }
   static constexpr unsigned saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     using Bound = std::optional<at::Scalar>;
@@ -95,34 +122,39 @@ struct Clip {
     constexpr double inf = std::numeric_limits<double>::infinity();
     c.grad(0, [&] {
       const auto dtype = c.in_dtype(0);
-      return hardtanh_backward(c.gy(), c.in(0), before(min.value_or(-inf), true, dtype),
-                               before(max.value_or(inf), false, dtype));
+      return between(c, before(min.value_or(-inf), true, dtype), before(max.value_or(inf), false, dtype), product);
     });
   }
 };
-CG_POINTWISE("clip", Clip, "x limited to [min, max]; the gradient on a limit is 1.")
+CG_POINTWISE("clip", Clip,
+             "x limited to [min, max]; the gradient on a limit is 1. product: it is multiplied by 0 beyond them.")
 
 struct ClippedReLU {
   double z = 20;
-  static constexpr auto params() { return std::make_tuple(param("z", &ClippedReLU::z)); }
+  bool product = true;
+  static constexpr auto params() {
+    return std::make_tuple(param("z", &ClippedReLU::z), param("product", &ClippedReLU::product));
+  }
   static constexpr unsigned saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::clamp(x, 0, z); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(0), 0.0, z); });
+    c.grad(0, [&] { return between(c, 0.0, z, product); });
   }
 };
-CG_OP("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0.")
+CG_OP("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.")
 
 struct HardSigmoid {
+  bool product = true;
+  static constexpr auto params() { return std::make_tuple(param("product", &HardSigmoid::product)); }
   static constexpr unsigned saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return hardtanh_backward(c.gy(), c.in(0), -2.5, 2.5) * 0.2; });
+    c.grad(0, [&] { return between(c, -2.5, 2.5, product) * 0.2; });
   }
 };
-CG_POINTWISE("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1].")
+CG_POINTWISE("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1]. product: as in clip.")
 
 // Rounding is flat.
 template <Tensor (*F)(const Tensor&)>

@@ -1,4 +1,5 @@
 // Losses.
+#include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
@@ -222,8 +223,8 @@ struct HuberLoss {
   template <class T>
   void backward(Ctx<T>& c) {
     const T d = c.in(0) - c.in(1);
-    const Tensor inside = at::le(at::abs(value(d)), delta).to(value(d).scalar_type());
-    const T g = c.gy() * (d * inside + at::sign(value(d)) * (1 - inside) * delta);
+    const Tensor inside = at::le(at::abs(value(d)), delta);
+    const T g = c.gy() * where(T(inside), d, T(at::clamp(value(d), -delta, delta)));
     c.grad(0, [&] { return g; });
     c.grad(1, [&] { return -g; });
   }

@@ -40,7 +40,7 @@ struct AbsRight {
 };
 CG_OP("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
 
-// What is taken gets the gradient.
+// What is taken gets the gradient, the other one the gradient times 0.
 template <bool max>
 struct Choose {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -52,14 +52,14 @@ struct Choose {
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
-      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? g : 0; },
-                   [](const T& g, const T& a, const T& b) { return where(frozen(first, a, b), g, zeros_as(g)); },
-                   c.gy(), c.in(0), c.in(1));
+      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? g : g * 0; },
+                   [](const T& g, const T& a, const T& b) { return g * frozen(first, a, b); }, c.gy(), c.in(0),
+                   c.in(1));
     });
     c.grad(1, [&] {
-      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? 0 : g; },
-                   [](const T& g, const T& a, const T& b) { return where(frozen(first, a, b), zeros_as(g), g); },
-                   c.gy(), c.in(0), c.in(1));
+      return fused([](auto g, auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? g * 0 : g; },
+                   [](const T& g, const T& a, const T& b) { return g - g * frozen(first, a, b); }, c.gy(), c.in(0),
+                   c.in(1));
     });
   }
 };
@@ -71,7 +71,10 @@ CG_POINTWISE("minimum_last", MinimumLast, "a where a < b, else b, which then get
 template <bool max>
 struct Limit {
   double value = 0;
-  static constexpr auto params() { return std::make_tuple(required("value", &Limit::value)); }
+  bool product = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("value", &Limit::value), param("product", &Limit::product));
+  }
   static constexpr unsigned saves = in_bit(0);
   static Tensor taken(const Tensor& x, double bound) { return max ? at::gt(x, bound) : at::lt(x, bound); }
   Tensor forward(const Tensor& x) {
@@ -85,24 +88,39 @@ struct Limit {
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    const auto each = [bound = value](auto g, auto x) CG_EACH {
-      const auto b = static_cast<decltype(x)>(bound);
-      return (max ? x > b : x < b) ? g : 0;
-    };
-    c.grad(0, [&] {
-      return fused(
-          each,
-          [bound = value](const T& g, const T& x) {
-            return g * frozen([bound](const Tensor& x) { return taken(x, bound); }, x);
-          },
-          c.gy(), c.in(0));
-    });
+    c.grad(0, [&] { return product ? multiplied(c.gy(), c.in(0)) : chosen(c.gy(), c.in(0)); });
+  }
+
+ private:
+  template <class T>
+  T multiplied(const T& g, const T& x) const {
+    return fused(
+        [bound = value](auto g, auto x) CG_EACH {
+          const auto b = static_cast<decltype(x)>(bound);
+          return (max ? x > b : x < b) ? g : g * 0;
+        },
+        [this](const T& g, const T& x) { return g * mask(x); }, g, x);
+  }
+  template <class T>
+  T chosen(const T& g, const T& x) const {
+    return fused(
+        [bound = value](auto g, auto x) CG_EACH {
+          const auto b = static_cast<decltype(x)>(bound);
+          return (max ? x > b : x < b) ? g : 0;
+        },
+        [this](const T& g, const T& x) { return where(T(mask(x)), g, zeros_as(g)); }, g, x);
+  }
+  template <class T>
+  auto mask(const T& x) const {
+    return frozen([bound = value](const Tensor& x) { return taken(x, bound); }, x);
   }
 };
 using MaximumScalar = Limit<true>;
-CG_POINTWISE("maximum_scalar", MaximumScalar, "x where x > value, else value; the gradient is 0 unless x > value.")
+CG_POINTWISE("maximum_scalar", MaximumScalar,
+             "x where x > value, else value; the gradient is 0 unless x > value. product: it is multiplied by 0.")
 using MinimumScalar = Limit<false>;
-CG_POINTWISE("minimum_scalar", MinimumScalar, "x where x < value, else value; the gradient is 0 unless x < value.")
+CG_POINTWISE("minimum_scalar", MinimumScalar,
+             "x where x < value, else value; the gradient is 0 unless x < value. product: it is multiplied by 0.")
 
 // Replaces some elements by a number; they get no gradient.
 template <Tensor (*Bad)(const Tensor&)>

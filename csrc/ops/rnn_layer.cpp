@@ -213,5 +213,18 @@ CG_OP(
     "first h, the first cells (LSTM) and the state's weight (gates, units) and bias. mode: lstm (`order` as in the op "
     "lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
 
+struct AddApart {
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& a, const Tensor& b) { return at::add(a, b); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy(); });
+    c.grad(1, [&] { return Named(CG_NAMED("copy"))(c.gy()); });
+  }
+};
+CG_POINTWISE("add_apart", AddApart,
+             "a + b, such as the two biases of a gate; what is written into the gradient of one is not seen in the "
+             "other's.")
+
 }  // namespace
 }  // namespace cg

@@ -81,16 +81,34 @@ at::Tensor unwrap_tensor(PyObject* o, const char* what) {
 
 namespace {
 
-// NumPy's buffer of an array as a tensor over the same memory; undefined where torch has no such layout. Goes past
-// torch.from_numpy because that warns of read-only arrays.
-at::Tensor alias_array(PyObject* array) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(array, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
-    PyErr_Clear();
-    return {};
+// The memory of a NumPy array as torch would lay it out; no type where torch has no such layout.
+struct Layout {
+  void* data = nullptr;
+  std::optional<at::ScalarType> type;
+  c10::SmallVector<int64_t, 6> sizes, strides;
+
+  explicit Layout(PyObject* array) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+      PyErr_Clear();
+      return;
+    }
+    data = view.buf;
+    type = type_of(view);
+    for (int i = 0; i < view.ndim && type; ++i) {
+      if (view.strides[i] < 0 || view.strides[i] % view.itemsize != 0) type.reset();
+      sizes.push_back(view.shape[i]);
+      strides.push_back(view.strides[i] / view.itemsize);
+    }
+    PyBuffer_Release(&view);
   }
-  at::Tensor t;
-  const auto type = [&]() -> std::optional<at::ScalarType> {
+  bool is_that_of(const at::Tensor& t) const {
+    return type == t.scalar_type() && data == t.const_data_ptr() && t.sizes() == at::IntArrayRef(sizes) &&
+           t.strides() == at::IntArrayRef(strides);
+  }
+
+ private:
+  static std::optional<at::ScalarType> type_of(const Py_buffer& view) {
     std::string_view f = view.format ? view.format : "B";
     if (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<')) f.remove_prefix(1);  // little-endian hosts only
     if (f == "Zf") return at::kComplexFloat;
@@ -121,29 +139,35 @@ at::Tensor alias_array(PyObject* array) {
       default:
         return std::nullopt;
     }
-  }();
-  bool regular = type.has_value();
-  c10::SmallVector<int64_t, 6> sizes, strides;
-  for (int i = 0; i < view.ndim && regular; ++i) {
-    regular = view.strides[i] >= 0 && view.strides[i] % view.itemsize == 0;
-    sizes.push_back(view.shape[i]);
-    strides.push_back(view.strides[i] / view.itemsize);
   }
-  if (regular) {
-    Py_INCREF(array);
-    t = at::for_blob(view.buf, sizes)
-            .strides(strides)
-            .deleter([array](void*) {
-              if (!Py_IsInitialized()) return;
-              PyGILState_STATE state = PyGILState_Ensure();
-              Py_DECREF(array);
-              PyGILState_Release(state);
-            })
-            .options(at::TensorOptions(*type))
-            .make_tensor();
-  }
-  PyBuffer_Release(&view);
-  return t;
+};
+
+void drop_array(void* array) {
+  if (!Py_IsInitialized()) return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(array));
+  PyGILState_Release(state);
+}
+
+// A tensor over the memory of an array; undefined where torch has no such layout. Goes past torch.from_numpy because
+// that warns of read-only arrays.
+at::Tensor alias_array(PyObject* array) {
+  const Layout l(array);
+  if (!l.type) return {};
+  return at::for_blob(l.data, l.sizes)
+      .strides(l.strides)
+      .context(Py_NewRef(array), drop_array)
+      .options(at::TensorOptions(*l.type))
+      .make_tensor();
+}
+
+// The array that a program gave and `t` is; null where there is none.
+PyObject* array_behind(const at::Tensor& t) {
+  if (!t.has_storage()) return nullptr;
+  const at::DataPtr& memory = t.storage().data_ptr();
+  if (memory.get_deleter() != drop_array) return nullptr;
+  auto* array = static_cast<PyObject*>(memory.get_context());
+  return Py_IS_TYPE(array, ndarray_type) && Layout(array).is_that_of(t) ? array : nullptr;
 }
 
 }  // namespace
@@ -172,6 +196,7 @@ at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
 }
 
 PyObject* array_of_tensor(const at::Tensor& t) {
+  if (PyObject* array = array_behind(t)) return Py_NewRef(array);
   Obj o = Obj::steal(THPVariable_Wrap(t));
   if (t.is_cpu()) {
     static PyObject* name = PyUnicode_InternFromString("numpy");

@@ -92,6 +92,31 @@ struct PassStart final : ta::Node {
   }
 };
 
+// torch tells by the number of a tensor's holders whether it may write into it. So gradients that are the same memory
+// become one tensor, also where they are a given one; what overlaps otherwise is copied.
+void unite(const ta::variable_list& given, ta::variable_list& gs) {
+  c10::SmallVector<const at::Tensor*, 8> seen;
+  for (const at::Tensor& g : given)
+    if (g.defined() && g.has_storage()) seen.push_back(&g);
+  for (at::Tensor& g : gs) {
+    if (!g.defined() || !g.has_storage() || g.storage().use_count() == 1) continue;
+    const auto end = [](const at::Tensor& t) {
+      int64_t last = t.numel() ? t.storage_offset() + 1 : 0;
+      for (int64_t i = 0; i < t.dim() && t.numel(); ++i) last += (t.size(i) - 1) * t.stride(i);
+      return last;
+    };
+    for (const at::Tensor* s : seen) {
+      if (s->unsafeGetTensorImpl() == g.unsafeGetTensorImpl()) break;
+      if (!s->is_alias_of(g) || s->storage_offset() >= end(g) || g.storage_offset() >= end(*s)) continue;
+      const bool same = s->storage_offset() == g.storage_offset() && s->sizes() == g.sizes() &&
+                        s->strides() == g.strides() && s->scalar_type() == g.scalar_type();
+      g = same ? *s : g.clone();
+      break;
+    }
+    seen.push_back(&g);
+  }
+}
+
 // From gradients of `ys` to gradients of `xs`.
 struct EngineFunction final : ta::Node {
   Vars ys, xs;
@@ -170,6 +195,7 @@ struct EngineFunction final : ta::Node {
     Vars found = run(outputs, inputs, starts, record);
     if (!record) {
       for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(found[k].data);
+      unite(gys, result);
       return result;
     }
     Vars all = xs;

@@ -479,6 +479,8 @@ void accumulate_in_torch(const at::Tensor& leaf, Var g) {
   if (recorded) t = leave({Var(std::move(g.node), std::move(t))}, active_frontend(), {}, nullptr)[0];
   try {
     TorchScope scope(recorded, true);
+    // The accumulator takes what nobody else holds; that something else lies in the same memory it does not see.
+    if (!recorded && !leaf.grad().defined() && t.has_storage() && t.storage().use_count() > 1) t = t.clone();
     ta::variable_list gs;
     gs.push_back(std::move(t));  // the only one to hold it, so that its memory may become `.grad`
     const auto accumulator = ta::impl::gradient_edge(leaf).function;

@@ -157,3 +157,19 @@ def test_second_derivatives_of_trees(children):
     inputs = (*cells, draw(random, 2, (3 + children) * UNITS))
     gys, ggs = (draw(random, 2, UNITS), draw(random, 2, UNITS)), tuple(draw(random, *x.shape) for x in inputs)
     gradient_check.check_double_backward(F.tree_lstm, inputs, gys, ggs, dtype=np.float64, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepRNNTanh", "NStepBiRNNReLU"])
+def test_gradients_of_biases_have_memory_of_their_own(kind):
+    """What a hook writes into one must not change another: clipping to a norm gives this norm."""
+    link = getattr(L, kind)(2, WIDTH, UNITS, 0.0)
+    states = [None] * (2 if "LSTM" in kind else 1)
+    xs = [np.ones((n, WIDTH), "f") for n in (3, 2)]
+    link.cleargrads()
+    F.sum(F.concat(link(*states, xs)[-1], axis=0) * 10).backward()
+    grads = [p.grad for p in link.params()]
+    assert not any(np.shares_memory(a, b) for i, a in enumerate(grads) for b in grads[:i])
+    optimizer = chainer.optimizers.SGD(1.0).setup(link)
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1.0))
+    optimizer.call_hooks()
+    assert np.sqrt(sum((p.grad**2).sum() for p in link.params())) == pytest.approx(1, rel=1e-5)

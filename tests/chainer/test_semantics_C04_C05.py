@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from subject import Scale, chainer, f32, var
+from subject import F, Scale, chainer, f32, var
 
 
 @pytest.mark.semantics("C04")
@@ -47,6 +47,97 @@ def test_an_old_gradient_of_an_intermediate_is_ignored(python):
     y.backward()
     np.testing.assert_array_equal(x.grad, [6, 6])
     assert h.grad_var is kept and y.grad is None
+
+
+class Two(chainer.FunctionNode):
+    """2 x and 3 x."""
+
+    def forward(self, inputs):
+        return inputs[0] * 2, inputs[0] * 3
+
+    def backward(self, indexes, gys):
+        return (sum(k * g for k, g in zip((2, 3), gys, strict=True) if g is not None),)
+
+
+class OldTwo(chainer.Function):
+    """The same in the old style."""
+
+    def forward(self, inputs):
+        return inputs[0] * 2, inputs[0] * 3
+
+    def backward(self, inputs, gys):
+        return (sum(k * g for k, g in zip((2, 3), gys, strict=True) if g is not None),)
+
+
+@pytest.mark.semantics("C04")
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("function, expected", [
+    (lambda x: F.split_axis(F.concat([x, x], 0), 2, 0), [6, 6]),
+    (lambda x: Two().apply((x,)), [17, 17]),
+    (lambda x: OldTwo()(x), [17, 17]),
+])
+def test_a_gradient_given_to_another_output_of_the_function_takes_part(function, expected, double):
+    x = var([1, 2])
+    y, z = function(x)
+    y.grad, z.grad = f32([1, 1]), f32([5, 5])
+    y.backward(enable_double_backprop=double)
+    np.testing.assert_array_equal(x.grad, expected)
+    assert z.grad is None  # used up
+
+
+@pytest.mark.semantics("C04")
+def test_a_given_gradient_does_not_count_where_the_pass_arrives():
+    x = var([1, 2])
+    y, z = Two().apply((x,))
+    z.grad = f32([5, 5])
+    kept = z.grad_var
+    loss = y + z
+    loss.grad = f32([1, 1])
+    loss.backward()
+    np.testing.assert_array_equal(x.grad, [5, 5])
+    assert z.grad_var is kept
+
+
+@pytest.mark.semantics("C04")
+def test_given_gradients_under_a_deeper_loss_and_with_retain_grad():
+    x = var([1, 2])
+    y, z = Two().apply((x,))
+    z.grad = f32([5, 5])
+    loss = F.sum(y)
+    loss.backward(retain_grad=True)
+    np.testing.assert_array_equal(x.grad, [17, 17])
+    np.testing.assert_array_equal(z.grad, [5, 5])
+    x.cleargrad()
+    z.grad = f32([1, 1])
+    chainer.backward([y], [var([1, 1])])
+    np.testing.assert_array_equal(x.grad, [5, 5])
+    z.grad = f32([1, 1])
+    (gx,) = chainer.grad([y], [x], [var([1, 1])])  # goes from its outputs alone
+    np.testing.assert_array_equal(gx.array, [2, 2])
+    np.testing.assert_array_equal(z.grad, [1, 1])
+
+
+@pytest.mark.semantics("C04")
+def test_a_gradient_that_is_passed_on_is_the_same_array():
+    x = var([1, 2])
+    y = F.identity(x)
+    y.grad = given = f32([1, 1])
+    y.backward()
+    assert x.grad is given
+
+    class Keep(chainer.Function):
+        def forward(self, inputs):
+            return (inputs[0] * 1,)
+
+        def backward(self, inputs, gys):
+            gys[0][0] = 7
+            return (gys[0],)
+
+    x = var([1, 2])
+    y = Keep()(x)
+    y.grad = given = f32([1, 1])
+    y.backward()
+    assert x.grad is given and given[0] == 7
 
 
 @pytest.mark.semantics("C04")

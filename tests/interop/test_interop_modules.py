@@ -307,3 +307,34 @@ def test_result_of_nnabla_in_a_function_of_any_frontend(frontend):
         (gg,) = torch.autograd.grad((g**2).sum(), x)
         totals.append((y, rest["product"], g, gg))
     torch.testing.assert_close(*totals)
+
+
+class Biases(chainer.Chain):
+    """Two parameters and an input whose gradients are one array in Chainer."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = (chainer.Parameter(np.zeros(3, "f")) for _ in range(2))
+
+    def forward(self, x):
+        return x + self.a + F.concat([self.b[:1], self.b[1:]], 0)
+
+
+def test_gradients_that_torch_gets_do_not_share_memory():
+    m = interop.as_torch_module(Biases())
+    x = torch.zeros(3, requires_grad=True)
+    m(x).mul(10).sum().backward()
+    grads = [x.grad, *(p.grad for p in m.parameters())]
+    assert len({g.untyped_storage().data_ptr() for g in grads}) == 3
+    assert torch.nn.utils.clip_grad_norm_([x, *m.parameters()], 0.01) == pytest.approx(30)
+    assert sum(float((g**2).sum()) for g in grads) ** 0.5 == pytest.approx(0.01, rel=1e-4)
+
+
+def test_gradients_of_torch_parameters_in_a_legacy_pass_do_not_share_memory():
+    a, b = torch.nn.Linear(1, 3, bias=True), torch.nn.Linear(1, 3, bias=True)
+    x = chainer.Variable(np.ones((1, 1), "f"))
+    y = interop.call(a, x) + interop.call(b, x)
+    F.sum(y).backward()
+    a.bias.grad.zero_()
+    assert b.bias.grad.tolist() == [1, 1, 1]

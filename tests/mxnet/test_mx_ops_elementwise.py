@@ -167,3 +167,45 @@ def test_operators_without_parameters_ignore_further_arguments():
     for y in (nd.sin(x, fast=True), nd.broadcast_add(x, x, fast=True), nd.elemwise_add(x, x, fast=True),
               nd.BlockGrad(x, fast=True)):  # fmt: skip
         assert y.shape == x.shape
+
+
+NOT_FINITE = nd.array([[-2, -0.5, 0.5, 2], [3, -3, 0.1, -0.1]])
+EVERYWHERE, SECOND = [1] * 8, [1, 0] * 4
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("f, expected", [
+    (lambda x: nd.where(x > 9, x, nd.ones((2, 4))), EVERYWHERE),
+    (lambda x: nd.clip(x, 9, 10), EVERYWHERE),
+    (nd.relu, SECOND), (lambda x: nd.Activation(x, act_type="relu"), SECOND),
+    (lambda x: nd.maximum(x, nd.zeros((2, 4))), SECOND), (lambda x: nd.minimum(x, nd.zeros((2, 4))), SECOND),
+    (lambda x: nd.maximum(x, 0), SECOND), (lambda x: nd.minimum(x, 0), SECOND),
+])
+def test_gradients_that_are_not_finite(f, expected, bad):
+    """A choice stops them, a product with a mask does not: as each operator of MXNet 1.9.1 does."""
+    x = NOT_FINITE.copy()
+    x.attach_grad()
+    with autograd.record():
+        y = f(x)
+    y.backward(nd.array([[1, bad] * 2] * 2))
+    g = x.grad.asnumpy()
+    assert np.isfinite(g).astype(int).ravel().tolist() == expected
+
+
+def test_relu_of_nan_has_no_gradient():
+    x = nd.array([math.nan, 1, -1])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.relu(x)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [math.nan, 1, 0])
+
+
+def test_smooth_l1_of_infinity():
+    x = nd.array([math.inf, -math.inf, 2, 0.5])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.smooth_l1(x, scalar=1.0)
+    y.backward()
+    np.testing.assert_array_equal(y.asnumpy(), [math.inf, math.inf, 1.5, 0.125])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [1, -1, 1, 0.5])

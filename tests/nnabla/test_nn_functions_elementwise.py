@@ -333,3 +333,29 @@ def test_nd_arrays_run_at_once():
                    nn.NdArray.from_numpy_array(np.array([2.0, 3.0], "float32")))
     assert isinstance(y, nn.NdArray)
     close(y.data, [2, 5])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("f, passes", [
+    (lambda x: F.where(variable([0.0, 0.0]), x, variable([1.0, 1.0])), False),
+    (F.relu, False), (F.relu6, False), (F.hard_tanh, True), (lambda x: F.maximum_scalar(x, 0.0), False),
+    (lambda x: F.maximum2(x, variable([0.0, 0.0])), True), (lambda x: F.minimum2(x, variable([-9.0, -9.0])), True),
+])
+def test_gradients_that_are_not_finite(f, passes, bad):
+    """Most functions choose between the gradient and 0; those of two inputs multiply by a mask."""
+    x = variable([-0.5, -1.0])
+    y = f(x)
+    y.forward()
+    x.grad.zero()
+    y.backward(nn.NdArray.from_numpy_array(np.array([1, bad], "f")))
+    assert np.isfinite(x.g).tolist() == [True, not passes]
+
+
+def test_a_gradient_of_a_sibling_output_is_zero_unless_the_pass_arrives():
+    x = variable([[1.0, 1.0], [1.0, 1.0]])
+    a, b = F.split(x, 0)
+    a.forward()
+    a.g, b.g = 1, 5
+    x.grad.zero()
+    a.backward()
+    np.testing.assert_array_equal(x.g, [[1, 1], [0, 0]])

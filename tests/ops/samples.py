@@ -123,11 +123,13 @@ def items(index, *shape):
 
 ARITHMETIC = [
     binary("add", np.add),
+    binary("add_apart", np.add),
     binary("sub", np.subtract),
     binary("mul", np.multiply),
     binary("div", np.divide, 0.3, 2),
     binary("pow", np.power, 0.3, 2),
     binary("maximum", np.maximum),
+    binary("mx_maximum", np.maximum),
     binary("minimum", np.minimum),
     binary("fmod", np.fmod, 0.3, 2),
     binary("arctan2", np.arctan2),
@@ -201,6 +203,9 @@ ACTIVATIONS = [
     binary("sigmoid_grad", lambda gy, y: gy * y * (1 - y)),
     unary("relu", lambda x: np.maximum(x, 0)),
     binary("relu_grad", relu_grad, differentiable=(0,)),
+    [unary("relu", lambda x, rule: np.maximum(x, 0), rule=rule) for rule in ("choice", "slope")],
+    [binary("relu_grad", lambda gy, y, rule: relu_grad(gy, y), differentiable=(0,), rule=rule)
+     for rule in ("choice", "slope")],
     unary("leaky_relu", lambda x, slope=0.2: np.where(x > 0, x, slope * x)),
     unary("leaky_relu", lambda x, slope: np.where(x > 0, x, slope * x), slope=0.01),
     unary("leaky_relu", lambda x, slope: np.where(x > 0, x, slope * x), slope=-0.5),
@@ -236,6 +241,7 @@ ACTIVATIONS = [
 
 CHOICES = [
     unary("clip", lambda x, min, max: np.clip(x, min, max), min=-0.4, max=0.6),
+    unary("clip", lambda x, min, max, product: np.clip(x, min, max), min=-0.4, max=0.6, product=False),
     unary("clip", lambda x, min: np.clip(x, min, None), min=-0.4),
     unary("clip", lambda x, max: np.clip(x, None, max), max=0.6),
     sample("where", np.where, np.array([[True, False, True], [False, False, True]]), A(2, 3), A(2, 3)),

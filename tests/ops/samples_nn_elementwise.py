@@ -139,6 +139,7 @@ ELEMENTWISE = [
     binary("maximum_last", np.maximum),
     binary("minimum_last", np.minimum),
     unary("maximum_scalar", lambda x, value: np.maximum(x, value), value=0.2),
+    unary("maximum_scalar", lambda x, value, product: np.maximum(x, value), value=0.2, product=True),
     unary("minimum_scalar", lambda x, value: np.minimum(x, value), value=0.2),
     unary("reset_nan", lambda x: x),
     sample("reset_nan", lambda x, value: np.where(np.isnan(x), value, x), ODD, value=2.0, **FLAT),

@@ -48,6 +48,27 @@ def test_gradient_on_a_kink(op, params, at_kink, dtype):
     assert gradient_of(op, list(points), dtype=dtype, **params) == [list(expected)]
 
 
+@pytest.mark.parametrize("rule, finite", [
+    ("product", [True, True, False, False, True]),
+    ("choice", [True, True, False, True, True]),
+    ("slope", [True, True, False, False, False]),
+])
+@pytest.mark.parametrize("record", [False, True])
+def test_rules_of_relu_where_numbers_are_not_finite(rule, finite, record):
+    """A gradient of NaN that is passed, an infinite one that is not, and NaN as input."""
+    x = _C.Variable(torch.tensor([1.0, -1.0, 2.0, -2.0, float("nan")]), True)
+    gy = _C.Variable(torch.tensor([1.0, 1.0, float("nan"), float("inf"), 1.0]), False)
+    (gx,) = gradients([_C.op("relu")(x, rule=rule)], [x], [gy], record=record)
+    assert np.isfinite(gx.tensor.numpy()).tolist() == finite
+    assert gx.tensor.tolist()[:2] == [1, 0]
+
+
+def test_relu_names_an_unknown_rule():
+    x = _C.Variable(torch.ones(2), True)
+    with pytest.raises(ValueError, match="rule must be product, choice or slope, not other"):
+        gradients([_C.op("relu")(x, rule="other")], [x], [_C.Variable(torch.ones(2), False)])
+
+
 def test_prelu_passes_the_gradient_at_0():
     assert gradient_of("prelu", [[0.0, -1.0]], [0.25, 0.25]) == [[[1, 0.25]], [0, -1]]
 

@@ -61,7 +61,7 @@ _PLAIN = {  # MXNet's name -> the engine's
     "arctan": "arctan", "arctanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma",
     "erf": "erf", "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
     "gammaln": "lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
-    "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal", "relu": "relu",
+    "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal",
     "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sign": "sign", "sin": "sin", "sinh": "sinh", "softsign": "softsign",
     "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "fix",
 }  # fmt: skip
@@ -84,6 +84,7 @@ def _rint(x: NDArray) -> NDArray:
 
 
 _COMPOSED: dict[str, tuple[Callable[[NDArray], NDArray], str]] = {
+    "relu": (lambda x: op.relu(x, rule="slope"), "max(x, 0); NaN has the gradient NaN."),
     "cbrt": (_cbrt, "The cube root."),
     "rcbrt": (lambda x: op.reciprocal(_cbrt(x)), "One over the cube root."),
     "degrees": (lambda x: x * (180 / math.pi), "Radians as degrees."),
@@ -115,7 +116,7 @@ def logical_not(data):
 @operator("data")
 def hard_sigmoid(data, alpha=0.2, beta=0.5):
     """alpha * x + beta, between 0 and 1."""
-    return op.clip(data * alpha + beta, min=0.0, max=1.0)
+    return op.clip(data * alpha + beta, min=0.0, max=1.0, product=False)
 
 
 @operator("data", aliases=("_copy",))
@@ -190,7 +191,7 @@ def _hypot(a: NDArray, b: NDArray) -> NDArray:
 _BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {
     "add": (op.add, "lhs + rhs"), "sub": (op.sub, "lhs - rhs"), "mul": (op.mul, "lhs * rhs"),
     "div": (op.div, "lhs / rhs"), "mod": (_remainder, "The remainder of lhs / rhs, of the sign of rhs."),
-    "power": (op.pow, "lhs ** rhs"), "maximum": (op.maximum, "The larger of both."),
+    "power": (op.pow, "lhs ** rhs"), "maximum": (op.mx_maximum, "The larger of both."),
     "minimum": (op.minimum, "The smaller of both."), "hypot": (_hypot, "sqrt(lhs ** 2 + rhs ** 2)"),
     "equal": (_as_float(op.equal), "1 where lhs == rhs, else 0."),
     "not_equal": (_as_float(op.not_equal), "1 where lhs != rhs, else 0."),
@@ -202,7 +203,7 @@ _BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {
     "logical_or": (_as_float(op.logical_or), "1 where one is not zero, else 0."),
     "logical_xor": (_as_float(op.logical_xor), "1 where just one is not zero, else 0."),
 }  # fmt: skip
-_NATIVE = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "power": "pow", "maximum": "maximum",
+_NATIVE = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "power": "pow", "maximum": "mx_maximum",
            "minimum": "minimum"}  # fmt: skip
 _ALIASES = {
     "broadcast_add": ("broadcast_plus",), "broadcast_sub": ("broadcast_minus",), "elemwise_add": ("_plus", "_add"),
@@ -241,8 +242,8 @@ _SCALAR: dict[str, tuple[Callable[[NDArray, float], NDArray], Callable[[NDArray,
     "div": (lambda x, v: op.div_scalar(x, value=v), lambda x, v: op.rdiv_scalar(x, value=v)),
     "mod": (_remainder, lambda x, v: _remainder(v, x)),
     "power": (lambda x, v: op.pow_scalar(x, exponent=v), lambda x, v: op.rpow_scalar(x, base=v)),
-    "maximum": (lambda x, v: op.maximum_scalar(x, value=v), lambda x, v: op.maximum_scalar(x, value=v)),
-    "minimum": (lambda x, v: op.minimum_scalar(x, value=v), lambda x, v: op.minimum_scalar(x, value=v)),
+    "maximum": (lambda x, v: op.maximum_scalar(x, value=v, product=True), lambda x, v: op.maximum_scalar(x, value=v, product=True)),
+    "minimum": (lambda x, v: op.minimum_scalar(x, value=v, product=True), lambda x, v: op.minimum_scalar(x, value=v, product=True)),
     "hypot": (lambda x, v: op.sqrt(op.square(x) + v * v), lambda x, v: op.sqrt(op.square(x) + v * v)),
     "equal": (lambda x, v: op.equal_scalar(x, value=v), lambda x, v: op.equal_scalar(x, value=v)),
     "not_equal": (lambda x, v: op.not_equal_scalar(x, value=v), lambda x, v: op.not_equal_scalar(x, value=v)),

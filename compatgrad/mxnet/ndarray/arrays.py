@@ -230,7 +230,7 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
 def clip(data, a_min, a_max):
     """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0."""
     if data.tensor.is_floating_point():
-        return op.clip(data, min=a_min, max=a_max)
+        return op.clip(data, min=a_min, max=a_max, product=False)
     return NDArray(data.tensor.clamp(int(a_min), int(a_max)))
 
 

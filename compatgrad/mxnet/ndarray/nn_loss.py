@@ -157,12 +157,9 @@ def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linea
 def smooth_l1(data, scalar=1.0):
     """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2."""
     square = scalar * scalar
-    size = op.abs(data)
-    return op.where(
-        op.less_scalar(size, value=1 / square),
-        op.mul_scalar(op.square(data), value=0.5 * square),
-        op.add_scalar(size, value=-0.5 / square),
-    )
+    # a line where the first factor is constant: no square that could overflow
+    near = op.clip(data, min=-1 / square, max=1 / square, product=False)
+    return op.mul_scalar(op.mul(near, data - op.mul_scalar(near, value=0.5)), value=square)
 
 
 # ---- connectionist temporal classification ---------------------------------------------------------------------------

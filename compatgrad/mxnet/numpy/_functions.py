@@ -256,7 +256,7 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     if isinstance(a, NUMBERS):
         return onp.clip(a, a_min, a_max)
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
-    return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high), out)
+    return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high, product=False), out)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

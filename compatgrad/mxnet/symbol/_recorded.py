@@ -17,7 +17,7 @@ __all__ = ["symbol_of"]
 # op of the engine -> operator of MXNet
 _NAMES = {
     "add": "broadcast_add", "sub": "broadcast_sub", "mul": "broadcast_mul", "div": "broadcast_div",
-    "pow": "broadcast_power", "mod": "broadcast_mod", "maximum": "broadcast_maximum",
+    "pow": "broadcast_power", "mod": "broadcast_mod", "mx_maximum": "broadcast_maximum",
     "minimum": "broadcast_minimum", "equal": "broadcast_equal", "not_equal": "broadcast_not_equal",
     "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
     "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
@@ -50,7 +50,7 @@ _CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
     "greater_equal_scalar": _scalar("_greater_equal_scalar"), "less_equal_scalar": _scalar("_lesser_equal_scalar"),
     "reshape": _renamed("Reshape"), "concat": _renamed("Concat", axis="dim"), "cast": _renamed("Cast"),
     "matmul": _renamed("dot", transa="transpose_a", transb="transpose_b"),
-    "clip": _renamed("clip", min="a_min", max="a_max"), "flip": _renamed("reverse"),
+    "clip": _renamed("clip", min="a_min", max="a_max", product=""), "flip": _renamed("reverse"),
     "dropout": _renamed("Dropout", ratio="p"), "relu": lambda p: ("relu", {}),
     "leaky_relu": lambda p: ("LeakyReLU", {"act_type": "leaky", "slope": p["slope"]}),
     "elu": lambda p: ("LeakyReLU", {"act_type": "elu", "slope": p["alpha"]}),

@@ -40,7 +40,7 @@ def tanh(x: Any) -> Any:
 @function("ReLU", "x", primitive=True)
 def relu(x: Any, inplace: bool = False) -> Any:
     """max(x, 0); the gradient at 0 is 0. inplace: accepted, without effect."""
-    return op.relu(x)
+    return op.relu(x, rule="choice")
 
 
 @function("LeakyReLU", "x", primitive=True)
@@ -137,7 +137,7 @@ def mish(x: Any) -> Any:
 @function("ReLU6", "x", primitive=True)
 def relu6(x: Any) -> Any:
     """min(max(x, 0), 6); the gradient at 0 and 6 is 0."""
-    return op.clipped_relu(x, z=6.0)
+    return op.clipped_relu(x, z=6.0, product=False)
 
 
 @function("HardSigmoid", "x", primitive=True)
@@ -149,7 +149,7 @@ def hard_sigmoid(x: Any) -> Any:
 @function("HardTanh", "x", primitive=True)
 def hard_tanh(x: Any) -> Any:
     """x limited to [-1, 1]; the gradient on the limits is 1."""
-    return op.clip(x, min=-1.0, max=1.0)
+    return op.clip(x, min=-1.0, max=1.0, product=False)
 
 
 @function("LogSigmoid", "x", primitive=True)

@@ -98,7 +98,7 @@ def huber_loss(x0: Any, x1: Any, delta: float = 1.0) -> Any:
 def epsilon_insensitive_loss(x0: Any, x1: Any, epsilon: float) -> Any:
     """|x0 - x1| - epsilon where that is positive, else 0; the shapes broadcast with equal ndim."""
     check_broadcast("epsilon_insensitive_loss", x0, x1)
-    return op.relu(op.abs(x0 - x1) - float(epsilon))
+    return op.relu(op.abs(x0 - x1) - float(epsilon), rule="choice")
 
 
 @function("KLMultinomial", "p, q")

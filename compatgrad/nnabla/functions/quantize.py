@@ -153,8 +153,8 @@ def _quantize_linear(x: Any, scale: Any, zero_point: Any, round_mode: str = "HAL
     low, high = _LEVELS[dtype]
     low += bool(narrow_range)
     nearest = op.ste_round if round_mode == "HALF_AWAY_FROM_ZERO" else op.rint
-    zero = op.clip(nearest(zero_point), min=low, max=high)
-    y = op.clip(nearest(x / scale) + zero, min=low, max=high)
+    zero = op.clip(nearest(zero_point), min=low, max=high, product=False)
+    y = op.clip(nearest(x / scale) + zero, min=low, max=high, product=False)
     return op.straight_through(y, x / op.stop_gradient(scale))
 
 

@@ -11,7 +11,7 @@ from compatgrad.chainer.functions.rnn.lstm import lstm
 def _weights(w, b):
     # Given in the order input gate, forget gate, input, output gate; first of the input, then of the state.
     w_x, w_h, b_x, b_h = (concat(list(p[k : k + 4]), axis=0) for p in (w, b) for k in (0, 4))
-    return w_x, b_x + b_h, w_h, None
+    return w_x, n_step_rnn.add_apart(b_x, b_h), w_h, None
 
 
 def _stack_weight(ws):

@@ -2,6 +2,7 @@
 
 import itertools
 
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.separate import separate
@@ -13,6 +14,8 @@ from compatgrad.chainer.functions.rnn._layer import rnn_layer
 from compatgrad.chainer.utils import argument
 
 _ACTIVATIONS = ("tanh", "relu")
+# Optimizer hooks write into gradients: those of a gate's two biases are arrays of their own.
+add_apart = frontend.bind("add_apart", dtype="same")
 
 
 def check_arguments(ws, xs, kwargs):
@@ -143,7 +146,7 @@ class NStepBiRNNReLU(BaseNStepRNN):
 
 
 def _plain_weights(w, b):
-    return w[0], b[0] + b[1], w[1], None
+    return w[0], add_apart(b[0], b[1]), w[1], None
 
 
 def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction, **kwargs):

@@ -1,0 +1,114 @@
+// relu and leaky relu. A first derivative is an op of its own, `..._grad`.
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/leaky_relu_backward.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/threshold_backward.h>
+
+#include "ops/nn_fused.h"
+
+namespace cg {
+namespace {
+
+Var relu_gradient(const std::string& rule, const Var& gy, const Var& y);
+Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result);
+
+// gy where y > 0, else 0. By which rule makes a difference where gy is not finite, or y is NaN:
+// product: gy times 0. choice: 0, and gy where y is NaN. slope: gy times 0, and NaN where y is NaN.
+Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y) {
+  if (rule == "product") return at::leaky_relu_backward(gy, y, 0.0, false);
+  if (rule == "choice") return at::threshold_backward(gy, y, 0.0);
+  TORCH_CHECK_VALUE(rule == "slope", "relu: rule must be product, choice or slope, not ", rule);
+  return fused([](auto g, auto y) CG_EACH { return y > 0    ? g
+                                                   : y <= 0 ? g * 0
+                                                            : y; },
+               [](const Tensor& g, const Tensor& y) {
+                 return at::where(at::isnan(y), y, at::leaky_relu_backward(g, y, 0.0, false));
+               },
+               gy, y);
+}
+// The same, written into `to`, which may be either.
+Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, const Tensor& y) {
+  if (rule == "product") return at::leaky_relu_backward_out(to, gy, y, 0.0, false);
+  if (rule == "choice") return at::threshold_backward_out(to, gy, y, 0.0);
+  return relu_gradient(rule, gy, y);
+}
+
+struct ReLUGrad {
+  std::string rule = "product";
+  static constexpr auto params() { return std::make_tuple(param("rule", &ReLUGrad::rule)); }
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& y) { return relu_gradient(rule, gy, y); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return relu_gradient(rule, c.gy(), c.in(1)); });
+  }
+};
+CG_POINTWISE("relu_grad", ReLUGrad,
+             "gy where y > 0, else gy times 0; constant in y. rule: choice gives 0 instead, slope NaN where y is NaN.")
+
+struct ReLU {
+  std::string rule = "product";
+  static constexpr auto params() { return std::make_tuple(param("rule", &ReLU::rule)); }
+  static constexpr unsigned saves = out_bit(0), reuses = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::relu(x); }
+  Tensor forward_into(Tensor y, const Tensor& x) { return at::clamp_min_out(y, x, 0); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T& gy = c.gy();
+    const T y = c.last_out(0);
+    c.grad(0, [&] {
+      return overwrite_or(
+          gy, [&](auto& g) { return relu_gradient_into(g, rule, g, value(y)); },
+          [&] {
+            return overwrite_or(
+                y, [&](auto& buffer) { return relu_gradient_into(buffer, rule, value(gy), buffer); },
+                [&] { return relu_gradient(rule, gy, y); });
+          });
+    });
+  }
+};
+CG_POINTWISE("relu", ReLU, "max(x, 0); the gradient at 0 is 0. rule: as in relu_grad.")
+
+struct LeakyReLUGrad {
+  double slope = 0.2;
+  bool is_result = false;
+  static constexpr auto params() {
+    return std::make_tuple(required("slope", &LeakyReLUGrad::slope), param("is_result", &LeakyReLUGrad::is_result));
+  }
+  static constexpr unsigned saves = in_bit(1);
+  Tensor forward(const Tensor& gy, const Tensor& x) { return at::leaky_relu_backward(gy, x, slope, is_result); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return leaky_relu_backward(c.gy(), c.in(1), slope, is_result); });
+  }
+};
+CG_POINTWISE("leaky_relu_grad", LeakyReLUGrad, "gy where x > 0, else slope * gy; constant in x.")
+
+struct LeakyReLU {
+  double slope = 0.2;
+  static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
+  // The output has the sign of the input unless the slope turns it round.
+  bool by_output() const { return slope >= 0; }
+  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
+  Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] {
+      const T x = by_output() ? c.out(0) : c.in(0);
+      return overwrite_or(
+          c.gy(), [&](auto& g) { return at::leaky_relu_backward_out(g, g, value(x), slope, by_output()); },
+          [&] { return leaky_relu_backward(c.gy(), x, slope, by_output()); });
+    });
+  }
+};
+CG_POINTWISE("leaky_relu", LeakyReLU, "x where x > 0, else slope * x.")
+
+Var relu_gradient(const std::string& rule, const Var& gy, const Var& y) { return run(ReLUGrad{rule}, gy, y); }
+Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_result) {
+  return run(LeakyReLUGrad{slope, is_result}, gy, x);
+}
+
+}  // namespace
+}  // namespace cg
