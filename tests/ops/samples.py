@@ -203,9 +203,10 @@ ACTIVATIONS = [
     binary("sigmoid_grad", lambda gy, y: gy * y * (1 - y)),
     unary("relu", lambda x: np.maximum(x, 0)),
     binary("relu_grad", relu_grad, differentiable=(0,)),
-    [unary("relu", lambda x, rule: np.maximum(x, 0), rule=rule) for rule in ("choice", "slope")],
-    [binary("relu_grad", lambda gy, y, rule: relu_grad(gy, y), differentiable=(0,), rule=rule)
-     for rule in ("choice", "slope")],
+    unary("relu", lambda x, rule: np.maximum(x, 0), rule="choice"),
+    unary("relu", lambda x, rule: np.maximum(x, 0), rule="slope"),
+    binary("relu_grad", lambda gy, y, rule: relu_grad(gy, y), differentiable=(0,), rule="choice"),
+    binary("relu_grad", lambda gy, y, rule: relu_grad(gy, y), differentiable=(0,), rule="slope"),
     unary("leaky_relu", lambda x, slope=0.2: np.where(x > 0, x, slope * x)),
     unary("leaky_relu", lambda x, slope: np.where(x > 0, x, slope * x), slope=0.01),
     unary("leaky_relu", lambda x, slope: np.where(x > 0, x, slope * x), slope=-0.5),
