@@ -1,4 +1,4 @@
-"""Ops that choose between inputs: what is not taken gets a gradient of 0, whatever arrives."""
+"""Ops that choose between inputs: what is not taken gets 0, or the gradient times 0 as in the originals."""
 
 import math
 
@@ -13,7 +13,10 @@ TAKEN = [True, False, True, False]
 WAYS = {
     "where": lambda a, b: ops.where(torch.tensor(TAKEN), a, b),
     "maximum": ops.maximum,
+}
+MASKS = {
     "minimum": lambda a, b: ops.minimum(-a, -b),
+    "mx_maximum": ops.mx_maximum,
     "maximum_last": ops.maximum_last,
     "minimum_last": lambda a, b: ops.minimum_last(-a, -b),
 }
@@ -23,7 +26,7 @@ def gradients(way, again):
     a = compatgrad.Variable(torch.tensor([2.0, 1.0, 2.0, 1.0]))
     b = compatgrad.Variable(torch.tensor([1.0, 2.0, 1.0, 2.0]))
     arriving = compatgrad.Variable(torch.tensor([NAN, NAN, INF, INF]))
-    found = compatgrad.grad([WAYS[way](a, b)], [a, b], [arriving], enable_double_backprop=again)
+    found = compatgrad.grad([(WAYS | MASKS)[way](a, b)], [a, b], [arriving], enable_double_backprop=again)
     return [g.tensor.abs().tolist() for g in found]
 
 
@@ -33,6 +36,13 @@ def test_what_is_not_taken_gets_zero(way, again):
     first, second = gradients(way, again)
     assert math.isnan(first[0]) and first[1:] == [0, INF, 0]
     assert second[0] == 0 and math.isnan(second[1]) and second[2:] == [0, INF]
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("way", MASKS)
+def test_a_mask_multiplies(way, again):
+    for g in gradients(way, again):
+        assert not any(math.isfinite(v) for v in g)
 
 
 def test_rows_that_are_masked_out():
