@@ -3,6 +3,7 @@
 import csv
 import re
 import sys
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
 from compatgrad.nnabla.core import graph_def, modules
 from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
-from compatgrad.nnabla.utils import get_file_handle, nnabla_pb2, progress
+from compatgrad.nnabla.utils import _prototext, get_file_handle, nnabla_pb2, progress
 from compatgrad.nnabla.utils.cli import cli, utility
 from compatgrad.nnabla.utils.converter import convert_files
 from compatgrad.nnabla.utils.converter.nnabla import NnpExporter, NnpImporter
@@ -24,7 +25,7 @@ from compatgrad.nnabla.utils.load_function import _create_function_instance
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
 from compatgrad.nnabla.utils.save import save
 from compatgrad.nnabla.utils.save_function import _create_function_nntxt
-from tests.golden import nnabla_models
+from tests.golden import nnabla_models, nnabla_parameters
 
 pytest.importorskip("h5py")
 
@@ -125,6 +126,8 @@ def test_training_goes_on(folder, monkeypatch):
     run(monkeypatch, "train", "-c", "net.nntxt", "-o", "out", "-r")
     report = open("out/monitoring_report.yml").read()
     assert [line for line in report.splitlines() if not line.startswith(" ")] == ["0:", "1:", "2:", "3:", "4:"]
+    costs = [float(line.split(": ")[1]) for line in report.splitlines() if line.startswith("  cost")]
+    assert costs == pytest.approx(COSTS[:5], rel=1e-4)  # as if it had not stopped: solvers' states are kept
     assert (folder / "out" / "results_current_5.nnp").exists()
     assert not (folder / "out" / "results_current_3.nnp").exists()
 
@@ -322,9 +325,35 @@ def test_files_by_their_formats(tmp_path, extension):
         pass
 
 
-def test_train_state_of_loaded_files(folder):
+@pytest.mark.parametrize("extension", [".h5", ".protobuf"])
+def test_states_of_optimizers(folder, extension):
     info = load(["net.nnp"], prepare_data_iterator=False)
-    assert list(info.optimizers) == ["opt"] and list(info.monitors) == ["valid_error"]
+    solver = info.optimizers["opt"].solver
+    for name, state in solver.get_states().items():
+        for v in state.pstate.values():
+            v.d = len(name)
+    files = utility.save_optimizer_states("states", extension, info)
+    expected = "states_opt_Momentum_optimizer.h5.optimizer" if extension == ".h5" else (
+        "states_optimizer.protobuf.optimizer")
+    assert files == [expected]
+    with zipfile.ZipFile("state.nnp", "w") as archive:
+        archive.write(files[0], files[0][len("states_"):])
+    nn.clear_parameters()
+    again = load(["net.nnp"], prepare_data_iterator=False)
+    utility.load_train_state("state.nnp", again)
+    for name, state in again.optimizers["opt"].solver.get_states().items():
+        assert state.pstate and all((v.d == len(name)).all() for v in state.pstate.values())
+
+
+def test_messages_for_googles_modules():
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    text = (nnabla_parameters.GOLDEN / "network.nntxt").read_text()
+    merged, own = nnabla_pb2.NNablaProtoBuf(), nnabla_pb2.NNablaProtoBuf()
+    text_format.Merge(text, merged)
+    _prototext.merge(text, own)
+    assert merged == own and text_format.MessageToString(merged) == str(own)
+    assert nnabla_pb2.DESCRIPTOR.message_types_by_name["Function"].fields_by_name["name"].number == 1
+    assert nnabla_pb2.Solver.DESCRIPTOR.fields_by_name["states"].message_type.GetOptions().map_entry
 
 
 def test_members_of_network_definitions(tmp_path):

@@ -45,6 +45,13 @@ class Field(NamedTuple):
     def scalar(self) -> bool:
         return self.kind in _SCALARS
 
+    def __getattr__(self, name: str) -> Any:
+        """What Google's descriptor of the field has besides."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        owner = next(kind for kind in self.classes.values() if kind._fields.get(self.name) is self)
+        return getattr(owner.DESCRIPTOR.fields_by_name[self.name], name)
+
 
 class _Numbers(array):
     """The numbers of a repeated field. Slices are lists, as the fields of other libraries give them."""
@@ -87,8 +94,19 @@ class _MessageMap(dict):
         return self[key]
 
 
+class _Described:
+    """The attribute DESCRIPTOR of message classes: Google's description of them."""
+
+    def __get__(self, message: Any, kind: type) -> Any:
+        from ._descriptors import file_descriptor
+
+        return file_descriptor().message_types_by_name[kind.__name__]
+
+
 class Message:
     """A message; subclasses, made by `define`, say which fields it has."""
+
+    DESCRIPTOR = _Described()
 
     _fields: dict[str, Field] = {}
     _numbers: dict[int, Field] = {}

@@ -124,5 +124,9 @@ globals().update(_classes)
 __all__ += list(_classes)
 
 
-def __getattr__(name: str) -> Any:  # for type checkers, which do not see the classes made above
+def __getattr__(name: str) -> Any:
+    if name == "DESCRIPTOR":  # Google's, where that is installed
+        from ._descriptors import file_descriptor
+
+        return file_descriptor()
     raise AttributeError(f"nnabla.utils.nnabla_pb2 has no message {name!r}")

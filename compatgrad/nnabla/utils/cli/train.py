@@ -15,12 +15,12 @@ import numpy as np
 
 from ...config import nnabla_config
 from ...logger import logger
-from ...parameter import load_parameters, save_parameters
+from ...parameter import save_parameters
 from .. import load as loading
 from ..communicator_util import current_communicator, single_or_rankzero
 from ..nnp_format import nnp_version
 from ..progress import configure_progress, progress
-from .utility import assign
+from .utility import assign, load_train_state, optimizer_states
 
 __all__ = ["add_train_command"]
 
@@ -127,8 +127,9 @@ class _Training:
         return errors | {"": valid}
 
     # ---- files --------------------------------------------------------------------------------------------------
-    def save(self, name: str) -> None:
-        """Writes the networks' definitions and the parameters to `name`.nnp in the folder of results."""
+    def save(self, name: str, with_states: bool = False) -> None:
+        """Writes the networks' definitions and the parameters, and the solvers' states if need be, to `name`.nnp in
+        the folder of results."""
         base = os.path.join(self.args.outdir, name)
         format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
         parameters = f"{base}_param{format_}"
@@ -137,6 +138,8 @@ class _Training:
             archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
             archive.writestr("network.nntxt", _definition(self.args.config))
             archive.write(parameters, f"parameter{format_}")
+            for file, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
+                archive.writestr(file, content)
         os.unlink(parameters)
 
     def save_current(self, epoch: int, force: bool = False) -> None:
@@ -146,7 +149,7 @@ class _Training:
             return
         for old in glob.glob(os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")):
             os.unlink(old)
-        self.save(f"results_current_{epoch}")
+        self.save(f"results_current_{epoch}", with_states=True)
         self.saved["current"] = (epoch, time.time())
 
     def resume(self) -> int:
@@ -157,7 +160,7 @@ class _Training:
             return 0
         epoch = max(found)
         logger.log(99, f"Load parameter from [{os.path.basename(found[epoch])}]")
-        load_parameters(found[epoch])
+        load_train_state(found[epoch], self.info)
         return epoch
 
     # ---- the loop -----------------------------------------------------------------------------------------------
@@ -239,7 +242,7 @@ def train_command(args: Any) -> bool:
         logger.log(99, "Fatal error. Dataset URI is empty.")
         return False
     if args.param:
-        load_parameters(args.param)
+        load_train_state(args.param, info)
     if info.training_config.max_epoch * info.training_config.iter_per_epoch <= 0:
         logger.log(99, "Training Completed. (Skip, because max_epoch or iter_per_epoch is zero.)")
         return True

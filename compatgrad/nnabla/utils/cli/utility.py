@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ...logger import logger
+from ...parameter import load_parameters
 from ...variable import Variable
+from .. import load as loading
+from .. import save as saving
 
-__all__ = ["compute_full_path", "is_float", "let_data_to_variable", "str_to_num"]
+__all__ = [
+    "compute_full_path", "is_float", "let_data_to_variable", "load_train_state", "save_optimizer_states", "str_to_num",
+]
 
 
 def is_float(x: str) -> bool:
@@ -63,3 +69,33 @@ def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
         let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
     for v, generator in generators.items():
         v.variable_instance.d = generator(v.variable_instance.shape)
+
+
+def optimizer_states(optimizers: Any, format_: str = ".h5") -> dict[str, bytes]:
+    """The files that hold the states of optimizers' solvers in a .nnp file."""
+    described = [{"name": o.name, "solver": o.solver} for o in optimizers]
+    return saving._solver_states({"optimizers": described}, format_)
+
+
+def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[str]:
+    """Writes the states of the optimizers of `train_config` to files that begin with `filebase`; returns their names.
+
+    ext: ".h5", a file for each, or ".protobuf".
+    """
+    names = []
+    optimizers = [getattr(o, "optimizer", o) for o in train_config.optimizers.values()]
+    for name, content in optimizer_states(optimizers, ext).items():
+        names.append(f"{filebase}_{name}")
+        with open(names[-1], "wb") as file:
+            file.write(content)
+    return names
+
+
+def load_train_state(filename: str, info: Any) -> None:
+    """Loads parameters, and of a .nnp file the states of the solvers of `info.optimizers` too."""
+    load_parameters(filename)
+    states = loading._states(filename, "")
+    for o in info.optimizers.values():
+        if o.name in states:
+            loading._restore(o.solver, states[o.name])
+    logger.info("Load training resume states: %s", filename)
