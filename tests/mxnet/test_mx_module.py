@@ -291,3 +291,11 @@ def test_square_sum():
     x = mx.nd.array([[1, 2], [3, 4]])
     assert mx.nd._internal._square_sum(x, axis=1, keepdims=True).asnumpy().tolist() == [[5], [25]]
     assert mx.sym._internal._square_sum(mx.sym.var("x"), axis=0).eval(x=x)[0].asnumpy().tolist() == [10, 20]
+
+
+def test_slopes_of_prelu_begin_with_a_quarter():
+    net = mx.sym.LeakyReLU(mx.sym.var("data"), act_type="prelu", name="p")
+    mod = mx.mod.Module(net, label_names=None)
+    mod.bind([("data", (2, 3))])
+    mod.init_params()
+    assert mod.get_params()[0]["p_gamma"].asnumpy().tolist() == [0.25] * 3

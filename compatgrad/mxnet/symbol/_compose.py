@@ -120,6 +120,8 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             value = given.pop(n, None)
             if value is None:
                 own = dict(attrs) if i not in aux_inputs(op) else {**attrs, "__init__": _INITS.get(n, "")}
+                if op == "LeakyReLU":  # the slopes of "prelu" begin with those of the plain kind
+                    own.setdefault("__init__", '["Constant", {"value": 0.25}]')
                 entries.append((Node(None, f"{name}_{n}", attrs={**params, **own}), 0))
             elif not isinstance(value, Symbol):
                 raise TypeError(f"{hint}: argument {n}: expected a Symbol, got {type(value)}")
