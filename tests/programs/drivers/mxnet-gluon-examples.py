@@ -10,7 +10,8 @@ def train(run):
     from model import RNNModel
 
     mx.random.seed(0)
-    words = np.random.RandomState(1).randint(0, 30, (200, 4))
+    rng = np.random.RandomState(1)
+    words = rng.randint(0, 30, (200, 4))
 
     def language(mode):
         model = RNNModel(mode, 30, 12, 12, 2, dropout=0.0, tie_weights=True)
@@ -18,7 +19,9 @@ def train(run):
         hidden = model.begin_state(func=mx.nd.zeros, batch_size=4)
         model(mx.nd.array(words[:6]), hidden)
         parameters = [p for _, p in sorted(model.collect_params().items())]
-        for p, a in zip(parameters, run.perturb([p.data().asnumpy() for p in parameters]), strict=True):
+        # random streams of MXNet are its own: the weights are made here
+        weights = [rng.uniform(-0.3, 0.3, p.shape).astype("f") for p in parameters]
+        for p, a in zip(parameters, run.perturb(weights), strict=True):
             p.set_data(mx.nd.array(a))
         trainer = gluon.Trainer(model.collect_params(), "sgd", {"learning_rate": 1.0, "momentum": 0.0, "wd": 0.0})
         criterion = gluon.loss.SoftmaxCrossEntropyLoss()
