@@ -7,9 +7,11 @@ from .. import symbol as _symbol
 from . import amp as amp
 from . import autograd as autograd
 from . import io as io
+from . import quantization as quantization
 from . import svrg_optimization as svrg_optimization
 from . import text as text
 
+quant = quantization
 nd = ndarray = _ndarray.contrib
 sym = symbol = _symbol.contrib
 for _name, _module in (("ndarray", nd), ("nd", nd), ("symbol", sym), ("sym", sym)):

@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     _contrib_nn,
     _contrib_process,
     _contrib_proposals,
+    _quantized,
     nn_layers,
     nn_loss,
     nn_norm,

@@ -9,7 +9,7 @@ from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ._compose import IGNORED, implementation, parameters
-from ._facts import inputs_of, is_variadic, n_visible, needed_inputs
+from ._facts import inputs_of, is_variadic, n_visible, needed_inputs, takes_optional
 from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
 
@@ -30,7 +30,8 @@ def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[s
     known = parameters(op)
     if known is not None:
         params = {k: v for k, v in params.items() if k in known}
-    return run, None if is_variadic(op) else needed_inputs(op, node.params), inputs_of(op), params
+    names = None if is_variadic(op) or takes_optional(op) else needed_inputs(op, node.params)
+    return run, names, inputs_of(op), params
 
 
 def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:

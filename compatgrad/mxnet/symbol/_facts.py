@@ -8,7 +8,8 @@ from typing import Any
 from ..ndarray._distributions import DISTRIBUTIONS
 from ..ndarray._operator import operators, parse
 
-__all__ = ["aux_inputs", "canonical", "inputs_of", "is_variadic", "n_outputs", "n_visible", "needed_inputs"]
+__all__ = ["aux_inputs", "canonical", "inputs_of", "is_variadic", "n_outputs", "n_visible", "needed_inputs",
+           "takes_optional"]
 
 # other names of operators -> the name in a graph
 _CANONICAL = {
@@ -139,6 +140,11 @@ _OPTIONAL: dict[str, dict[str, Callable[[dict[str, str]], Any]]] = {
 }  # fmt: skip
 
 
+def takes_optional(op: str) -> bool:
+    """Whether a node may have inputs that its parameters do not tell of: those that were given, in their order."""
+    return op not in _OPTIONAL and op not in _INPUTS and bool(_declared(op, "optional", ()))
+
+
 def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
     """Names of the inputs that the operator has with these parameters; what is not given becomes a variable."""
     if op == "Custom":
@@ -198,7 +204,10 @@ def n_visible(op: str, params: dict[str, str]) -> int:
 
 _SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
             "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2, "_contrib_hawkesll": 2,
-            "_sample_unique_zipfian": 2}  # fmt: skip
+            "_sample_unique_zipfian": 2, **dict.fromkeys((
+            f"_contrib_{name}" for name in "quantize quantize_v2 quantize_asym requantize quantized_fully_connected "
+            "quantized_conv quantized_pooling quantized_act quantized_flatten quantized_embedding quantized_concat "
+            "quantized_elemwise_add quantized_elemwise_mul quantized_batch_norm".split()), 3)}  # fmt: skip
 _HIDDEN = {"BatchNorm": 3, "BatchNorm_v1": 3,
            "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
            "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3,

@@ -1,0 +1,370 @@
+"""`mx.contrib.quantization`: networks whose convolutions and dense layers multiply 8-bit numbers.
+
+`quantize_model` and `quantize_net` change a graph: convolutions, dense layers, and what lies between them become
+operators on int8 or uint8 numbers (`mx.nd.contrib.quantized_...`), with the ranges of a calibration or those of each
+batch.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..context import Context, cpu
+from ..io import DataBatch, DataIter
+from ..symbol import Symbol, load, var
+from ..symbol._evaluate import run_node
+from ..symbol._graph import Entry, Node, copied, order
+
+__all__ = ["calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_net", "quantize_net_v2"]
+
+_LAYERS = {"Convolution": "_contrib_quantized_conv", "FullyConnected": "_contrib_quantized_fully_connected"}
+_PASSED = {"Pooling": "_contrib_quantized_pooling", "Flatten": "_contrib_quantized_flatten",
+           "Activation": "_contrib_quantized_act"}  # fmt: skip
+
+
+def _list_of(who: str, value: Any) -> list[str]:
+    value = [] if value is None else value
+    if not isinstance(value, list):
+        raise ValueError(f"{who} must be a list of strings, got {type(value)}")
+    return value
+
+
+def _fits(node: Node, excluded: set[str]) -> bool:
+    """Whether there is an operator on 8-bit numbers for a node."""
+    p = node.params
+    if node.name in excluded or node.op in excluded:
+        return False
+    if node.op == "Pooling":
+        return p.get("pool_type", "max") in ("max", "avg")
+    if node.op == "Activation":
+        return p.get("act_type") == "relu"
+    if node.op == "Convolution":
+        return p.get("layout") in (None, "None", "NCHW") and p.get("kernel", "").count(",") > 0
+    return node.op in _LAYERS or node.op == "Flatten"
+
+
+class _Change:
+    """A graph on its way to 8-bit numbers: for each output of the old one its number, its triple, or both."""
+
+    def __init__(self, dtype: str, offline: Iterable[str]) -> None:
+        self.dtype, self.offline = dtype, set(offline)
+        self.plain: dict[tuple[int, int], Entry] = {}
+        self.triples: dict[tuple[int, int], list[Entry]] = {}
+        self.calibrated: list[str] = []
+
+    def number(self, entry: Entry) -> Entry:
+        key = id(entry[0]), entry[1]
+        if key not in self.plain:
+            back = Node("_contrib_dequantize", f"{entry[0].name}_dequantize", self.triples[key])
+            self.plain[key] = back, 0
+        return self.plain[key]
+
+    def triple(self, entry: Entry) -> list[Entry]:
+        key, node = (id(entry[0]), entry[1]), entry[0]
+        if key not in self.triples:
+            if node.op is None and node.name in self.offline and node.name.endswith(("weight", "bias")):
+                name = f"{node.name}_quantize"
+                made = [(Node(None, n), 0) for n in (name, f"{name}_min", f"{name}_max")]
+            else:
+                output = node.output_names()[entry[1]]
+                made_node = Node("_contrib_quantize_v2", f"{node.name}_quantize", [self.number(entry)],
+                                 {"out_type": self.dtype}, {"__calibrated__": output})  # fmt: skip
+                self.calibrated.append(output)
+                made = [(made_node, i) for i in range(3)]
+            self.triples[key] = made
+        return self.triples[key]
+
+    def layer(self, node: Node) -> None:
+        """A convolution or dense layer: int32 sums, made int8 again."""
+        kept = self.dtype
+        first = self.triple(node.inputs[0])
+        self.dtype = "int8"  # weights are
+        parts = [first, *(self.triple(e) for e in node.inputs[1:])]
+        self.dtype = kept
+        inputs = [p[0] for p in parts] + [e for p in parts for e in p[1:]]
+        op = _LAYERS[node.op]  # type: ignore[index]
+        made = Node(op, f"quantized_{node.name}", inputs, dict(node.params), dict(node.attrs))
+        output = node.output_names()[0]
+        again = Node("_contrib_requantize", f"requantize_{node.name}", [(made, i) for i in range(3)],
+                     {"out_type": "int8"}, {"__calibrated__": output})  # fmt: skip
+        self.calibrated.append(output)
+        self.triples[id(node), 0] = [(again, i) for i in range(3)]
+
+    def passed(self, node: Node) -> None:
+        made = Node(_PASSED[node.op], f"quantized_{node.name}", self.triple(node.inputs[0]), dict(node.params),  # type: ignore[index]
+                    dict(node.attrs))  # fmt: skip
+        self.triples[id(node), 0] = [(made, i) for i in range(3)]
+
+
+def _quantize_symbol(
+    sym: Symbol, ctx: Any = None, excluded_symbols: Any = None, excluded_operators: Any = None,
+    offline_params: Any = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
+    quantize_granularity: str = "tensor-wise",
+) -> tuple[Symbol, list[str]]:  # fmt: skip
+    """The graph on 8-bit numbers, and the names of the outputs whose ranges it would like to know."""
+    if quantize_granularity != "tensor-wise":
+        raise NotImplementedError("quantization: quantize_granularity='channel-wise' is not there; use 'tensor-wise'")
+    excluded = {*_list_of("excluded_symbols", excluded_symbols), *_list_of("excluded_operators", excluded_operators)}
+    change = _Change(quantized_dtype, offline_params or ())
+    for node in order(sym._outputs):
+        if node.op is None:
+            change.plain[id(node), 0] = Node(None, node.name, attrs=dict(node.attrs)), 0
+        elif node.op in _LAYERS and _fits(node, excluded):
+            change.layer(node)
+        elif _fits(node, excluded) and (id(node.inputs[0][0]), node.inputs[0][1]) in change.triples:
+            change.passed(node)
+        else:
+            inputs = [change.number(e) for e in node.inputs]
+            new = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+            for i in range(len(node.output_names())):
+                change.plain[id(node), i] = new, i
+    return Symbol([change.number(e) for e in sym._outputs]), list(dict.fromkeys(change.calibrated))
+
+
+def _calibrate_quantized_sym(qsym: Symbol, th_dict: dict[str, Any]) -> Symbol:
+    """The graph with ranges in it; what `th_dict` does not name keeps those of each batch."""
+    if not th_dict:
+        return qsym
+    new = copied(qsym._outputs)
+    for node in order(new):
+        ends = th_dict.get(node.attrs.get("__calibrated__", ""))
+        if ends is not None:
+            low, high = (float(np.asarray(v).reshape(-1)[0]) for v in ends)
+            node.params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
+    return Symbol(new)
+
+
+def _quantize_params(qsym: Symbol, params: dict[str, Any], th_dict: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a quantized graph: int8 weights and biases with their ranges, all others as they are."""
+    result = {}
+    for name in qsym.list_arguments():
+        if name.endswith(("weight_quantize", "bias_quantize")):
+            x = params[name.removesuffix("_quantize")]
+            triple = nd.contrib.quantize(x, nd.min(x), nd.max(x), out_type="int8")
+            result.update(zip((name, f"{name}_min", f"{name}_max"), triple, strict=True))
+        elif name in params:
+            result[name] = params[name]
+    return result
+
+
+# ---- ranges
+def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, new_th: float) -> tuple[Any, ...]:
+    """A histogram (counts, ends, min, max, threshold) that counts the numbers of another array too."""
+    counts, ends, low, high, threshold = old_hist
+    if new_th <= threshold:
+        more, _ = np.histogram(arr, bins=len(counts), range=(-threshold, threshold))
+        return counts + more, ends, min(low, new_min), max(high, new_max), threshold
+    step = 2 * threshold / len(counts)
+    extra = int((new_th - threshold) // step + 1)
+    wide = threshold + extra * step
+    found, ends = np.histogram(arr, bins=len(counts) + 2 * extra, range=(-wide, wide))
+    found[extra : len(found) - extra] += counts
+    return found, ends, min(low, new_min), max(high, new_max), wide
+
+
+def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:
+    """Counts with `eps` where there is none, taken from the others. ValueError where all are 0."""
+    empty = p == 0
+    others = p.size - int(empty.sum())
+    if not others:
+        raise ValueError("The discrete probability distribution is malformed. All entries are 0.")
+    share = eps * float(empty.sum()) / others
+    assert share < 1.0, f"{int(empty.sum())} of {p.size} entries are 0, too many for eps={eps}"
+    smooth = np.where(empty, eps, p - share).astype(np.float32)
+    assert (smooth > 0).all()
+    return smooth
+
+
+class _LayerOutputMinMaxCollector:
+    """The smallest and largest number of each layer's outputs."""
+
+    def __init__(self, quantized_dtype: str, include_layer: Any = None, logger: Any = None) -> None:
+        self.min_max_dict: dict[str, tuple[float, float]] = {}
+        self.include_layer = include_layer
+
+    def collect(self, name: str, arr: Any) -> None:
+        """Takes an output's numbers in."""
+        if self.include_layer is None or name in self.include_layer:
+            a = arr.asnumpy()
+            low, high = self.min_max_dict.get(name, (np.inf, -np.inf))
+            self.min_max_dict[name] = (min(low, float(a.min())), max(high, float(a.max())))
+
+    def ranges(self, quantized_dtype: str) -> dict[str, Any]:
+        """The ranges that were found."""
+        return self.min_max_dict
+
+
+def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any) -> int:
+    """Runs the graph on batches and shows the collector what each output holds; gives the number of examples."""
+    seen = 0
+    data.reset()
+    for batch in data:
+        arrays = {**params, **dict(zip(names, batch.data, strict=False))}
+        values: dict[int, list[Any]] = {}
+        for node in order(sym._outputs):
+            if node.op is None:
+                if node.name not in arrays:  # a label, which only the loss reads
+                    arrays[node.name] = nd.zeros(batch.data[0].shape[:1])
+                values[id(node)] = [arrays[node.name]]
+            else:
+                values[id(node)] = run_node(node, [values[id(n)][i] for n, i in node.inputs])
+            for name, value in zip(node.output_names(), values[id(node)], strict=False):
+                collector.collect(name, value)
+        seen += batch.data[0].shape[0]
+        if limit is not None and seen >= limit:
+            break
+    return seen
+
+
+def _collector_of(calib_mode: str, quantized_dtype: str, include: list[str], own: Any, logger: Any) -> Any:
+    if calib_mode == "entropy":
+        raise NotImplementedError("quantization: calib_mode='entropy' is not there; use 'naive' or 'none'")
+    if calib_mode == "naive":
+        return _LayerOutputMinMaxCollector(quantized_dtype, include_layer=include, logger=logger)
+    if calib_mode == "customize" and own is not None:
+        return own
+    raise ValueError(f"unknown calibration mode {calib_mode} received, expected `none`, `naive`, or `entropy`")
+
+
+# ---- what users call
+def quantize_graph(
+    sym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], ctx: Any = None,
+    excluded_sym_names: Any = None, excluded_op_names: Any = None, calib_mode: str | None = "entropy",
+    quantized_dtype: str = "int8",
+    quantize_mode: str = "full", quantize_granularity: str = "tensor-wise", LayerOutputCollector: Any = None,
+    logger: Any = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """(graph, parameters, states, collector): the graph without ranges, and what collects them; see quantize_model."""
+    if quantized_dtype not in ("int8", "uint8", "auto"):
+        raise ValueError(f"unknown quantized_dtype {quantized_dtype} received, expected `int8`, `uint8` or `auto`")
+    if quantize_granularity not in ("tensor-wise", "channel-wise"):
+        raise ValueError(f"unknown quantize_granularity {quantize_granularity}, expected `tensor-wise`")
+    qsym, outputs = _quantize_symbol(sym, ctx, excluded_sym_names, excluded_op_names, list(arg_params),
+                                     quantized_dtype, quantize_mode, quantize_granularity)  # fmt: skip
+    collector = None
+    if calib_mode not in (None, "none"):
+        collector = _collector_of(calib_mode, quantized_dtype, outputs, LayerOutputCollector, logger)
+    return qsym, _quantize_params(qsym, arg_params, {}), aux_params, collector
+
+
+def calib_graph(
+    qsym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], collector: Any, calib_mode: str = "entropy",
+    quantized_dtype: str = "int8", logger: Any = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """(graph, parameters, states) with the ranges that a collector of quantize_graph has seen."""
+    ranges = collector.min_max_dict if calib_mode == "customize" else collector.ranges(quantized_dtype)
+    qsym = _calibrate_quantized_sym(qsym, ranges)
+    return qsym, _quantize_params(qsym, arg_params, ranges), aux_params
+
+
+def quantize_model(
+    sym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], data_names: Any = ("data",),
+    label_names: Any = ("softmax_label",), ctx: Any = None, excluded_sym_names: Any = None,
+    excluded_op_names: Any = None, calib_mode: str | None = "entropy", calib_data: Any = None,
+    num_calib_examples: int | None = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
+    quantize_granularity: str = "tensor-wise", logger: Any = None,
+) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:  # fmt: skip
+    """A graph and its parameters with 8-bit convolutions and dense layers: (graph, parameters, states).
+
+    Layers and operators of `excluded_...` stay as they are. calib_mode: "none" (ranges of each batch), "naive" (those
+    of `calib_data`, a DataIter); NotImplementedError for "entropy". ValueError for other arguments.
+    """
+    qsym, qargs, aux, collector = quantize_graph(
+        sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode, quantized_dtype,
+        quantize_mode, quantize_granularity, None, logger,
+    )  # fmt: skip
+    if collector is None:
+        return qsym, qargs, aux
+    if not isinstance(ctx or cpu(), Context):
+        raise ValueError(f"currently only supports single ctx, while received {ctx}")
+    if not isinstance(calib_data, DataIter):
+        raise ValueError(f"calib_data must be a DataIter when calib_mode={calib_mode}, got {type(calib_data)}")
+    _collect(sym, {**arg_params, **aux_params}, calib_data, collector, num_calib_examples, data_names)
+    return calib_graph(qsym, arg_params, aux, collector, calib_mode or "none", quantized_dtype, logger)
+
+
+class _Batches(DataIter):
+    """A DataLoader as a DataIter."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__()
+        self._loader = loader
+
+    def __iter__(self) -> Any:
+        for batch in self._loader:
+            yield DataBatch(data=[batch[0]] if isinstance(batch, (list, tuple)) else [batch])
+
+    def reset(self) -> None:
+        """Nothing: a loader begins anew."""
+
+
+def quantize_net_v2(
+    network: Any, quantized_dtype: str = "auto", quantize_mode: str = "full",
+    quantize_granularity: str = "tensor-wise", exclude_layers: Any = None, exclude_layers_match: Any = None,
+    exclude_operators: Any = None, calib_data: Any = None, data_shapes: Any = None, calib_mode: str | None = "none",
+    num_calib_examples: int | None = None, ctx: Any = None, LayerOutputCollector: Any = None, logger: Any = None,
+) -> Any:  # fmt: skip
+    """A SymbolBlock with 8-bit convolutions and dense layers from a HybridBlock; see quantize_model.
+
+    calib_data: a DataIter or DataLoader; data_shapes: DataDescs or shapes where it is not given. Layers of
+    `exclude_layers`, and those whose name holds a string of `exclude_layers_match`, stay as they are.
+    """
+    from .. import model
+    from ..gluon import SymbolBlock
+
+    if calib_data is not None and not isinstance(calib_data, DataIter):
+        first = next(iter(calib_data))
+        shapes = [(first[0] if isinstance(first, (list, tuple)) else first).shape]
+        calib_data = _Batches(calib_data)
+    else:
+        shapes = [] if calib_data is None else [getattr(d, "shape", d) for d in calib_data.provide_data]
+    shapes = [getattr(d, "shape", d) for d in data_shapes] if data_shapes else shapes
+    if not shapes:
+        raise ValueError("data_shapes required")
+    network.hybridize()
+    network(*[nd.zeros(s) for s in shapes])
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = os.path.join(folder, "net")
+        network.export(prefix, epoch=0)
+        sym = load(f"{prefix}-symbol.json")
+        args, aux = model.load_params(prefix, 0)
+    names = [n for n in sym.list_arguments() if n not in args]
+    excluded = list(_list_of("exclude_layers", exclude_layers))
+    for part in _list_of("exclude_layers_match", exclude_layers_match):
+        excluded += [n.name for n in sym._nodes() if part in n.name]
+    qsym, qargs, aux, collector = quantize_graph(
+        sym, args, aux, ctx, excluded, exclude_operators, calib_mode, quantized_dtype, quantize_mode,
+        quantize_granularity, LayerOutputCollector, logger,
+    )  # fmt: skip
+    if collector is not None:
+        if calib_data is None:
+            raise ValueError(f"calib_data must be provided when calib_mode={calib_mode}")
+        _collect(sym, {**args, **aux}, calib_data, collector, num_calib_examples, names)
+        qsym, qargs, aux = calib_graph(qsym, args, aux, collector, calib_mode or "none", quantized_dtype, logger)
+    net = SymbolBlock(qsym, [var(n) for n in names])
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "net.params")
+        nd.save(file, {**{f"arg:{k}": v for k, v in qargs.items()}, **{f"aux:{k}": v for k, v in aux.items()}})
+        net.collect_params().load(file, ctx or cpu(), cast_dtype=True, dtype_source="saved")
+    return net
+
+
+def quantize_net(
+    network: Any, quantized_dtype: str = "auto", quantize_mode: str = "full", exclude_layers: Any = None,
+    exclude_layers_match: Any = None, exclude_operators: Any = None, calib_data: Any = None, data_shapes: Any = None,
+    calib_mode: str | None = "none", num_calib_examples: int | None = None, ctx: Any = None, logger: Any = None,
+) -> Any:  # fmt: skip
+    """`quantize_net_v2` under its first name."""
+    warnings.warn("quantize_net will be deprecated after MXNet 2.0, please use quantize_net_v2.", stacklevel=2)
+    return quantize_net_v2(network, quantized_dtype, quantize_mode, "tensor-wise", exclude_layers,
+                           exclude_layers_match, exclude_operators, calib_data, data_shapes, calib_mode,
+                           num_calib_examples, ctx, None, logger)  # fmt: skip
+
+

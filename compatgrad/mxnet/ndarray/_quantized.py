@@ -1,0 +1,284 @@
+"""Arithmetic on 8-bit numbers: what `mxnet.nd.contrib` has for networks that are quantized.
+
+A quantized array comes with the ends of the range that its type stands for, arrays of one float32. int8 and int32 stand
+for (-r, r), r being the larger one of both ends' distances from 0; uint8 stands for (0, r). No gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import as_index, one_of, public_names
+from ._operator import op, operator
+from .ndarray import NDArray
+from .nn_layers import required
+
+_TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
+
+
+def _number(x: NDArray) -> float:
+    return float(x.tensor.reshape(-1)[0])
+
+
+def _reach(low: float, high: float) -> float:
+    return max(abs(low), abs(high))
+
+
+def _ends(low: float, high: float, like: NDArray) -> list[NDArray]:
+    return [NDArray(torch.tensor([v], dtype=torch.float32, device=like.tensor.device)) for v in (low, high)]
+
+
+def _unit(low: NDArray, high: NDArray, dtype: torch.dtype) -> float:
+    """What one step of a quantized array stands for."""
+    return _reach(_number(low), _number(high)) / _TOPS[dtype]
+
+
+def _to_int8(t: torch.Tensor, reach: float) -> torch.Tensor:
+    scaled = t.float() * (127.0 / reach if reach else 0.0)
+    return (torch.sign(scaled) * torch.minimum(scaled.abs() + 0.5, torch.tensor(127.0))).to(torch.int8)
+
+
+def _quantized(name: str, data: NDArray, low: float, high: float, out_type: str) -> list[NDArray]:
+    if one_of(name, "out_type", out_type, ("int8", "uint8")) == "int8":
+        reach = _reach(low, high)
+        return [NDArray(_to_int8(data.tensor.detach(), reach)), *_ends(-reach, reach, data)]
+    reach = _reach(low, high)
+    q = data.tensor.detach().float() * (255.0 / reach if reach else 0.0) + 0.5
+    return [NDArray(q.clamp(0, 255).to(torch.uint8)), *_ends(low, high, data)]
+
+
+def _check(name: str, **arrays: NDArray) -> None:
+    for argument, x in arrays.items():
+        if x.tensor.dtype not in (torch.int8, torch.uint8):
+            raise MXNetError(f"{name}: {argument} must be int8 or uint8, got {x.tensor.dtype}")
+
+
+@operator("data, min_range, max_range", name="_contrib_quantize")
+def quantize(data, min_range, max_range, out_type="uint8"):
+    """`data` as uint8 or int8 for a range, and the ends of the range that it stands for then."""
+    return _quantized("quantize", data, _number(min_range), _number(max_range), out_type)
+
+
+@operator("data", name="_contrib_quantize_v2")
+def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=None):
+    """`data` as int8 or uint8 ("auto": uint8 where the range has no negative numbers), for the given range or its own.
+
+    Gives the array and the ends of its range.
+    """
+    t = data.tensor
+    low = float(t.min()) if min_calib_range is None else float(min_calib_range)
+    high = float(t.max()) if max_calib_range is None else float(max_calib_range)
+    if out_type == "auto":
+        out_type = "uint8" if low >= 0 else "int8"
+    return _quantized("quantize_v2", data, low, high, out_type)
+
+
+@operator("data", name="_contrib_quantize_asym")
+def quantize_asym(data, min_calib_range=None, max_calib_range=None):
+    """`data` as uint8 with a step and an offset of its own: the array, 1 / step, and the offset."""
+    t = data.tensor.detach().float()
+    low = float(t.min()) if min_calib_range is None else float(min_calib_range)
+    high = float(t.max()) if max_calib_range is None else float(max_calib_range)
+    scale = 255.0 / (high - low) if high > low else 1.0
+    shift = 255.0 - high * scale
+    q = (t * scale + shift + 0.5).clamp(0, 255).to(torch.uint8)
+    return [NDArray(q), *_ends(scale, shift, data)]
+
+
+@operator("data, min_range, max_range", name="_contrib_dequantize")
+def dequantize(data, min_range, max_range, out_type="float32"):
+    """The float32 numbers that a quantized array stands for."""
+    one_of("dequantize", "out_type", out_type, ("float32",))
+    t, low, high = data.tensor, _number(min_range), _number(max_range)
+    if t.dtype not in _TOPS:
+        raise MXNetError(f"dequantize: data must be int8, uint8 or int32, got {t.dtype}")
+    return NDArray((t.double() * (_reach(low, high) / _TOPS[t.dtype])).float())
+
+
+@operator("data, min_range, max_range", name="_contrib_requantize")
+def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None, max_calib_range=None):
+    """int32 numbers as int8 for the given range, or for the one that they fill; with the ends of that range."""
+    one_of("requantize", "out_type", out_type, ("int8", "auto"))
+    if data.tensor.dtype != torch.int32:
+        raise MXNetError(f"requantize: data must be int32, got {data.tensor.dtype}")
+    real = data.tensor.double() * _unit(min_range, max_range, torch.int32)
+    if min_calib_range is None or max_calib_range is None:
+        reach = float(real.abs().max())
+    else:
+        reach = _reach(float(min_calib_range), float(max_calib_range))
+    return [NDArray(_to_int8(real, reach)), *_ends(-reach, reach, data)]
+
+
+# ---- layers
+def _whole(x: NDArray) -> NDArray:
+    return NDArray(x.tensor.double())
+
+
+def _product_range(unit: float, like: NDArray) -> list[NDArray]:
+    return _ends(-unit * 2147483648.0, unit * 2147483647.0, like)
+
+
+def _with_bias(name, y, data, weight, bias, ranges, no_bias):
+    """int32 sums of products, with the bias in their unit, and the ends of their range."""
+    min_data, max_data, min_weight, max_weight, min_bias, max_bias = ranges
+    unit = _unit(min_data, max_data, data.tensor.dtype) * _unit(min_weight, max_weight, torch.int8)
+    t = y.tensor
+    if not no_bias:
+        step = _unit(required(name, "min_bias", min_bias), required(name, "max_bias", max_bias), torch.int8)
+        b = bias.tensor.double() * (step / unit if unit else 0.0)
+        t = t + (torch.sign(b) * (b.abs() + 0.5).floor()).reshape(1, -1, *(1,) * (t.dim() - 2))
+    return [NDArray(t.to(torch.int32)), *_product_range(unit, data)]
+
+
+_RANGES = "min_data?, max_data?, min_weight?, max_weight?, min_bias?, max_bias?"
+
+
+def _arranged(no_bias: bool, bias: Any, ranges: list[Any]) -> tuple[Any, list[Any]]:
+    """Without a bias the ends of ranges move up in the order of arguments."""
+    if no_bias and bias is not None and ranges[3] is None:
+        return None, [bias, *ranges[:3], None, None]
+    return bias, ranges
+
+
+@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_fully_connected")
+def quantized_fully_connected(
+    data, weight, bias=None, min_data=None, max_data=None, min_weight=None, max_weight=None, min_bias=None,
+    max_bias=None, num_hidden=None, no_bias=False, flatten=True,
+):  # fmt: skip
+    """FullyConnected of 8-bit numbers: int32 sums, and the ends of the range that they stand for."""
+    name = "quantized_fully_connected"
+    given = [min_data, max_data, min_weight, max_weight, min_bias, max_bias]
+    bias, ranges = _arranged(no_bias, bias, given)
+    _check(name, data=data, weight=weight)
+    x = data.tensor.double()
+    x = x.reshape(x.shape[0], -1) if flatten else x
+    y = NDArray(x @ weight.tensor.double().t())
+    if y.ndim > 2 and not no_bias:
+        raise MXNetError(f"{name}: a bias needs flatten=True")
+    return _with_bias(name, y, data, weight, bias, ranges, no_bias)
+
+
+@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_conv")
+def quantized_conv(
+    data, weight, bias=None, min_data=None, max_data=None, min_weight=None, max_weight=None, min_bias=None,
+    max_bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
+    no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
+):  # fmt: skip
+    """Convolution of 8-bit numbers: int32 sums, and the ends of the range that they stand for."""
+    from .nn_convolution import Convolution
+
+    given = [min_data, max_data, min_weight, max_weight, min_bias, max_bias]
+    bias, ranges = _arranged(no_bias, bias, given)
+    _check("quantized_conv", data=data, weight=weight)
+    y = Convolution(_whole(data), _whole(weight), kernel=kernel, stride=stride, dilate=dilate, pad=pad,
+                    num_filter=num_filter, num_group=num_group, no_bias=True, layout=layout)  # fmt: skip
+    return _with_bias("quantized_conv", y, data, weight, bias, ranges, no_bias)
+
+
+@operator("data, min_data, max_data", name="_contrib_quantized_pooling")
+def quantized_pooling(
+    data, min_data, max_data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False,
+    pooling_convention="valid", stride=(), pad=(), p_value=None, count_include_pad=True, layout=None,
+):  # fmt: skip
+    """Pooling of 8-bit numbers ("max" or "avg"), whose range stays what it is."""
+    from .nn_convolution import Pooling
+
+    _check("quantized_pooling", data=data)
+    one_of("quantized_pooling", "pool_type", pool_type, ("max", "avg"))
+    y = Pooling(_whole(data), kernel=kernel, pool_type=pool_type, global_pool=global_pool, stride=stride, pad=pad,
+                pooling_convention=pooling_convention, count_include_pad=count_include_pad)  # fmt: skip
+    return [NDArray(y.tensor.round().to(data.tensor.dtype)), min_data, max_data]
+
+
+@operator("data, min_data, max_data", name="_contrib_quantized_act")
+def quantized_act(data, min_data, max_data, act_type=None):
+    """relu of 8-bit numbers, whose range stays what it is."""
+    one_of("quantized_act", "act_type", act_type, ("relu",))
+    return [NDArray(data.tensor.clamp(min=0)), min_data, max_data]
+
+
+@operator("data, min_data, max_data", name="_contrib_quantized_flatten")
+def quantized_flatten(data, min_data, max_data):
+    """The array with one axis after the first, whose range stays what it is."""
+    return [op.reshape(data, shape=(data.shape[0], -1)), min_data, max_data]
+
+
+@operator("data, weight, min_weight, max_weight", name="_contrib_quantized_embedding")
+def quantized_embedding(
+    data, weight, min_weight, max_weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False
+):
+    """Rows of an 8-bit weight, whose range stays what it is."""
+    index = as_index(data).clamp(0, weight.shape[0] - 1)
+    return [NDArray(weight.tensor[index]), min_weight, max_weight]
+
+
+def _real(x: NDArray, low: NDArray, high: NDArray) -> torch.Tensor:
+    return x.tensor.double() * _unit(low, high, x.tensor.dtype)
+
+
+@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_add")
+def quantized_elemwise_add(
+    lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None
+):  # fmt: skip
+    """Sums of 8-bit numbers: int32 for all that they can reach, or int8 for the given range."""
+    _check("quantized_elemwise_add", lhs=lhs, rhs=rhs)
+    y = _real(lhs, lhs_min, lhs_max) + _real(rhs, rhs_min, rhs_max)
+    if min_calib_range is not None and max_calib_range is not None:
+        reach = _reach(float(min_calib_range), float(max_calib_range))
+        return [NDArray(_to_int8(y, reach)), *_ends(-reach, reach, lhs)]
+    reach = _reach(_number(lhs_min), _number(lhs_max)) + _reach(_number(rhs_min), _number(rhs_max))
+    scaled = (y * (_TOPS[torch.int32] / reach if reach else 0.0)).clamp(-_TOPS[torch.int32], _TOPS[torch.int32])
+    return [NDArray(scaled.round().to(torch.int32)), *_ends(-reach, reach, lhs)]
+
+
+@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_mul")
+def quantized_elemwise_mul(
+    lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None,
+    enable_float_output=False,
+):  # fmt: skip
+    """Products of 8-bit numbers: int32, int8 for the given range, or float32."""
+    _check("quantized_elemwise_mul", lhs=lhs, rhs=rhs)
+    unit = _unit(lhs_min, lhs_max, lhs.tensor.dtype) * _unit(rhs_min, rhs_max, rhs.tensor.dtype)
+    y = lhs.tensor.double() * rhs.tensor.double()
+    if enable_float_output:
+        return NDArray((y * unit).float())
+    if min_calib_range is not None and max_calib_range is not None:
+        reach = _reach(float(min_calib_range), float(max_calib_range))
+        return [NDArray(_to_int8(y * unit, reach)), *_ends(-reach, reach, lhs)]
+    return [NDArray(y.to(torch.int32)), *_product_range(unit, lhs)]
+
+
+@operator("*data", name="_contrib_quantized_concat")
+def quantized_concat(data, num_args=None, dim=1):
+    """8-bit arrays, followed by their lower and upper ends in turn, joined along an axis in the widest range."""
+    n = len(data) // 3
+    if n < 1 or len(data) != 3 * n:
+        raise MXNetError(f"quantized_concat: expected arrays and two ends for each, got {len(data)} arrays")
+    arrays, ends = data[:n], data[n:]
+    reach = max(_reach(_number(a), _number(b)) for a, b in zip(ends[::2], ends[1::2], strict=True))
+    parts = [_to_int8(_real(x, a, b), reach) for x, a, b in zip(arrays, ends[::2], ends[1::2], strict=True)]
+    return [NDArray(torch.cat(parts, int(dim))), *_ends(-reach, reach, arrays[0])]
+
+
+@operator("data, gamma, beta, moving_mean, moving_var, min_data, max_data", name="_contrib_quantized_batch_norm")
+def quantized_batch_norm(
+    data, gamma, beta, moving_mean, moving_var, min_data, max_data, eps=1e-3, momentum=0.9, fix_gamma=True,
+    use_global_stats=False, output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
+):  # fmt: skip
+    """BatchNorm of 8-bit numbers by moving statistics, as int8 for the given range."""
+    name = "quantized_batch_norm"
+    low, high = (float(required(name, n, v)) for n, v in (("min_calib_range", min_calib_range),
+                                                          ("max_calib_range", max_calib_range)))  # fmt: skip
+    shape = [1] * data.ndim
+    shape[axis] = -1
+    g, b, m, v = (x.tensor.double().reshape(shape) for x in (gamma, beta, moving_mean, moving_var))
+    scale = (1.0 if fix_gamma else g) / (v + eps).sqrt()
+    y = (_real(data, min_data, max_data) - m) * scale + b
+    reach = _reach(low, high)
+    return [NDArray(_to_int8(y, reach)), *_ends(-reach, reach, data)]
+
+
+__all__ = public_names(globals())

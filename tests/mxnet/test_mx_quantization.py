@@ -1,0 +1,77 @@
+"""8-bit numbers: values of MXNet 1.9.1, and whole networks that are quantized."""
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import MXNetError, gluon, nd
+
+c = nd.contrib
+Q = nd.array([[-100, 5, 127]], dtype="int8")
+W, B = nd.array([[1, -20, 3], [50, 2, -127]], dtype="int8"), nd.array([10, -7], dtype="int8")
+RANGES = [nd.array([v]) for v in (-2.0, 2.0, -1.0, 0.5)]
+
+
+def lists(ys):
+    return [y.asnumpy().ravel().tolist() for y in ys]
+
+
+def test_numbers_of_the_original():
+    x, low, high = nd.array([[-1.2, 0.3, 0.7], [2.5, -0.1, 0.05]]), nd.array([-1.2]), nd.array([2.5])
+    assert lists(c.quantize(x, low, high, out_type="int8")) == [[-61, 15, 36, 127, -5, 3], [-2.5], [2.5]]
+    assert lists(c.quantize(x, low, high))[0] == [0, 31, 71, 255, 0, 5]
+    assert lists(c.quantize_v2(x))[0] == [-61, 15, 36, 127, -5, 3]
+    auto = c.quantize_v2(x, out_type="auto", min_calib_range=0.0, max_calib_range=2.0)
+    assert lists(auto) == [[0, 38, 89, 255, 0, 6], [0], [2]] and auto[0].dtype == np.uint8
+    i = nd.array([[-100000, 500000, 12700000]], dtype="int32")
+    y, _, reach = c.requantize(i, nd.array([-20.0]), nd.array([15.0]))
+    assert y.asnumpy().tolist() == [[-1, 5, 127]] and reach.asscalar() == pytest.approx(0.11827797)
+    y = c.requantize(i, nd.array([-20.0]), nd.array([15.0]), min_calib_range=-0.05, max_calib_range=0.04)[0]
+    assert y.asnumpy().tolist() == [[-2, 12, 127]]
+    y, low, high = c.quantized_fully_connected(Q, W, *RANGES, num_hidden=2, no_bias=True)
+    assert y.asnumpy().tolist() == [[181, -21119]] and y.dtype == np.int32
+    assert low.asscalar() == -266288.5 and high.asscalar() == 266288.5
+    assert lists(c.quantized_act(Q, *RANGES[:2], act_type="relu")) == [[0, 5, 127], [-2], [2]]
+    rows = c.quantized_embedding(nd.array([1, 0]), W, *RANGES[2:], input_dim=2, output_dim=3)
+    assert lists(rows) == [[50, 2, -127, 1, -20, 3], [-1], [0.5]]
+    with pytest.raises(MXNetError, match="must be int32"):
+        c.requantize(Q, low, high)
+
+
+def test_they_stand_for_what_they_were_made_of():
+    rng = np.random.default_rng(0)
+    a, b = (nd.array(rng.standard_normal((2, 3, 5, 5)).astype("float32")) for _ in range(2))
+    qa, qb = c.quantize_v2(a), c.quantize_v2(b)
+    step = float(max(abs(a).max().asscalar(), abs(b).max().asscalar())) / 127
+    np.testing.assert_allclose(c.dequantize(*qa).asnumpy(), a.asnumpy(), atol=step)
+    total = c.quantized_elemwise_add(qa[0], qb[0], *qa[1:], *qb[1:])
+    np.testing.assert_allclose(c.dequantize(*total).asnumpy(), (a + b).asnumpy(), atol=2 * step)
+    product = c.quantized_elemwise_mul(qa[0], qb[0], *qa[1:], *qb[1:])
+    np.testing.assert_allclose(c.dequantize(*product).asnumpy(), (a * b).asnumpy(), atol=8 * step)
+    joined = c.quantized_concat(qa[0], qb[0], *qa[1:], *qb[1:], dim=1)
+    np.testing.assert_allclose(c.dequantize(*joined).asnumpy(), nd.concat(a, b).asnumpy(), atol=2 * step)
+    pooled = c.quantized_pooling(*qa, kernel=(2, 2), pool_type="max")
+    expected = nd.Pooling(a, kernel=(2, 2), pool_type="max").asnumpy()
+    np.testing.assert_allclose(c.dequantize(*pooled).asnumpy(), expected, atol=step)
+
+
+def test_networks():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(8, 3, padding=1, activation="relu"), gluon.nn.MaxPool2D(2), gluon.nn.Conv2D(8, 3),
+            gluon.nn.Flatten(), gluon.nn.Dense(10))  # fmt: skip
+    mx.random.seed(0)
+    net.initialize(mx.init.Xavier())
+    x = nd.array(np.random.default_rng(0).random((4, 3, 12, 12)).astype("float32"))
+    y = net(x)
+    data = mx.io.NDArrayIter(x.asnumpy(), batch_size=4)
+    for mode in ("none", "naive"):
+        small = mx.contrib.quantization.quantize_net_v2(net, calib_data=data, calib_mode=mode)
+        assert float(abs(small(x) - y).max().asscalar()) < 0.05 * float(abs(y).max().asscalar())
+        ops = [n.op for n in small._outputs._nodes() if n.op]
+        assert ops.count("_contrib_quantized_conv") == 2 and ops[-1] == "_contrib_dequantize"
+    kept = mx.contrib.quant.quantize_net_v2(net, calib_data=data, exclude_layers_match=["conv"])
+    assert "Convolution" in [n.op for n in kept._outputs._nodes() if n.op]
+    with pytest.raises(NotImplementedError, match="entropy"):
+        mx.contrib.quant.quantize_net_v2(net, calib_data=data, calib_mode="entropy")
+    with pytest.raises(ValueError, match="data_shapes required"):
+        mx.contrib.quant.quantize_net_v2(net)
