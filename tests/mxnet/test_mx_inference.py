@@ -119,3 +119,8 @@ def test_cut_axes_and_matrices():
     assert cut.infer_shape_partial()[1] == [(5, 0)]
     assert S.linalg.potrf(X).infer_shape(x=(2, 3, 3))[1] == [(2, 3, 3)]
     assert (S.ones((2, 3)) + S.ones((0, 0)).transpose()).infer_shape()[1] == [(2, 3)]
+
+
+def test_weights_of_samples_broadcast_in_symbols():
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()(X, Y, S.Variable("w"))
+    assert loss.infer_shape(x=(10, 2), y=(10,), w=(10, 1))[1] == [(10,)]

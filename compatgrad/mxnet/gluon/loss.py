@@ -36,7 +36,7 @@ __all__ = [
 def _apply_weighting(F: Any, loss: NDArray, weight: float | None = None, sample_weight: NDArray | None = None):
     """`loss` times a number and times an array that broadcasts to it, whichever of them is given."""
     if sample_weight is not None:
-        loss = loss * sample_weight
+        loss = F.broadcast_mul(loss, sample_weight) if F is not ndarray else loss * sample_weight
     if weight is not None:
         if not isinstance(weight, numeric_types):
             raise AssertionError(f"weight must be a number, not {type(weight).__name__}")
