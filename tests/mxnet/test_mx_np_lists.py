@@ -101,6 +101,12 @@ def test_booleans_in_arithmetic():
 def test_values_and_errors():
     x = mxnp.array([np.inf, 1.0])
     assert mxnp.nan_to_num(x, copy=False, posinf=5.0) is x and x.tolist() == [5, 1]
+    w = mxnp.array([np.nan, 1.0])
+    w.attach_grad()
+    with autograd.record():
+        y = mxnp.nan_to_num(w, copy=False)
+    y.backward()
+    assert y.tolist() == w.grad.tolist() == [0, 1] and np.isnan(w.tolist()[0])
     u, s, v = mxnp.linalg.svd(mxnp.array(A))
     np.testing.assert_allclose((u * s @ v).asnumpy(), A, rtol=1e-9)
     assert mxnp.mean(mxnp.array([1, 2, 4], dtype="int8"), dtype="int8").dtype == np.int8

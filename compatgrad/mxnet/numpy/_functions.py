@@ -11,9 +11,11 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, write
-from ..ndarray.ndarray import NDArray, torch_dtype
+from ..ndarray.ndarray import NDArray, is_recording, torch_dtype
 from ..util import _check_ufunc_options
 from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted
 
@@ -131,7 +133,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
         return op.copy(x) if copy else x
     finite = constant(torch.isfinite(t))
     y = op.where(finite, x, constant(torch.nan_to_num(t.detach(), nan, posinf, neginf)))
-    return y if copy else write(x, y)
+    return y if copy or (is_recording() and _C.in_graph(x)) else write(x, y)  # a graph's arrays stay as they are
 
 
 _public(nan_to_num)
