@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -335,3 +336,42 @@ class PythonFunction:
 
 class _PythonInfo(Info):
     shown_as = "Callback"
+
+
+class _OfType:
+    """A function of one type with its arguments, to be called with inputs."""
+
+    def __init__(self, ctx: Any, type_name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
+        spec = specs[type_name]
+        unknown = set(named) - set(spec.args)
+        if unknown or len(args) > len(spec.args):
+            raise TypeError(f"{type_name} takes {', '.join(spec.args) or 'no arguments'}")
+        given = dict(zip(spec.args, args, strict=False)) | named
+        self.context = ctx
+        self.args = self.arguments = {p.name: given.get(p.name, p.default) for p in spec.parameters}
+        self.info = Info(type_name, self.args)
+        self.name = type_name
+
+    def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:
+        from compatgrad.nnabla.auto_forward import auto_forward as forwarding
+
+        spec = specs[self.name]
+        if not spec.variadic:
+            inputs = (*inputs, *[None] * (len(spec.inputs) - len(inputs)))
+        with _context.context_scope(self.context), forwarding(auto_forward):
+            return call(spec, inputs, [self.args[a] for a in spec.args], n_outputs, outputs)
+
+
+def __getattr__(name: str) -> Any:
+    from compatgrad.nnabla import functions  # noqa: F401 - declares the types
+
+    if name not in specs:
+        raise AttributeError(f"nnabla.function has no function of type {name!r}")
+
+    def make(ctx: Any, *args: Any, **named: Any) -> _OfType:
+        return _OfType(ctx, name, args, named)
+
+    make.__name__ = name
+    ctx = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    make.__signature__ = inspect.Signature([ctx, *specs[name].parameters])  # type: ignore[attr-defined]
+    return make

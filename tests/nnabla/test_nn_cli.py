@@ -381,3 +381,17 @@ def test_members_of_network_definitions(tmp_path):
     assert modules.complete_dims(3, 2) == (3, 3) and modules.get_conv_same_pad((3, 5)) == (1, 2)
     with pytest.raises(ValueError, match="one number or 2"):
         modules.complete_dims((1, 2, 3), 2)
+
+
+def test_functions_by_their_types():
+    x = nn.Variable.from_numpy_array(np.array([[-1.0, 2.0]], np.float32))
+    elu = nn.function.ELU(nn.get_current_context(), alpha=0.5)
+    y = elu(x)
+    y.forward()
+    np.testing.assert_allclose(y.d, [[0.5 * np.expm1(-1), 2]], rtol=1e-6)
+    assert (elu.name, elu.info.type_name, elu.args) == ("ELU", "ELU", {"alpha": 0.5})
+    assert len(nn.function.Split(nn.get_current_context(), 1)(x, n_outputs=2)) == 2
+    with pytest.raises(TypeError, match="ELU takes alpha"):
+        nn.function.ELU(nn.get_current_context(), beta=1)
+    with pytest.raises(AttributeError, match="'Nothing'"):
+        nn.function.Nothing  # noqa: B018
