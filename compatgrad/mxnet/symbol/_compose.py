@@ -142,7 +142,7 @@ def _flat(args: tuple[Any, ...]) -> Any:
 
 
 # parameters of the original that choose among ways to compute the same
-IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose"))
+IGNORED = frozenset(("num_args", "workspace", "cudnn_tune", "cudnn_off", "cudnn_algo_verbose", "deterministic"))
 
 
 def _refuse_unknown(op: str, hint: str, params: dict[str, str]) -> None:
