@@ -127,6 +127,15 @@ def test_graphs():
         )
 
 
+def test_first_names_of_operators():
+    x, internal = nd.array([1.0, 2.0]), nd._internal
+    assert internal._Plus(x, x).asnumpy().tolist() == [2, 4] and internal._RDivScalar(x, scalar=2).asnumpy()[1] == 1
+    assert internal._Greater_Equal(x, x).asnumpy().tolist() == [1, 1]
+    assert internal._PlusScalar(x, scalar=1).asnumpy().tolist() == [2, 3]
+    with pytest.raises(AttributeError, match="_NoSuch"):
+        internal._NoSuch  # noqa: B018
+
+
 def test_distinct_zipfian_samples():
     drawn, tries = nd._internal._sample_unique_zipfian(50, shape=(3, 40))
     assert drawn.dtype == tries.dtype == np.int64 and tries.shape == (3,)

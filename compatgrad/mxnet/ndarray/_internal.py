@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ._operator import operators
 
 
+def _capitals(name: str) -> str:
+    """A name with capitals as one with underscores: _RDivScalar is _rdiv_scalar."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() if name[:1] == "_" else ""
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_") and name in operators:
         return operators[name]
+    if name.startswith("_") and not name.startswith("__"):
+        from ..symbol._scalars import SCALARS  # those with a number, which graphs have too
+
+        for known in (name, _capitals(name)):  # first names of some: _PlusScalar, _Greater_Equal
+            found = operators.get(known) or SCALARS.get(known)
+            if found is not None:
+                return found
     raise AttributeError(f"module {__name__!r} has no operator {name!r}")
 
 
