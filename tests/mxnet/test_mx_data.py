@@ -336,3 +336,53 @@ def test_monitor():
         found.append(monitor.toc())
     assert [len(f) for f in found] == [1, 0, 1]
     assert found[0][0][:2] == (1, "f_weight") and float(found[0][0][2]) == 2
+
+
+def test_rows_of_libsvm_files(tmp_path):
+    """Batches, what fills the last one, and the next epoch as MXNet 1.9.1 gives them."""
+    data, labels = tmp_path / "data.txt", tmp_path / "labels.txt"
+    data.write_text("1.0 0:0.5 2:1.2\n-2.0\n-3.0 2:1.2 0:0.6 1:2.4\n4 2:-1.2\n")
+    labels.write_text("1 0:1.5\n2 1:2\n0 0:1 1:3\n4\n")
+    rows = np.array([[0.5, 0, 1.2], [0, 0, 0], [0.6, 2.4, 1.2], [0, 0, -1.2]], np.float32)
+
+    def batches(it):
+        for batch in it:
+            assert batch.data[0].stype == "csr"
+            yield batch.data[0].asnumpy(), batch.label[0].asnumpy(), batch.pad
+
+    it = mx.io.LibSVMIter(data_libsvm=str(data), data_shape=(3,), batch_size=3)
+    assert it.provide_data[0].shape == (3, 3) and it.provide_label[0].shape == (3,)
+    for epoch in ([([0, 1, 2], 0), ([3, 0, 1], 2)], [([2, 3, 0], 1)]):
+        found = list(batches(it))
+        assert len(found) == len(epoch)
+        for (x, t, pad), (order, missing) in zip(found, epoch, strict=True):
+            np.testing.assert_array_equal(x, rows[order])
+            np.testing.assert_array_equal(t, np.array([1, -2, -3, 4], np.float32)[order])
+            assert pad == missing
+        it.reset()
+    half = {"batch_size": 2, "num_parts": 2, "part_index": 1}
+    it = mx.io.LibSVMIter(str(data), (3,), label_libsvm=str(labels), label_shape=(2,), **half)
+    ((x, t, _),) = batches(it)
+    np.testing.assert_array_equal(x, rows[2:])
+    np.testing.assert_array_equal(t, [[1, 3], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "text, arguments, words",
+    [
+        ("1 3:1", {}, "line 1.*end before 3.*3"),
+        ("1 0:1\n1 -1:1", {}, "line 2.*from 0"),
+        ("1 x:1", {}, "line 1.*place:number"),
+        ("1 0:1:2", {}, "line 1.*place:number"),
+        ("0:1", {}, "row 1 has no label"),
+        ("", {}, "no samples"),
+        ("1 0:1", {"round_batch": False}, "round_batch"),
+        ("1 0:1", {"data_shape": (3, 1)}, "one axis"),
+        ("1 0:1", {"data_libsvm": "/absent"}, "cannot read '/absent'"),
+    ],
+)
+def test_libsvm_files_that_are_wrong(tmp_path, text, arguments, words):
+    path = tmp_path / "data.txt"
+    path.write_text(text)
+    with pytest.raises(MXNetError, match=words):
+        mx.io.LibSVMIter(**{"data_libsvm": str(path), "data_shape": (3,), **arguments})

@@ -287,3 +287,13 @@ def test_names_of_numpy(tmp_path):
         np.testing.assert_allclose(found, expected(a.as_np_ndarray(), b.as_np_ndarray()).asnumpy(), rtol=1e-6)
     with pytest.raises(AttributeError, match="no_such"):
         sym.np.no_such  # noqa: B018
+
+
+def test_symbols_have_no_backends():
+    doubled = mx.sym.Variable("x") * 2
+    with pytest.warns(UserWarning, match="no backend 'TensorRT'"):
+        assert doubled.optimize_for("TensorRT") is doubled
+    with pytest.raises(MXNetError, match="no backend 'TensorRT'"):
+        doubled.get_backend_symbol("TensorRT")
+    with pytest.raises(MXNetError, match="not implemented"):
+        doubled.gradient(["x"])

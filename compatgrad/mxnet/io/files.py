@@ -17,7 +17,7 @@ from .. import recordio
 from ..base import MXNetError
 from .io import DataBatch, DataDesc, DataIter
 
-__all__ = ["MXDataIter", "CSVIter", "MNISTIter", "ImageRecordIter", "ImageRecordUInt8Iter"]
+__all__ = ["MXDataIter", "CSVIter", "LibSVMIter", "MNISTIter", "ImageRecordIter", "ImageRecordUInt8Iter"]
 
 Names = tuple[str, str]
 
@@ -77,9 +77,12 @@ class MXDataIter(DataIter):
             self._borrowed = pad % len(self._epoch) if self._round_batch else 0
         data, label = self._load(samples)
         desc = self.provide_data[0], self.provide_label[0]
-        arrays = [nd.array(x.reshape(d.shape), dtype=d.dtype) for x, d in zip((data, label), desc, strict=True)]
+        arrays = [self._array(x, d) for x, d in zip((data, label), desc, strict=True)]
         self._batch = DataBatch([arrays[0]], [arrays[1]], pad, np.array(samples, dtype=np.uint64))
         return True
+
+    def _array(self, values: Any, desc: DataDesc) -> nd.NDArray:
+        return nd.array(values.reshape(desc.shape), dtype=desc.dtype)
 
     def next(self) -> DataBatch:
         if not self.iter_next():
@@ -153,6 +156,103 @@ class CSVIter(MXDataIter):
 
     def _load(self, samples: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         return self._data[samples], self._label[samples]
+
+
+Row = tuple[np.ndarray, np.ndarray]  # the numbers of a row that are not 0, and where they stand
+
+
+def _sparse_rows(path: str, columns: int) -> tuple[list[list[float]], list[Row]]:
+    """Of each line of a LibSVM file, the numbers without a place and those with one."""
+    firsts, rows = [], []
+    try:
+        with open(path) as file:
+            for number, line in enumerate(file, 1):
+                words = line.split()
+                if not words:
+                    continue
+                pairs = [word.split(":") for word in words if ":" in word]
+                try:
+                    firsts.append([float(word) for word in words if ":" not in word])
+                    places = np.array([int(place) for place, _ in pairs], np.int64)
+                    values = np.array([float(value) for _, value in pairs], np.float32)
+                except ValueError as e:
+                    raise MXNetError(
+                        f"LibSVMIter: {path!r}, line {number}: expected numbers and place:number: {e}"
+                    ) from e
+                if len(places) and not 0 <= places.min() <= places.max() < columns:
+                    raise MXNetError(
+                        f"LibSVMIter: {path!r}, line {number}: places count from 0 and end before {columns}, "
+                        f"the size that the shape gives; there is {places.max() if places.min() >= 0 else places.min()}"
+                    )
+                order = np.argsort(places, kind="stable")
+                rows.append((values[order], places[order]))
+    except (OSError, UnicodeDecodeError) as e:
+        raise MXNetError(f"LibSVMIter: cannot read {path!r}: {e}") from e
+    return firsts, rows
+
+
+class LibSVMIter(MXDataIter):
+    """Batches of the rows of files in LibSVM's form, as arrays of storage type `csr`.
+
+    A line is `label place:number place:number …`, with places from 0.
+
+    Args:
+        data_libsvm: path of the file.
+        data_shape: shape of a row, of one axis.
+        label_libsvm: path of a file with the labels, whose lines may be sparse too; without it a line's first number is
+            its label.
+        label_shape: shape of a label.
+        num_parts, part_index: the file is cut into so many parts, of which this one is read.
+        round_batch: must be True: the last batch is filled up with rows that the next epoch then lacks.
+
+    Raises:
+        MXNetError: a file cannot be read, a line has another form, or the two files differ in length.
+    """
+
+    def __init__(
+        self,
+        data_libsvm: str,
+        data_shape: tuple[int, ...],
+        label_libsvm: str = "NULL",
+        label_shape: tuple[int, ...] = (1,),
+        num_parts: int = 1,
+        part_index: int = 0,
+        batch_size: int = 1,
+        round_batch: bool = True,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **_: Any,
+    ) -> None:
+        if not round_batch:
+            raise MXNetError("LibSVMIter: round_batch must be True, as in MXNet")
+        if len(data_shape) != 1:
+            raise MXNetError(f"LibSVMIter: data_shape has one axis, got {tuple(data_shape)}")
+        firsts, rows = _sparse_rows(data_libsvm, int(data_shape[0]))
+        labels: list[Any]
+        if label_libsvm == "NULL":
+            label_shape = ()
+            if lacking := [number for number, first in enumerate(firsts, 1) if len(first) != 1]:
+                raise MXNetError(f"LibSVMIter: {data_libsvm!r}: row {lacking[0]} has no label, or more than one")
+            labels = [first[0] for first in firsts]
+        else:
+            labels = _sparse_rows(label_libsvm, int(np.prod(label_shape)))[1]
+            if len(labels) != len(rows):
+                raise MXNetError(f"LibSVMIter: {len(rows)} rows of data, but {len(labels)} of labels")
+        self._rows, self._labels = (_part(items, part_index, num_parts) for items in (rows, labels))
+        shapes = (tuple(data_shape), np.float32), (tuple(label_shape), np.float32)
+        self._begin(batch_size, len(self._rows), *shapes, (data_name, label_name))
+
+    def _load(self, samples: Sequence[int]) -> Any:
+        labels = [self._labels[i] for i in samples]
+        dense = np.array(labels, np.float32) if self.provide_label[0].shape[1:] == () else labels
+        return [self._rows[i] for i in samples], dense
+
+    def _array(self, values: Any, desc: DataDesc) -> nd.NDArray:
+        if isinstance(values, np.ndarray):
+            return super()._array(values, desc)
+        ends = np.cumsum([0, *(len(places) for _, places in values)])
+        numbers, places = (np.concatenate(parts) for parts in zip(*values, strict=True))
+        return nd.sparse.csr_matrix((numbers, places, ends), shape=desc.shape)
 
 
 def _idx_file(path: str) -> np.ndarray:

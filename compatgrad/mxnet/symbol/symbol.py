@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -240,6 +241,33 @@ class Symbol:
         from ._types import infer_type
 
         return infer_type(self, args, kwargs, True)
+
+    def gradient(self, wrt: Any) -> Symbol:
+        """MXNetError, as in MXNet, which never had it: an executor's `backward` gives gradients."""
+        raise MXNetError("Symbol.gradient is not implemented, as in MXNet: bind the symbol and call backward")
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Any = None,
+        shape_dict: Any = None,
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """The symbol itself, with a warning: no backend of graph passes (oneDNN, TensorRT, …) is there.
+
+        MXNet, where `backend` is not built in, says so on the terminal and returns the symbol too.
+        """
+        warnings.warn(f"optimize_for: there is no backend {backend!r}; the symbol is unchanged", stacklevel=2)
+        return self
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """MXNetError: no backend of graph passes is there."""
+        raise MXNetError(f"get_backend_symbol: there is no backend {backend!r}")
 
     def eval_imperative(self, arrays: dict[str, Any]) -> list[Any]:
         """The outputs from NDArrays by names of variables; recorded inside `autograd.record()`.
