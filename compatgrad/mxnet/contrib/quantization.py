@@ -201,6 +201,46 @@ class _LayerOutputMinMaxCollector:
         return self.min_max_dict
 
 
+def _get_optimal_threshold(
+    hist_data: tuple[Any, ...], quantized_dtype: str, num_quantized_bins: int = 255
+) -> tuple[float, ...]:
+    """(min, max, threshold, divergence) of a histogram as `combine_histogram` makes it."""
+    counts, ends, low, high, _ = hist_data
+    if low >= 0 and quantized_dtype in ("auto", "uint8"):
+        num_quantized_bins = num_quantized_bins * 2 + 1  # uint8 has all its numbers on one side of 0
+    found = nd.contrib.calibrate_entropy(nd.array(counts), nd.array(ends), num_quantized_bins=num_quantized_bins)
+    return (low, high, *(value.asscalar() for value in found))
+
+
+class _LayerHistogramCollector:
+    """Histograms of each layer's outputs, from which the range is chosen that keeps most of what they tell."""
+
+    def __init__(self, num_bins: int = 8001, include_layer: Any = None, logger: Any = None) -> None:
+        self.hist_dict: dict[str, tuple[Any, ...]] = {}
+        self.num_bins = num_bins
+        self.include_layer = include_layer
+
+    def collect(self, name: str, arr: Any) -> None:
+        """Takes an output's numbers in."""
+        if self.include_layer is None or name in self.include_layer:
+            a = arr.asnumpy()
+            low, high = a.min(), a.max()
+            reach = max(abs(low), abs(high))
+            if name in self.hist_dict:
+                self.hist_dict[name] = combine_histogram(self.hist_dict[name], a, low, high, reach)
+            else:
+                counts, ends = np.histogram(a, bins=self.num_bins, range=(-reach, reach))
+                self.hist_dict[name] = (counts, ends, low, high, reach)
+
+    def ranges(self, quantized_dtype: str) -> dict[str, Any]:
+        """The ranges by `nd.contrib.calibrate_entropy`; a few tenths of a second for each layer."""
+        result = {}
+        for name, hist in self.hist_dict.items():
+            low, _, threshold, _ = _get_optimal_threshold(hist, quantized_dtype)
+            result[name] = (0 if low >= 0 and quantized_dtype in ("auto", "uint8") else -threshold, threshold)
+        return result
+
+
 def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any) -> int:
     """Runs the graph on batches and shows the collector what each output holds; gives the number of examples."""
     seen = 0
@@ -225,7 +265,7 @@ def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, lim
 
 def _collector_of(calib_mode: str, quantized_dtype: str, include: list[str], own: Any, logger: Any) -> Any:
     if calib_mode == "entropy":
-        raise NotImplementedError("quantization: calib_mode='entropy' is not there; use 'naive' or 'none'")
+        return _LayerHistogramCollector(include_layer=include, logger=logger)
     if calib_mode == "naive":
         return _LayerOutputMinMaxCollector(quantized_dtype, include_layer=include, logger=logger)
     if calib_mode == "customize" and own is not None:
@@ -274,7 +314,8 @@ def quantize_model(
     """A graph and its parameters with 8-bit convolutions and dense layers: (graph, parameters, states).
 
     Layers and operators of `excluded_...` stay as they are. calib_mode: "none" (ranges of each batch), "naive" (those
-    of `calib_data`, a DataIter); NotImplementedError for "entropy". ValueError for other arguments.
+    of `calib_data`, a DataIter), "entropy" (narrower ones, which keep most of what its histograms tell). ValueError for
+    other arguments.
     """
     qsym, qargs, aux, collector = quantize_graph(
         sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode, quantized_dtype,

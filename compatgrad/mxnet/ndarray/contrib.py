@@ -10,6 +10,7 @@ import torch
 
 # what these declare is handed out below
 from . import (  # noqa: F401
+    _calibration,
     _contrib_arrays,
     _contrib_boxes,
     _contrib_graphs,
