@@ -308,7 +308,7 @@ def simple_bind(
         if buffer is None or shared_names is None or name in shared_names or name in stypes:
             return made(name, shape, there)
         x, size = buffer.get(name), math.prod(shape)
-        if x is None or x.size < size or x.dtype != types[name]:
+        if x is None or x.size < size or np.dtype(x.dtype) != np.dtype(types[name] or "float32"):
             x = buffer[name] = zeros(name, shape)
         return x if x.shape == tuple(shape) else x.reshape((-1,))[:size].reshape(shape)
 
