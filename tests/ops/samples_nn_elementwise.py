@@ -141,6 +141,7 @@ ELEMENTWISE = [
     unary("maximum_scalar", lambda x, value: np.maximum(x, value), value=0.2),
     unary("maximum_scalar", lambda x, value, product: np.maximum(x, value), value=0.2, product=True),
     unary("minimum_scalar", lambda x, value: np.minimum(x, value), value=0.2),
+    unary("minimum_scalar", lambda x, value, product: np.minimum(x, value), value=0.2, product=False),
     unary("reset_nan", lambda x: x),
     sample("reset_nan", lambda x, value: np.where(np.isnan(x), value, x), ODD, value=2.0, **FLAT),
     unary("reset_inf", lambda x: x),
