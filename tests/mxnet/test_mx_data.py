@@ -374,6 +374,8 @@ def test_rows_of_libsvm_files(tmp_path):
         ("1 0:1\n1 -1:1", {}, "line 2.*from 0"),
         ("1 x:1", {}, "line 1.*place:number"),
         ("1 0:1:2", {}, "line 1.*place:number"),
+        ("1 99999999999999999999:1", {}, "line 1.*place:number"),
+        ("1 0:1", {"num_parts": 2}, "no samples"),
         ("0:1", {}, "row 1 has no label"),
         ("", {}, "no samples"),
         ("1 0:1", {"round_batch": False}, "round_batch"),

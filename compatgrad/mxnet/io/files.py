@@ -175,7 +175,7 @@ def _sparse_rows(path: str, columns: int) -> tuple[list[list[float]], list[Row]]
                     firsts.append([float(word) for word in words if ":" not in word])
                     places = np.array([int(place) for place, _ in pairs], np.int64)
                     values = np.array([float(value) for _, value in pairs], np.float32)
-                except ValueError as e:
+                except (ValueError, OverflowError) as e:
                     raise MXNetError(
                         f"LibSVMIter: {path!r}, line {number}: expected numbers and place:number: {e}"
                     ) from e
