@@ -113,7 +113,7 @@ class Pass : GradientSlots<T> {
   }
   // Where the pass did not lead to an output, the output has the gradient that a program gave it.
   Var final_gradient(VariableNode& y) {
-    if (find(y) || !has_given(y)) return take(y);
+    if (!has_given(y) || find(y)) return take(y);
     given_.emplace_back(&y);
     return y.variable->grad;
   }
