@@ -132,7 +132,9 @@ def clear_parameters() -> None:
     current_scope.clear()
 
 
-def _created(name: str, shape: Sequence[int] | None, initializer: _Initializer, need_grad: bool) -> Variable:
+def _create_parameter_by_initializer(
+    initializer: _Initializer, shape: Sequence[int] | None, need_grad: bool, name: str = ""
+) -> Variable:
     if isinstance(initializer, np.ndarray):
         if shape is not None and tuple(shape) != initializer.shape:
             raise ValueError(
@@ -174,7 +176,7 @@ def get_parameter_or_create(
     with parameter_scope("", scope):
         param = get_parameter(leaf)
         if param is None:
-            param = _created(name, shape, initializer, need_grad)
+            param = _create_parameter_by_initializer(initializer, shape, need_grad, name)
             # the graph's writers tell from it how a parameter started
             param.info = SimpleNamespace(initializer=initializer)
             set_parameter(leaf, param)

@@ -280,3 +280,67 @@ def test_default_graph():
         graph_def.get_default_graph_by_variable(nn.Variable((1,)))
     graph_def.reset_default_graph()
     assert not graph_def.get_default_graph().networks
+
+
+def test_functions_of_a_network_and_the_context_it_is_built_in():
+    network = graph_def.load(str(GOLDEN / "network_h5.nnp")).default_graph()
+    met = []
+    network.execute_on_proto(met.append)
+    assert [f.type for f in met[:2]] == ["Convolution", "BatchNormalization"] and met[0].function_instance is None
+    assert met == list(network.forward_sequence())
+    other = nn.Context(["cpu:float"], "CpuArray", "3")
+    assert network.current_context == nn.get_current_context()
+    y = network(nn.Variable((2, 1, 8, 8)), batch_size=2, ctx=other)
+    assert y.parent.context == other and met[0].function_instance.context == other
+    assert met[0].function_instance.info.type_name == "Convolution"
+    assert network.current_context == network.owner.current_context == other != nn.get_current_context()
+
+
+@pytest.mark.parametrize("kind", ["NormalCLConvHeForward", "UniformAffineGlorot", "Range"])
+def test_initializer_of_a_file(kind):
+    variable = nnabla_pb2.Variable(name="w")
+    assert graph_def._create_initializer(variable, None) is None
+    variable.initializer.type, variable.initializer.multiplier = kind, 2.0
+    rng, again = np.random.RandomState(3), np.random.RandomState(3)
+    want = {
+        "NormalCLConvHeForward": lambda s: again.randn(*s) * np.sqrt(2 / (s[0] * s[1] * s[2])) * 2.0,
+        "UniformAffineGlorot": lambda s: again.uniform(*np.sqrt(6 / 6) * np.array([-1, 1]), s) * 2.0,
+        "Range": lambda s: np.broadcast_to(np.arange(s[-1]) * 2.0, s),
+    }[kind]((2, 2, 2))
+    np.testing.assert_allclose(graph_def._create_initializer(variable, rng)((2, 2, 2)), want, rtol=1e-6)
+
+
+def test_passes_return_what_they_were_given():
+    changes = NnpNetworkPass()
+    changes.on_generate_function_by_name("f")(lambda f: f)
+    function, variable = nnabla_pb2.Function(name="f", type="ReLU"), nnabla_pb2.Variable(name="v")
+    for apply in (changes._apply_generate_function_by_name, changes._apply_generate_variable):
+        given = function if "function" in apply.__name__ else variable
+        assert apply(given) is given
+    given = type("F", (), {"proto": function, "name": "f"})()
+    assert changes._apply_generate_function_by_type(given) is given
+
+
+@pytest.mark.parametrize("explicitly", [False, True])
+def test_cache_of_a_dataset(tmp_path, monkeypatch, explicitly):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("x,t\n" + "".join(f"{i},{i * 2}\n" for i in range(8)))
+
+    def values(**settings):
+        _, contents = trained(S.Sgd)
+        proto = create_proto(contents)
+        dataset = proto.dataset[0]
+        dataset.uri, dataset.shuffle, dataset.cache_dir = "data.csv", False, "kept/cache"
+        dataset.create_cache_explicitly = explicitly
+        for name, value in settings.items():
+            setattr(dataset, name, value)
+        (tmp_path / "net.nntxt").write_text(_prototext.text_of(proto))
+        with load(["net.nntxt"]).datasets["data"].data_iterator() as iterator:
+            return [float(v) for _ in range(2) for v in iterator.next()[1].ravel()]
+
+    want = [float(i * 2) for i in range(8)]
+    assert values() == want
+    assert {"cache_index.csv", "cache_info.csv"} < {p.name for p in (tmp_path / "kept/cache").iterdir()}
+    (tmp_path / "data.csv").write_text("x,t\n" + "".join(f"{i},{i * 3}\n" for i in range(8)))
+    assert values() == want  # the files there are read
+    assert values(overwrite_cache=True) == [float(i * 3) for i in range(8)]

@@ -11,13 +11,14 @@ from typing import Any
 from .. import functions as F
 from .. import parameter
 from ..variable import Variable
-from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork
+from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork, _create_initializer
 
 __all__ = [
     "ProtoFunction",
     "ProtoGraph",
     "ProtoNetwork",
     "ProtoVariable",
+    "_create_initializer",
     "commit",
     "create_graph_from_variable",
     "get_default_graph",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import context as contexts
 from .. import initializer as I
 from .. import parameter
 from ..variable import Variable
@@ -51,7 +52,10 @@ class NetworkVariable:
 
 
 class ProtoFunction:
-    """A function by name: its type, the names of its inputs and outputs, and its arguments."""
+    """A function by name: its type, the names of its inputs and outputs, and its arguments.
+
+    Once the network is built, `function_instance` is the function in the graph.
+    """
 
     def __init__(self, type_name: str, name: str, args: dict[str, Any]) -> None:
         self.type = type_name
@@ -59,6 +63,7 @@ class ProtoFunction:
         self.args = args
         self.inputs: list[str] = []
         self.outputs: list[str] = []
+        self.function_instance: Any = None
 
     @property
     def proto(self) -> Any:
@@ -180,9 +185,22 @@ class ProtoNetwork:
                 done.add(name)
                 yield self.functions[name]
 
+    def execute_on_proto(self, execute: Callable[[ProtoFunction], Any]) -> None:
+        """Calls `execute` with the functions that outputs depend on, each behind those it depends on."""
+        for function in self.forward_sequence():
+            execute(function)
+
+    @property
+    def current_context(self) -> Any:
+        """The context that its functions are made in, the graph's."""
+        return self.owner.current_context
+
     def __call__(self, *args: Variable, batch_size: int | None = None, ctx: Any = None) -> Any:
         batch = batch_size or self.batch_size
-        with parameter.parameter_scope("", self.owner.parameter_scope):
+        if ctx:
+            self.owner.current_context = ctx
+        scope = parameter.parameter_scope("", self.owner.parameter_scope)
+        with contexts.context_scope(self.current_context), scope:
             self._make_inputs(args, batch)
             for function in self.forward_sequence():
                 self._execute(function, batch)
@@ -231,6 +249,7 @@ class ProtoNetwork:
         results = apply_function(function, [v.variable_instance for v in inputs], batch)
         for v, result in zip(outputs, results, strict=True):
             v.variable_instance = result
+        function.function_instance = results[0].parent
 
     def as_proto(self, variable_batch_size: bool = True) -> Any:
         """The Network message; with `variable_batch_size` the batch is -1 wherever it is a first
@@ -328,7 +347,7 @@ class ProtoNetwork:
         for v in message.variable:
             of_parameter = v.type == "Parameter"
             variable = NetworkVariable(v.shape.dim, v.name, of_parameter, v.type)
-            variable.initializer = _initializer(v.initializer, rng) if v.HasField("initializer") else None
+            variable.initializer = _create_initializer(v, rng)
             (network.parameters if of_parameter else network.variables)[v.name] = variable
         for f in message.function:
             network.functions[f.name] = ProtoFunction.from_proto(f)
@@ -386,8 +405,11 @@ def _fans(layer: str, shape: Sequence[int]) -> tuple[int, int, Sequence[int]]:
     return shape[-1], shape[0], shape[1:3]
 
 
-def _initializer(message: Any, rng: Any) -> Callable[..., np.ndarray] | None:
-    """What an Initializer message stands for; None for an unknown type."""
+def _create_initializer(v: Any, rng: Any) -> Callable[..., np.ndarray] | None:
+    """What the Initializer of a Variable message stands for; None for an unknown type, or where there is none."""
+    message = v.initializer
+    if message is None:
+        return None
     factor = message.multiplier
     if message.type == "Normal":
         return I.NormalInitializer(factor, rng=rng)
@@ -430,6 +452,17 @@ class ProtoGraph:
         self.global_variables: dict[str, Variable] = {}
         self.executors: OrderedDict[str, Any] = OrderedDict()
         self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
+        self._context: Any = None
+
+    @property
+    def current_context(self) -> Any:
+        """The context that networks are built in: the one set here or given to a call as `ctx`, else the
+        program's."""
+        return contexts.get_current_context() if self._context is None else self._context
+
+    @current_context.setter
+    def current_context(self, context: Any) -> None:
+        self._context = context
 
     def __getitem__(self, name: str) -> Any:
         return self.networks[name] if name in self.networks else getattr(self, name)

@@ -24,6 +24,8 @@ from ..logger import logger
 from . import data_iterator as iterators
 from . import learning_rate_scheduler as schedulers
 from . import nnabla_pb2, parameter_files
+from .communicator_util import current_communicator, single_or_rankzero
+from .create_cache import CreateCache
 
 __all__ = ["base_load", "link_components", "load"]
 
@@ -65,19 +67,61 @@ def _create_dataset(
     dataset_index: int,
 ) -> SimpleNamespace:
     """A dataset: `uri`, `cache_dir`, `normalize`, and `data_iterator`, a function that makes one (or
-    None)."""
+    None).
+
+    The iterator reads the cache files in `cache_dir` where there are any, and no `overwrite_cache`; else it reads the
+    CSV file, and writes them. With `create_cache_explicitly`, or several processes, they are written at once.
+    """
     dataset = SimpleNamespace(uri=uri, cache_dir=cache_dir, normalize=not no_image_normalization, data_iterator=None)
-    if prepare_data_iterator:
+    if not prepare_data_iterator:
+        return dataset
+    communicator = current_communicator()
+    rng = np.random.RandomState(dataset_index)
+    cached = False
+    if cache_dir and (create_cache_explicitly or communicator):
+        if overwrite_cache or not os.path.exists(os.path.join(cache_dir, "cache_index.csv")):
+            _write_cache(uri, cache_dir, shuffle, rng, communicator)
+        cached = True
+    elif cache_dir:
+        cached = not overwrite_cache and os.path.exists(cache_dir) and bool(os.listdir(cache_dir))
+        if not cached:
+            os.makedirs(cache_dir, exist_ok=True)
+    if cached:
+        dataset.data_iterator = functools.partial(
+            iterators.data_iterator_cache,
+            cache_dir,
+            batch_size,
+            shuffle,
+            rng=np.random.RandomState(dataset_index),
+            normalize=dataset.normalize,
+            with_memory_cache=communicator is None or communicator.size == 1,
+        )
+    else:
         dataset.data_iterator = functools.partial(
             iterators.data_iterator_csv_dataset,
             uri,
             batch_size,
             shuffle,
-            rng=np.random.RandomState(dataset_index),
+            rng=rng,
             normalize=dataset.normalize,
             cache_dir=cache_dir or None,
         )
     return dataset
+
+
+def _write_cache(uri: str, folder: str, shuffle: bool, rng: Any, communicator: Any) -> None:
+    """Writes the cache files of a CSV file, in one process of each machine."""
+    first = single_or_rankzero()
+    if first:
+        os.makedirs(folder, exist_ok=True)
+    if communicator:
+        communicator.barrier()  # processes that see the first one's folder write none
+    if first or (communicator.local_rank == 0 and not os.path.exists(folder)):
+        logger.log(99, f'Creating cache data for "{uri}"')
+        os.makedirs(folder, exist_ok=True)
+        CreateCache(uri, rng=rng, shuffle=shuffle).create(folder, normalize=False)
+    if communicator:
+        communicator.barrier()
 
 
 def _solver(message: Any) -> Any:

@@ -364,19 +364,24 @@ class NnpNetworkPass:
         if f.proto.type in self._pass_by_type:
             self._pass_by_type[f.proto.type](f, variables, scope)
 
-    def _apply_generate_variable(self, v: _PassVariable) -> None:
+    # these return what they were given, changed: programs of before nnabla 1.20 build networks with it
+
+    def _apply_generate_variable(self, v: _PassVariable) -> _PassVariable:
         if v.name in self._on_variable:
             self._on_variable[v.name](v)
         if self._fix_parameters:
             v.need_grad = False
+        return v
 
-    def _apply_generate_function_by_name(self, f: _PassFunction) -> None:
+    def _apply_generate_function_by_name(self, f: _PassFunction) -> _PassFunction:
         if f.name in self._on_function:
             self._on_function[f.name](f)
+        return f
 
-    def _apply_generate_function_by_type(self, f: _PassFunction) -> None:
+    def _apply_generate_function_by_type(self, f: _PassFunction) -> _PassFunction:
         if f.proto.type in self._on_function_type:
             self._on_function_type[f.proto.type](f)
+        return f
 
     def _apply_use_up_to(self, variables: list[_PassVariable]) -> None:
         for v in variables:
