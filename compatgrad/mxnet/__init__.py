@@ -54,6 +54,7 @@ from . import module as module
 from . import rnn as rnn
 from . import library as library
 from . import rtc as rtc
+from . import onnx as onnx
 from . import contrib as contrib
 from . import gluon as gluon
 

@@ -128,9 +128,19 @@ def np_shape(active: bool = True) -> _Scope:
     return _ShapeScope("shape", active)
 
 
-def np_array(active: bool = True) -> _Scope:
+class _NumpyArrayScope(_Scope):
+    """What `np_array` returns, under the name by which libraries know it; `_current` are the flags of each thread."""
+
+    _current = _state
+
+    def __init__(self, is_np_array: bool) -> None:
+        super().__init__("array", is_np_array)
+        self._is_np_array = is_np_array
+
+
+def np_array(active: bool = True) -> _NumpyArrayScope:
     """A scope in which NumPy's arrays are on or off: Gluon then gives `mx.np.ndarray`."""
-    return _Scope("array", active)
+    return _NumpyArrayScope(active)
 
 
 def _use(func: Any, scope: Callable[[], _Scope], name: str) -> Any:

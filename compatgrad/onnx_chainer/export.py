@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import collections
-import contextlib
-import io
 import os
 import warnings
 from typing import Any
 
-import torch
-
 import compatgrad.chainer as chainer
+from compatgrad.interop._onnx import model_of, need_onnx
 
 MINIMUM_OPSET_VERSION = 7
 MAXIMUM_OPSET_VERSION = 23
-
-
-def _need_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-        import onnxscript  # noqa: F401
-    except ImportError as e:
-        raise ImportError(f"{e}: onnx_chainer needs onnx and onnxscript: pip install compatgrad[onnx]") from e
 
 
 def _arguments(args: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -97,7 +86,7 @@ def export(
     ImportError without onnx and onnxscript, NotImplementedError for converters of one's own, `interop.ExportError`
     where the network's path depends on values, ValueError for wrong arguments.
     """
-    _need_onnx()
+    need_onnx("onnx_chainer")
     from compatgrad import interop
 
     if filename is not None and not no_testcase:
@@ -125,13 +114,9 @@ def export(
     tensors = tuple(x.tensor.detach() for x in inputs)
     outputs = [chainer.Variable(y.detach().numpy()) for y in graph(*tensors)]
     out_names = _names("output_names", output_names, "Output", outputs, [])
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            graph, tensors, dynamo=True, input_names=in_names, output_names=out_names, opset_version=opset_version,
-            dynamic_shapes=_torch_shapes(dynamic), verbose=False, optimize=export_params,
-        )  # fmt: skip
-    proto = program.model_proto
+    proto = model_of(
+        graph, tensors, in_names, out_names, dynamic=dynamic, opset_version=opset_version, optimize=export_params
+    )
     proto.graph.name, proto.producer_name, proto.producer_version = graph_name, "Chainer", chainer.__version__
     if not export_params:
         _leave_out_parameters(proto.graph, set(graph.state_dict()))
@@ -148,13 +133,6 @@ def _flat(outputs: Any) -> tuple[Any, ...]:
     if not all(isinstance(y, chainer.Variable) for y in flat):
         raise ValueError("The all 'outputs' must be Chainer Variable")
     return flat
-
-
-def _torch_shapes(dynamic: Any) -> Any:
-    if not dynamic:
-        return None
-    dims = {name: torch.export.Dim(name) for x in dynamic for name in (x or {}).values()}
-    return tuple({d: dims[name] for d, name in (x or {}).items()} for x in dynamic)
 
 
 def _leave_out_parameters(graph: Any, names: set[str]) -> None:

@@ -133,3 +133,15 @@ def test_bad_input():
                  lambda: estimator(batch_processor=3), lambda: CheckpointHandler("/tmp", save_best=True)):  # fmt: skip
         with pytest.raises(ValueError):
             call()
+
+
+def test_handlers_that_are_added_and_told():
+    made = estimator()
+    made.max_epoch, made.max_batch = 1, None
+    stopping = EarlyStoppingHandler(made.val_metrics[0])
+    kinds = [type(h).__name__.removesuffix("Handler") for h in made._prepare_default_handlers(None, [stopping])]
+    assert kinds == ["GradientUpdate", "Metric", "EarlyStopping", "Stopping", "Logging"]
+    kinds = [type(h).__name__.removesuffix("Handler") for h in made._prepare_default_validation_handlers(None)]
+    assert kinds == ["Metric", "Logging"]
+    told = made._categorize_handlers([stopping])  # at the begin of training, and the end of a batch, an epoch, training
+    assert told == ([stopping], [], [], [], [stopping], [stopping])

@@ -349,3 +349,29 @@ def test_sparse_gradients_train(layer):
     rows = nd.arange(5)
     value = net.weight.data() if layer == "Embedding" else net.weight.row_sparse_data(rows)
     np.testing.assert_array_equal(value.asnumpy(), expected)
+
+
+def test_download_goes_through_requests_where_programs_have_it(monkeypatch, tmp_path):
+    class Answer:
+        status_code = 200
+
+        def iter_content(self, chunk_size):
+            return iter([b"ab", b"c"])
+
+    asked = []
+
+    class Requests:
+        @staticmethod
+        def get(url, stream, verify):
+            asked.append((url, verify))
+            return Answer()
+
+    monkeypatch.setitem(__import__("sys").modules, "requests", Requests)
+    target = str(tmp_path / "page")
+    with pytest.warns(UserWarning, match="Unverified HTTPS"):
+        assert gluon.utils.download("http://nowhere.invalid/page", target, verify_ssl=False) == target
+    assert asked == [("http://nowhere.invalid/page", False)] and (tmp_path / "page").read_bytes() == b"abc"
+    assert [p.name for p in tmp_path.iterdir()] == ["page"]
+    Answer.status_code = 404
+    with pytest.raises(RuntimeError, match="Failed downloading"):
+        gluon.utils.download("http://nowhere.invalid/other", target, overwrite=True, retries=0)

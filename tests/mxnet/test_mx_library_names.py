@@ -102,3 +102,14 @@ def test_a_subclass_that_calls_forward_with_other_inputs():
     net.hybridize()
     for _ in range(2):
         assert net(mx.nd.array([[1, 3], [5, 2]]), mx.nd.array([10])).asscalar() == 12
+
+
+def test_the_scope_of_numpys_arrays_has_the_name_that_libraries_know():
+    from compatgrad.mxnet.util import _NumpyArrayScope
+
+    assert isinstance(mx.util.np_array(), _NumpyArrayScope) and not mx.util.np_array(False)._is_np_array
+    with _NumpyArrayScope(True):
+        assert mx.util.is_np_array()
+        with _NumpyArrayScope(False):
+            assert not mx.util.is_np_array()
+    assert not mx.util.is_np_array() and _NumpyArrayScope._current is not None

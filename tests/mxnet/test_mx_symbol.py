@@ -297,3 +297,13 @@ def test_symbols_have_no_backends():
         doubled.get_backend_symbol("TensorRT")
     with pytest.raises(MXNetError, match="not implemented"):
         doubled.gradient(["x"])
+
+
+def test_attributes_that_are_not_finite():
+    x = sym.var("x")
+    a = nd.array([[[[-1.0, 2.0]]]])
+    clipped = sym.clip(x, a_min=-0.5, a_max=np.inf)
+    padded = sym.pad(x, mode="constant", pad_width=(0, 0, 0, 0, 0, 0, 0, 1), constant_value=-np.inf)
+    for s, expected in ((clipped, [-0.5, 2.0]), (padded, [-1.0, 2.0, -np.inf])):
+        for t in (s, sym.load_json(s.tojson())):
+            assert t.eval_imperative({"x": a})[0].asnumpy().ravel().tolist() == expected

@@ -7,6 +7,7 @@ from .. import symbol as _symbol
 from . import amp as amp
 from . import autograd as autograd
 from . import io as io
+from . import onnx as onnx
 from . import quantization as quantization
 from . import svrg_optimization as svrg_optimization
 from . import text as text

@@ -154,14 +154,26 @@ def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_
 
 
 def _fetch(url, target, verify_ssl):
-    import shutil
-    import ssl
-    import urllib.request
-
-    context = None if verify_ssl else ssl._create_unverified_context()
+    """Writes what is at `url`: by `requests`, as programs configure it, where that is installed; else by urllib."""
+    try:
+        import requests
+    except ImportError:
+        requests = None
     part = f"{target}.{uuid.uuid4()}"
-    with urllib.request.urlopen(url, context=context) as response, open(part, "wb") as out:
-        shutil.copyfileobj(response, out)
+    if requests is not None:
+        response = requests.get(url, stream=True, verify=verify_ssl)
+        if response.status_code != 200:
+            raise RuntimeError(f"Failed downloading url {url}")
+        with open(part, "wb") as out:
+            out.writelines(response.iter_content(chunk_size=65536))
+    else:
+        import shutil
+        import ssl
+        import urllib.request
+
+        context = None if verify_ssl else ssl._create_unverified_context()
+        with urllib.request.urlopen(url, context=context) as response, open(part, "wb") as out:
+            shutil.copyfileobj(response, out)
     replace_file(part, target)
 
 

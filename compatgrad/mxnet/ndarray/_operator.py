@@ -64,13 +64,16 @@ _OUR_FILES: set[str] = {__file__}
 
 
 def parse(value: Any) -> Any:
-    """An attribute that a program wrote as a string, as its value: "(2, 2)", "True", "0.5"."""
+    """An attribute that a program wrote as a string, as its value: "(2, 2)", "True", "0.5", "-inf"."""
     if not isinstance(value, str):
         return value
     try:
-        return ast.literal_eval(value)
+        return float(value) if value in _NOT_FINITE else ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
+
+
+_NOT_FINITE = ("inf", "-inf", "nan")  # as symbols write them, which are no literals of Python
 
 
 def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str]) -> None:

@@ -44,12 +44,11 @@ _EVENTS = {
 
 
 class _Events:
-    """Tells handlers, in the order of their priorities; each event gives whether one of them wants to stop."""
+    """Tells an estimator's handlers in their order; each event gives whether one of them wants to stop."""
 
     def __init__(self, estimator: Estimator, handlers: list[EventHandler]) -> None:
-        handlers = sorted(handlers, key=lambda handler: getattr(handler, "priority", 0))
         self.estimator = estimator
-        self.handlers = {name: [h for h in handlers if isinstance(h, kind)] for name, kind in _EVENTS.items()}
+        self.handlers = dict(zip(_EVENTS, estimator._categorize_handlers(handlers), strict=True))
 
     def tell(self, event: str, **kwargs: Any) -> bool:
         return any([getattr(handler, event)(self.estimator, **kwargs) for handler in self.handlers[event]])
@@ -176,9 +175,25 @@ class Estimator:
         if not isinstance(data, DataLoader):
             raise ValueError(f"Estimator only supports a gluon.data.DataLoader as input, not a {type(data).__name__}")
 
+    def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[EventHandler]:
+        """The handlers of `fit` in their order: the given ones, and defaults of the kinds of which none was given."""
+        defaults: list[EventHandler] = [
+            StoppingHandler(self.max_epoch, self.max_batch),
+            GradientUpdateHandler(),
+            MetricHandler(self.train_metrics),
+            LoggingHandler(metrics=self.train_metrics),
+        ]
+        if val_data:
+            defaults.insert(3, ValidationHandler(val_data=val_data, eval_fn=self.evaluate))
+        return self._with_defaults(event_handlers, defaults, self.train_metrics + self.val_metrics)
+
+    def _prepare_default_validation_handlers(self, event_handlers: Any) -> list[EventHandler]:
+        """The handlers of `evaluate` in their order."""
+        defaults = [MetricHandler(self.val_metrics), LoggingHandler(metrics=self.val_metrics)]
+        return self._with_defaults(event_handlers, defaults, self.val_metrics)
+
     @staticmethod
     def _with_defaults(given: Any, defaults: list[EventHandler], metrics: list[Any]) -> list[EventHandler]:
-        """The given handlers, and those defaults of whose kind none was given."""
         handlers = _check_event_handlers(given)
         kinds = [type(d) for d in defaults]
         missing = [k is StoppingHandler or not any(isinstance(h, k) for h in handlers) for k in kinds]
@@ -186,15 +201,18 @@ class Estimator:
         if handlers and added:
             for handler in handlers:
                 _check_handler_metric_ref(handler, metrics)
-        return handlers + added
+        return sorted(handlers + added, key=lambda handler: getattr(handler, "priority", 0))
+
+    def _categorize_handlers(self, event_handlers: list[EventHandler]) -> tuple[list[EventHandler], ...]:
+        """Those told of the begin of training, epochs and batches, and of the end of batches, epochs and training."""
+        return tuple([h for h in event_handlers if isinstance(h, kind)] for kind in _EVENTS.values())
 
     def evaluate(self, val_data: DataLoader, batch_axis: int = 0, event_handlers: Any = None) -> None:
         """Updates the validation metrics with all batches of a DataLoader; handlers get epoch and batch events."""
         self._check_data(val_data)
         for metric in self.val_metrics:
             metric.reset()
-        defaults = [MetricHandler(self.val_metrics), LoggingHandler(metrics=self.val_metrics)]
-        events = _Events(self, self._with_defaults(event_handlers, defaults, self.val_metrics))
+        events = _Events(self, self._prepare_default_validation_handlers(event_handlers))
         events.tell("epoch_begin")
         for batch in val_data:
             events.tell("batch_begin", batch=batch)
@@ -221,16 +239,7 @@ class Estimator:
         self.max_epoch = epochs
         self.max_batch = batches
         self.batch_axis = batch_axis
-        defaults: list[EventHandler] = [
-            StoppingHandler(epochs, batches),
-            GradientUpdateHandler(),
-            MetricHandler(self.train_metrics),
-            LoggingHandler(metrics=self.train_metrics),
-        ]
-        if val_data:
-            defaults.insert(3, ValidationHandler(val_data=val_data, eval_fn=self.evaluate))
-        known = self.train_metrics + self.val_metrics
-        events = _Events(self, self._with_defaults(event_handlers, defaults, known))
+        events = _Events(self, self._prepare_default_handlers(val_data, event_handlers))
         events.tell("train_begin")
         stop = False
         while not stop:

@@ -1,0 +1,127 @@
+"""`GraphProto`: builds symbols from the graph of an ONNX model."""
+
+import numpy as np
+
+from .... import ndarray as nd
+from .... import symbol
+from ._op_translations import CONVERTERS
+
+__all__ = ["GraphProto", "load"]
+
+
+def load(model_file):
+    """The `onnx.ModelProto` of a file; ImportError, which names the extra, without onnx."""
+    try:
+        import onnx
+    except ImportError as e:
+        raise ImportError(f"{e}: mx.contrib.onnx needs onnx: pip install compatgrad[onnx]") from e
+    return onnx.load_model(model_file)
+
+
+class Node:
+    """One node, as its converter sees it: attributes, the inputs' symbols, and values of those that are constants."""
+
+    def __init__(self, graph, proto):
+        from onnx import helper
+
+        self.opset, self.name = graph.opset_version, proto.name.strip() or None
+        self.outputs = list(proto.output)
+        self.attrs = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
+        self._graph, self._proto = graph, proto
+
+    def __len__(self):
+        return len(self._proto.input)
+
+    def attr(self, name, default=None):
+        """An attribute; bytes as str."""
+        value = self.attrs.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def given(self, i):
+        """Whether there is an input `i`."""
+        return i < len(self) and self._proto.input[i] != ""
+
+    def symbol(self, i):
+        """The symbol of input `i`."""
+        return self._graph._symbol(self._proto.input[i])
+
+    def symbols(self):
+        return [self.symbol(i) for i in range(len(self))]
+
+    def is_constant(self, i):
+        return self._proto.input[i] in self._graph._params
+
+    def value(self, i):
+        """The numbers of input `i`, a NumPy array; NotImplementedError where they are computed."""
+        if not self.is_constant(i):
+            self.refuse(f"its input {self._proto.input[i]} is computed, and a symbol needs its numbers")
+        return self._graph._params[self._proto.input[i]]
+
+    def set_value(self, name, value):
+        """Makes a constant of `value`, and of the output `name` its symbol."""
+        self._graph._params[name] = value
+        return self._graph._symbol(name)
+
+    def refuse(self, why):
+        raise NotImplementedError(f"import_model: {self._proto.op_type} {self.name or self.outputs[0]}: {why}")
+
+
+class GraphProto:
+    """Builds a symbol, or a block, from the graph of an `onnx.ModelProto`."""
+
+    def __init__(self):
+        self._nodes = {}  # symbols by the names of the graph's values
+        self._params = {}  # NumPy arrays of the graph's constants
+        self.opset_version = 0
+
+    def _symbol(self, name):
+        if name not in self._nodes:
+            value = self._params[name]
+            self._nodes[name] = symbol.var(name, shape=value.shape or (1,), dtype=value.dtype)
+        return self._nodes[name]
+
+    def from_onnx(self, graph, opset_version):
+        """The symbol, its arguments' values and its auxiliary states' values; see `import_model`."""
+        from onnx import numpy_helper
+
+        self.opset_version = opset_version
+        self._params = {x.name: numpy_helper.to_array(x) for x in graph.initializer}
+        self._nodes = {x.name: symbol.var(x.name) for x in graph.input if x.name not in self._params}
+        for proto in graph.node:
+            node = Node(self, proto)
+            if proto.op_type not in CONVERTERS:
+                node.refuse("there is no symbol for this operator")
+            made = CONVERTERS[proto.op_type](node)
+            for name, output in zip(proto.output, made if isinstance(made, list) else [made[0]], strict=False):
+                self._nodes[name] = output
+        outputs = [self._symbol(x.name) for x in graph.output]
+        sym = outputs[0] if len(outputs) == 1 else symbol.Group(outputs)
+        arguments, auxiliary = (self._values(x) for x in (sym.list_arguments(), sym.list_auxiliary_states()))
+        return sym, arguments, auxiliary
+
+    def _values(self, names):
+        values = {name: np.atleast_1d(self._params[name]) for name in names if name in self._params}
+        return {name: nd.array(value, dtype=value.dtype) for name, value in values.items()}
+
+    def get_graph_metadata(self, graph):
+        """See `get_model_metadata`."""
+
+        def shape(x):
+            return tuple(d.dim_value for d in x.type.tensor_type.shape.dim)
+
+        constants = {x.name for x in graph.initializer}
+        inputs = [(x.name, shape(x), x.type.tensor_type.elem_type) for x in graph.input if x.name not in constants]
+        return {"input_tensor_data": inputs, "output_tensor_data": [(x.name, shape(x)) for x in graph.output]}
+
+    def graph_to_gluon(self, graph, ctx, opset_version):
+        """The SymbolBlock; see `import_to_gluon`."""
+        from ....gluon import SymbolBlock
+
+        sym, arguments, auxiliary = self.from_onnx(graph, opset_version)
+        names = [x[0] for x in self.get_graph_metadata(graph)["input_tensor_data"]]
+        block = SymbolBlock(outputs=sym, inputs=[symbol.var(name) for name in names])
+        parameters = block.collect_params()
+        for name, value in {**arguments, **auxiliary}.items():
+            parameters[name].shape = value.shape
+            parameters[name]._load_init(value, ctx=ctx)
+        return block
