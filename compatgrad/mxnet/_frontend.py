@@ -16,6 +16,7 @@ class Ops:
     def __init__(self) -> None:
         for name in _C.op_names():
             setattr(self, name, fe.bind(name, None, "any", name))
+        self.cast = self.convert  # arrays of integers have gradients
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the engine has no op '{name}'")

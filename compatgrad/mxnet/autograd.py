@@ -108,7 +108,7 @@ def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDA
                 "autograd.record(), or an earlier backward freed the graph (pass retain_graph=True to keep it)"
             )
         if g is not None:
-            check_same_shape("backward", f"head_grads[{i}]", g, y)
+            g = _fitted(f"head_grads[{i}]", g, y)
             if g.tensor.dtype != y.tensor.dtype:
                 got, expected = (np.dtype(v.dtype).name for v in (g, y))
                 raise MXNetError(f"backward: head_grads[{i}]: expected {expected}, as its head, got {got}")
@@ -117,6 +117,16 @@ def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDA
     if not pairs:
         raise MXNetError("the heads depend on no array that requires a gradient: grad_req is 'null' for all of them")
     return tuple(zip(*pairs, strict=True))
+
+
+def _fitted(name: str, g: Any, y: NDArray) -> NDArray:
+    """A head gradient in y's shape: the original takes its elements in their order, and ignores what is left over."""
+    if isinstance(g, NDArray) and g.shape != y.shape and g.size >= y.size:
+        if g.size > y.size:
+            g = op.get_item(op.reshape(g, shape=(-1,)), index=(slice(y.size),))
+        return op.reshape(g, shape=y.shape)
+    check_same_shape("backward", name, g, y)
+    return g
 
 
 _EXCLUDED = 3  # computed from arrays of grad_req "null" alone
@@ -143,7 +153,8 @@ def backward(
 ) -> None:
     """Writes the gradients of `heads` into the gradient arrays of all marked variables that they depend on.
 
-    `head_grads`: what the heads' own gradients are, of their shapes; None means ones. The graph is freed unless
+    `head_grads`: what the heads' own gradients are, of their shapes, or element by element of another shape with as
+    many elements or more, where MXNetError is raised for fewer; None means ones. The graph is freed unless
     `retain_graph`. MXNetError where a head was not recorded or its graph was freed.
     """
     given = heads

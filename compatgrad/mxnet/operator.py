@@ -13,7 +13,7 @@ from .base import MXNetError
 from .ndarray import NDArray
 from .ndarray._operator import register as _register_operator
 
-__all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
+__all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "PythonOp", "get_all_registered_operators", "register"]
 
 _props: dict[str, Callable[..., CustomOpProp]] = {}
 
@@ -201,3 +201,5 @@ def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: st
 
 _register_operator(Custom)
 nd.Custom = Custom  # type: ignore[attr-defined]
+
+from ._python_op import NDArrayOp, NumpyOp, PythonOp  # noqa: E402  (they are built on CustomOp)

@@ -108,6 +108,18 @@ struct Cast {
 };
 CG_OP("cast", Cast, "x in another dtype.")
 
+struct Convert {
+  at::ScalarType dtype = at::kFloat;
+  static constexpr auto params() { return std::make_tuple(required("dtype", &Convert::dtype)); }
+  static constexpr unsigned saves = 0;
+  Tensor forward(const Tensor& x) { return x.to(dtype); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return run(Convert{c.in_dtype(0)}, c.gy()); });
+  }
+};
+CG_OP("convert", Convert, "x in another dtype; integers have gradients too, cut to whole numbers.")
+
 struct Identity {
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x) { return x; }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
-from compatgrad.mxnet import MXNetError, nd
+from compatgrad.mxnet import MXNetError, autograd, nd
 from tests.golden import mxnet_contrib
 from tests.golden.mxnet_contrib import CASES, GOLDEN
 from tests.mxnet.operator_checks import A, check_gradients
@@ -169,3 +169,15 @@ def test_errors():
         nd.random_pdf_normal(nd.ones((3, 2)), nd.ones(2), nd.ones(2))
     with pytest.raises(MXNetError, match="takes one image"):
         nd.contrib.Proposal(nd.ones((2, 2, 1, 1)), nd.ones((2, 4, 1, 1)), nd.ones((2, 3)))
+
+
+def test_correlation_where_pixels_are_equal():
+    x, y = nd.array([[[[1.0, 2.0]]]]), nd.array([[[[1.0, 3.0]]]])
+    x.attach_grad()
+    y.attach_grad()
+    with autograd.record():
+        z = nd.Correlation(x, y, max_displacement=0, is_multiply=False)
+    z.backward()
+    np.testing.assert_array_equal(z.asnumpy(), [[[[0, 1]]]])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [[[[1, -1]]]])
+    np.testing.assert_array_equal(y.grad.asnumpy(), [[[[-1, 1]]]])

@@ -161,3 +161,62 @@ def test_errors_of_an_operator_are_named():
     assert isinstance(e.value.__cause__, KeyError)
     with pytest.raises(AssertionError, match="input 0 to be csr"):
         nd.Custom(nd.ones((1, 1)).tostype("csr"), op_type="test_broken")
+
+
+class Twice(mx.operator.NumpyOp):
+    def forward(self, in_data, out_data):
+        out_data[0][:] = 2 * in_data[0]
+
+    def backward(self, out_grad, in_data, out_data, in_grad):
+        in_grad[0][:] = 2 * out_grad[0] + out_data[0]
+
+
+class Sums(mx.operator.NDArrayOp):
+    def list_arguments(self):
+        return ["x", "y"]
+
+    def list_outputs(self):
+        return ["sum", "difference"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0], in_shape[0]]
+
+    def forward(self, in_data, out_data):
+        x, y = in_data
+        out_data[0][:], out_data[1][:] = x + y, x - y
+
+    def backward(self, out_grad, in_data, out_data, in_grad):
+        a, b = out_grad
+        in_grad[0][:], in_grad[1][:] = a + b, a - b
+
+
+def test_operators_of_numpy_arrays():
+    with pytest.warns(UserWarning, match="NumpyOp has been deprecated"):
+        s = Twice()(sym.Variable("x"), name="twice")
+    assert s.name == "twice" and s.list_outputs() == ["twice_output"]
+    assert Twice()(sym.Variable("x")).name.startswith("_native")
+    exe = s.simple_bind(mx.cpu(), x=(3,))
+    exe.arg_dict["x"][:] = nd.array([1, 2, 3])
+    np.testing.assert_array_equal(exe.forward(is_train=True)[0].asnumpy(), [2, 4, 6])
+    exe.backward(nd.array([1, 10, 100]))
+    np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), [4, 24, 206])
+
+
+def test_operators_of_ndarrays_in_the_old_form():
+    s = Sums()(x=sym.Variable("a"), y=sym.Variable("b"), name="s")
+    assert s.list_arguments() == ["a", "b"] and s.list_outputs() == ["s_sum", "s_difference"]
+    exe = s.simple_bind(mx.cpu(), a=(2,), b=(2,))
+    exe.arg_dict["a"][:], exe.arg_dict["b"][:] = 5, 3
+    assert [y.asnumpy()[0] for y in exe.forward(is_train=True)] == [8, 2]
+    exe.backward([nd.array([1, 2]), nd.array([10, 20])])
+    np.testing.assert_array_equal(exe.grad_dict["a"].asnumpy(), [11, 22])
+    np.testing.assert_array_equal(exe.grad_dict["b"].asnumpy(), [-9, -18])
+
+
+def test_the_defaults_of_old_operators():
+    s = mx.operator.NumpyOp(need_top_grad=False)(sym.Variable("x"))
+    exe = s.simple_bind(mx.cpu(), x=(2,))
+    exe.arg_dict["x"][:] = 7
+    assert exe.forward(is_train=True)[0].asnumpy().tolist() == [7, 7]
+    exe.backward()
+    assert exe.grad_dict["x"].asnumpy().tolist() == [1, 1]

@@ -43,6 +43,8 @@ def test_reading(tmp_path):
         mx.image.imdecode("abc")
     with pytest.raises(MXNetError, match="imresize"):
         mx.image.imresize(x, 0, 2)
+    with pytest.raises(MXNetError, match="interp must be 0 to 4, not -1"):
+        mx.image.imresize(x, 2, 2, interp=-1)
 
 
 def test_operators_are_differentiable():

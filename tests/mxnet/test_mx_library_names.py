@@ -72,6 +72,8 @@ def test_a_symbol_block_gives_its_outputs_in_the_format_that_is_set():
     block._out_format = [0, [0, 0]]
     first, (second, third) = block(mx.nd.ones((2,)))
     assert (first.asnumpy()[0], second.asnumpy()[0], third.asnumpy()[0]) == (2, 2, 0)
+    block.hybridize()
+    assert len(block(mx.nd.ones((2,)))[1]) == 2
 
 
 def test_where_the_arrays_of_a_parameter_are():

@@ -259,6 +259,9 @@ BAD = [
     (lambda: nd.pad(X, mode="foo", pad_width=(0, 0, 0, 0)), "'foo'"),
     (lambda: nd.pad(X, mode="reflect", pad_width=(0, 0, 3, 0)), "reflect"), (lambda: nd.diag(X, k=5), "diag"),
     (lambda: nd.depth_to_space(X, block_size=2), "depth_to_space: data must be 4-D"),
+    (lambda: nd.depth_to_space(nd.empty((1, 4, 0, 2)), block_size=2), "depth_to_space: axis 1 must"),
+    (lambda: nd.space_to_depth(nd.empty((1, 4, 0, 2)), block_size=2), "space_to_depth: axes 2 and 3 must"),
+    (lambda: nd.zeros(()), "zeros: shape: .* unknown size"), (lambda: nd.ones((2, 0)), "ones: shape: .* unknown size"),
     (lambda: nd.broadcast_to(nd.ones((1, 3)), shape=(2, 4)), "broadcast_to"),
     (lambda: nd.broadcast_like(nd.ones((1, 2)), X3), "broadcast_like"),
     (lambda: nd.broadcast_axis(X, axis=1, size=3), "broadcast_axis: axis 1"),
@@ -309,3 +312,9 @@ def test_bad_input_is_an_mxnet_error(call, message):
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_zeros_in_shapes_stand_for_themselves_in_np_shape():
+    with mx.util.np_shape():
+        assert nd.zeros(()).shape == () and nd.ones((2, 0)).shape == (2, 0)
+    assert nd.empty((2, 0)).shape == (2, 0)

@@ -307,3 +307,48 @@ def test_attributes_that_are_not_finite():
     for s, expected in ((clipped, [-0.5, 2.0]), (padded, [-1.0, 2.0, -np.inf])):
         for t in (s, sym.load_json(s.tojson())):
             assert t.eval_imperative({"x": a})[0].asnumpy().ravel().tolist() == expected
+
+
+def test_a_histogram_has_two_outputs():
+    x, ends = mx.nd.array([[1, 2, 3], [4, 5, 6]]), mx.nd.array([0, 1, 5, 7])
+    s = mx.sym.histogram(mx.sym.var("a"), bins=3, range=(0, 6), name="h")
+    assert s.list_outputs() == ["h_output0", "h_output1"]
+    counts, found = s.eval(a=x)
+    assert counts.asnumpy().tolist() == [1, 2, 3] and found.asnumpy().tolist() == [0, 2, 4, 6]
+    counts, found = mx.sym.histogram(mx.sym.var("a"), bins=mx.sym.var("b")).eval(a=x, b=ends)
+    assert counts.asnumpy().tolist() == [0, 4, 2] and found.asnumpy().tolist() == [0, 1, 5, 7]
+    with pytest.raises(ValueError, match="needs a range"):
+        mx.sym.histogram(mx.sym.var("a"), bins=3)
+    with pytest.raises(ValueError, match="expected a number or a symbol"):
+        mx.sym.histogram(mx.sym.var("a"), bins=[3])
+
+
+def test_names_of_several_outputs():
+    x, y, z = (mx.sym.var(n) for n in "xyz")
+    options = {"state_outputs": True, "state_size": 3, "num_layers": 1, "name": "n"}
+    for s, expected in [
+        (mx.sym.BatchNorm(x, output_mean_var=True, name="n"), ["n_output", "n_mean", "n_var"]),
+        (mx.sym.BatchNorm(x, name="n"), ["n_output"]),
+        (mx.sym.LayerNorm(x, output_mean_var=True, name="n"), ["n_output", "n_mean", "n_std"]),
+        (mx.sym.RNN(x, mode="lstm", **options), ["n_output", "n_state_output", "n_statecell_output"]),
+        (mx.sym.RNN(x, mode="gru", **options), ["n_output", "n_state_output"]),
+        (mx.sym.contrib.Proposal(x, y, z, output_score=True, name="n"), ["n_output", "n_score"]),
+        (mx.sym.contrib.MultiBoxTarget(x, y, z, name="n"), ["n_loc_target", "n_loc_mask", "n_cls_target"]),
+        (mx.sym.topk(x, ret_typ="both", name="n"), ["n_output0", "n_output1"]),
+    ]:
+        assert s.list_outputs() == expected
+
+
+def test_a_range_as_long_as_what_reads_it_needs():
+    s = sym.arange(start=2, stop=None, step=0.5, infer_range=True) + sym.zeros(shape=[5])
+    np.testing.assert_array_equal(s.bind(mx.cpu(), args={}).forward()[0].asnumpy(), [2, 2.5, 3, 3.5, 4])
+    s = sym.load_json((sym.var("x") + sym.arange(0, repeat=2, infer_range=True)).tojson())
+    assert s.infer_shape(x=(6,))[1] == [(6,)]
+    for n in (4, 6):
+        y = s.eval_imperative({"x": nd.ones(n)})[0]
+        np.testing.assert_array_equal(y.asnumpy(), 1 + np.arange(n) // 2)
+    exe = s.simple_bind(mx.cpu(), x=(4,))
+    exe.set_monitor_callback(lambda name, array: None)
+    np.testing.assert_array_equal(exe.forward()[0].asnumpy(), [0, 0, 1, 1])
+    with pytest.raises(MXNetError, match="nothing tells how long"):
+        sym.arange(0, infer_range=True).bind(mx.cpu(), args={}).forward()

@@ -319,6 +319,7 @@ SHAPES = [
     sample("sum_to", sum_to, A(2, 3, 4), shape=(3, 1)),
     sample("sum_to", sum_to, A(2, 3), shape=()),
     sample("cast", lambda x, dtype: x.astype(dtype), A(2, 3), dtype="float64"),
+    sample("convert", lambda x, dtype: x.astype(dtype), A(2, 3), dtype="float64"),
     sample("identity", lambda x: x, A(2, 3)),
     sample("to_device", lambda x, device: x, A(2, 3), device="cpu"),
     sample("tie", lambda x, to: x, A(2, 3), A(4), differentiable=(0,)),

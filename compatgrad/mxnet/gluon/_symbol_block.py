@@ -65,6 +65,9 @@ class SymbolBlock(HybridBlock):
         counts = f"{len(self._inputs)} -> {len(self._outputs.list_outputs())}"
         return f"{type(self).__name__}(\n{self._outputs} : {counts}\n)"
 
+    def _clear_cached_op(self):
+        """The nested structures of inputs and outputs are the symbol's: there is nothing to forget."""
+
     def forward(self, x, *args):
         """Runs the symbol on arrays, or composes it with symbols."""
         values, _ = _flatten([x, *args])

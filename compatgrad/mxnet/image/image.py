@@ -78,13 +78,15 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | Non
 def imresize(src: nd.NDArray, w: int, h: int, interp: int = 1, out: nd.NDArray | None = None) -> nd.NDArray:
     """An image in width `w` and height `h`, without a gradient.
 
-    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos.
+    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos. MXNetError for another one.
     """
+    if interp not in range(5):
+        raise MXNetError(f"imresize: interp must be 0 to 4, not {interp}")
     if src.ndim != 3:
         raise MXNetError(f"imresize: expected an image of shape (height, width, channels), got {src.shape}")
     if w <= 0 or h <= 0 or 0 in src.shape:
         raise MXNetError(f"imresize: cannot make an image of width {w} and height {h} of one of shape {src.shape}")
-    return _given(out, array_of(resize(src.asnumpy(), int(h), int(w), _get_interp_method(interp))))
+    return _given(out, array_of(resize(src.asnumpy(), int(h), int(w), interp)))
 
 
 _BORDERS = ("constant", "edge", "symmetric", "wrap", "reflect")

@@ -9,6 +9,7 @@ import torch
 
 from ..base import MXNetError
 from ..context import Context, current_context
+from ..util import is_np_shape
 from ._indexing import in_range
 from ._operator import register
 from .ndarray import NDArray, _on, torch_dtype
@@ -27,6 +28,12 @@ def _shape(shape: Any, who: str) -> tuple[int, ...]:
     return shape
 
 
+def _known(who: str, shape: Any) -> None:
+    whole = not isinstance(shape, (int, np.integer)) and len(shape) == 0
+    if (whole or 0 in np.atleast_1d(shape)) and not is_np_shape():
+        raise MXNetError(f"{who}: shape: {shape} is of unknown size; zeros stand for themselves in mx.util.np_shape()")
+
+
 def _made(fill: Any, shape: Any, ctx: Context | None, dtype: Any, who: str, out: NDArray | None = None) -> NDArray:
     context = Context(ctx) if ctx is not None else current_context()
     t = fill(_shape(shape, who), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
@@ -38,12 +45,18 @@ def _stype(x: NDArray, stype: str | None) -> NDArray:
 
 
 def zeros(shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None, **kwargs) -> NDArray:
-    """Zeros, float32 unless `dtype` says otherwise."""
+    """Zeros, float32 unless `dtype` says otherwise. MXNetError for a shape that ones refuses."""
+    if stype in (None, "default"):
+        _known("zeros", shape)
     return _stype(_made(torch.zeros, shape, ctx, dtype, "zeros", kwargs.get("out")), stype)
 
 
 def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs) -> NDArray:
-    """Ones, float32 unless `dtype` says otherwise."""
+    """Ones, float32 unless `dtype` says otherwise.
+
+    MXNetError for the shape () and for axes of length 0, which mean "unknown" unless `util.set_np_shape` is on.
+    """
+    _known("ones", shape)
     return _made(torch.ones, shape, ctx, dtype, "ones", kwargs.get("out"))
 
 

@@ -231,7 +231,9 @@ def clip(data, a_min, a_max):
     """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0."""
     if data.tensor.is_floating_point():
         return op.clip(data, min=a_min, max=a_max, product=False)
-    return NDArray(data.tensor.clamp(int(a_min), int(a_max)))
+    t = data.tensor
+    kept = t.clamp(int(a_min), int(a_max))
+    return op.where(NDArray(kept == t), data, NDArray(kept))
 
 
 @operator("a")

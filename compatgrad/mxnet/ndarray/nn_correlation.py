@@ -15,6 +15,12 @@ def _part(x: NDArray, top: int, left: int, size: tuple[int, int], stride: int) -
     return op.get_item(x, index=(slice(None), rows, columns))
 
 
+def _distance(x: NDArray, y: NDArray) -> NDArray:
+    """abs(x - y); where they are equal x has the gradient 1 and y -1, as in the original."""
+    far = op.sub(x, y)
+    return op.where(op.greater_equal_scalar(far, value=0), far, op.neg(far))
+
+
 @operator("data1, data2")
 def Correlation(  # noqa: N802
     data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=0, is_multiply=True
@@ -48,7 +54,7 @@ def Correlation(  # noqa: N802
         for right in steps:
             there = (slice(d + down, height - d + down), slice(d + right, width - d + right))
             other = op.get_item(y, index=(slice(None), slice(None), *there))
-            alike = op.mean(op.mul(inner, other) if is_multiply else op.abs(op.sub(inner, other)), axis=(1,))
+            alike = op.mean((op.mul if is_multiply else _distance)(inner, other), axis=(1,))
             taps = [_part(alike, i, j, size, stride1) for i in range(kernel_size) for j in range(kernel_size)]  # type: ignore[arg-type]
             found.append(op.add_n(taps) / kernel_size**2 if len(taps) > 1 else taps[0])
     return op.stack(found, axis=1)

@@ -90,4 +90,10 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[ND
             NDArray(torch.as_tensor(edges, device=device).to(a.tensor.dtype))]
 
 
+@operator("data, bins?")
+def _histogram(data, bins=None, bin_cnt=None, range=None):  # noqa: A002
+    """How many elements fall between `bins`, or into `bin_cnt` bins of equal width over `range`; and the bins' ends."""
+    return histogram(data, bin_cnt if bins is None else bins, range)
+
+
 __all__ = public_names(globals(), "histogram")

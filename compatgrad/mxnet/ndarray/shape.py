@@ -284,8 +284,9 @@ def depth_to_space(data, block_size):
     require_ndim("depth_to_space", "data", data, 4)
     n, c, h, w = data.shape
     b = block_size
-    if b < 1 or c % (b * b):
-        raise MXNetError(f"depth_to_space: axis 1 must be a multiple of block_size ** 2 = {b * b}, got {data.shape}")
+    if b < 1 or 0 in data.shape or c % (b * b):
+        raise MXNetError(f"depth_to_space: axis 1 must be a multiple of block_size ** 2 = {b * b} and no axis of "
+                         f"length 0, got {data.shape}")  # fmt: skip
     blocks = op.transpose(op.reshape(data, shape=(n, b, b, c // (b * b), h, w)), axes=(0, 3, 4, 1, 5, 2))
     return op.reshape(blocks, shape=(n, c // (b * b), h * b, w * b))
 
@@ -296,8 +297,9 @@ def space_to_depth(data, block_size):
     require_ndim("space_to_depth", "data", data, 4)
     n, c, h, w = data.shape
     b = block_size
-    if b < 1 or h % b or w % b:
-        raise MXNetError(f"space_to_depth: axes 2 and 3 must be multiples of block_size = {b}, got {data.shape}")
+    if b < 1 or 0 in data.shape or h % b or w % b:
+        raise MXNetError(f"space_to_depth: axes 2 and 3 must be multiples of block_size = {b} and no axis of length 0, "
+                         f"got {data.shape}")  # fmt: skip
     blocks = op.transpose(op.reshape(data, shape=(n, c, h // b, b, w // b, b)), axes=(0, 3, 5, 1, 2, 4))
     return op.reshape(blocks, shape=(n, c * b * b, h // b, w // b))
 

@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..base import integer_types
 from ..ndarray._operator import operators as _operators
 from ._compose import function_of as _function_of
 from ._custom import Custom as Custom
@@ -72,8 +73,13 @@ def arange(
     start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False,
     name: str | None = None, dtype: Any = None,
 ) -> Symbol:  # fmt: skip
-    """A symbol of the numbers from `start` up to `stop`."""
+    """A symbol of the numbers from `start` up to `stop`.
+
+    infer_range: without `stop`, there are as many numbers as what reads them needs.
+    """
     options = {"start": start, "step": step, "repeat": repeat, "dtype": dtype or "float32", "name": name}
+    if infer_range:
+        options["infer_range"] = True
     return _function_of("_arange", "_arange")(**options, **({} if stop is None else {"stop": stop}))
 
 
@@ -98,6 +104,21 @@ def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis:
     else:
         options = {"indices": (0, *indices_or_sections), "sections": 0}
     return _function_of("_split_v2", "_split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, **options)
+
+
+def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:  # noqa: A002
+    """A symbol of how many elements fall into each bin, and of the ends of the bins.
+
+    bins: a symbol of the ends, or a number of bins of equal width over `range`. ValueError for anything else, and for
+    a number without `range`.
+    """
+    if isinstance(bins, Symbol):
+        return _function_of("_histogram", "_histogram")(data=a, bins=bins, **kwargs)
+    if not isinstance(bins, integer_types):
+        raise ValueError(f"histogram: bins: expected a number or a symbol, got {type(bins).__name__}")
+    if range is None:
+        raise ValueError("histogram: a number of bins needs a range in symbols")
+    return _function_of("_histogram", "_histogram")(data=a, bin_cnt=bins, range=range, **kwargs)
 
 
 class _Namespace(ModuleType):

@@ -60,6 +60,7 @@ class Plan(NamedTuple):
 
     heads: list[Entry]
     steps: list[tuple[Node, Gates | None, list[int]]]  # what is run, and whose values nobody reads any more
+    ranges: list[Node] = []  # whose lengths what reads them tells
 
 
 def plan(outputs: Sequence[Entry]) -> Plan:
@@ -82,15 +83,39 @@ def plan(outputs: Sequence[Entry]) -> Plan:
     for key, k in last.items():
         if key not in kept:
             steps[k][2].append(key)
-    return Plan(list(outputs), steps)
+    return Plan(list(outputs), steps, open_ranges(nodes))
+
+
+def open_ranges(nodes: Sequence[Node]) -> list[Node]:
+    """Ranges that end nowhere: what reads them tells how long they are."""
+    ranges = (n for n in nodes if n.op == "_arange")
+    return [n for n in ranges if parse(n.params.get("infer_range")) and parse(n.params.get("stop")) is None]
+
+
+def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDArray]) -> dict[int, list[NDArray]]:
+    """Their numbers, by nodes; MXNetError where no operator tells the length."""
+    from ._shapes import lengths
+
+    values = {}
+    for node, n in zip(ranges, lengths(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
+        if n is None:
+            raise MXNetError(f"Error in operator {node.name}: nothing tells how long the range is")
+        p = {"start": 0, "step": 1.0, "repeat": 1, **{k: parse(v) for k, v in node.params.items() if k != "stop"}}
+        del p["infer_range"]
+        values[id(node)] = [implementation("_arange")(stop=p["start"] + n // p["repeat"] * p["step"], **p)]
+    return values
 
 
 def evaluate_monitored(
     heads: Sequence[Entry], arrays: dict[str, NDArray], callback: Any, inputs: bool
 ) -> list[NDArray]:
     """As `evaluate`, node after node; `callback(name, array)` sees outputs, and with `inputs` what operators read."""
-    values: dict[int, list[NDArray]] = {}
-    for node in order(heads):
+    nodes = order(heads)
+    ranges = open_ranges(nodes)
+    values = ranges_of(ranges, heads, arrays) if ranges else {}
+    for node in nodes:
+        if id(node) in values:
+            continue
         if node.op is None:
             values[id(node)] = evaluate(Plan([(node, 0)], [(node, None, [])]), arrays)
             continue
@@ -111,9 +136,11 @@ def evaluate_monitored(
 
 def evaluate(plan: Plan, arrays: dict[str, NDArray]) -> list[NDArray]:
     """The outputs of a graph from arrays by names of variables."""
-    values: dict[int, list[NDArray]] = {}
+    values = ranges_of(plan.ranges, plan.heads, arrays) if plan.ranges else {}
     for node, gates, unread in plan.steps:
-        if node.op is None:
+        if id(node) in values:
+            pass
+        elif node.op is None:
             x = arrays.get(node.name)
             if not isinstance(x, NDArray):
                 what = "is missing" if x is None else f"must be an NDArray, got {type(x)}"

@@ -202,8 +202,9 @@ def n_visible(op: str, params: dict[str, str]) -> int:
     return _SEVERAL.get(op, 1)
 
 
-_SEVERAL = {"moments": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2, "_contrib_MultiBoxTarget": 3,
-            "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2, "_contrib_hawkesll": 2,
+_SEVERAL = {"moments": 2, "_histogram": 2, "_linalg_gelqf": 2, "_linalg_slogdet": 2, "_linalg_syevd": 2,
+            "_contrib_MultiBoxTarget": 3, "_contrib_box_encode": 2, "_contrib_bipartite_matching": 2,
+            "_contrib_hawkesll": 2,
             "_sample_unique_zipfian": 2, **dict.fromkeys((
             f"_contrib_{name}" for name in "quantize quantize_v2 quantize_asym requantize quantized_fully_connected "
             "quantized_conv quantized_pooling quantized_act quantized_flatten quantized_embedding quantized_concat "
@@ -218,3 +219,26 @@ _HIDDEN = {"BatchNorm": 3, "BatchNorm_v1": 3,
 def n_outputs(op: str, params: dict[str, str]) -> int:
     """How many outputs the operator has, those for its own gradient too."""
     return max(_HIDDEN.get(op, 1), n_visible(op, params))
+
+
+_NORMALIZED = ("output", "mean", "var")
+_OUTPUTS = {
+    **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"), _NORMALIZED),
+    "LayerNorm": ("output", "mean", "std"), "GroupNorm": ("output", "mean", "std"),
+    "RNN": ("output", "state_output", "statecell_output"), "_contrib_Proposal": ("output", "score"),
+    "_contrib_MultiProposal": ("output", "score"),
+    "_contrib_MultiBoxTarget": ("loc_target", "loc_mask", "cls_target"),
+    **dict.fromkeys((f"_contrib_quantized_{name}" for name in
+                     "act batch_norm concat conv elemwise_add elemwise_mul flatten fully_connected embedding pooling"
+                     .split()), ("output", "min_output", "max_output")),
+}  # fmt: skip
+
+
+def output_suffixes(op: str, params: dict[str, str]) -> list[str]:
+    """What the names of the outputs that users see have after that of their node."""
+    if op == "Custom":
+        return _custom(params).list_outputs()
+    n = n_visible(op, params)
+    if op in _OUTPUTS:
+        return list(_OUTPUTS[op][:n])
+    return ["output"] if n == 1 else [f"output{i}" for i in range(n)]

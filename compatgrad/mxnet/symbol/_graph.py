@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base import MXNetError
 from ..util import is_np_shape
-from ._facts import aux_inputs, n_outputs, n_visible
+from ._facts import aux_inputs, n_outputs, output_suffixes
 
 __all__ = ["Node", "from_json", "order", "to_json"]
 
@@ -52,8 +52,7 @@ class Node:
         """Names of the outputs that users see."""
         if self.op is None:
             return [self.name]
-        n = n_visible(self.op, self.params)
-        return [f"{self.name}_output"] if n == 1 else [f"{self.name}_output{i}" for i in range(n)]
+        return [f"{self.name}_{suffix}" for suffix in output_suffixes(self.op, self.params)]
 
 
 def order(heads: Iterable[Entry]) -> list[Node]:

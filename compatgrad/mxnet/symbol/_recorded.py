@@ -48,7 +48,7 @@ _CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
     "equal_scalar": _scalar("_equal_scalar"), "not_equal_scalar": _scalar("_not_equal_scalar"),
     "greater_scalar": _scalar("_greater_scalar"), "less_scalar": _scalar("_lesser_scalar"),
     "greater_equal_scalar": _scalar("_greater_equal_scalar"), "less_equal_scalar": _scalar("_lesser_equal_scalar"),
-    "reshape": _renamed("Reshape"), "concat": _renamed("Concat", axis="dim"), "cast": _renamed("Cast"),
+    "reshape": _renamed("Reshape"), "concat": _renamed("Concat", axis="dim"), "convert": _renamed("Cast"),
     "matmul": _renamed("dot", transa="transpose_a", transb="transpose_b"),
     "clip": _renamed("clip", min="a_min", max="a_max", product=""), "flip": _renamed("reverse"),
     "dropout": _renamed("Dropout", ratio="p"), "relu": lambda p: ("relu", {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
 from ._evaluate import run_node
-from ._graph import Node, auxiliary, order
+from ._graph import Entry, Node, auxiliary, order
 from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
@@ -194,3 +194,13 @@ def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], part
         )
         return None, None, None
     return result
+
+
+def lengths(ranges: list[Node], heads: Sequence[Entry], shapes: dict[str, tuple[int, ...]]) -> list[int | None]:
+    """How long ranges are, as far as the shapes of variables (by names) tell."""
+    nodes = order(heads)
+    search = _Search(nodes)
+    search.known.update({(id(n), 0): shapes[n.name] for n in nodes if n.op is None and n.name in shapes})
+    search.search()
+    found = [search.known.get((id(n), 0)) for n in ranges]
+    return [shape[0] if is_known(shape) else None for shape in found]
