@@ -61,5 +61,6 @@ from . import gluon as gluon
 # the short names that programs write
 nd, np, npx, sym, kv, mod = ndarray, numpy, numpy_extension, symbol, kvstore, module
 init, rnd, img, mon, viz = initializer, random, image, monitor, visualization
+np_symbol = symbol.numpy
 
 __version__ = "1.9.1"

@@ -72,7 +72,10 @@ def numeric_grad(
     return result
 
 
-def _compare(name: str, request: str, expected: Any, found: Any, before: Any, rtol: Any, atol: Any, kind: str) -> None:
+def _compare(
+    name: str, request: str, expected: Any, found: Any, before: Any, rtol: Any, atol: Any, kind: str,
+    equal_nan: bool = False,
+) -> None:  # fmt: skip
     labels = (f"{kind}_{name}", f"BACKWARD_{name}")
     found = found.asnumpy()
     if request == "add":
@@ -81,7 +84,7 @@ def _compare(name: str, request: str, expected: Any, found: Any, before: Any, rt
         expected = before
     elif request != "write":
         raise ValueError(f"Invalid grad_req {request} for argument {name}")
-    assert_almost_equal(expected, found, rtol, atol, labels)
+    assert_almost_equal(expected, found, rtol, atol, labels, equal_nan=equal_nan)
 
 
 def check_numeric_gradient(
@@ -165,7 +168,7 @@ def check_symbolic_backward(
         out_grads = [arrays[k] for k in heads]
     executor.backward(out_grads)
     for k in expected:
-        _compare(k, requests[k], expected[k], grads[k], before[k], rtol, atol, "EXPECTED")
+        _compare(k, requests[k], expected[k], grads[k], before[k], rtol, atol, "EXPECTED", equal_nan)
     return grads
 
 

@@ -15,6 +15,7 @@ from . import ndarray as nd
 from .base import MXNetError
 from .context import Context
 from .ndarray import NDArray
+from .symbol._graph import order
 
 __all__ = ["Executor", "simple_bind"]
 
@@ -264,6 +265,19 @@ def _storage_types(symbol: Any) -> dict[str, str]:
     return {n: kinds[int(a["__storage_type__"])] for n, a in symbol.attr_dict().items() if "__storage_type__" in a}
 
 
+def _gradient_types(symbol: Any) -> dict[str, str]:
+    """Storage types of gradients that differ from those of their variables: of weights that embeddings alone read."""
+    kinds: dict[str, set[str]] = {}
+    for node in order(symbol._outputs):
+        sparse = node.op == "_contrib_SparseEmbedding" or node.params.get("sparse_grad") in ("True", "1", True)
+        for i, (source, _) in enumerate(node.inputs):
+            if source.op is None:
+                embedded = i == 1 and node.op in ("Embedding", "_contrib_SparseEmbedding")
+                kind = "" if not embedded else "row_sparse" if sparse else "default"
+                kinds.setdefault(source.name, set()).add(kind)
+    return {name: next(iter(found)) for name, found in kinds.items() if len(found) == 1 and "" not in found}
+
+
 def _places_of(symbol: Any, group2ctx: Any) -> dict[str, Context]:
     """The contexts of variables whose group of operators has one."""
     groups = {n: a["ctx_group"] for n, a in symbol.attr_dict().items() if "ctx_group" in a} if group2ctx else {}
@@ -304,6 +318,9 @@ def simple_bind(
     def zeros(name: str, shape: Any) -> NDArray:
         return nd.zeros(shape, ctx=places.get(name, ctx), dtype=types[name] or "float32", stype=stypes.get(name))
 
+    def gradient(name: str, shape: Any) -> NDArray:
+        return made(name, shape, there).tostype(gradient_types.get(name) or stypes.get(name) or "default")
+
     def argument(name: str, shape: Any) -> NDArray:
         if buffer is None or shared_names is None or name in shared_names or name in stypes:
             return made(name, shape, there)
@@ -327,7 +344,8 @@ def simple_bind(
     else:
         wanted = dict(grad_req) if isinstance(grad_req, dict) else dict(zip(names, grad_req, strict=True))
     there = {} if shared is None else {n: g for n, g in shared.grad_dict.items() if n in shares}
-    grads = {n: made(n, x.shape, there) for n, x in args.items() if wanted.get(n, "null") != "null"}
+    gradient_types = _gradient_types(symbol)
+    grads = {n: gradient(n, x.shape) for n, x in args.items() if wanted.get(n, "null") != "null"}
     there = {} if shared is None else shared.aux_dict
     aux = {n: made(n, s, there) for n, s in zip(states, aux_shapes, strict=True)}
     return Executor(symbol, ctx, args, grads, wanted, aux)

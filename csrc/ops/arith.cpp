@@ -1,5 +1,6 @@
 // Arithmetic of tensors and scalars.
 #include <ATen/ops/alias.h>
+#include <ATen/ops/copysign.h>
 #include <ATen/ops/isnan.h>
 
 #include <algorithm>
@@ -241,6 +242,16 @@ struct Square {
   }
 };
 CG_POINTWISE("square", Square, "x * x")
+
+struct Cbrt {
+  static constexpr unsigned saves = out_bit(0);
+  Tensor forward(const Tensor& x) { return at::copysign(at::pow(at::abs(x), 1.0 / 3), x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() / (square(c.out(0)) * 3); });
+  }
+};
+CG_POINTWISE("cbrt", Cbrt, "The cube root, of negative numbers too.")
 
 struct Reciprocal {
   static constexpr unsigned saves = out_bit(0);

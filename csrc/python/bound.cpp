@@ -13,6 +13,7 @@ struct PyBound {
   const OpInfo* info;
   Frontend* frontend;
   PyObject *fallback, *name, *doc, *dict;
+  PyObject* stored;  // of MXNet: gives results of sparse arrays their storage type
   DtypeRule rule;
 };
 PyBound* self_of(PyObject* o) { return reinterpret_cast<PyBound*>(o); }
@@ -185,8 +186,28 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   }
 }
 
+// `stored(y, *inputs)`, where an input is of a subclass of the frontend's class and `y` is no array that was given.
+PyObject* with_storage(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* y) {
+  const size_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  bool special = false;
+  for (size_t i = 0; i < all; ++i) {
+    if (args[i] == y) return y;
+    special |= is_variable(args[i]) && as_variable(args[i])->frontend == b->frontend &&
+               reinterpret_cast<PyObject*>(Py_TYPE(args[i])) != b->frontend->variable_class;
+  }
+  if (!special) return y;
+  std::vector<PyObject*> given{y};
+  given.insert(given.end(), args, args + n);
+  PyObject* result = PyObject_Vectorcall(b->stored, given.data(), given.size(), nullptr);
+  Py_DECREF(y);
+  return result;
+}
+
 PyObject* bound_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return call(self_of(o), args, PyVectorcall_NARGS(nargsf), kwnames, nullptr);
+  PyBound* b = self_of(o);
+  const size_t n = PyVectorcall_NARGS(nargsf);
+  PyObject* y = call(b, args, n, kwnames, nullptr);
+  return y && b->stored ? with_storage(b, args, n, kwnames, y) : y;
 }
 // _apply_as(node, *args, **kwargs): the call, shown by a function node that the caller made
 PyObject* apply_as(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
@@ -211,11 +232,13 @@ PyObject* make_bound(const OpInfo* info, Frontend* f) {
 
 int bound_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(self_of(o)->fallback);
+  Py_VISIT(self_of(o)->stored);
   Py_VISIT(self_of(o)->dict);
   return 0;
 }
 int bound_clear(PyObject* o) {
   Py_CLEAR(self_of(o)->fallback);
+  Py_CLEAR(self_of(o)->stored);
   Py_CLEAR(self_of(o)->dict);
   return 0;
 }
@@ -236,6 +259,7 @@ PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(PyBound, name), 0, null
                          {"__qualname__", T_OBJECT, offsetof(PyBound, name), READONLY, nullptr},
                          {"__doc__", T_OBJECT, offsetof(PyBound, doc), 0, nullptr},
                          {"fallback", T_OBJECT, offsetof(PyBound, fallback), READONLY, nullptr},
+                         {"stored", T_OBJECT, offsetof(PyBound, stored), 0, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr},
                                {"_apply_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(apply_as)),

@@ -171,3 +171,14 @@ def test_numpy_archives(tmp_path):
     assert list(loaded) == ["weight", "arr_0"] or list(loaded) == ["arr_0", "weight"]
     assert loaded["weight"].tolist() == [0, 1, 2] and type(loaded["weight"]) is mx.np.ndarray
     assert pathlib.Path(path).exists()
+
+
+def test_arrays_of_the_other_kind_of_shape_are_refused(tmp_path):
+    """As in MXNet 1.9.1: a length of 0 means "unknown" in one kind of file, and nothing but 0 in the other."""
+    file = str(tmp_path / "arrays")
+    for saved in (False, True):
+        with mx.np_shape(saved):
+            nd.save(file, [nd.ones((2, 1))])
+            assert nd.load(file)[0].shape == (2, 1)
+        with mx.np_shape(not saved), pytest.raises(MXNetError, match="saved under NumPy's shape semantics"):
+            nd.load(file)

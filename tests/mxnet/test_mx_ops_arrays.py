@@ -318,3 +318,11 @@ def test_zeros_in_shapes_stand_for_themselves_in_np_shape():
     with mx.util.np_shape():
         assert nd.zeros(()).shape == () and nd.ones((2, 0)).shape == (2, 0)
     assert nd.empty((2, 0)).shape == (2, 0)
+
+
+def test_slices_without_gaps():
+    """MXNet's own question, which programs ask: NumPy's flag is the answer."""
+    x = np.arange(24).reshape(2, 3, 4)
+    ends = [slice(None), slice(1), slice(0), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(5)]
+    for key in ((a, b, c) for a in ends for b in ends for c in ends):
+        assert nd.NDArray._basic_indexing_slice_is_contiguous(key, x.shape) == x[key].flags.c_contiguous, key

@@ -51,6 +51,27 @@ BINARY = {
 SHAPES = [((2, 3), (2, 3)), ((2, 1), (1, 3)), ((1, 3), (2, 3)), ((3,), (2, 3))]
 
 
+def test_poles():
+    """Recorded from MXNet 1.9.1: values and gradients where these functions have poles, or a vertical tangent."""
+    inf, nan = np.inf, np.nan
+    x = nd.array([0.0, -0.0, -1, -2.5, 3.5, nan, inf, -inf], dtype="float64")
+    recorded = {
+        "gamma": ([inf, -inf, nan, -0.945308720, 3.32335097, nan, inf, nan],
+                  [inf, -inf, nan, -1.04282359, 3.66617768, nan, inf, nan]),
+        "gammaln": ([inf, inf, inf, -0.0562437165, 1.20097360, nan, inf, inf],
+                    [inf, inf, inf, 1.10315664, 1.10315664, nan, inf, inf]),
+        "cbrt": ([0, -0.0, -1, -1.35720881, 1.51829449, nan, inf, -inf],
+                 [inf, inf, 1 / 3, 0.180961174, 0.144599476, nan, 0, 0]),
+    }  # fmt: skip
+    for name, (values, gradient) in recorded.items():
+        x.attach_grad()
+        with autograd.record():
+            y = getattr(nd, name)(x)
+        y.backward()
+        np.testing.assert_allclose(y.asnumpy(), values, rtol=1e-6)
+        np.testing.assert_allclose(x.grad.asnumpy(), gradient, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name):
     f, x = UNARY[name]

@@ -352,3 +352,35 @@ def test_a_range_as_long_as_what_reads_it_needs():
     np.testing.assert_array_equal(exe.forward()[0].asnumpy(), [0, 0, 1, 1])
     with pytest.raises(MXNetError, match="nothing tells how long"):
         sym.arange(0, infer_range=True).bind(mx.cpu(), args={}).forward()
+
+
+def test_random_symbols():
+    loc, scale = mx.sym.var("loc"), mx.sym.var("scale")
+    arrays = {"loc": nd.array([0.0, 100.0]), "scale": nd.array([1.0, 2.0])}
+    for s in (mx.sym.random.randn(500, loc=loc, scale=scale), mx.sym.random.normal(loc, scale, shape=500)):
+        y = s.eval_imperative(arrays)[0].asnumpy()
+        assert y.shape == (2, 500) and abs(y.mean(1) - [0, 100]).max() < 0.5
+    assert mx.sym.random.randn(2, 3, loc=5.0).eval_imperative({})[0].shape == (2, 3)
+    assert abs(mx.sym.random.exponential(4.0, shape=4000).eval_imperative({})[0].asnumpy().mean() - 4) < 0.5
+    with pytest.raises(AssertionError, match="same type"):
+        mx.sym.random.uniform(loc, 1.0)
+    parts = mx.sym.contrib.rand_zipfian(loc, 50, 20)
+    assert isinstance(parts, list) and len(parts) == 3
+    drawn, of_true, of_drawn = mx.sym.Group(parts).eval_imperative({"loc": nd.array([0.0])})
+    assert drawn.shape == (50,) and drawn.asnumpy().max() < 20 and of_drawn.dtype == np.float64
+    np.testing.assert_allclose(of_true.asnumpy(), np.log(2) / np.log(21) * 50)
+
+
+def test_groups():
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    assert mx.sym.Group(mx.sym.Group([a, b])).list_outputs() == ["a", "b"]
+    assert type(mx.sym.Group([a, b], mx.sym.np._Symbol)) is mx.sym.np._Symbol
+
+
+def test_parts_of_a_split_are_a_list():
+    """Of one part too: what is indexed is the list."""
+    x = mx.sym.var("x").as_np_ndarray()
+    for parts, n in ((mx.sym.np.split(x, 1), 1), (mx.sym.np.split(x, 2), 2), (mx.sym.np.hsplit(x, 1), 1)):
+        assert isinstance(parts, list) and len(parts) == n
+    y = mx.sym.np.split(x, 1)[0][:, -1]
+    assert y.eval_imperative({"x": mx.np.ones((2, 3, 4))})[0].shape == (2, 4)

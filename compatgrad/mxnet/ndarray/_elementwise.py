@@ -14,7 +14,7 @@ from compatgrad.core.configuration import using_modes
 
 from .._frontend import fe
 from ..base import MXNetError
-from . import _operator
+from . import _operator, _stored
 from ._indexing import in_range
 from ._operator import op, operator, operators, register
 from .ndarray import NDArray
@@ -58,9 +58,10 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
 _ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # leave integers as they are
 _PLAIN = {  # MXNet's name -> the engine's
     "abs": "abs", "arccos": "arccos", "arccosh": "arccosh", "arcsin": "arcsin", "arcsinh": "arcsinh",
-    "arctan": "arctan", "arctanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma",
-    "erf": "erf", "erfinv": "erfinv", "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
-    "gammaln": "lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "arctan": "arctan", "arctanh": "arctanh", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos",
+    "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfinv": "erfinv",
+    "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
+    "gamma": "mx_gamma", "gammaln": "mx_lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
     "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal",
     "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sign": "sign", "sin": "sin", "sinh": "sinh", "softsign": "softsign",
     "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "fix",
@@ -75,32 +76,21 @@ for _name, _engine in _PLAIN.items():
     _add(fe.bind(_engine, _fallback, "float", _name, _doc, __name__), method=_name in _METHODS)
 
 
-def _cbrt(x: NDArray) -> NDArray:
-    return op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3)
-
-
 def _rint(x: NDArray) -> NDArray:
-    return op.ceil(x - 0.5)  # the original takes n.5 down
+    return _stored.same(op.ceil(x - 0.5), x)  # the original takes n.5 down
 
 
 _COMPOSED: dict[str, tuple[Callable[[NDArray], NDArray], str]] = {
     "relu": (lambda x: op.relu(x, rule="slope"), "max(x, 0); NaN has the gradient NaN."),
-    "cbrt": (_cbrt, "The cube root."),
-    "rcbrt": (lambda x: op.reciprocal(_cbrt(x)), "One over the cube root."),
+    "rcbrt": (lambda x: op.reciprocal(op.cbrt(x)), "One over the cube root."),
     "degrees": (lambda x: x * (180 / math.pi), "Radians as degrees."),
     "radians": (lambda x: x * (math.pi / 180), "Degrees as radians."),
-    "gamma": (lambda x: _gamma(x), "The gamma function."),
     "rint": (_rint, "The nearest integer; of two the lower one."),
-    "round": (lambda x: op.sign(x) * op.floor(op.abs(x) + 0.5), "The nearest integer; of two the one away from zero."),
+    "round": (
+        lambda x: _stored.same(op.sign(x) * op.floor(op.abs(x) + 0.5), x),
+        "The nearest integer; of two the one away from zero.",
+    ),
 }
-
-
-def _gamma(x: NDArray) -> NDArray:
-    # by reflection where x < 0.5: the logarithm knows no sign
-    low = op.less_scalar(x, value=0.5)
-    upper = op.exp(op.lgamma(op.where(low, 1 - x, x)))
-    sine = op.where(low, op.sin(x * math.pi), op.add_scalar(x * 0, value=1))
-    return op.where(low, math.pi / (sine * upper), upper)
 
 
 for _name, (_body, _doc) in _COMPOSED.items():
@@ -215,9 +205,11 @@ def _binary(name: str, body: Callable[..., NDArray], doc: str, strict: bool) -> 
     def call(lhs, rhs, out=None, name=None, **ignored):
         lhs, rhs = _checked_pair(public, lhs, rhs, strict)
         y = _exact(body, lhs, rhs)
+        if strict and (lhs.stype != "default" or rhs.stype != "default") and out is None:
+            y = _stored.elementwise(kind, y, lhs, rhs)
         return y if out is None else _operator.write(out, y)
 
-    public = name
+    public, kind = name, name.removeprefix("elemwise_")
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
     return call

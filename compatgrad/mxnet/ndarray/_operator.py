@@ -115,6 +115,7 @@ def {name}({signature}):
             raise
         raise error from None
     {own}
+    {stored}
     return y if out is None else _write(out, y)
 """
 
@@ -125,12 +126,14 @@ def operator(
     method: bool = False,
     name: str | None = None,
     view: bool = False,
+    stored: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares an operator; see the module's text.
 
     `inputs`: names of the tensor inputs in order, "?" after an optional one, "*data" for any number of them.
     `view`: the result may share memory with an input; otherwise it gets its own where an op gives a view.
     `method`: also a method of NDArray. `name`: MXNet's name, where it is not the body's.
+    `stored(y, *arguments)`: the result with the storage type that MXNet gives it where the first input is sparse.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,9 +175,11 @@ def operator(
             checks="\n        ".join(checks) or "pass",
             inputs="".join(f"{n}, " for n in names),
             own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
+            stored="pass" if stored is None else f"if {names[0]}.__class__ is not _NDArray and {names[0]}.stype != "
+                   f"'default' and out is None: y = _stored(y, {', '.join(arguments)})",
         )
         scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
-                  "_own": _C.own, "_array_of": array_of, "_refuse": refuse,
+                  "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
                   "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         _OUR_FILES.update((file, body.__code__.co_filename))
         exec(compile(source, file, "exec"), scope)  # noqa: S102 - a signature of its own: one frame per call

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError, NotSupportedForSparseNDArray, numeric_types
 from ..context import Context
+from . import _stored
 from ._creation import array as _dense_array
-from ._operator import not_an_array, op, register, write
+from ._operator import not_an_array, op, operator, operators, register, write
 from .ndarray import NDArray, _on
 
 __all__ = [
@@ -36,6 +39,7 @@ class BaseSparseNDArray(NDArray):
     """What arrays of both sparse storage types share."""
 
     _pattern: tuple[torch.Tensor, ...] | None = None  # the indices as they were given
+    _as_given: tuple[Any, torch.Tensor] | None = None  # a pattern that `check_format` refuses, and its values
 
     def __repr__(self) -> str:
         return f"\n<{type(self).__name__} {'x'.join(map(str, self.shape))} @{self.context}>"
@@ -183,7 +187,9 @@ class BaseSparseNDArray(NDArray):
     @property
     def data(self) -> NDArray:
         """A copy of the stored values."""
-        return _on(NDArray(self._values()), self.context)
+        given = self._as_given
+        kept = given is not None and given[0] is self._pattern
+        return _on(NDArray(given[1].clone() if kept else self._values()), self.context)
 
     def _aux_data(self, i: int) -> NDArray:
         return _on(NDArray(self._indices()[i].clone()), self.context)
@@ -193,13 +199,31 @@ class BaseSparseNDArray(NDArray):
         return len(self._indices())
 
     def check_format(self, full_check: bool = True) -> None:
-        """MXNetError where the indices are not what the storage type wants."""
-        rows = self._indices()[-1]
-        limit = self.shape[1] if self.stype == "csr" else self.shape[0]
-        if rows.numel() and (int(rows.min()) < 0 or int(rows.max()) >= limit):
-            raise MXNetError(
-                f"check_format: indices of a {self.stype} array of shape {self.shape} must be in 0..{limit - 1}"
-            )
+        """MXNetError where the indices are not what the storage type wants: in order, each once, and in the array.
+
+        Without `full_check` only what takes no look at each index: the places where the rows of a csr matrix begin.
+        """
+        wrong = malformed(self.stype, self.shape, self._indices(), full_check)
+        if wrong:
+            raise MXNetError(f"check_format: a {self.stype} array of shape {self.shape}: {wrong}")
+
+
+def malformed(stype: str, shape: Any, indices: tuple[torch.Tensor, ...], full: bool = True) -> str:
+    """What is wrong with the indices of a sparse array; empty where nothing is."""
+    places = indices[-1]
+    rising = places.diff() > 0
+    if stype == "csr":
+        begin = indices[0]
+        if len(begin) != shape[0] + 1:
+            return f"indptr must have {shape[0] + 1} elements, not {len(begin)}"
+        if int(begin[0]) != 0 or bool((begin.diff() < 0).any()) or int(begin[-1]) != len(places):
+            return f"indptr must rise from 0 to the number of indices, {len(places)}"
+        first = begin[(begin > 0) & (begin < len(places))]
+        rising[first - 1] = True  # a row begins anywhere
+    limit = shape[1] if stype == "csr" else shape[0]
+    if full and places.numel() and (int(places.min()) < 0 or int(places.max()) >= limit):
+        return f"indices must be in 0..{limit - 1}"
+    return "indices must rise" if full and not bool(rising.all()) else ""
 
 
 class CSRNDArray(BaseSparseNDArray):
@@ -353,20 +377,6 @@ def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = No
 register(cast_storage)
 
 
-def _stype_of(name: str, a: Any, b: Any) -> str:
-    """Where zeros stay zeros the result is sparse."""
-    kinds = {x.stype for x in (a, b) if isinstance(x, NDArray)}
-    numbers = not (isinstance(a, NDArray) and isinstance(b, NDArray))
-    if numbers:
-        keeps = name == "mul" or (name == "div" and isinstance(a, NDArray))
-        return kinds.pop() if keeps else "default"
-    if name in ("add", "sub", "mul") and len(kinds) == 1 and a.shape == b.shape:
-        return kinds.pop()
-    if name == "mul" or (name == "div" and b.stype == "default"):
-        return (kinds - {"default"}).pop() if len(kinds - {"default"}) == 1 and a.shape == b.shape else "default"
-    return "default"
-
-
 _SLOTS = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "div": "__truediv__"}
 
 
@@ -380,10 +390,7 @@ def _result(name: str, a: Any, b: Any) -> Any:
     y = _dense_result(name, a, b)
     if y is NotImplemented:
         return y
-    stype = _stype_of(name, a, b)
-    if stype != "default":
-        y.__class__ = _CLASSES[stype]
-    return y
+    return _stored.of_pair(name, y, a, b)
 
 
 def _compared(slot: str, a: BaseSparseNDArray, b: Any) -> Any:
@@ -431,4 +438,54 @@ def retain(
     return y if out is None else write(out, y)
 
 
+retain.inputs, retain.optional, retain.variadic = ("data", "indices"), frozenset(), False  # type: ignore[attr-defined]
 register(retain, ("_sparse_retain", "sparse_retain"))
+
+
+def _where_stored(x: Any) -> torch.Tensor:
+    """True where a sparse array has elements."""
+    mask = torch.zeros_like(x.tensor, dtype=torch.bool)
+    if x.stype == "row_sparse":
+        mask[x._indices()[0]] = True
+        return mask
+    begin, columns = x._indices()
+    mask[torch.repeat_interleave(torch.arange(x.shape[0], device=columns.device), begin.diff()), columns] = True
+    return mask
+
+
+def _scattered(y: NDArray, like: Any) -> Any:
+    """`y` at the elements that `like` stores, nothing elsewhere."""
+    zeros = NDArray(torch.zeros_like(y.tensor))
+    return like._like(op.where(NDArray(_where_stored(like)), y, zeros))
+
+
+@operator("lhs, rhs")
+def _scatter_elemwise_div(lhs, rhs):
+    """lhs / rhs; of a row_sparse lhs only the stored rows."""
+    y = op.div(lhs, rhs)
+    return _scattered(y, lhs) if lhs.stype == "row_sparse" else y
+
+
+@operator("data")
+def _scatter_plus_scalar(data, scalar=1.0, is_int=True):
+    """data + scalar; of a sparse array only the stored elements."""
+    y = op.add_scalar(data, value=float(scalar))
+    return y if data.stype == "default" else _scattered(y, data)
+
+
+@operator("data")
+def _scatter_minus_scalar(data, scalar=1.0, is_int=True):
+    """data - scalar; of a sparse array only the stored elements."""
+    y = op.add_scalar(data, value=-float(scalar))
+    return y if data.stype == "default" else _scattered(y, data)
+
+
+def _install_rules() -> None:
+    """Tells the engine's operators, which know no storage types, which of them keep zeros."""
+    for name in _stored.KEEP_ZEROS:
+        for found in (operators.get(name), vars(op).get(name)):
+            if isinstance(found, _C.Op):
+                found.stored = _stored.same
+
+
+_install_rules()

@@ -10,6 +10,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
+from . import _stored
 from ._arguments import as_ints, axis_in, constant, one_of, public_names
 from ._operator import op, operator
 from .ndarray import NDArray, is_recording, torch_dtype
@@ -48,7 +49,8 @@ def concat(data, dim=1):
                 f"concat: input {i} has the shape {a.shape}, which differs from that of input 0, {first}, "
                 f"in more than axis {axis}"
             )
-    return op.concat(data, axis=axis) if len(data) > 1 else op.identity(data[0])
+    y = op.concat(data, axis=axis) if len(data) > 1 else op.identity(data[0])
+    return _stored.joined(y, data, axis) if data[0].stype == "csr" else y
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -167,7 +169,7 @@ def where(condition, x, y):
     return op.where(condition, x, y)
 
 
-@operator("data", method=True)
+@operator("data", method=True, stored=_stored.same)
 def zeros_like(data):
     """Zeros of data's shape, dtype and device; constant."""
     return constant(torch.zeros_like(data.tensor, memory_format=torch.contiguous_format), data)
@@ -226,7 +228,7 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
         raise MXNetError(f"{name}: {argument} is {given}, but {len(data)} arrays are given")
 
 
-@operator("data", method=True)
+@operator("data", method=True, stored=_stored.clipped)
 def clip(data, a_min, a_max):
     """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0."""
     if data.tensor.is_floating_point():

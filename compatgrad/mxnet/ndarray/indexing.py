@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
+from . import _stored
 from ._arguments import (
     as_index,
     as_ints,
@@ -34,7 +35,7 @@ def _bounds(argument: str, value: Any) -> list[int | None]:
     return [None if v is None else as_ints("slice", argument, v)[0] for v in values]
 
 
-@operator("data", aliases=("crop",), method=True)
+@operator("data", aliases=("crop",), method=True, stored=_stored.kept_rows)
 def slice(data, begin, end, step=()):
     """data[begin[0]:end[0]:step[0], ...]; entries may be None, and axes that are not named are kept whole.
 
@@ -122,7 +123,7 @@ def slice_like(data, shape_like, axes=()):
     return op.get_item(data, index=tuple(index))
 
 
-@operator("a, indices", method=True)
+@operator("a, indices", method=True, stored=_stored.kept_rows)
 def take(a, indices, axis=0, mode="clip"):
     """Slices of `a` along an axis: shape a.shape[:axis] + indices.shape + a.shape[axis + 1:].
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,8 @@ class NDArray(_C.Variable):
         """The array in another storage type: "default", "row_sparse" or "csr"."""
         if stype == self.stype:
             return self
+        if stype == "csr" and self.ndim != 2:
+            raise ValueError(f"tostype: only an array with 2 dimensions can become csr, not one of shape {self.shape}")
         from .sparse import cast_storage
 
         return cast_storage(self, stype)
@@ -283,6 +286,19 @@ class NDArray(_C.Variable):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing.set_item(self, key, value)
+
+    @staticmethod
+    def _basic_indexing_slice_is_contiguous(slc_key: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+        """Whether slices, one for each axis of `shape`, leave memory without gaps."""
+        parts = [range(n)[k] for k, n in zip(slc_key, shape, strict=True)]
+        if math.prod(map(len, parts)) <= 1:
+            return True
+        whole = True  # whether the axes so far, from the right, are taken as they are
+        for part, n in zip(reversed(parts), reversed(shape), strict=True):
+            if len(part) > 1 and (part.step != 1 or not whole):
+                return False
+            whole = whole and len(part) == n
+        return True
 
     def _slice(self, start: int, stop: int) -> NDArray:
         """`self[start:stop]`; programs call it by this name."""

@@ -56,6 +56,8 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
         required("FullyConnected", "num_hidden", num_hidden)
         require_shape("FullyConnected", "weight", weight.shape, (num_hidden, width))
     if bias is None or no_bias or bias.shape != (num_hidden,):
+        if bias is not None and bias.shape == (num_hidden, 1):  # a column will do, as in the original
+            bias = op.reshape(bias, shape=(num_hidden,))
         check_bias("FullyConnected", bias, no_bias, num_hidden)
     if len(shape) == 2:
         return op.linear(data, weight, bias)

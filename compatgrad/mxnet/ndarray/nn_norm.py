@@ -41,6 +41,8 @@ def BatchNorm(  # noqa: N802
     mean and 1 / sqrt(var + eps). MXNetError where shapes do not fit.
     """
     if fix_gamma:
+        if data.stype != "default" or gamma.stype != "default":
+            raise MXNetError("BatchNorm: fix_gamma=True is not there for sparse arrays")
         gamma.tensor.fill_(1)
     trained = _get_mode("training") and not use_global_stats
     if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or output_mean_var or not trained:

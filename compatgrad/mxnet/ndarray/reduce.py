@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
+from . import _stored
 from ._arguments import as_ints, axes_in, axis_in, constant, public_names, vector
 from ._operator import op, operator
 from .ndarray import NDArray, torch_dtype
@@ -41,7 +42,7 @@ def sum(data, axis=None, keepdims=False, exclude=False):
     return _reduce(op.sum, "sum", data, axis, keepdims, exclude)
 
 
-@operator("data")
+@operator("data", stored=_stored.summed)
 def _square_sum(data, axis=None, keepdims=False, exclude=False):
     """The sum of squares; axes as in `sum`. Of a row_sparse array it is computed dense."""
     return _reduce(op.sum, "_square_sum", op.square(data), axis, keepdims, exclude)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import builtins
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..context import Context, current_context
 from ._creation import array as _dense_array
 from ._creation import zeros as _dense_zeros
 from ._operator import operators
-from ._sparse_arrays import _CLASSES, _is_scipy, _wrap
+from ._sparse_arrays import _CLASSES, _is_scipy, _wrap, malformed
 from ._sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
 from ._sparse_arrays import CSRNDArray as CSRNDArray
 from ._sparse_arrays import RowSparseNDArray as RowSparseNDArray
@@ -59,7 +59,8 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: 
     """A CSRNDArray from a dense matrix, a SciPy or CSR matrix, a shape, `(data, indices, indptr)` or
     `(data, (row, col))`, whose double entries are added.
 
-    ValueError for shapes that do not fit, indices outside of the matrix, or another kind of tuple.
+    ValueError for shapes that do not fit, rows and columns outside of the matrix, or another kind of tuple. Of
+    `(data, indices, indptr)` what is not in the matrix is left out, and only `check_format` complains, as in MXNet.
     """
     context = current_context() if ctx is None else ctx
     if not isinstance(arg1, tuple):
@@ -81,9 +82,9 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: 
         columns, begin = _index(indices, device), _index(indptr, device)
         if columns.dim() != 1 or begin.dim() != 1 or not len(begin):
             raise ValueError("csr_matrix: invalid shape: indices and indptr must have one dimension")
-        if int(begin[0]) != 0 or bool((begin.diff() < 0).any()) or int(begin[-1]) != len(columns):
-            raise ValueError(f"csr_matrix: indptr must rise from 0 to the number of indices, {len(columns)}")
+        begin = begin.clamp(0, len(columns)).cummax(0).values  # `check_format` tells what cannot be
         rows = torch.repeat_interleave(torch.arange(len(begin) - 1, device=device), begin.diff())
+        kept = builtins.slice(int(begin[0]), int(begin[-1]))  # an operator has the name, once it was asked for
     else:
         raise ValueError(f"csr_matrix: unexpected length of input tuple: {len(arg1)}")
     dtype = torch_dtype(_default_dtype(data, dtype))
@@ -97,21 +98,37 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: 
         raise ValueError(
             f"csr_matrix: invalid shape: {tuple(values.shape)} values, {len(columns)} indices, shape {shape}"
         )
+    pattern = None
+    if len(arg1) == 3 and len(begin) == shape[0] + 1:
+        pattern = (_index(arg1[2], device), columns)
+    bad = pattern is not None and bool(malformed("csr", shape, pattern))
+    given = values
+    if bad:
+        rows, columns, values = _inside(rows, columns[kept], values[kept], shape[1])
     for what, index, limit in (("row", rows, shape[0]), ("column", columns, shape[1])):
         if len(index) and (int(index.min()) < 0 or int(index.max()) >= limit):
             raise ValueError(f"csr_matrix: a {what} is outside of 0..{limit - 1}")
     dense = torch.zeros(tuple(shape), dtype=dtype, device=device)
     dense.index_put_((rows, columns), values, accumulate=True)
-    pattern = None
-    if len(arg1) == 3 and len(begin) == shape[0] + 1:
-        pattern = (begin, columns)
-    return _wrap(dense, "csr", context, pattern)
+    y = _wrap(dense, "csr", context, pattern)
+    if bad:
+        y._as_given = (pattern, given)
+    return y
+
+
+def _inside(
+    rows: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What is in the columns of a matrix."""
+    inside = (columns >= 0) & (columns < width)
+    return rows[inside], columns[inside], values[inside]
 
 
 def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None) -> RowSparseNDArray:
     """A RowSparseNDArray from a dense or row_sparse array, a shape, or `(data, indices)`.
 
-    ValueError for shapes that do not fit, indices outside of the array, or another kind of tuple.
+    ValueError for shapes that do not fit, or another kind of tuple. Rows outside of the array are left out, and only
+    `check_format` complains of them, as in MXNet.
     """
     context = current_context() if ctx is None else ctx
     if not isinstance(arg1, tuple):
@@ -142,13 +159,14 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, d
         raise ValueError(f"row_sparse_array: invalid shape: values of shape {tuple(values.shape)}, array {shape}")
     if len(rows) != len(values):
         raise ValueError(f"row_sparse_array: {len(values)} rows of values, {len(rows)} indices")
-    if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= shape[0]):
-        raise ValueError(f"row_sparse_array: indices must be in 0..{shape[0] - 1}, got {rows.tolist()[:10]}")
-    order = torch.argsort(rows, stable=True)
     dense = torch.zeros(shape, dtype=torch_type, device=device)
+    inside = (rows >= 0) & (rows < shape[0])
     if len(rows):
-        dense[rows] = values
-    return _wrap(dense, "row_sparse", context, (rows[order].unique_consecutive(),))
+        dense[rows[inside]] = values[inside]
+    y = _wrap(dense, "row_sparse", context, (rows,))
+    if malformed("row_sparse", shape, (rows,)):
+        y._as_given = (y._pattern, values)
+    return y
 
 
 def zeros(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
@@ -186,12 +204,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
 
 # ---- the other operators of `mx.nd.sparse`: those of `mx.nd`, whose results are sparse where zeros stay zeros
 
-_KEEP_ZEROS = frozenset(
+_OPERATORS = frozenset(
     "abs arcsin arcsinh arctan arctanh cbrt ceil clip degrees expm1 fix floor log1p negative radians relu rint round "
-    "sign sin sinh sqrt square tan tanh trunc zeros_like".split()
-)
-_OTHERS = frozenset(
-    "ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput "
+    "sign sin sinh sqrt square tan tanh trunc zeros_like ElementWiseSum Embedding FullyConnected "
+    "LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput "
     "adagrad_update adam_update add_n arccos arccosh broadcast_add broadcast_div broadcast_minus broadcast_mul "
     "broadcast_plus broadcast_sub concat cos cosh dot elemwise_add elemwise_div elemwise_mul elemwise_sub exp "
     "ftrl_update gamma gammaln log log10 log2 make_loss mean norm rsqrt sgd_mom_update sgd_update sigmoid slice "
@@ -199,22 +215,10 @@ _OTHERS = frozenset(
 )
 
 
-def _keeping_zeros(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def call(data: NDArray, *args: Any, **kwargs: Any) -> Any:
-        y = function(data, *args, **kwargs)
-        if isinstance(data, BaseSparseNDArray) and type(y) is NDArray and kwargs.get("out") is None:
-            y = data._like(y, keep=False)
-        return y
-
-    call.__name__, call.__qualname__, call.__doc__ = name, name, function.__doc__
-    return call
-
-
 def __getattr__(name: str) -> Any:
-    if name in _KEEP_ZEROS or name in _OTHERS:
+    if name in _OPERATORS:
         function = operators.get(name)
         if function is not None:
-            found = _keeping_zeros(function, name) if name in _KEEP_ZEROS else function
-            globals()[name] = found
-            return found
+            globals()[name] = function
+            return function
     raise AttributeError(f"module 'mxnet.ndarray.sparse' has no attribute '{name}'")

@@ -49,6 +49,11 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
             "load: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
             "npx.set_np(), or inside `with mx.util.np_shape(True)`"
         )
+    if is_np_shape() and not a.np_shape and a.stype == "default":  # a length of 0 meant "unknown" there
+        raise MXNetError(
+            "load: the arrays were not saved under NumPy's shape semantics; load them with mx.nd.load without "
+            "npx.set_np(), or inside `with mx.util.np_shape(False)`"
+        )
     if a.shape is None or a.data is None:
         return None
     kind, number = a.context

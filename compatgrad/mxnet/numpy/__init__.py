@@ -19,7 +19,9 @@ from . import random as random
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
 from ._lists import *  # noqa: F403
+from ._methods import lcm as lcm
 from ._padding import pad as pad
+from ._picking import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 
 pi, e, inf, nan, newaxis, euler_gamma = _onp.pi, _onp.e, _onp.inf, _onp.nan, None, _onp.euler_gamma
@@ -27,21 +29,28 @@ PZERO, NZERO, PINF, NINF, NAN, NaN = 0.0, -0.0, _onp.inf, -_onp.inf, _onp.nan, _
 float16, float32, float64 = _onp.float16, _onp.float32, _onp.float64
 int8, int32, int64, uint8, bool_ = _onp.int8, _onp.int32, _onp.int64, _onp.uint8, _onp.bool_
 bool = bool
-finfo, dtype, set_printoptions = _onp.finfo, _onp.dtype, _onp.set_printoptions
+finfo, dtype = _onp.finfo, _onp.dtype
 
 _FALLBACK = frozenset(
     "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
     "broadcast_arrays choose compress corrcoef correlate count_nonzero cov cumprod  "
     "  digitize divmod  extract flatnonzero float_power fmod frexp genfromtxt "
     "  heaviside  histogram2d histogram_bin_edges histogramdd i0 in1d  interp "
-    "intersect1d isclose isin ix_ lcm lexsort loadtxt  median min_scalar_type modf msort "
+    "intersect1d isclose isin ix_ lexsort loadtxt  median min_scalar_type modf msort "
     "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
     "nanquantile nanstd nansum nanvar packbits partition  piecewise poly polyadd polydiv polyfit "
     "polyint polymul polysub  promote_types ptp  real  result_type rollaxis roots "
-    "row_stack searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
+    "searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
     "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits  unwrap "
     "vander mirr npv ppmt pv rate".split()
 )
+
+
+def set_printoptions(precision: Any = None, threshold: Any = None, **kwarg: Any) -> None:
+    """How arrays are printed: digits behind the point, and from how many elements on some are left out."""
+    if kwarg:
+        raise NotImplementedError(f"set_printoptions: only precision and threshold are there, got {list(kwarg)}")
+    _onp.set_printoptions(precision=precision, threshold=threshold)
 
 
 def __getattr__(name: str) -> Any:

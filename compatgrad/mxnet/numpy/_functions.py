@@ -66,13 +66,13 @@ def _unary(name: str, body: Callable[[Any], Any], exact: bool = False) -> Callab
 
 _BODIES: dict[str, Callable[[Any], Any]] = {
     "abs": op.abs, "arccos": op.arccos, "arccosh": op.arccosh, "arcsin": op.arcsin, "arcsinh": op.arcsinh,
-    "arctan": op.arctan, "arctanh": op.arctanh, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "exp": op.exp,
-    "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10, "log1p": op.log1p,
+    "arctan": op.arctan, "arctanh": op.arctanh, "cbrt": op.cbrt, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh,
+    "exp": op.exp, "expm1": op.expm1, "fix": op.fix, "floor": op.floor, "log": op.log, "log10": op.log10,
+    "log1p": op.log1p,
     "log2": op.log2, "negative": op.neg, "positive": op.copy, "reciprocal": op.reciprocal,
     "rint": lambda x: op.ceil(x - 0.5),  # the original takes n.5 down
     "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "sqrt": op.sqrt, "square": op.square, "tan": op.tan,
     "tanh": op.tanh, "trunc": op.fix,
-    "cbrt": lambda x: op.sign(x) * op.pow_scalar(op.abs(x), exponent=1.0 / 3),
     "degrees": lambda x: x * (180 / math.pi), "radians": lambda x: x * (math.pi / 180),
 }  # fmt: skip
 _EXACT = frozenset(("abs", "negative", "positive", "sign", "square"))
@@ -315,13 +315,24 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
     return call
 
 
-_public(_reduction("sum", op.sum))
+_sum = _reduction("sum", op.sum)
+
+
+def sum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, initial: Any = None,
+        out: Any = None) -> Any:  # fmt: skip
+    """`numpy.sum` over one axis, several or all; `initial` is added to the sums."""
+    if initial is None:
+        return _sum(a, axis, dtype, out, keepdims)
+    return finish(pair("add", _sum(a, axis, dtype, None, keepdims), initial), out)
+
+
+_public(sum)
 _public(_reduction("prod", op.prod), "product")
 _public(_reduction("mean", op.mean, float_result=True))
 
 
 def _extreme(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-    def call(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    def call(a: Any, axis: Axis = None, keepdims: bool = False, out: Any = None) -> Any:
         x = ndarray._around(_array(name, a))
         if not x.size:
             raise MXNetError(f"{name}: a has no elements (shape {x.shape})")
@@ -368,7 +379,7 @@ for _function in (var, std, average):
 
 
 def _truth(name: str) -> Callable[..., Any]:
-    def call(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    def call(a: Any, axis: Axis = None, keepdims: bool = False, out: Any = None) -> Any:
         t = _array(name, a).tensor != 0
         axes = range(t.dim()) if axis is None else [axis] if isinstance(axis, int) else axis
         for i in sorted((n % builtins.max(t.dim(), 1) for n in axes), reverse=True):

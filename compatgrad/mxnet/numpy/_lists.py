@@ -13,6 +13,7 @@ from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
 from ._array import constant, finish, ndarray, pair
 from ._functions import _array
+from ._picking import diag
 from ._shapes import concatenate, reshape, swapaxes
 
 __all__ = [
@@ -146,11 +147,9 @@ def resize(a: Any, new_shape: Any) -> Any:
     return _made(onp.resize(_array("resize", a).asnumpy(), new_shape), a)
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(array: Any, k: int = 0) -> Any:
     """`numpy.diagflat`: a matrix with the elements of the flat array on its k-th diagonal."""
-    from ._shapes import diag
-
-    return diag(reshape(_array("diagflat", v, "v"), (-1,)), k)
+    return diag(reshape(_array("diagflat", array, "array"), (-1,)), k)
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:

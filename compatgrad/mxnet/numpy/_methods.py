@@ -10,8 +10,8 @@ import torch
 
 from ..ndarray.ndarray import NDArray
 from ..util import _check_ufunc_options
-from . import _functions, _shapes
-from ._array import constant, ndarray
+from . import _functions, _picking, _shapes
+from ._array import NUMBERS, constant, finish, ndarray
 from .fallback import NAMES
 
 
@@ -39,7 +39,7 @@ def _in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False)
 
 def _removed(name: str) -> Callable[..., Any]:
     """What a newer NumPy does not have under its old name."""
-    same: dict[str, Any] = {"in1d": _in1d, "msort": lambda a: onp.sort(a, axis=0), "row_stack": onp.vstack,
+    same: dict[str, Any] = {"in1d": _in1d, "msort": lambda a: onp.sort(a, axis=0),
                             "trapz": getattr(onp, "trapezoid", None)}  # fmt: skip
     if same.get(name):
         return same[name]
@@ -50,13 +50,21 @@ def _removed(name: str) -> Callable[..., Any]:
     return call
 
 
+def lcm(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    """`numpy.lcm` of integers; no gradient."""
+    if kwargs:
+        _check_ufunc_options("lcm", kwargs)
+    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+        return onp.lcm(x1, x2)
+    device = (x1 if isinstance(x1, NDArray) else x2).tensor.device
+    return finish(_from_numpy(onp.asarray(onp.lcm(_to_numpy(x1), _to_numpy(x2))), device), out)
+
+
 def of_numpy(name: str) -> Callable[..., Any]:
     """A function of NumPy that takes and gives arrays of `mx.np`; without gradients."""
     function = getattr(onp, name, None) or _removed(name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if name == "lcm" and kwargs:
-            _check_ufunc_options(name, {k: v for k, v in kwargs.items() if k != "out"})
         device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
         y = function(*_to_numpy(args), **_to_numpy(kwargs))
         # the original computes some of them itself: they give arrays where NumPy gives its numbers
@@ -67,21 +75,58 @@ def of_numpy(name: str) -> Callable[..., Any]:
     return call
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
+def _of(name: str) -> Callable[..., Any]:
+    return next(getattr(m, name) for m in (_functions, _shapes, _picking) if hasattr(m, name))
 
-    method.__name__ = function.__name__
-    method.__doc__ = function.__doc__
+
+# The arguments of methods are in NumPy's order, which that of MXNet's functions is not in all cases.
+def _reducing(name: str) -> Callable[..., Any]:
+    function = _of(name)
+    return lambda self, axis=None, out=None, keepdims=False: function(self, axis=axis, out=out, keepdims=keepdims)
+
+
+def _summing(name: str) -> Callable[..., Any]:
+    function = _of(name)
+
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):  # type: ignore[no-untyped-def]
+        return function(self, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
     return method
 
 
-_BOTH = (
-    "sum prod mean max min var std any all argmax argmin argsort cumsum round dot nonzero swapaxes squeeze take "
-    "repeat ravel diagonal trace broadcast_to"
-).split()
-for _name in _BOTH:
-    setattr(ndarray, _name, _method(getattr(_functions, _name, None) or getattr(_shapes, _name)))
+def _spreading(name: str) -> Callable[..., Any]:
+    function = _of(name)
+
+    def method(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):  # type: ignore[no-untyped-def]
+        return function(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    return method
+
+
+_f, _s, _p = _functions, _shapes, _picking
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _reducing(name) for name in ("max", "min", "any", "all")},
+    **{name: _summing(name) for name in ("sum", "prod", "mean")},
+    **{name: _spreading(name) for name in ("var", "std")},
+    "argmax": lambda self, axis=None, out=None: _f.argmax(self, axis, out),
+    "argmin": lambda self, axis=None, out=None: _f.argmin(self, axis, out),
+    "argsort": lambda self, axis=-1, kind=None, order=None: _f.argsort(self, axis, kind, order),
+    "broadcast_to": lambda self, shape: _s.broadcast_to(self, shape),
+    "cumsum": lambda self, axis=None, dtype=None, out=None: _f.cumsum(self, axis, dtype, out),
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: _p.diagonal(self, offset, axis1, axis2),
+    "dot": lambda self, b, out=None: _f.dot(self, b, out),
+    "nonzero": lambda self: _f.nonzero(self),
+    "ravel": lambda self, order="C": _s.ravel(self, order),
+    "repeat": lambda self, repeats, axis=None: _p.repeat(self, repeats, axis),
+    "round": lambda self, decimals=0, out=None, **kwargs: _f.round(self, decimals, out, **kwargs),
+    "squeeze": lambda self, axis=None: _s.squeeze(self, axis),
+    "swapaxes": lambda self, axis1, axis2: _s.swapaxes(self, axis1, axis2),
+    "take": lambda self, indices, axis=None, mode="raise": _p.take(self, indices, axis, mode),
+    "trace": lambda self, offset=0, axis1=0, axis2=1, out=None: _p.trace(self, offset, axis1, axis2, out),
+}
+for _name, _body in _METHODS.items():
+    _body.__name__, _body.__qualname__, _body.__doc__ = _name, f"ndarray.{_name}", _of(_name).__doc__
+    setattr(ndarray, _name, _body)
 
 
 def _reshape(self: ndarray, *args: Any, order: str = "C", **kwargs: Any) -> ndarray:
@@ -119,3 +164,15 @@ for _function in (_reshape, _transpose, _flatten, _sort, _clip):
     _function.__name__ = _function.__name__[1:]
     _function.__qualname__ = f"ndarray.{_function.__name__}"
     setattr(ndarray, _function.__name__, _function)
+
+
+def _updating(name: str) -> Callable[..., Any]:
+    function = _of(name)
+    return lambda self, other: function(self, other, out=self)
+
+
+for _slot, _name in (("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor"), ("matmul", "matmul")):
+    setattr(ndarray, f"__i{_slot}__", _updating(_name))
+for _name in ("ceil", "floor", "trunc"):
+    setattr(ndarray, f"__{_name}__", (lambda f: lambda self: f(self))(_of(_name)))
+ndarray.__round__ = lambda self, n=0: _functions.round(self, n)  # type: ignore[attr-defined]

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as onp
 
 from ..ndarray._operator import op
-from ._shapes import _array, concatenate, repeat, take
+from ._picking import repeat, take
+from ._shapes import _array, concatenate
 
 __all__ = ["pad"]
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
     """More elements around the array: "constant" ones (`constant_values`), or the "edge", "reflect", "symmetric"."""
+    if pad_width is None:
+        raise TypeError("pad: pad_width is missing")
     a = _array("pad", x, "array")
     widths = onp.broadcast_to(onp.asarray(pad_width), (a.ndim, 2)).tolist()
     if mode == "constant":

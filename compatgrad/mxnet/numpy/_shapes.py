@@ -12,16 +12,14 @@ from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._operator import not_an_array, op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
-from ._array import NUMBERS, constant, finish, ndarray, promoted
+from ._array import NUMBERS, finish, ndarray, promoted
 
 __all__ = [
     "append", "arange", "array", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to",
-    "column_stack", "concatenate", "copy", "diag", "diagonal", "dsplit", "dstack", "empty", "empty_like",
-    "expand_dims", "eye", "flip", "fliplr", "flipud", "full", "full_like", "hsplit", "hstack", "identity",
-    "indices", "linspace", "logspace", "may_share_memory", "moveaxis", "ndim", "ones", "ones_like",
-    "ravel", "repeat", "reshape", "roll", "rot90", "shape", "shares_memory", "size", "split", "squeeze",
-    "stack", "swapaxes", "take", "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "vsplit",
-    "vstack", "zeros", "zeros_like",
+    "column_stack", "concatenate", "copy", "dsplit", "dstack", "empty", "empty_like", "expand_dims", "eye", "full",
+    "full_like", "hsplit", "hstack", "identity", "indices", "linspace", "logspace", "may_share_memory", "moveaxis",
+    "ndim", "ones", "ones_like", "ravel", "reshape", "row_stack", "shape", "shares_memory", "size", "split",
+    "squeeze", "stack", "swapaxes", "transpose", "vsplit", "vstack", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -100,17 +98,17 @@ def _made(who: str, fill: Any, shape: Any, dtype: Any, ctx: Any, order: str, out
     return finish(_on(ndarray(t), context), out)
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
+def zeros(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> ndarray:
     """Zeros, float32 unless `dtype` says otherwise."""
     return _made("zeros", torch.zeros, shape, dtype, ctx, order)
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
+def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> ndarray:
     """Ones, float32 unless `dtype` says otherwise."""
     return _made("ones", torch.ones, shape, dtype, ctx, order)
 
 
-def empty(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
+def empty(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> ndarray:
     """An array whose values are whatever the memory holds."""
     return _made("empty", torch.empty, shape, dtype, ctx, order)
 
@@ -188,7 +186,7 @@ def logspace(
     return _from_numpy(onp.logspace(start, stop, num, endpoint, base, axis=axis), dtype, ctx)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, **kwargs: Any) -> ndarray:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = onp.float32, **kwargs: Any) -> ndarray:
     """N x M zeros with ones on diagonal k. MXNetError for negative lengths."""
     if min(N, N if M is None else M) < 0:
         raise MXNetError(f"eye: N and M must not be negative, got {N} and {M}")
@@ -218,9 +216,9 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
 may_share_memory = shares_memory
 
 
-def copy(a: Any) -> ndarray:
+def copy(a: Any, out: Any = None) -> ndarray:
     """A copy of an array."""
-    return op.copy(_array("copy", a))
+    return finish(op.copy(_array("copy", a)), out)
 
 
 # ---- shapes
@@ -241,7 +239,7 @@ def size(a: Any, axis: int | None = None) -> int:
     return math.prod(shape(a)) if axis is None else shape(a)[axis]
 
 
-def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> ndarray:
+def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> ndarray:
     """The same elements in another shape, of which one length may be -1. MXNetError where their number differs."""
     _order("reshape", order)
     x = _array("reshape", a)
@@ -253,7 +251,7 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> n
         raise MXNetError(f"reshape: cannot reshape an array of shape {x.shape} into {new}")
     if -1 in new and not known:
         new = tuple(0 if n == -1 else n for n in new)
-    return op.reshape(x, shape=new)
+    return finish(op.reshape(x, shape=new), out)
 
 
 def ravel(x: Any, order: str = "C") -> ndarray:
@@ -306,9 +304,12 @@ def expand_dims(a: Any, axis: Any) -> ndarray:
     return x
 
 
-def squeeze(a: Any, axis: Any = None) -> ndarray:
+def squeeze(a: Any, axis: Any = None, out: Any = None) -> ndarray:
     """Without axes of length 1. MXNetError for a longer one."""
-    x = _array("squeeze", a)
+    return finish(_squeezed(_array("squeeze", a), axis), out)
+
+
+def _squeezed(x: ndarray, axis: Any) -> ndarray:
     if axis is None:
         return op.squeeze(x)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
@@ -397,6 +398,11 @@ def vstack(arrays: Any, out: Any = None) -> Any:
     return concatenate([atleast_2d(x) for x in arrays], 0, out)
 
 
+def row_stack(arrays: Any) -> Any:
+    """`vstack` under another name."""
+    return vstack(arrays)
+
+
 def hstack(arrays: Any) -> Any:
     """Arrays side by side: along the second axis, or the first of vectors."""
     xs = [atleast_1d(x) for x in arrays]
@@ -459,138 +465,3 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     if _array("dsplit", ary, "ary").ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
-
-
-# ---- repeating, picking, turning
-
-
-def tile(A: Any, reps: Any) -> ndarray:
-    """The array repeated as a whole, along each axis."""
-    x = _array("tile", A, "A")
-    counts = (int(reps),) if isinstance(reps, (int, onp.integer)) else tuple(int(n) for n in reps)
-    n = max(len(counts), x.ndim)
-    x = op.reshape(x, shape=(1,) * (n - x.ndim) + x.shape)
-    return op.tile(x, reps=(1,) * (n - len(counts)) + counts)
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
-    """Each element repeated, along an axis or flat."""
-    x = _array("repeat", a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    counts = (int(repeats),) if isinstance(repeats, (int, onp.integer)) else tuple(int(n) for n in repeats)
-    return op.repeat(x, repeats=counts, axis=_axis("repeat", axis, x.ndim))
-
-
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out: Any = None) -> Any:
-    """Elements or slices at positions along an axis, or of the flat array.
-
-    `mode`: what happens beyond the ends: "raise" an MXNetError, "clip" to the ends, or "wrap" around.
-    """
-    x = _array("take", a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = _axis("take", axis, x.ndim)
-    n = x.shape[axis]
-    i = indices.tensor.detach() if isinstance(indices, NDArray) else torch.as_tensor(onp.asarray(indices))
-    i = i.to(device=x.tensor.device, dtype=torch.int64)
-    if mode == "raise":
-        if i.numel() and (int(i.min()) < -n or int(i.max()) >= n):
-            raise MXNetError(
-                f"take: indices from {int(i.min())} to {int(i.max())} are out of bounds for axis {axis} of {n}"
-            )
-        i = i % n if i.numel() else i
-    elif mode in ("clip", "wrap"):
-        i = i.clamp(0, n - 1) if mode == "clip" else i % n
-    else:
-        raise ValueError(f"take: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
-    return finish(op.get_item(x, index=(*(slice(None),) * axis, i)), out)
-
-
-def take_along_axis(arr: Any, indices: Any, axis: int) -> ndarray:
-    """Elements at positions along an axis, given for each of the other axes' places."""
-    x = _array("take_along_axis", arr, "arr")
-    axis = _axis("take_along_axis", axis, x.ndim)
-    i = indices.tensor.to(torch.int64)
-    return op.gather_along(x, constant(torch.where(i < 0, i + x.shape[axis], i)), axis=axis)
-
-
-def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
-    """The elements along axes in reverse order."""
-    x = _array("flip", m, "m")
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return finish(op.flip(x, axis=tuple(_axis("flip", i, x.ndim) for i in axes)), out)
-
-
-def flipud(m: Any) -> Any:
-    """The first axis in reverse order."""
-    return flip(m, 0)
-
-
-def fliplr(m: Any) -> Any:
-    """The second axis in reverse order."""
-    return flip(m, 1)
-
-
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Turned by 90 degrees, k times."""
-    x = _array("rot90", m, "m")
-    for _ in range(k % 4):
-        x = swapaxes(flip(x, axes[1]), *axes)
-    return x
-
-
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements moved along axes; those beyond the end come in again at the front."""
-    x = _array("roll", a)
-    if axis is None:
-        return reshape(roll(ravel(x), shift, 0), x.shape)
-    shifts, axes = ([v] if isinstance(v, int) else list(v) for v in (shift, axis))
-    for s, i in zip(shifts * len(axes) if len(shifts) == 1 else shifts, axes, strict=True):
-        n = x.shape[i]
-        if n and s % n:
-            x = concatenate(_cut("roll", x, [n - s % n], i, False)[::-1], axis=i)
-    return x
-
-
-def tril(m: Any, k: int = 0) -> ndarray:
-    """Zeros above diagonal k; a vector is each row of a square matrix."""
-    x = _array("tril", m, "m")
-    return op.tril(x if x.ndim != 1 else op.broadcast_to(x, shape=x.shape * 2), k=k)
-
-
-def triu(m: Any, k: int = 0) -> ndarray:
-    """Zeros below diagonal k."""
-    return op.triu(_array("triu", m, "m"), k=k)
-
-
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
-    """A diagonal of two axes, which becomes the last axis."""
-    x = _array("diagonal", a)
-    i, j = _axis("diagonal", axis1, x.ndim), _axis("diagonal", axis2, x.ndim)
-    x = moveaxis(x, (i, j), (-2, -1))
-    rows, columns = x.shape[-2:]
-    n = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    at = torch.arange(n, device=x.tensor.device)
-    return op.get_item(x, index=(Ellipsis, at + max(-offset, 0), at + max(offset, 0)))
-
-
-def diag(v: Any, k: int = 0) -> ndarray:
-    """A diagonal of a matrix, or a matrix with a vector on a diagonal."""
-    x = _array("diag", v, "v")
-    if x.ndim != 1:
-        return diagonal(x, k)
-    n = x.shape[0] + abs(k)
-    mask = torch.zeros(n, n, dtype=x.tensor.dtype, device=x.tensor.device)
-    at = torch.arange(x.shape[0], device=x.tensor.device)
-    mask[at + max(-k, 0), at + max(k, 0)] = 1
-    line = op.pad(x, pad_width=(max(-k, 0), n - x.shape[0] - max(-k, 0)))
-    return op.mul(op.reshape(line, shape=(n, 1)), constant(mask))
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
-    """The sum along a diagonal."""
-    x = _array("trace", a)
-    if _axis("trace", axis1, x.ndim) == _axis("trace", axis2, x.ndim):
-        raise MXNetError(f"trace: axis1 and axis2 must be different axes, got {axis1} and {axis2}")
-    return finish(op.sum(diagonal(a, offset, axis1, axis2), axis=-1), out)

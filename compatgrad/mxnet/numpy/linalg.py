@@ -131,7 +131,8 @@ def _singular(x: Any) -> tuple[Any, Any, Any]:
         v, values, u = _singular(_transposed(x))
         return _transposed(u), values, _transposed(v)
     if not x.size:
-        return tuple(constant(y) for y in torch.linalg.svd(x.tensor.detach(), full_matrices=False))  # type: ignore[return-value]
+        parts = torch.linalg.svd(x.tensor.detach(), full_matrices=False)
+        return tuple(op.constant_of(x, constant(y)) for y in parts)  # type: ignore[return-value]
     wide = op.cast(x, dtype=torch.float64)  # squares of small values have half as many digits
     vectors, squares = op.eigen_symmetric(op.matmul(wide, _transposed(wide)))
     u = op.flip(_transposed(vectors), axis=(x.ndim - 1,))
@@ -166,7 +167,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         last = [i % x.ndim for i in ((axes,) if isinstance(axes, int) else axes)]
         x = op.transpose(x, axes=(*(i for i in range(x.ndim) if i not in last), *last))
-    shape, n = x.shape[y.ndim :], math.prod(y.shape)
+    # NumPy counts from the end: of as many axes as b has, or fewer, the last ones are those of x
+    shape, n = x.shape[y.ndim - x.ndim :], math.prod(y.shape)
     if math.prod(shape) != n:
         raise MXNetError(f"tensorsolve: a of shape {x.shape} and b of shape {y.shape} make no square system")
     found = op.matmul(op.inverse(op.reshape(x, shape=(n, n))), op.reshape(y, shape=(n, 1)))

@@ -2,4 +2,7 @@
 
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
+from ._lists import *  # noqa: F403
+from ._padding import pad as pad
+from ._picking import *  # noqa: F403
 from ._shapes import *  # noqa: F403

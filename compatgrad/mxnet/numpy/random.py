@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -139,18 +140,20 @@ def _from_uniform(
 ) -> Callable[..., Any]:
     """A distribution by the inverse of its distribution function: `body` of `noise` of numbers of (0, 1)."""
 
+    names = _PARAMETERS[name]
+    values = (*defaults, *[inspect.Parameter.empty] * (len(names) - len(defaults)), None, None, None)
+    signature = inspect.Signature([
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=v)
+        for n, v in zip((*names, "size", "ctx", "out"), values, strict=True)
+    ])  # fmt: skip
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        size, ctx, out = kwargs.pop("size", None), kwargs.pop("ctx", None), kwargs.pop("out", None)
-        names = _PARAMETERS[name]
-        given = list(args[: len(names)])
-        if len(args) > len(names):
-            size = args[len(names)]
-        for n, default in list(zip(names, defaults, strict=False))[len(given) :]:
-            given.append(kwargs.pop(n, default))
-        for n in names[len(given) :]:
-            given.append(kwargs.pop(n))
-        if kwargs:
-            raise TypeError(f"{name}: unexpected arguments {list(kwargs)}")
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise TypeError(f"{name}: {e}") from None
+        bound.apply_defaults()
+        *given, size, ctx, out = bound.args
         for n, p in zip(names, given, strict=True):
             if n != "loc" and bool(torch.as_tensor(_values(p) < 0 if n == "scale" else _values(p) <= 0).any()):
                 raise ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}")
@@ -160,7 +163,8 @@ def _from_uniform(
         return finish(_on(_moved(body, noise(u.clamp(min=torch.finfo(torch.float32).tiny)), given), context), out)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{doc} Parameters: {', '.join(_PARAMETERS[name])}; `size`, `ctx`, `out`."
+    call.__doc__ = f"{doc} Parameters: {', '.join(names)}; `size`, `ctx`, `out`."
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..base import MXNetError
 from ..ndarray._operator import op, operators
 from ..ndarray.ndarray import NDArray
 from ..numpy import ndarray
-from ..numpy._array import constant, promoted
+from ..numpy._array import constant, finish, promoted
 
 __all__ = [
     "broadcast_like",
@@ -67,6 +68,7 @@ def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return call
 
 
@@ -174,9 +176,9 @@ def _decoded(shape: tuple[int, ...], codes: list[int]) -> list[int]:
     return [total // known if n == -1 and known else n for n in result]
 
 
-def shape_array(data: Any) -> Any:
+def shape_array(data: Any = None, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
     """The shape as an int64 array."""
-    return constant(torch.tensor(_array("shape_array", data).shape, dtype=torch.int64))
+    return finish(constant(torch.tensor(_array("shape_array", data).shape, dtype=torch.int64)), out)
 
 
 def nonzero(a: Any) -> Any:
@@ -185,17 +187,18 @@ def nonzero(a: Any) -> Any:
     return constant((t if t.dim() else t.reshape(1)).nonzero())
 
 
-def constraint_check(input: Any, msg: str = "Constraint violated.") -> Any:
+def constraint_check(x: Any, msg: str) -> Any:
     """True where all elements of an array of booleans are; ValueError with the message else."""
-    t = _array("constraint_check", input, "input").tensor
+    t = _array("constraint_check", x, "x").tensor
     if not bool(t.all()):
         raise ValueError(msg)
     return constant(torch.ones((), dtype=torch.bool, device=t.device))
 
 
-def gather_nd(data: Any, indices: Any) -> Any:
+def gather_nd(data: Any = None, indices: Any = None, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
     """Elements or slices at positions that the columns of `indices` give."""
     x = _array("gather_nd", data)
+    _array("gather_nd", indices, "indices")
     at = tuple(i for i in indices.tensor.detach().to(torch.int64))
     if len(at) > x.ndim:
         raise MXNetError(f"gather_nd: indices have {len(at)} rows, data has {x.ndim} axes")
@@ -203,7 +206,7 @@ def gather_nd(data: Any, indices: Any) -> Any:
         n = x.shape[axis]
         if i.numel() and (int(i.min()) < -n or int(i.max()) >= n):
             raise MXNetError(f"gather_nd: indices are out of bounds for axis {axis} of length {n}")
-    return op.get_item(x, index=at)
+    return finish(op.get_item(x, index=at), out)
 
 
 def broadcast_like(lhs: Any, rhs: Any, lhs_axes: Any = None, rhs_axes: Any = None) -> Any:

@@ -1,5 +1,13 @@
 """Recurrent cells of symbols, and sentences for them."""
 
+from .. import initializer as initializer
+from .. import ndarray as ndarray
+from .. import symbol as symbol
+from ..io import DataBatch as DataBatch
+from ..io import DataDesc as DataDesc
+from ..io import DataIter as DataIter
+from ..model import load_checkpoint as load_checkpoint
+from ..model import save_checkpoint as save_checkpoint
 from ._convolutional import BaseConvRNNCell as BaseConvRNNCell
 from ._convolutional import ConvGRUCell as ConvGRUCell
 from ._convolutional import ConvLSTMCell as ConvLSTMCell
@@ -22,3 +30,5 @@ from .rnn_cell import GRUCell as GRUCell
 from .rnn_cell import LSTMCell as LSTMCell
 from .rnn_cell import RNNCell as RNNCell
 from .rnn_cell import RNNParams as RNNParams
+
+init = initializer

@@ -157,14 +157,18 @@ for _name, _prefixes in (
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(_name, _prefixes)
 
 
-def _add_control_flow() -> None:
-    from . import _control
+def _add_functions() -> None:
+    """Functions of the namespaces that make several operators, or choose between some."""
+    from . import _control, _random
 
     for name in ("foreach", "while_loop", "cond"):
         setattr(globals()["contrib"], name, getattr(_control, name))
+    setattr(globals()["contrib"], "rand_zipfian", _random.rand_zipfian)  # noqa: B010 - made above, by its name
+    for function in _random.FUNCTIONS:
+        setattr(globals()["random"], function.__name__, function)
 
 
-_add_control_flow()
+_add_functions()
 
 
 def __getattr__(name: str) -> Any:

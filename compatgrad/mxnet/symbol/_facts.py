@@ -20,6 +20,7 @@ _CANONICAL = {
     "cast": "Cast", "choose_element_0index": "pick", "concat": "Concat", "crop": "slice", "ctc_loss": "CTCLoss",
     "flatten": "Flatten", "flip": "reverse", "identity": "_copy", "max_axis": "max", "min_axis": "min",
     "normal": "_random_normal", "pad": "Pad", "ravel_multi_index": "_ravel_multi_index", "reshape": "Reshape",
+    "retain": "_sparse_retain",
     "shuffle": "_shuffle", "split": "SliceChannel", "stop_gradient": "BlockGrad", "sum_axis": "sum",
     "swapaxes": "SwapAxis", "uniform": "_random_uniform", "unravel_index": "_unravel_index", "zeros": "_zeros",
     "ones": "_ones", "full": "_full", "arange": "_arange", "eye": "_eye", "linspace": "_linspace",

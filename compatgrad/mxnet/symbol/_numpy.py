@@ -100,7 +100,10 @@ def _split(name: str, axis: int | None = None, equal: bool = True) -> Callable[.
         whole = isinstance(indices_or_sections, int)
         options = {"indices": () if whole else (0, *indices_or_sections), "axis": along, "squeeze_axis": False,
                    "sections": indices_or_sections if whole else 0}  # fmt: skip
-        return _node("_npi_split", name, [ary], options)
+        s = _node("_npi_dsplit" if name == "dsplit" else "_npi_split", name, [ary], options)
+        if name == "dsplit" or not isinstance(s, Symbol):
+            return s
+        return [s[i] for i in range(len(s))] if len(s) > 1 else [s]
 
     if axis is not None:
         return lambda ary, indices_or_sections: call(ary, indices_or_sections)

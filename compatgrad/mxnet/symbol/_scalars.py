@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ndarray as nd
+from ..ndarray import _stored
 from ..ndarray._elementwise import _pair
 from ._facts import PAIRS
 
@@ -20,9 +21,10 @@ def _with_number(kind: str, reverse: bool) -> Callable[..., Any]:
     return run
 
 
-def _with_array(kind: str) -> Callable[..., Any]:
+def _elementwise(kind: str) -> Callable[..., Any]:
     def run(lhs: Any, rhs: Any) -> Any:
-        return _pair(kind, lhs, rhs)
+        y = _pair(kind, lhs, rhs)
+        return y if lhs.stype == rhs.stype == "default" else _stored.elementwise(kind, y, lhs, rhs)
 
     return run
 
@@ -33,9 +35,9 @@ for _name, _kind in (("plus", "add"), ("minus", "sub"), ("mul", "mul"), ("div", 
     if _kind in ("sub", "div", "mod", "power"):
         SCALARS[f"_r{_name}_scalar"] = _with_number(_kind, True)
 for _kind in PAIRS:
-    SCALARS[f"_{_kind}"] = _with_array(_kind)
+    SCALARS[f"_{_kind}"] = _elementwise(_kind)
 for _kind in ("add", "sub", "mul", "div"):  # a graph's elemwise_* broadcast here too
-    SCALARS[f"elemwise_{_kind}"] = _with_array(_kind)
+    SCALARS[f"elemwise_{_kind}"] = _elementwise(_kind)
 for _name in ("zeros", "ones", "full", "arange", "eye", "linspace"):
     SCALARS[f"_{_name}"] = getattr(nd, _name)
 

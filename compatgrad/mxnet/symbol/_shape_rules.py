@@ -376,7 +376,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys((*_ONE_SHAPE, *_elementwise._PLAIN, *_elementwise._COMPOSED), _same),
     **dict.fromkeys((f"_{k}_scalar" for k in PAIRS), _same),
     **dict.fromkeys((f"_{k}" for k in PAIRS), _same),
-    **dict.fromkeys(("softmax", "log_softmax", "softmin"), _first),
+    **dict.fromkeys(("softmax", "log_softmax", "softmin", "_sparse_retain"), _first),
     "FullyConnected": _dense,
     "Convolution": _convolution,
     "Deconvolution": _deconvolution,

@@ -482,11 +482,12 @@ def var(
 Variable = var
 
 
-def Group(symbols: Sequence[Symbol]) -> Symbol:
-    """Several symbols as one; TypeError for what is no list of symbols."""
-    if not symbols or any(not isinstance(s, Symbol) for s in symbols):
+def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] | None = None) -> Symbol:
+    """Several symbols as one; TypeError for what is no list of symbols. `create_fn`: the class of the result."""
+    parts = [symbols[i] for i in range(len(symbols))] if isinstance(symbols, Symbol) else list(symbols)
+    if not parts or any(not isinstance(s, Symbol) for s in parts):
         raise TypeError("Group: expected a list of symbols as input")
-    return Symbol([e for s in symbols for e in s._outputs])
+    return (create_fn or Symbol)([e for s in parts for e in s._outputs])
 
 
 def load(fname: str) -> Symbol:

@@ -4,10 +4,10 @@ import os
 
 import numpy
 
-from . import autograd
-from . import ndarray as nd
-from . import optimizer as opt
-from .base import MXNetError
+from .. import autograd
+from .. import ndarray as nd
+from .. import optimizer as opt
+from ..base import MXNetError
 
 __all__ = ["KVStore", "KVStoreBase", "create"]
 

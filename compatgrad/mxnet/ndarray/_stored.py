@@ -1,0 +1,78 @@
+"""Storage types of results: which operators of MXNet give sparse arrays where they are given sparse ones.
+
+Memory is dense throughout, see `_sparse_arrays`: a rule sets the class of a result that an operator has just made.
+Rules are `rule(y, *arguments)`; they are asked only where an input is sparse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .ndarray import NDArray
+
+__all__ = ["KEEP_ZEROS", "as_stored", "clipped", "elementwise", "joined", "kept_rows", "of_pair", "pair_type", "same",
+           "summed"]  # fmt: skip
+
+# functions with f(0) = 0: names of operators, or of the engine's ops under them
+KEEP_ZEROS = frozenset(
+    "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p negative neg radians relu rint round "
+    "sign sin sinh sqrt square tan tanh trunc zeros_like mul_scalar div_scalar".split()
+)
+
+
+def as_stored(y: Any, stype: str) -> Any:
+    """`y`, fresh from an op, as an array of a storage type."""
+    if stype != "default" and type(y) is NDArray:
+        from ._sparse_arrays import _CLASSES
+
+        y.__class__ = _CLASSES[stype]
+    return y
+
+
+def same(y: Any, x: Any, *_: Any) -> Any:
+    """The storage type of the first input."""
+    return as_stored(y, getattr(x, "stype", "default"))
+
+
+def pair_type(name: str, a: Any, b: Any) -> str:
+    """The storage type of arithmetic of two arrays, or of an array and a number: sparse where zeros stay zeros."""
+    kinds = {x.stype for x in (a, b) if isinstance(x, NDArray)}
+    numbers = not (isinstance(a, NDArray) and isinstance(b, NDArray))
+    if numbers:
+        keeps = name == "mul" or (name == "div" and isinstance(a, NDArray))
+        return kinds.pop() if keeps else "default"
+    if name in ("add", "sub", "mul", "maximum", "minimum", "hypot") and len(kinds) == 1 and a.shape == b.shape:
+        return kinds.pop()
+    if name == "mul" or (name == "div" and b.stype == "default"):
+        return (kinds - {"default"}).pop() if len(kinds - {"default"}) == 1 and a.shape == b.shape else "default"
+    return "default"
+
+
+def of_pair(name: str, y: Any, a: Any, b: Any) -> Any:
+    """Of add, sub, mul, div, maximum, minimum and hypot."""
+    return as_stored(y, pair_type(name, a, b))
+
+
+def elementwise(name: str, y: Any, a: Any, b: Any) -> Any:
+    """Of elemwise_add, elemwise_sub, elemwise_mul and elemwise_div; a quotient is dense."""
+    return y if name == "div" else of_pair(name, y, a, b)
+
+
+def clipped(y: Any, x: Any, a_min: Any, a_max: Any) -> Any:
+    """Of `clip`: zeros stay zeros where they are between the limits."""
+    return same(y, x) if float(a_min) <= 0 <= float(a_max) else y
+
+
+def kept_rows(y: Any, x: Any, *_: Any) -> Any:
+    """Of what picks rows or ranges of a matrix: csr stays csr."""
+    return same(y, x) if x.stype == "csr" and y.ndim == 2 else y
+
+
+def summed(y: Any, x: Any, axis: Any = None, keepdims: Any = False, *_: Any) -> Any:
+    """Of sums of squares along the second axis, which is kept: rows without elements stay without."""
+    return same(y, x) if x.stype == "row_sparse" and axis in (1, (1,)) and keepdims else y
+
+
+def joined(y: Any, arrays: Any, dim: int = 1) -> Any:
+    """Of `concat`: matrices in csr below each other."""
+    return as_stored(y, "csr") if dim == 0 and all(x.stype == "csr" for x in arrays) else y

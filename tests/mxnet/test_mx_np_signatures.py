@@ -1,0 +1,133 @@
+"""Arguments of `mx.np` and `mx.npx` by place, as MXNet 1.9.1 has them; small functions that came with them."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import compatgrad.mxnet as mx
+from compatgrad.mxnet import np as mxnp
+from compatgrad.mxnet import npx
+from compatgrad.mxnet.base import MXNetError
+
+X = np.arange(6.0, dtype="float32").reshape(2, 3)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "any", "all", "amax", "amin", "sometrue"])
+def test_reductions_take_keepdims_before_out(name):
+    x = mxnp.array(X)
+    assert getattr(mxnp, name)(x, 1, True).shape == (2, 1)
+    out = mxnp.zeros((2,), dtype=getattr(mxnp, name)(x, 1).dtype)
+    assert getattr(mxnp, name)(x, 1, False, out) is out
+    if hasattr(x, name):  # methods keep NumPy's order
+        assert getattr(x, name)(1, out) is out and getattr(x, name)(1, None, True).shape == (2, 1)
+
+
+def test_sum():
+    x = mxnp.array(X)
+    out = mxnp.zeros((2, 1))
+    assert mxnp.sum(x, 1, None, True, None, out) is out and out.asnumpy().tolist() == [[3], [12]]
+    assert mxnp.sum(x, initial=2).item() == 17
+    assert x.sum(1, "float64", None, True).dtype == np.float64
+
+
+def test_out():
+    x = mxnp.array([4.0, 6.0])
+    for y in (mxnp.reshape(x, (2, 1), "C", mxnp.zeros((2, 1))), mxnp.copy(x, mxnp.zeros(2)),
+              mxnp.squeeze(mxnp.array([[4.0, 6.0]]), 0, mxnp.ones(2)),
+              npx.gather_nd(x, mxnp.array([[0, 1]]), mxnp.zeros(2))):  # fmt: skip
+        assert y.asnumpy().ravel().tolist() == [4, 6]
+    assert npx.shape_array(x, mxnp.zeros(1, dtype="int64")).asnumpy().tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (npx.softmax, ["data", "length", "axis", "temperature"]),
+        (npx.convolution, ["data", "weight", "bias", "kernel"]),
+        (npx.relu, ["data"]),
+        (npx.image.resize, ["data", "size", "keep_ratio", "interp"]),
+        (mxnp.random.gumbel, ["loc", "scale", "size", "ctx", "out"]),
+        (mxnp.random.pareto, ["a", "size"]),
+        (mxnp.ndarray.std, ["self", "axis", "dtype", "out", "ddof", "keepdims"]),
+    ],
+)
+def test_names_of_arguments(function, names):
+    assert list(inspect.signature(function).parameters)[: len(names)] == names
+
+
+def test_random_arguments():
+    assert mxnp.random.gumbel(0.0, 1.0, (2, 3)).shape == (2, 3) and mxnp.random.power(2.0, 4).shape == (4,)
+    assert mxnp.random.weibull(size=3, a=2.0).shape == (3,)
+    with pytest.raises(TypeError, match="pareto"):
+        mxnp.random.pareto()
+    with pytest.raises(TypeError, match="rayleigh"):
+        mxnp.random.rayleigh(1.0, dtype="float32")
+
+
+def test_rounding_functions_of_python():
+    x = mxnp.array([1.5, -2.5])
+    assert math.ceil(x).asnumpy().tolist() == [2, -2] and math.floor(x).asnumpy().tolist() == [1, -3]
+    assert math.trunc(x).asnumpy().tolist() == [1, -2] and round(mxnp.array([2.25]), 1).asnumpy()[0] == np.float32(2.2)
+
+
+def test_in_place_operators():
+    x = mxnp.array([5, 6], dtype="int32")
+    y = x
+    y &= 3
+    y |= 8
+    y ^= 1
+    assert y is x and x.asnumpy().tolist() == [8, 11]
+    a = mxnp.array([[1.0, 2.0], [3.0, 4.0]])
+    b = a
+    b @= a
+    assert b is a and a.asnumpy().tolist() == [[7, 10], [15, 22]]
+    with pytest.raises(MXNetError, match="shape"):
+        x = mxnp.array([1.5])
+        x @= x
+
+
+def test_small_functions():
+    a = mxnp.array([4, 6], dtype="int32")
+    assert mxnp.lcm(a, 6).asnumpy().tolist() == [12, 6] and mxnp.lcm(4, 6) == 12
+    assert mxnp.lcm(a, a, a) is a
+    assert mxnp.row_stack([a, a]).shape == (2, 2) and mxnp.diag(a).shape == (2, 2)
+    with pytest.raises(NotImplementedError, match="suppress"):
+        mxnp.set_printoptions(suppress=True)
+    with pytest.raises(TypeError, match="pad_width"):
+        mxnp.pad(mxnp.ones(2))
+
+
+def test_modules_by_the_names_of_files():
+    from compatgrad.mxnet.numpy import arrayprint, function_base, io, multiarray, stride_tricks, utils
+
+    assert arrayprint.set_printoptions is mxnp.set_printoptions and io.genfromtxt is mxnp.genfromtxt
+    assert function_base.meshgrid is mxnp.meshgrid and stride_tricks.broadcast_arrays is mxnp.broadcast_arrays
+    assert utils._STR_2_DTYPE_["float"] is np.float64 and multiarray.pad is mxnp.pad
+    from compatgrad.mxnet.kvstore import base, kvstore
+    from compatgrad.mxnet.rnn import rnn_cell
+
+    assert base.KVStoreBase is mx.kvstore.KVStoreBase and kvstore.KVStore is mx.kvstore.KVStore
+    assert rnn_cell.FusedRNNCell is mx.rnn.FusedRNNCell and mx.rnn.load_checkpoint is mx.model.load_checkpoint
+    assert mx.image.det.ImageDetIter is mx.image.ImageDetIter
+
+
+def test_tensorsolve_counts_axes_from_the_end():
+    """As NumPy: of as many axes as b has, or fewer, all are those of the result."""
+    one = mxnp.array([[[2.0]]])
+    assert mxnp.linalg.tensorsolve(one, one).shape == (1, 1, 1)
+    assert mxnp.linalg.tensorsolve(mxnp.array(2.0), mxnp.ones((1, 1))).shape == ()
+    a = np.random.RandomState(0).rand(2, 3, 6).astype("float64") + np.eye(6).reshape(2, 3, 6)
+    b = np.arange(6.0).reshape(2, 3)
+    x = mxnp.linalg.tensorsolve(mxnp.array(a), mxnp.array(b))
+    np.testing.assert_allclose(x.asnumpy(), np.linalg.tensorsolve(a, b), rtol=1e-6)
+
+
+def test_svd_of_nothing_can_be_differentiated():
+    x = mxnp.zeros((0, 3, 3))
+    x.attach_grad()
+    with mx.autograd.record():
+        parts = mxnp.linalg.svd(x)
+    mx.autograd.backward(list(parts))
+    assert x.grad.shape == (0, 3, 3)
