@@ -201,6 +201,17 @@ def test_labels(function, label):
     assert function(var(X)).creator.label == label
 
 
+def test_det_of_a_filter():
+    """A 1x1 filter is a matrix with two more axes: flows take its determinant."""
+    matrix = np.array([[2, 1, 0], [0.5, 3, 1], [1, 0, 1.5]])
+    w = var(matrix[:, :, None, None])
+    y = F.det(w)
+    y.backward()
+    determinant = np.linalg.det(matrix)
+    assert y.shape == () and np.isclose(y.array, determinant)
+    np.testing.assert_allclose(w.grad[:, :, 0, 0], determinant * np.linalg.inv(matrix).T, rtol=1e-5)
+
+
 INVALID = [
     lambda: F.arctan2(INTS, X[:2, :3]),
     lambda: F.batch_det(f32(X)),

@@ -37,9 +37,12 @@ class Failed(Exception):
     """A run ended with an error; the text is its last lines."""
 
 
-def run(command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int, seed: int | None) -> dict[str, Any]:
+def run(
+    command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int, seed: int | None, double: bool
+) -> dict[str, Any]:
     """Run a driver once; raises Failed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["CHAINER_DTYPE"] = "float64" if double else "float32"
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out.json")
@@ -52,14 +55,14 @@ def run(command: list[Any], driver: pathlib.Path, repo: pathlib.Path, steps: int
         return json.loads(out.read_text())
 
 
-def median_ms(result: dict[str, Any]) -> float:
-    """Milliseconds of a step, without the first, which compile and allocate."""
-    return 1000 * statistics.median(result["seconds"][3:] or result["seconds"])
+def median_ms(result: dict[str, Any], clock: str = "seconds") -> float:
+    """Milliseconds of a step, without the first, which compile and allocate. `clock`: "cpu" for busy machines."""
+    return 1000 * statistics.median(result[clock][3:] or result[clock])
 
 
-def judge(program: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """Run one program everywhere; a row of the table."""
-    row: dict[str, Any] = {"name": program["name"], "frontend": program["frontend"]}
+def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = False) -> dict[str, Any]:
+    """Run one program everywhere; a row of the table. `double`: in double precision, which Chainer's have."""
+    row: dict[str, Any] = {"name": program["name"], "frontend": program["frontend"], "double": double}
     driver = driver_of(program["name"])
     repo = options.repos / program["repository"].replace("/", "+")
     if not driver.exists():
@@ -70,28 +73,30 @@ def judge(program: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
     python = options.nnabla if program["frontend"] == "nnabla" else options.legacy
     original: dict[str, Any] = {}
     try:
-        original = run([python], driver, repo, options.steps, None)
-        others = [run([python], driver, repo, options.steps, seed)["curves"] for seed in (1, 2)]
+        original = run([python], driver, repo, options.steps, None, double)
+        others = [run([python], driver, repo, options.steps, seed, double)["curves"] for seed in (1, 2)]
     except Failed as e:
         return {**row, "status": "the original fails", "error": str(e)}
     try:
-        here = run([options.python, "-m", "compatgrad", "run"], driver, repo, options.steps, None)
+        here = run([options.python, "-m", "compatgrad", "run"], driver, repo, options.steps, None, double)
     except Failed as e:
         return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
-    verdict = compare(original["curves"], here["curves"], others)
+    verdict = compare(original["curves"], here["curves"], others, double)
     return {
         **row, "status": "same" if verdict.same else "differs", "where": verdict.where, "first": verdict.first,
         "drift": verdict.drift, "own": verdict.own, "steps": len(here["seconds"]),
         "original_ms": median_ms(original), "ms": median_ms(here),
+        "original_cpu_ms": median_ms(original, "cpu"), "cpu_ms": median_ms(here, "cpu"),
         "curves": {"original": original["curves"], "here": here["curves"]},
     }
 
 
 def line(row: dict[str, Any]) -> str:
-    text = f"{row['name']:27}{row['frontend']:9}{row['status']:19}"
+    text = f"{row['name']:27}{'double' if row.get('double') else row['frontend']:9}{row['status']:19}"
     if "first" in row:
         text += f"{row['first']:<9.1e}{row['drift']:<9.1e}{row['own']:<9.1e}"
-        text += f"{row['original_ms']:<11.1f}{row['ms']:<11.1f}{row['original_ms'] / row['ms']:<6.2f}{row['where']}"
+        text += f"{row['original_ms']:<11.1f}{row['ms']:<11.1f}{row['original_ms'] / row['ms']:<6.2f}"
+        text += f"{row['original_cpu_ms'] / row['cpu_ms']:<6.2f}{row['where']}"
     elif "error" in row:
         text += row["error"].split("\n")[-1][:120]
     return text
@@ -106,6 +111,7 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="the Python for compatgrad; this one by default")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--double", action="store_true", help="in double precision, which drivers of Chainer have")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows, with all curves, to this file")
     options = parser.parse_args()
     chosen = [p for p in programs() if not options.only or p["name"] in options.only]
@@ -118,19 +124,23 @@ def main() -> int:
         parser.error("--repos, --legacy and --nnabla are needed")
     if unknown := set(options.only) - {p["name"] for p in chosen}:
         parser.error(f"not in the list: {', '.join(sorted(unknown))}")
-    head = ("program", "frontend", "status", "first", "drift", "own", "original", "here")
-    print("{:27}{:9}{:19}{:9}{:9}{:9}{:11}{:11}times".format(*head))
+    head = ("program", "frontend", "status", "first", "drift", "own", "original", "here", "times", "cpu")
+    print("{:27}{:9}{:19}{:9}{:9}{:9}{:11}{:11}{:6}{}".format(*head))
     rows = []
     for program in chosen:
         if options.only or driver_of(program["name"]).exists():
-            rows.append(judge(program, options))
+            rows.append(judge(program, options, options.double))
             print(line(rows[-1]), flush=True)
+            if rows[-1]["status"] == "differs" and program["frontend"] == "chainer" and not options.double:
+                rows.append(judge(program, options, double=True))  # rounding, or a fault?
+                print(line(rows[-1]), flush=True)
             if options.only and "error" in rows[-1]:
                 print(rows[-1]["error"])
     if options.json:
         options.json.write_text(json.dumps(rows))
-    print(f"{sum(r['status'] == 'same' for r in rows)} of {len(rows)} are the same; {len(chosen)} are on the list")
-    return int(any(r["status"] in ("fails", "differs") for r in rows))
+    last = {r["name"]: r["status"] for r in rows}
+    print(f"{sum(s == 'same' for s in last.values())} of {len(last)} are the same; {len(chosen)} are on the list")
+    return int(any(s in ("fails", "differs") for s in last.values()))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 FIRST = 10  # steps that must agree to rounding
 ROUNDING = 1e-4  # relative to the curve's size: some hundred additions of float32 one after the other
+DOUBLE = 1e-9  # the same in double precision
 GROWTH = 3.0  # how much faster than the originals' own a difference may grow
 
 
@@ -33,13 +34,19 @@ def _distance(xs: list[float], ys: list[float], begin: int, end: int | None, siz
 
 
 def compare(
-    original: dict[str, list[float]], here: dict[str, list[float]], perturbed: list[dict[str, list[float]]]
+    original: dict[str, list[float]],
+    here: dict[str, list[float]],
+    perturbed: list[dict[str, list[float]]],
+    double: bool = False,
 ) -> Verdict:
     """Compare the curves of a run with the original's, and with the original's after perturbations of the start.
 
     In the first steps a curve may differ by rounding, or by what the perturbations make of it where that is more;
     later by what they make of it, some times over, since an error enters there at each step and not only at the first.
+    In double precision errors are a billion times smaller than the perturbation: what it makes of them is divided by a
+    million.
     """
+    rounding, growth = (DOUBLE, 1e-6) if double else (ROUNDING, GROWTH)
     worst = Verdict(True, 0.0, 0.0, 0.0)
     if original.keys() != here.keys():
         return Verdict(False, math.inf, math.inf, 0.0, f"other curves: {sorted(original.keys() ^ here.keys())}")
@@ -52,9 +59,9 @@ def compare(
         own = max((_distance(theirs, p[key], FIRST, None, size) for p in perturbed), default=0.0)
         first = _distance(theirs, ours, 0, FIRST, size)
         drift = _distance(theirs, ours, FIRST, None, size)
-        if first > max(ROUNDING, GROWTH * own_first):
+        if first > max(rounding, growth * own_first):
             return Verdict(False, first, drift, own, f"{key}: differs in the first {FIRST} steps")
-        if drift > max(ROUNDING, GROWTH * own):
+        if drift > max(rounding, growth * own):
             return Verdict(False, first, drift, own, f"{key}: drifts")
         worst = Verdict(True, max(worst.first, first), max(worst.drift, drift), max(worst.own, own))
     return worst

@@ -10,9 +10,13 @@ of its initial parameters, trains, and yields a dictionary of numbers after each
 from __future__ import annotations
 
 import argparse
+import collections
+import collections.abc
 import importlib
+import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import random
 import sys
@@ -26,11 +30,15 @@ SIZE = 1e-7  # of a perturbation, relative to each number: about the distance of
 
 
 class Run:
-    """What a driver is given: `repo`, the folder of the program's code; `steps`, how many will be asked for."""
+    """What a driver is given: `repo`, the folder of the program's code; `steps`, how many will be asked for; `dtype`,
+    of the floating point numbers it makes."""
+
+    dtype = np.dtype(os.environ.get("CHAINER_DTYPE", "float32"))
 
     def __init__(self, repo, steps, seed):
         self.repo, self.steps, self.seed = repo, steps, seed
         self.perturbed = 0
+        self.edits = [self.double] if self.dtype == "float64" else []
 
     def perturb(self, arrays):
         """Disturb initial parameters, in place, in runs that measure how fast rounding errors grow.
@@ -58,6 +66,43 @@ class Run:
             except ImportError:
                 sys.modules[name] = unittest.mock.MagicMock(name=name)
 
+    def sources(self, *edits):
+        """Import the program's modules from changed text: each of `edits` is a function from text to text."""
+        self.edits += edits
+
+    def hook(self):
+        """Let `edits` act."""
+        root, edits = str(self.repo), self.edits
+
+        class Loader(importlib.machinery.SourceFileLoader):
+            def source_to_code(self, data, path, **options):
+                for edit in edits:
+                    data = edit(importlib.util.decode_source(data) if isinstance(data, bytes) else data)
+                return super().source_to_code(data, path, **options)
+
+        finder = importlib.machinery.FileFinder.path_hook((Loader, [".py"]))
+
+        def hook(folder):
+            if not folder.startswith(root):
+                raise ImportError("not of the program")
+            return finder(folder)
+
+        sys.path_hooks.insert(0, hook)
+        sys.path_importer_cache.clear()
+
+    @staticmethod
+    def double(text):
+        """A text without its own single precision."""
+        return text.replace("float32", "float64").replace('astype("f")', 'astype("d")')
+
+    @staticmethod
+    def python2(text):
+        """Python 3 of Python 2, for `sources`: what lib2to3 (Python up to 3.12) makes of it."""
+        from lib2to3.refactor import RefactoringTool, get_fixers_from_package
+
+        tool = RefactoringTool(get_fixers_from_package("lib2to3.fixes"))
+        return str(tool.refactor_string(text.rstrip() + "\n", "program"))
+
     @staticmethod
     def together(**trainings):
         """Several trainings side by side: a step of each, with its name before its curves."""
@@ -69,10 +114,15 @@ class Run:
 
 
 def old_surroundings():
-    """Names that NumPy had when the programs were written."""
+    """Names that NumPy and Python had when the programs were written."""
     for name, value in (("int", int), ("float", float), ("bool", bool), ("object", object), ("str", str)):
         if name not in vars(np):
             setattr(np, name, value)
+    if "asscalar" not in vars(np):
+        np.asscalar = lambda a: a.item()
+    for name in collections.abc.__all__:
+        if not hasattr(collections, name):
+            setattr(collections, name, getattr(collections.abc, name))
     # of a NumPy before 1.24 these warn at each use
     warnings.simplefilter("ignore")
 
@@ -88,25 +138,29 @@ def main(arguments=None):
     old_surroundings()
     random.seed(0)
     np.random.seed(0)
-    sys.path.insert(0, str(options.driver.resolve().parent))  # what drivers share
+    shared = str(options.driver.resolve().parent)  # what drivers share
+    sys.path.insert(0, shared)
     spec = importlib.util.spec_from_file_location(options.driver.stem.replace("-", "_"), str(options.driver))
     driver = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(driver)
+    sys.path.remove(shared)  # drivers are named as the programs are
     run = Run(options.repo.resolve(), options.steps, options.perturb)
-    curves, seconds = {}, []
+    run.hook()
+    curves, seconds, cpu = {}, [], []
     generator = driver.train(run)
     for _ in range(options.steps):
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         try:
             values = next(generator)
         except StopIteration:
             break
         seconds.append(time.perf_counter() - begin)
+        cpu.append(time.process_time() - begin_cpu)
         for key, value in values.items():
             curves.setdefault(key, []).append(float(value))
     if not run.perturbed:
         raise SystemExit("the driver never called run.perturb")
-    options.out.write_text(json.dumps({"curves": curves, "seconds": seconds}))
+    options.out.write_text(json.dumps({"curves": curves, "seconds": seconds, "cpu": cpu}))
 
 
 if __name__ == "__main__":

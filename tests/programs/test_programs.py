@@ -10,6 +10,7 @@ import pytest
 
 from tests.programs.__main__ import FOLDER, driver_of, programs
 from tests.programs.compare import compare
+from tests.programs.harness import Run
 
 PROGRAMS = programs()
 
@@ -64,12 +65,23 @@ def test_drift_is_measured_by_the_perturbed_runs():
     assert not compare({"loss": CURVE}, {"loss": nan}, [{"loss": CURVE}]).same
 
 
+def test_double_precision_allows_less():
+    other = [v + 1e-6 for v in CURVE]
+    assert not compare({"loss": CURVE}, {"loss": other}, [{"loss": CURVE}], double=True).same
+    assert compare({"loss": CURVE}, {"loss": [v + 1e-10 for v in CURVE]}, [{"loss": CURVE}], double=True).same
+    chaotic = [CURVE[0], *[v - 0.5 for v in CURVE[1:]]]
+    near = [v + 3e-7 for v in CURVE]
+    assert compare({"loss": CURVE}, {"loss": near}, [{"loss": chaotic}], double=True).same
+
+
 DRIVER = """
 import numpy as np
 
 def train(run):
     run.path()
+    run.sources(lambda text: text.replace("0.25", "0.5"))
     import made
+    assert made.TYPE == run.dtype
     w = np.ones(3)
     run.perturb([w])
     for i in range(20):
@@ -79,7 +91,7 @@ def train(run):
 
 
 def test_harness(tmp_path):
-    (tmp_path / "made.py").write_text("RATE = 0.5\n")
+    (tmp_path / "made.py").write_text("RATE = 0.25\nTYPE = 'float32'\n")
     driver = tmp_path / "driver.py"
     driver.write_text(DRIVER)
     results = []
@@ -91,3 +103,8 @@ def test_harness(tmp_path):
     plain, perturbed = (r["curves"]["w"] for r in results)
     assert plain == [3 * 0.5**i for i in range(1, 6)] and len(results[0]["seconds"]) == 5
     assert plain != perturbed and all(abs(a / b - 1) < 1e-6 for a, b in zip(plain, perturbed, strict=True))
+
+
+def test_python2():
+    pytest.importorskip("lib2to3")
+    assert Run.python2("print 'a', 1 / 2\nfor i in xrange(3): pass") == "print('a', 1 / 2)\nfor i in range(3): pass\n"

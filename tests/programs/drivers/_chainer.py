@@ -1,5 +1,8 @@
 """What drivers of Chainer programs share."""
 
+import sys
+import types
+
 import chainer
 import numpy as np
 
@@ -25,16 +28,37 @@ def updates(updater, *models):
         yield {key: number(value) for key, value in observation.items()}
 
 
-class Version1:
-    """`chainer.functions` as programs for Chainer 1 call it: with `train=` and `use_cudnn=`."""
+class Narrow:
+    """`chainer.links`, but with `by` times fewer channels where there are 32 or more: a wide network's steps get short.
+
+    A program's module is given it as its `L`.
+    """
+
+    def __init__(self, by):
+        self.by = by
+
+    def divide(self, n):
+        return n // self.by if isinstance(n, int) and n >= 32 and n % self.by == 0 else n
 
     def __getattr__(self, name):
-        return getattr(chainer.functions, name)
+        link = getattr(chainer.links, name)
 
-    @staticmethod
-    def dropout(x, ratio=0.5, train=True):
-        return chainer.functions.dropout(x, ratio) if train else x
+        def make(*args, **kwargs):
+            if "shape" in kwargs:
+                kwargs["shape"] = tuple(map(self.divide, kwargs["shape"]))
+            return link(*map(self.divide, args[:2]), *args[2:], **kwargs)
 
-    @staticmethod
-    def batch_normalization(*args, use_cudnn=True, **kwargs):
-        return chainer.functions.batch_normalization(*args, **kwargs)
+        return make
+
+
+def numpy_for_cupy():
+    """Programs that name CuPy get NumPy's functions under its name: they do not take NumPy's arrays for the GPU's."""
+    cupy = types.ModuleType("cupy")
+    cupy.__getattr__ = lambda name: getattr(np, name)
+    sys.modules["cupy"] = chainer.cuda.cupy = chainer.backends.cuda.cupy = cupy
+
+
+def uninstalled():
+    """Programs that ask for the version under which they were installed get none."""
+    release = types.SimpleNamespace(version="")
+    sys.modules["pkg_resources"] = types.SimpleNamespace(get_distribution=lambda name: release)

@@ -22,7 +22,7 @@ def train(run):
         model = net.AvgELBOLoss(
             net.make_encoder(64, 4, 32), net.make_decoder(64, 4, 32, binary_check=True), net.make_prior(4), k=2)
         run.perturb(_chainer.arrays(model))
-        data = (rng.uniform(size=(128, 64)) > 0.5).astype("f")
+        data = (rng.uniform(size=(128, 64)) > 0.5).astype(run.dtype)
         updater = chainer.training.updaters.StandardUpdater(
             chainer.iterators.SerialIterator(data, 16), chainer.optimizers.Adam().setup(model), loss_func=model)
         return _chainer.updates(updater, model)
@@ -35,7 +35,7 @@ def train(run):
         for name, model in (("gen", gen), ("dis", dis)):
             optimizers[name] = chainer.optimizers.Adam(alpha=0.0002, beta1=0.5).setup(model)
             optimizers[name].add_hook(chainer.optimizer_hooks.WeightDecay(0.0001), "hook_dec")
-        data = rng.uniform(0, 255, (64, 3, 32, 32)).astype("f")
+        data = rng.uniform(0, 255, (64, 3, 32, 32)).astype(run.dtype)
         iterator = chainer.iterators.SerialIterator(data, 8)
         return _chainer.updates(updater.DCGANUpdater(
             models=(gen, dis), device="@numpy", iterator=iterator, optimizer=optimizers), gen, dis)
@@ -48,8 +48,8 @@ def train(run):
         data = []
         for _ in range(16):
             quantized = rng.randint(0, 16, 65)
-            one_hot = np.identity(16, dtype="f")[quantized].T[:, :, None]
-            condition = rng.normal(size=(6, 4, 1)).astype("f")
+            one_hot = np.identity(16, dtype=run.dtype)[quantized].T[:, :, None]
+            condition = rng.normal(size=(6, 4, 1)).astype(run.dtype)
             data.append((one_hot[:, :-1], condition, quantized[1:, None].astype("i")))
         data = [(x[:, :, 0], c[:, :, 0], t[:, 0]) for x, c, t in data]
         with chainer.using_config("train", False), chainer.no_backprop_mode():

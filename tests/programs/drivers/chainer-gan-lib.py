@@ -15,7 +15,7 @@ def train(run):
     run.path()
     run.path("common")
     net = importlib.import_module("common.net")
-    images = np.random.RandomState(1).uniform(-1, 1, (64, 3, 32, 32)).astype("f")
+    images = np.random.RandomState(1).uniform(-1, 1, (64, 3, 32, 32)).astype(run.dtype)
 
     def training(algorithm, dis, gen=None, names=("opt_gen", "opt_dis"), more=(), **options):
         gen = gen or net.DCGANGenerator(n_hidden=16, ch=32)

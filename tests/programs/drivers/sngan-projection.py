@@ -15,7 +15,7 @@ def train(run):
     max_sv._l2normalize = lambda v, eps: v / (np.sqrt((v**2).sum()) + eps)  # which it does by a kernel of CuPy
 
     rng = np.random.RandomState(1)
-    data = [(rng.uniform(-1, 1, (3, 32, 32)).astype("f"), np.int32(i % 4)) for i in range(64)]
+    data = [(rng.uniform(-1, 1, (3, 32, 32)).astype(run.dtype), np.int32(i % 4)) for i in range(64)]
     for loss_type in ("hinge",):
         gen = ResNetGenerator(ch=8, dim_z=16, n_classes=4)
         dis = SNResNetProjectionDiscriminator(ch=8, n_classes=4)

@@ -28,5 +28,5 @@ def batch_det(a):
 
 
 def det(a):
-    """The determinant of the matrix `a`."""
-    return reshape(batch_det(reshape(a, (1, *a.shape))), ())
+    """The determinant of the matrix `a` (m, m), or (m, m, 1, ...)."""
+    return reshape(batch_det(reshape(a, (1, a.shape[0], a.shape[1]))), ())  # axes of size 1 may follow, as a filter has
