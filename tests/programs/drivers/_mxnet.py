@@ -71,22 +71,19 @@ def no_dropout(net):
     net.apply(still)
 
 
-def start(run, *nets):
-    """Perturb the parameters of Blocks, whose shapes are known."""
-    for net in nets:
-        parameters = list(net.collect_params().values())
-        arrays = run.perturb(np.array(p.data().asnumpy()) for p in parameters)
-        for p, a in zip(parameters, arrays, strict=True):
-            p.set_data(mx.nd.array(a, dtype=a.dtype))
-
-
-def start_module(run, *modules):
-    """Perturb the parameters of Modules."""
-    for module in modules:
-        args, auxs = module.get_params()
-        values = run.perturb(np.array(args[name].asnumpy()) for name in sorted(args))
-        args = {name: mx.nd.array(a) for name, a in zip(sorted(args), values, strict=True)}
-        module.set_params(args, auxs)
+def perturb(run, *models):
+    """Let `run` perturb the parameters of Blocks, whose shapes must be known, and of bound Modules."""
+    for model in models:
+        if isinstance(model, mx.gluon.Block):
+            parameters = list(model.collect_params().values())
+            arrays = run.perturb(np.array(p.data().asnumpy()) for p in parameters)
+            for p, a in zip(parameters, arrays, strict=True):
+                p.set_data(mx.nd.array(a, dtype=a.dtype))
+        else:
+            args, states = model.get_params()
+            names = sorted(args)
+            arrays = run.perturb(np.array(args[name].asnumpy()) for name in names)
+            model.set_params({name: mx.nd.array(a) for name, a in zip(names, arrays, strict=True)}, states)
 
 
 def mean(loss):

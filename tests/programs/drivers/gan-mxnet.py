@@ -22,7 +22,7 @@ def train(run):
 
     def gan(modules):
         gen, dis = modules()
-        _mxnet.start_module(run, gen, dis)
+        _mxnet.perturb(run, gen, dis)
 
         def discriminate(data, label):
             dis.forward(mx.io.DataBatch([data], label=[label]))

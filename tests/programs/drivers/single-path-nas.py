@@ -21,7 +21,7 @@ def train(run):
             for block in range(4):  # each choice once, so that all shapes are known
                 net(images, *choices(block))
         _mxnet.no_dropout(net)
-        _mxnet.start(run, net)
+        _mxnet.perturb(run, net)
         loss_func = gluon.loss.SoftmaxCrossEntropyLoss()
         trainer = gluon.Trainer(net.collect_params(), "nag", {"learning_rate": 0.001, "momentum": 0.9, "wd": 4e-5})
         while True:
