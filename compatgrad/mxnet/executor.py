@@ -20,6 +20,10 @@ from .symbol._graph import order
 __all__ = ["Executor", "simple_bind"]
 
 _REQUESTS = ("null", "write", "add")
+_HEADS_IGNORED = frozenset(  # operators whose backward does not read the gradient of their output
+    "BlockGrad stop_gradient MakeLoss make_loss SoftmaxOutput Softmax LinearRegressionOutput LogisticRegressionOutput "
+    "MAERegressionOutput SVMOutput".split()
+)
 
 
 def _arrays(who: str, given: Any, names: list[str], partial: bool) -> list[NDArray | None]:
@@ -178,10 +182,15 @@ class Executor:
         for g in grads:
             if not isinstance(g, NDArray):
                 raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
-        if grads and len(grads) < len(outputs):  # more are ignored, as in MXNet
-            raise MXNetError(f"Executor.backward: expected {len(outputs)} out_grads, got {len(grads)}")
+        if grads:  # more are ignored, as in MXNet
+            for i in range(len(grads), len(outputs)):
+                if self._reads_head(i):
+                    raise MXNetError(
+                        f"Executor.backward: expected {i + 1} out_grads or more, got {len(grads)}: output {i} is not "
+                        "of a loss and needs its gradient"
+                    )
         heads = [g if g.dtype == y.dtype else g.astype(y.dtype) for g, y in zip(grads, outputs, strict=False)]
-        heads = heads or [None] * len(outputs)  # type: ignore[assignment]
+        heads += [None] * (len(outputs) - len(heads))  # type: ignore[list-item]
         # an output without a history, behind BlockGrad say, has no gradient to give
         wanted = [(x, g) for x, g, r in self._leaves if r == "write"]
         for x, _ in wanted:
@@ -193,6 +202,20 @@ class Executor:
         for x, g in wanted:
             if not x._fresh_grad:  # the outputs do not depend on it
                 g[:] = 0
+
+    def _reads_head(self, i: int) -> bool:
+        """Whether a gradient of an argument is made of that of output `i`: no loss stands on the way to it."""
+        wanted = {n for n, r in zip(self._symbol.list_arguments(), self._requests, strict=True) if r != "null"}
+        todo, seen = [self._symbol._outputs[i][0]], set()
+        while todo:
+            node = todo.pop()
+            if id(node) in seen or (node.op in _HEADS_IGNORED and node.params.get("out_grad") not in ("True", "1")):
+                continue
+            if node.op is None and node.name in wanted:
+                return True
+            seen.add(id(node))
+            todo.extend(n for n, _ in node.inputs)
+        return False
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
         """`callback(name, array)` is called for each operator's outputs as they are computed, and with `monitor_all`

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
+from compatgrad.mxnet import nd, sym
+from compatgrad.mxnet.base import MXNetError
 
 
 def _times_three(args, grads=None, **kwargs):
@@ -135,3 +137,27 @@ def test_symbols_are_cut_like_arrays(tmp_path):
         assert (again(x).asnumpy() == expected).all() and expected.shape == (2, 3)
     finally:
         mx.npx.reset_np()
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        (lambda x: [x * x, sym.BlockGrad(x * 3)], [1.0] * 3),
+        (lambda x: [x * x, sym.MakeLoss(x * x * x)], [1.75] * 3),
+        (lambda x: [x * x, sym.relu(sym.MakeLoss(x * x * x))], [1.75] * 3),
+        (lambda x: [x * x, sym.SoftmaxOutput(x, sym.BlockGrad(sym.sum(x, axis=1)))], [4 / 3, 1 / 3, 4 / 3]),
+        (lambda x: [x * x, x * x * x], None),
+        (lambda x: [sym.MakeLoss(x * x * x), x * x], None),
+    ],
+)
+def test_gradients_of_the_first_outputs_only(outputs, expected):
+    """What is behind a loss, or is blocked, needs none (expected values from MXNet 1.9.1)."""
+    exe = sym.Group(outputs(sym.Variable("x"))).simple_bind(mx.cpu(), x=(2, 3))
+    exe.arg_dict["x"][:] = 0.5
+    exe.forward(is_train=True)
+    if expected is None:
+        with pytest.raises(MXNetError, match="output 1 is not of a loss"):
+            exe.backward([nd.ones((2, 3))])
+    else:
+        exe.backward([nd.ones((2, 3))])
+        np.testing.assert_allclose(exe.grad_dict["x"].asnumpy(), [expected] * 2, rtol=1e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
+from compatgrad.mxnet.base import MXNetError
 
 S = mx.sym
 X, Y = S.Variable("x"), S.Variable("y")
@@ -27,6 +28,22 @@ X, Y = S.Variable("x"), S.Variable("y")
 def test_what_follows_tells_what_came_before(a, b, combine, expected):
     total = combine(S.Variable("a", shape=a)) + S.Variable("b", shape=b)
     assert total.infer_shape()[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "length"),
+    [
+        ((16,), {}, 16), ((0, 16), {"step": 3}, 6), ((0, 5), {"step": 0.3, "repeat": 2}, 34), ((5, 0), {"step": -2}, 3),
+        ((1.5, 9), {"step": 2.5}, 3), ((0, 16), {"infer_range": True}, 16),
+    ],
+)  # fmt: skip
+def test_ranges_know_their_length(given, options, length):
+    numbers = S.arange(*given, **options)
+    assert numbers.infer_shape() == ([], [(length,)], [])
+    grid = S.broadcast_to(S.Reshape(numbers, shape=(1, length)), shape=(2, length))
+    net = S.FullyConnected(S.concat(grid, X, dim=1), num_hidden=3, name="fc")
+    assert net.infer_shape(x=(2, 1)) == ([(2, 1), (3, length + 1), (3,)], [(2, 3)], [])
+    assert numbers.bind(mx.cpu(), {}).forward()[0].shape == (length,)
 
 
 def test_layers_and_their_parameters():

@@ -361,8 +361,13 @@ def _filled(ins: Shapes, outs: Shapes, p: Params) -> None:
 
 
 def _range(ins: Shapes, outs: Shapes, p: Params) -> None:
-    if p.get("infer_range"):
+    start, stop = p.get("start", 0), p.get("stop")
+    if p.get("infer_range") and stop is None:
         _at(outs, 0, (-1,))
+        return
+    start, stop = (0, start) if stop is None else (start, stop)
+    steps = max(0, math.ceil((stop - start) / p.get("step", 1.0)))
+    _at(outs, 0, (steps * p.get("repeat", 1),))
 
 
 _ONE_SHAPE = (

@@ -1,4 +1,4 @@
-"""Encoders and forecasters of trajectory GRUs, and of convolutional GRUs with dynamic filters, by the program's step."""
+"""Encoders and forecasters: trajectory GRUs, and convolutional GRUs with dynamic filters, by the program's step."""
 
 import os.path
 import unittest.mock

@@ -28,7 +28,7 @@ def train(run):
     images, labels = rng.normal(size=(12, 3, 64, 64)), rng.randint(0, 5, 12)
 
     def training(network):
-        symbol = network(units=[1, 2], num_stage=2, filter_list=[16, 32, 64], num_classes=5, data_type="imagenet")
+        symbol = network(units=[1, 2], num_stage=2, filter_list=[16, 64, 128], num_classes=5, data_type="imagenet")
         data = mx.io.NDArrayIter(images, labels, 4)
         fit = solver.Solver(symbol, ("data",), ("softmax_label",), data.provide_data, data.provide_label)
         fit.module.bind(data.provide_data, data.provide_label)
