@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
-from compatgrad.mxnet.base import MXNetError
 
 S = mx.sym
 X, Y = S.Variable("x"), S.Variable("y")

@@ -60,9 +60,10 @@ def train(run):
     def pose_net(heads):
         return resnet.PoseResNet(resnet.BasicBlockV1, [1, 1, 1, 1], heads, 8, [8, 8, 16, 24, 512])
 
+    tower = hourglass.stacked_hourglass(
+        1, 1, [16, 16], [1, 1], objects, pre=hourglass.convolution(7, 16, 3, strides=4), conv_dim=16,
+        make_hg_layer=hourglass.make_hg_layer, make_pool_layer=hourglass.make_pool_layer)
     yield from run.together(
         objects=training(pose_net(objects), losses.CtdetLoss(opt), of_objects()),
         poses=training(pose_net(poses), losses.MultiPoseLoss(opt), of_poses()),
-        hourglass=training(hourglass.stacked_hourglass(
-            1, 1, [16, 16], [1, 1], objects, make_hg_layer=hourglass.make_hg_layer, conv_dim=16,
-            make_pool_layer=hourglass.make_pool_layer, pre=hourglass.convolution(7, 16, 3, strides=4)), losses.CtdetLoss(opt), of_objects()))
+        hourglass=training(tower, losses.CtdetLoss(opt), of_objects()))
