@@ -73,12 +73,13 @@ def no_dropout(net):
 
 def perturb(run, *models):
     """Let `run` perturb the parameters of Blocks, whose shapes must be known, and of bound Modules."""
+    array = mx.np.array if mx.util.is_np_array() else mx.nd.array
     for model in models:
         if isinstance(model, mx.gluon.Block):
             parameters = list(model.collect_params().values())
             arrays = run.perturb(np.array(p.data().asnumpy()) for p in parameters)
             for p, a in zip(parameters, arrays, strict=True):
-                p.set_data(mx.nd.array(a, dtype=a.dtype))
+                p.set_data(array(a, dtype=a.dtype))
         else:
             args, states = model.get_params()
             names = sorted(args)
