@@ -46,7 +46,10 @@ class Narrow:
         def make(*args, **kwargs):
             if "shape" in kwargs:
                 kwargs["shape"] = tuple(map(self.divide, kwargs["shape"]))
-            return link(*map(self.divide, args[:2]), *args[2:], **kwargs)
+            if "groups" in kwargs:
+                kwargs["groups"] = self.divide(kwargs["groups"])
+            sizes = len(args) if "Inception" in name else 2
+            return link(*map(self.divide, args[:sizes]), *args[sizes:], **kwargs)
 
         return make
 

@@ -1,5 +1,9 @@
-"""Chainer's own examples: VAE, DCGAN and WaveNet with their networks and updaters, on made data."""
+"""Chainer's own examples: their networks, iterators, converters and updaters, on made data.
 
+The classifiers of images have a sixteenth of their channels.
+"""
+
+import collections
 import importlib.util
 
 import _chainer
@@ -59,4 +63,61 @@ def train(run):
             chainer.iterators.SerialIterator(data, 4), chainer.optimizers.Adam(1e-3).setup(model))
         return _chainer.updates(updater, model)
 
-    yield from run.together(vae=vae(), dcgan=dcgan(), wavenet=wavenet())
+    def imagenet(name, kind, optimizer):
+        net = load("imagenet", name)
+        net.L = _chainer.Narrow(16)
+        model = getattr(net, kind)()
+        images = rng.uniform(size=(4, 3, model.insize, model.insize)).astype(run.dtype)
+        data = chainer.datasets.TupleDataset(images, rng.randint(0, 60, 4).astype("i"))
+        model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
+        run.perturb(_chainer.arrays(model))
+        optimizer.setup(model)
+        updater = chainer.training.updaters.StandardUpdater(chainer.iterators.SerialIterator(data, 2), optimizer)
+        return _chainer.updates(updater, model)
+
+    def word2vec(kind, out):
+        script = load("word2vec", "train_word2vec")
+        words = rng.randint(0, 30, 400).astype("i")
+        counts = collections.Counter(words.tolist())
+        if out == "hsm":
+            tree = chainer.links.BinaryHierarchicalSoftmax.create_huffman_tree(counts)
+            loss = chainer.links.BinaryHierarchicalSoftmax(10, tree)
+        elif out == "ns":
+            loss = chainer.links.NegativeSampling(10, [counts[w] for w in range(30)], 5)
+        else:
+            loss = script.SoftmaxCrossEntropyLoss(10, 30)
+        model = getattr(script, kind)(30, 10, loss)
+        run.perturb(_chainer.arrays(model))
+        updater = chainer.training.updaters.StandardUpdater(
+            script.WindowIterator(words, 3, 20), chainer.optimizers.Adam().setup(model), converter=script.convert,
+            device="@numpy")
+        return _chainer.updates(updater, model)
+
+    def captions(kind):
+        script = load("image_captioning", "model")
+        model = getattr(script, kind)(vocab_size=20, hidden_size=10, dropout_ratio=0.2, ignore_label=-1)
+        features = rng.normal(size=(12, 16)).astype(run.dtype)
+        sentences = rng.randint(0, 20, (12, 7)).astype("i")
+        if kind == "LSTMLanguageModel":
+            sentences[::2, 5:] = -1
+        model(features[:2], sentences[:2])
+        run.perturb(_chainer.arrays(model))
+        optimizer = chainer.optimizers.Adam().setup(model)
+        while True:
+            for place in (0, 4, 8):
+                optimizer.update(model, features[place:place + 4], sentences[place:place + 4])
+                with chainer.using_config("train", False), chainer.no_backprop_mode():
+                    loss = model(features, sentences)
+                    words = model.predict(features[:2], bos=0, eos=1, max_caption_length=4)
+                yield {"loss": loss.array, "words": words.sum()}
+
+    momentum = chainer.optimizers.MomentumSGD
+    yield from run.together(
+        vae=vae(), dcgan=dcgan(), wavenet=wavenet(), alex=imagenet("alex", "Alex", momentum(0.01)),
+        googlenet=imagenet("googlenet", "GoogLeNet", momentum(0.01)),
+        googlenetbn=imagenet("googlenetbn", "GoogLeNetBN", momentum(0.01)),
+        resnet50=imagenet("resnet50", "ResNet50", chainer.optimizers.CorrectedMomentumSGD(0.01)),
+        resnext50=imagenet("resnext50", "ResNeXt50", momentum(0.01)),
+        hierarchical=word2vec("SkipGram", "hsm"), negative=word2vec("ContinuousBoW", "ns"),
+        words=word2vec("SkipGram", "original"), captions=captions("LSTMLanguageModel"),
+        ncaptions=captions("NStepLSTMLanguageModel"))
