@@ -9,6 +9,7 @@ from compatgrad import _C
 
 from . import autograd
 from . import ndarray as nd
+from ._profile import recorder
 from .base import MXNetError
 from .ndarray import NDArray
 from .ndarray._operator import register as _register_operator
@@ -139,7 +140,11 @@ class _Call(autograd.Function):
 
     def _run(self, method: str, *args: Any) -> None:
         try:
-            getattr(self.op, method)(*args)
+            if recorder.on:
+                with recorder.custom(("_backward_" if method == "backward" else "") + self.op_type):
+                    getattr(self.op, method)(*args)
+            else:
+                getattr(self.op, method)(*args)
         except Exception as e:  # as the original has it, whatever the operator's own code raises
             raise MXNetError(f"Error in CustomOp.{method} of {self.op_type}: {type(e).__name__}: {e}") from e
 

@@ -1,11 +1,15 @@
-"""MXNet's profiler, on top of PyTorch's: `set_state('run')` ... `dumps()` gives a table of operators and times."""
+"""MXNet's profiler: after `set_state("run")` a table of operators and times by `dumps()`, a file by `dump()`."""
 
 from __future__ import annotations
 
 import atexit
 import json
+import time
 import warnings
 from typing import Any
+
+from ._profile import recorder
+from .base import MXNetError
 
 __all__ = [
     "Counter",
@@ -35,92 +39,95 @@ _CONFIG_KEYS = (
 _SORT_KEYS = ("total", "avg", "min", "max", "count")
 
 
-class _Profile:
-    """The run in progress, and those that ended."""
-
-    def __init__(self) -> None:
-        self.config: dict[str, Any] = {"filename": "profile.json"}
-        self.current: Any = None
-        self.done: list[Any] = []
-        self.ends = False
-
-    def start(self) -> None:
-        if self.current is None:
-            from torch import profiler
-
-            self.current = profiler.profile(activities=[profiler.ProfilerActivity.CPU])
-            self.current.__enter__()
-            if not self.ends:  # PyTorch's profiler must not run on while the process ends
-                self.ends = True
-                atexit.register(self.stop)
-
-    def stop(self) -> None:
-        if self.current is not None:
-            current, self.current = self.current, None
-            current.__exit__(None, None, None)
-            self.done.append(current)
+_config: dict[str, Any] = {"filename": "profile.json", "aggregate_stats": False}
+_state = {"run": False, "unwritten": False}
 
 
-_profile = _Profile()
+def _at_exit() -> None:
+    if _state["run"]:  # a program that ends while it is profiled finds its file
+        set_state("stop")
 
 
 def set_config(**kwargs: Any) -> None:
-    """Sets the file name and what is profiled; only `filename` has an effect. ValueError for an unknown option."""
+    """Sets the name of the file, and with `aggregate_stats` that `dumps` gives times by name.
+
+    The other options, of what is profiled, are accepted: operators, tasks, frames, events, counters and markers are.
+    ValueError for an unknown option.
+    """
     for key in kwargs:
         if key not in _CONFIG_KEYS:
             raise ValueError(f"profiler.set_config: unknown option '{key}'; known are {_CONFIG_KEYS}")
-    _profile.config.update(kwargs)
+    _config.update(kwargs)
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Starts ('run') or ends ('stop') profiling; KeyError for another state."""
-    {"run": _profile.start, "stop": _profile.stop}[state]()
+    """Starts ('run') or ends ('stop') profiling, which writes the file; KeyError for another state.
+
+    Operators are seen in the thread that starts it, by MXNet's names where they are one function of the engine, else by
+    those of the functions that they are made of; of arrays that are made, `_zeros`, `_ones`, `_full` and `_empty`.
+    """
+    run = {"run": True, "stop": False}[state]
+    if run and not _state["unwritten"]:
+        atexit.unregister(_at_exit)
+        atexit.register(_at_exit)
+    if _state["run"] and not run:
+        recorder.write(str(_config["filename"]))
+    _state["run"] = run
+    _state["unwritten"] = _state["unwritten"] or run
+    (recorder.start if run else recorder.stop)()
 
 
 def pause(profile_process: str = "worker") -> None:
     """Ends recording for now."""
-    _profile.stop()
+    recorder.stop()
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Goes on recording."""
-    _profile.start()
+    """Goes on recording, where profiling was started."""
+    if _state["run"]:
+        recorder.start()
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
-    """Writes what was recorded to the file of `set_config(filename=...)`, in the format of Chrome's tracing."""
+    """Writes what was recorded to the file of `set_config(filename=...)`, in the format of Chrome's tracing.
+
+    finished: profiling ends, and the next file begins anew. MXNetError where nothing ran since the last that finished.
+    """
+    if not _state["unwritten"]:
+        raise MXNetError("Profiler hasn't been run. Config and start profiler first")
+    recorder.write(str(_config["filename"]), finished)
     if finished:
-        _profile.stop()
-    unwritten = [run for run in _profile.done if not hasattr(run, "_written")]
-    if unwritten:  # PyTorch writes each recording once
-        unwritten[-1].export_chrome_trace(str(_profile.config["filename"]))
-        unwritten[-1]._written = True
-    elif not _profile.done:
-        warnings.warn("profiler.dump: nothing was recorded, no file is written", stacklevel=2)
+        recorder.stop()
+        _state["run"] = _state["unwritten"] = False
+
+
+_HEAD = ("Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
-    """Times by operator, as a table or as JSON; '' where nothing was recorded. `reset` forgets what was recorded."""
+    """Times by category and name, as a table or as JSON; '' unless `set_config(aggregate_stats=True)`.
+
+    reset: forget them. sort_by: total, avg, min, max or count.
+    """
     assert format in ("table", "json"), f"profiler.dumps: format must be 'table' or 'json', not {format!r}"
     assert sort_by in _SORT_KEYS, f"profiler.dumps: sort_by must be one of {_SORT_KEYS}, not {sort_by!r}"
     assert isinstance(ascending, bool), f"profiler.dumps: ascending must be True or False, not {ascending!r}"
     assert isinstance(reset, bool), f"profiler.dumps: reset must be True or False, not {reset!r}"
-    rows = []
-    for run in _profile.done:
-        rows += [(e.key, e.count, e.cpu_time_total / 1e3) for e in run.key_averages()]
-    column = {"count": lambda r: r[1], "total": lambda r: r[2]}.get(sort_by, lambda r: r[2] / max(r[1], 1))
-    rows.sort(key=column, reverse=not ascending)
-    if reset:
-        _profile.done.clear()
-    if format == "json":
-        times = {name: {"Count": n, "Total": t, "Avg": t / max(n, 1)} for name, n, t in rows}
-        return json.dumps({"Time": {"operator": times}, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kb"}})
-    if not rows:
+    if not _config["aggregate_stats"]:
         return ""
-    head = f"{'Name':<50}{'Total Count':>14}{'Time (ms)':>16}{'Avg Time (ms)':>16}"
-    return "\n".join(
-        ["Profile Statistics:", head] + [f"{name:<50}{n:>14}{t:>16.4f}{t / max(n, 1):>16.4f}" for name, n, t in rows]
-    )
+    times = recorder.table(sort_by, ascending)
+    if reset:
+        recorder.statistics.clear()
+    if format == "json":
+        return json.dumps({"Time": times, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kB"}}, indent=4)
+    lines = ["", "Profile Statistics:", "\tNote the difference in units for different entries."]
+    for category, rows in times.items():
+        lines += [category, "=================", f"{'Name':<25}" + " ".join(f"{h:>16}" for h in _HEAD)]
+        for name, row in rows.items():
+            numbers = " ".join(f"{row[key]:>16.4f}" for key in ("Total", "Min", "Max", "Avg"))
+            lines.append(f"{name:<25}{row['Count']:>16} {numbers}")
+        lines.append("")
+    return "\n".join(lines) + "\n"
 
 
 def _deprecated(old: str, new: str) -> None:
@@ -152,22 +159,21 @@ def set_kvstore_handle(handle: Any) -> None:
 class _Span:
     """A stretch of time with a name, shown in the profile."""
 
+    _category = "event"
+
     def __init__(self, name: str) -> None:
         self.name = name
-        self._range: Any = None
+        self._start: int | None = None
 
     def start(self) -> None:
         """Begins the stretch."""
-        from torch.autograd.profiler import record_function
-
-        self._range = record_function(self.name)
-        self._range.__enter__()
+        self._start = time.perf_counter_ns()
 
     def stop(self) -> None:
         """Ends the stretch."""
-        if self._range is not None:
-            current, self._range = self._range, None
-            current.__exit__(None, None, None)
+        if self._start is not None and recorder.on:
+            recorder.record(self.name, self._category, self._start, time.perf_counter_ns())
+        self._start = None
 
     def __str__(self) -> str:
         return self.name
@@ -179,6 +185,7 @@ class Task(_Span):
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(name)
         self.domain = domain
+        self._category = domain.name
 
 
 class Frame(Task):
@@ -199,14 +206,16 @@ class Counter:
     def set_value(self, value: int) -> None:
         """Sets the number."""
         self.value = int(value)
+        if recorder.on:
+            recorder.point(self.name, self.domain.name, "C", self.value)
 
     def increment(self, delta: int = 1) -> None:
         """Adds `delta`."""
-        self.value += int(delta)
+        self.set_value(self.value + int(delta))
 
     def decrement(self, delta: int = 1) -> None:
         """Subtracts `delta`."""
-        self.value -= int(delta)
+        self.set_value(self.value - int(delta))
 
     def __iadd__(self, delta: int) -> Counter:
         self.increment(delta)
@@ -228,9 +237,8 @@ class Marker:
 
     def mark(self, scope: str = "process") -> None:
         """Puts the moment into the profile."""
-        span = Event(self.name)
-        span.start()
-        span.stop()
+        if recorder.on:
+            recorder.point(self.name, self.domain.name, "i", scope[:1])
 
 
 class Domain:

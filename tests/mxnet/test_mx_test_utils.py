@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
-from compatgrad.mxnet import autograd, nd, sym, test_utils, util
+from compatgrad.mxnet import nd, sym, test_utils, util
 from compatgrad.mxnet.base import MXNetError
 
 
@@ -196,29 +196,6 @@ def test_small_modules(tmp_path):
         pass
 
     assert mx.error._types["Mine"] is Mine
-    path = tmp_path / "profile.json"
-    mx.profiler.set_config(filename=str(path), profile_all=True)
-    mx.profiler.set_state("run")
-    x = nd.ones((4, 4))
-    x.attach_grad()
-    with autograd.record():
-        y = nd.dot(x, x)
-    y.backward()
-    task = mx.profiler.Domain("work").new_task("part")
-    task.start()
-    task.stop()
-    mx.profiler.set_state("stop")
-    assert "Name" in mx.profiler.dumps() and mx.profiler.dumps(format="json", reset=True).startswith('{"Time"')
-    assert mx.profiler.dumps() == ""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        mx.profiler.dump()
-    assert seen
-    counter = mx.profiler.Domain("work").new_counter("steps", 2)
-    counter += 3
-    assert counter.value == 5
-    with pytest.raises(ValueError, match="unknown option 'foo'"):
-        mx.profiler.set_config(foo=1)
     util.makedirs(str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").is_dir()
 

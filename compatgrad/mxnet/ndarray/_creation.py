@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._profile import recorder
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..util import is_np_shape
@@ -36,7 +37,9 @@ def _known(who: str, shape: Any) -> None:
 
 def _made(fill: Any, shape: Any, ctx: Context | None, dtype: Any, who: str, out: NDArray | None = None) -> NDArray:
     context = Context(ctx) if ctx is not None else current_context()
-    t = fill(_shape(shape, who), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
+    options = {"dtype": torch_dtype(dtype, f"{who}: dtype"), "device": context.torch_device}
+    size = _shape(shape, who)
+    t = recorder.made(f"_{who}", lambda: fill(size, **options)) if recorder.on else fill(size, **options)
     return _on(NDArray(t), context) if out is None else out._take(NDArray(t))
 
 

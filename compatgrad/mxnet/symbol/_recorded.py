@@ -12,7 +12,7 @@ from ._compose import text
 from ._graph import Entry, Node
 from .symbol import Symbol
 
-__all__ = ["symbol_of"]
+__all__ = ["operator_name", "symbol_of"]
 
 # op of the engine -> operator of MXNet
 _NAMES = {
@@ -22,6 +22,10 @@ _NAMES = {
     "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
     "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
     "identity": "_copy", "stop_gradient": "BlockGrad",
+}  # fmt: skip
+# those whose parameters follow from the inputs
+_LAYERS = {
+    "linear": "FullyConnected", "split": "SliceChannel", "convolution": "Convolution", "deconvolution": "Deconvolution",
 }  # fmt: skip
 
 
@@ -64,6 +68,14 @@ _CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
 }  # fmt: skip
 
 
+def operator_name(function: Any) -> str | None:
+    """MXNet's name of the operator that a function of the engine is; None for one that is defined in Python."""
+    name = function.op_name
+    if name in _CONVERT:
+        return _CONVERT[name](dict(function.op_params))[0]
+    return _LAYERS.get(name) or _NAMES.get(name, name)
+
+
 def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
     name = function.op_name
     if name is None:  # defined in Python
@@ -71,10 +83,10 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
     params = dict(function.op_params)
     if name == "linear":
         params = {"num_hidden": inputs[1].shape[0], "no_bias": len([x for x in inputs if x is not None]) < 3}
-        return "FullyConnected", {k: text(v) for k, v in params.items()}
+        return _LAYERS[name], {k: text(v) for k, v in params.items()}
     if name == "split":
         params = {"axis": params["axis"], "num_outputs": len(params["indices"]) + 1}
-        return "SliceChannel", {k: text(v) for k, v in params.items()}
+        return _LAYERS[name], {k: text(v) for k, v in params.items()}
     if name in ("convolution", "deconvolution"):
         weight = inputs[1].shape
         filters = weight[0] if name == "convolution" else weight[1]
@@ -85,7 +97,7 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
         }
         names = {"stride": "stride", "pad": "pad", "dilate": "dilate", "dilation": "dilate", "groups": "num_group"}
         found.update({new: params[old] for old, new in names.items() if old in params})
-        return name.capitalize(), {k: text(v) for k, v in found.items()}
+        return _LAYERS[name], {k: text(v) for k, v in found.items()}
     if name == "matmul" and len(inputs[0].shape) == 3:
         params = {"transpose_a": params["transa"], "transpose_b": params["transb"]}
         return "batch_dot", {k: text(v) for k, v in params.items()}
