@@ -208,16 +208,19 @@ class _Callback:
 
     on_arrays, integers = 1, 0
 
-    def __init__(self, own: PythonFunction, n_inputs: int, n_outputs: int) -> None:
+    def __init__(self, own: PythonFunction, needs: list[bool], n_outputs: int) -> None:
         self.own, self.n_outputs = own, n_outputs
-        ins = sum(1 << j for j in range(min(n_inputs, 15)) if self._any(own.grad_depends_input_data, n_inputs, j))
-        outs = sum(1 << 16 + o for o in range(min(n_outputs, 16))
-                   if self._any(own.grad_depends_output_data, n_inputs, o))
-        self.saves = ins | outs
-
-    @staticmethod
-    def _any(depends: Any, n_inputs: int, k: int) -> bool:
-        return any(depends(i, k) for i in range(n_inputs))
+        # Only inputs that need a gradient are asked about, and many classes do not define what is never asked. Such an
+        # input may need one later: then its gradient may read everything.
+        reads_all = not all(needs)
+        asked = [i for i, need in enumerate(needs) if need]
+        self.saves = 0
+        for o in range(min(n_outputs, 16)):
+            if any([own.grad_depends_output_data(i, o) for i in asked]) or reads_all:
+                self.saves |= 1 << 16 + o
+        for j in range(min(len(needs), 15)):
+            if any([own.grad_depends_input_data(i, j) for i in asked]) or reads_all:
+                self.saves |= 1 << j
 
     def _run(self, method: str, *args: Any) -> None:
         with _context.context_scope(self.own.ctx):
@@ -255,7 +258,8 @@ class PythonFunction:
     - ``setup_impl(inputs, outputs)``: sets the outputs' shapes; ``forward_impl(inputs, outputs)``: their data;
     - ``backward_impl(inputs, outputs, propagate_down, accum)``: the inputs' gradients, where `propagate_down` says so,
       added to what is there where `accum` says so;
-    - ``grad_depends_output_data(i, o)`` and ``grad_depends_input_data(i, j)``: what the gradients read;
+    - ``grad_depends_output_data(i, o)`` and ``grad_depends_input_data(i, j)``: what the gradient of an input i reads
+      that needs one;
     - optionally ``args``, a dict: the keywords of its backward in `nnabla.backward_functions.registry`.
 
     ctx: the context of all its calls; None: the current one. An exception in one of them comes out as SystemError
@@ -315,8 +319,9 @@ class PythonFunction:
             if not isinstance(x, (Variable, NdArray)):
                 raise TypeError(f"{self._name()}: input {i}: expected a Variable or an NdArray, got {type(x).__name__}")
         try:
-            host = _Callback(self, len(inputs), n_outputs)
-        except NotImplementedError as e:
+            needs = [isinstance(x, Variable) and x.need_grad for x in inputs]
+            host = _Callback(self, needs, n_outputs)
+        except Exception as e:
             raise SystemError(f"{type(self).__name__}: {e}") from e
         at_once = any(isinstance(x, NdArray) for x in inputs)
         variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]

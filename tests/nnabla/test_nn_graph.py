@@ -201,8 +201,59 @@ def test_errors_of_python_functions():
         def min_outputs(self):
             return 1
 
+        def setup_impl(self, inputs, outputs):
+            outputs[0].reset_shape(inputs[0].shape, True)
+
+        def forward_impl(self, inputs, outputs):
+            outputs[0].d = 2 * inputs[0].d
+
     with pytest.raises(SystemError, match="grad_depends"):
         Incomplete()(leaf(2))
+    x = leaf(2)
+    x.need_grad = False  # then nobody asks
+    y = F.sum(Incomplete()(x) * leaf(2))
+    y.forward(clear_no_need_grad=True)
+    y.backward(clear_buffer=True)
+
+
+def test_only_inputs_that_need_gradients_are_asked_about():
+    asked = []
+
+    class Twice(PythonFunction):
+        name = "Twice"
+
+        def min_outputs(self):
+            return 1
+
+        def setup_impl(self, inputs, outputs):
+            outputs[0].reset_shape(inputs[0].shape, True)
+
+        def forward_impl(self, inputs, outputs):
+            outputs[0].d = inputs[0].d * inputs[1].d
+
+        def backward_impl(self, inputs, outputs, propagate_down, accum):
+            assert not any(accum)
+            for i in (0, 1):
+                if propagate_down[i]:
+                    inputs[i].g = outputs[0].g * inputs[1 - i].d
+
+        def grad_depends_output_data(self, i, o):
+            return False
+
+        def grad_depends_input_data(self, i, j):
+            asked.append((i, j))
+            return i != j
+
+    a, b = leaf(2), leaf(2)
+    a.need_grad = False
+    x = a * 1
+    y = F.sum(Twice()(x, b * 1))
+    assert set(asked) == {(1, 0), (1, 1)}
+    a.need_grad = x.need_grad = True  # what nobody asked about is there all the same
+    y.forward(clear_no_need_grad=True)
+    a.grad.zero()
+    y.backward(clear_buffer=True)
+    np.testing.assert_allclose(a.g, b.d)
 
 
 def test_recomputation_gives_the_same_gradients():
