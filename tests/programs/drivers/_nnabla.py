@@ -6,9 +6,9 @@ import nnabla as nn
 import numpy as np
 
 
-def perturb(run):
-    """Disturb all parameters of the current scope."""
-    parameters = [p for _, p in sorted(nn.get_parameters().items())]
+def perturb(run, parameters=None):
+    """Disturb these parameters, a dictionary, or all of the current scope."""
+    parameters = [p for _, p in sorted((nn.get_parameters() if parameters is None else parameters).items())]
     for p, a in zip(parameters, run.perturb([p.d.copy() for p in parameters]), strict=True):
         p.d = a
 

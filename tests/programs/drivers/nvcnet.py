@@ -31,8 +31,8 @@ def train(run):
     hp = hparams
     for name, value in {
         "batch_size": 2, "segment_length": 2048, "n_speaker_embedding": 8, "ndf": 4, "num_D": 2, "n_layers_D": 2,
-        "ngf": 4, "n_residual_layers": 2, "ratios": [4, 2, 2], "n_spk_layers": 2, "window_sizes": [256, 128], "n_speakers": 3,
-        "split_low": 2, "split_hight": 4, "output_path": ".", "sr": 22050,
+        "ngf": 4, "n_residual_layers": 2, "ratios": [4, 2, 2], "n_spk_layers": 2, "window_sizes": [256, 128],
+        "n_speakers": 3, "split_low": 2, "split_hight": 4, "output_path": ".", "sr": 22050,
     }.items():
         setattr(hp, name, value)
     hp.comm = types.SimpleNamespace(rank=0, all_reduce=lambda *_, **__: None)
@@ -49,9 +49,7 @@ def train(run):
     trainer = Trainer(gen, optimizers[0], dis, optimizers[1], {"train": Data}, rng, hp)
     trainer.callback_on_start()
     for model in (gen, dis):
-        parameters = [p for _, p in sorted(model.get_parameters(grad_only=True).items())]
-        for p, a in zip(parameters, run.perturb([p.d.copy() for p in parameters]), strict=True):
-            p.d = a
+        _nnabla.perturb(run, model.get_parameters(grad_only=True))
     step = 0
     while True:
         trainer.train_on_batch(step)
