@@ -32,15 +32,16 @@ def train(run):
 
     def training(name, info, **options):
         config = getattr(A, f"{name}Config")(batch_size=BATCH, **options)
-        with nn.parameter_scope(name):
-            algorithm = getattr(A, name)(info, config=config)
         buffer = experiences(info)
-        for _, model in sorted(algorithm._models().items()):
-            _nnabla.perturb(run, model.get_parameters())
-        algorithm._before_training_start(buffer)
+        with nn.parameter_scope(name):  # the algorithms name their networks alike
+            algorithm = getattr(A, name)(info, config=config)
+            for _, model in sorted(algorithm._models().items()):
+                _nnabla.perturb(run, model.get_parameters())
+            algorithm._before_training_start(buffer)
         while True:
             algorithm._iteration_num += 1
-            algorithm._run_offline_training_iteration(buffer)
+            with nn.parameter_scope(name):
+                algorithm._run_offline_training_iteration(buffer)
             yield {k: v for k, v in algorithm.latest_iteration_state["scalar"].items() if "loss" in k}
 
     nn.seed(0)
