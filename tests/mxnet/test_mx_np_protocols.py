@@ -196,3 +196,11 @@ def test_symbols_with_numpys_manners():
         y[..., 0]
     with pytest.raises(AttributeError, match="no_such"):
         S.linalg.no_such  # noqa: B018
+
+
+def test_an_array_without_dimensions_is_not_iterable():
+    x = mxnp.array(3.0)
+    assert not np.iterable(x)
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(x)
+    assert [float(v) for v in mxnp.array([1.0, 2.0])] == [1.0, 2.0]

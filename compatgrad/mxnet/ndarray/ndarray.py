@@ -144,8 +144,9 @@ class NDArray(_C.Variable):
         return int(self.tensor.item())
 
     def __iter__(self):
-        for i in range(len(self)):
-            yield self[i]
+        if not self.shape:  # at once, not at the first element: that is how np.iterable asks
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).tensor.any())
