@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
 import torch
 
@@ -11,7 +12,19 @@ from .base import MXNetError
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
 
-class Context:
+class _ContextType(type):
+    @property
+    def default_ctx(cls) -> Context:
+        """This thread's context (deprecated; `current_context()` takes its place)."""
+        warnings.warn("Context.default_ctx has been deprecated. Please use mx.current_context()", DeprecationWarning, 2)
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, ctx: Context) -> None:
+        Context._local.value = ctx
+
+
+class Context(metaclass=_ContextType):
     """A device on which arrays live: `Context("gpu", 1)`. Inside a `with` block it is the default one.
 
     `cpu(0)` and `cpu(1)` are the same memory, yet different contexts to a program, as in the original.
@@ -20,7 +33,6 @@ class Context:
     _local = threading.local()
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type = {name: number for number, name in devtype2str.items()}
-    default_ctx: Context
 
     __slots__ = ("_entered", "device_id", "device_typeid")
 
@@ -79,7 +91,7 @@ class Context:
 
 
 _CPU = torch.device("cpu")
-Context.default_ctx = Context("cpu", 0)
+_FIRST = Context("cpu", 0)
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -116,9 +128,9 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 def current_context() -> Context:
     """The context of the innermost `with` block of this thread, else `cpu(0)`."""
-    return getattr(Context._local, "value", None) or Context.default_ctx
+    return getattr(Context._local, "value", None) or _FIRST
 
 
 def context_of(device: torch.device) -> Context:
     """The context of a torch device."""
-    return Context.default_ctx if device.type == "cpu" else Context("gpu", device.index or 0)
+    return _FIRST if device.type == "cpu" else Context("gpu", device.index or 0)

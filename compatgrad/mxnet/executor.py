@@ -13,7 +13,7 @@ from compatgrad import _C
 from . import autograd
 from . import ndarray as nd
 from .base import MXNetError
-from .context import Context
+from .context import Context, current_context
 from .ndarray import NDArray
 from .symbol._graph import order
 
@@ -325,7 +325,7 @@ def simple_bind(
     where their shapes differ. Other arguments take memory of `buffer`, or leave theirs there. group2ctx: contexts of
     variables with an attribute ctx_group.
     """
-    ctx = Context.default_ctx if ctx is None else ctx
+    ctx = current_context() if ctx is None else ctx
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     known = {n: s for n, s in shapes.items() if n in names or n in states}  # other names mean nothing, as in MXNet
     arg_shapes, _, aux_shapes = symbol.infer_shape(**known)

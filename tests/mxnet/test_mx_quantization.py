@@ -107,3 +107,25 @@ def test_histograms_that_cannot_be_calibrated():
             c.calibrate_entropy(nd.ones(5), nd.ones(6), num_quantized_bins=quantized)
     with pytest.raises(MXNetError, match="too few numbers"):
         c.calibrate_entropy(nd.zeros(5), nd.ones(6), num_quantized_bins=3)
+
+
+def test_an_embedding_of_numbers_is_bound_by_its_attributes():
+    data = mx.sym.var("data", shape=(2,), dtype="int32")
+    rows = mx.sym.contrib.quantized_embedding(data=data, input_dim=2, output_dim=3, name="e")
+    exe = rows.simple_bind(mx.cpu(), grad_req="null")
+    shapes = {name: (x.shape, x.dtype) for name, x in exe.arg_dict.items()}
+    f, i8 = np.float32, np.int8
+    assert list(shapes.values()) == [((2,), np.int32), ((2, 3), i8), ((1,), f), ((1,), f)]
+    for x, value in zip(exe.arg_arrays, [nd.array([1, 0]), W, *RANGES[2:]], strict=True):
+        x[:] = value
+    assert lists(exe.forward()) == [[50, 2, -127, 1, -20, 3], [-1], [0.5]]
+
+
+def test_ranges_of_histograms():
+    a = np.linspace(-10.5, 11.3, 4000)
+    counts, ends = np.histogram(a, bins=801, range=(-11.3, 11.3))
+    for low, dtype, ends_at in ((a.min(), "int8", -1), (0.0, "uint8", 0)):
+        histograms = {"layer": (counts, ends, low, a.max(), 11.3)}
+        found = mx.contrib.quant._get_optimal_thresholds(histograms, dtype)
+        assert not histograms and list(found) == ["layer"]
+        assert found["layer"][1] == pytest.approx(11.3, rel=1e-2) and found["layer"][0] == ends_at * found["layer"][1]

@@ -225,3 +225,23 @@ def test_data(tmp_path):
     assert np.isreal(np.linalg.eigvals(test_utils.new_matrix_with_real_eigvals_nd((2, 3, 3)))).all()
     values = np.linalg.eigvalsh(test_utils.new_sym_matrix_with_real_eigvals_nd((2, 3, 3)))
     np.testing.assert_allclose(values, [[1, 2, 3]] * 2)
+
+
+def test_the_default_context_is_that_of_the_thread():
+    import threading
+
+    seen = []
+
+    def inside():
+        seen.append(mx.Context.default_ctx)
+        test_utils.set_default_context(mx.gpu(11))  # which has to be there only when an array is made on it
+        seen.append(mx.Context.default_ctx)
+
+    with mx.cpu(2), pytest.warns(DeprecationWarning, match="current_context"):
+        thread = threading.Thread(target=inside)
+        thread.start()
+        thread.join()
+        assert mx.Context.default_ctx == mx.cpu(2)
+        mx.Context.default_ctx = mx.cpu(3)
+        assert mx.current_context() == mx.cpu(3)
+    assert seen == [mx.cpu(0), mx.gpu(11)] and mx.current_context() == mx.cpu(0)

@@ -212,6 +212,17 @@ def _get_optimal_threshold(
     return (low, high, *(value.asscalar() for value in found))
 
 
+def _get_optimal_thresholds(
+    hist_dict: dict[str, Any], quantized_dtype: str, num_quantized_bins: int = 255, logger: Any = None
+) -> dict[str, Any]:
+    """The ranges by name of histograms by name, which are taken out of `hist_dict`."""
+    result = {}
+    for name in list(hist_dict):
+        low, _, threshold, _ = _get_optimal_threshold(hist_dict.pop(name), quantized_dtype, num_quantized_bins)
+        result[name] = (0 if low >= 0 and quantized_dtype in ("auto", "uint8") else -threshold, threshold)
+    return result
+
+
 class _LayerHistogramCollector:
     """Histograms of each layer's outputs, from which the range is chosen that keeps most of what they tell."""
 
@@ -234,11 +245,7 @@ class _LayerHistogramCollector:
 
     def ranges(self, quantized_dtype: str) -> dict[str, Any]:
         """The ranges by `nd.contrib.calibrate_entropy`; a few tenths of a second for each layer."""
-        result = {}
-        for name, hist in self.hist_dict.items():
-            low, _, threshold, _ = _get_optimal_threshold(hist, quantized_dtype)
-            result[name] = (0 if low >= 0 and quantized_dtype in ("auto", "uint8") else -threshold, threshold)
-        return result
+        return _get_optimal_thresholds(dict(self.hist_dict), quantized_dtype)
 
 
 def _collect(sym: Symbol, params: dict[str, Any], data: Any, collector: Any, limit: int | None, names: Any) -> int:

@@ -149,7 +149,7 @@ class HybridBlock(Block):
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **params)
         ctx = first.context
-        if _state.ctx is not None and ctx == context.Context.default_ctx:
+        if _state.ctx is not None and ctx == context._FIRST:
             ctx = _state.ctx
         params = self._probe_values(ctx, x, args) if _state.probing else self._values(ctx, x, args)
         F = nd

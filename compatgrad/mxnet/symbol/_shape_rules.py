@@ -165,6 +165,13 @@ def _embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
         _at(outs, 0, (*ins[0], n))
 
 
+def _quantized_embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _embedding(ins, outs, p)
+    for i in (1, 2):  # the range
+        _at(ins, i + 1, (1,))
+        _at(outs, i, (1,))
+
+
 def _rnn(ins: Shapes, outs: Shapes, p: Params) -> None:
     d = ins[0]
     if d is None or len(d) != 3:
@@ -393,6 +400,7 @@ RULES: dict[str, Rule] = {
     "LeakyReLU": _leaky,
     "Embedding": _embedding,
     "_contrib_SparseEmbedding": _embedding,
+    "_contrib_quantized_embedding": _quantized_embedding,
     "RNN": _rnn,
     "SoftmaxOutput": _label,
     "SVMOutput": _label,

@@ -91,6 +91,9 @@ class _Search:
                 if op in ("Embedding", "_contrib_SparseEmbedding"):
                     news |= self._set(reads[1], _type(dtype))
                 return news
+        if op == "_contrib_quantized_embedding":  # the data's type is free
+            return any([self._set(k, np.int8) for k in (reads[1], writes[0])]
+                       + [self._set(k, np.float32) for k in (*reads[2:], *writes[1:])])  # fmt: skip
         if "BatchNorm" in op:
             t = self.known.get(reads[0])
             if t is not None:
