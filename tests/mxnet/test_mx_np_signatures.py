@@ -131,3 +131,87 @@ def test_svd_of_nothing_can_be_differentiated():
         parts = mxnp.linalg.svd(x)
     mx.autograd.backward(list(parts))
     assert x.grad.shape == (0, 3, 3)
+
+
+def test_sums_in_another_type():
+    """Recorded from MXNet 1.9.1: computed in the wider type; a mean in an integer type is the sum of that type, cut."""
+    small, ints, reals = mxnp.array([100, 81, 0], dtype="int8"), mxnp.array([100, 81, 1], dtype="int32"), mxnp.array(
+        [1.6, 1.6, 1.6])  # fmt: skip
+    for x, dtype, mean, total in (
+        (small, "int8", -25, -75), (small, "int32", 60, 181), (small, "float32", 181 / 3, 181), (ints, "int8", -24, -74),
+        (ints, "float32", 182 / 3, 182), (reals, "int32", 1, 4), (reals, "int8", 1, 4), (small, None, 181 / 3, -75),
+    ):  # fmt: skip
+        assert mxnp.mean(x, dtype=dtype).item() == pytest.approx(mean, rel=1e-6)
+        assert mxnp.sum(x, dtype=dtype).item() == total
+    half = mxnp.array(np.linspace(-1, 1, 2000, dtype="float32"))
+    exact = half.asnumpy().astype("float64").sum()
+    assert abs(mxnp.sum(half + 1, dtype="float16").item() - (exact + 2000)) <= 1  # half a unit in the last place
+    assert mxnp.cumsum(reals, dtype="int32").asnumpy().tolist() == [1, 2, 3]
+    x = mxnp.ones((3,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mxnp.mean(x, dtype="float16")
+    y.backward()
+    assert (x.grad.asnumpy() == np.ones(3, "float32") / 3).all()
+    with mx.autograd.record():
+        y = mxnp.mean(x, dtype="int32")
+    y.backward()
+    assert (x.grad.asnumpy() == np.ones(3, "float32") / 3).all()
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_xor", "bitwise_or", "lcm", "mod", "equal", "logical_and"])
+def test_results_that_do_not_move_have_gradients_of_zero(name):
+    a, b = mxnp.array([6, 5], dtype="int32"), mxnp.array([2, 2], dtype="int32")
+    for x in (a, b):
+        x.attach_grad()
+        x.grad[:] = 7
+    with mx.autograd.record():
+        y = getattr(mxnp, name)(a, b)
+    y.backward()
+    assert a.grad.asnumpy().tolist() == b.grad.asnumpy().tolist() == [0, 0]
+    if name not in ("equal", "logical_and"):
+        with pytest.raises(NotImplementedError, match="where=False"):
+            getattr(mxnp, name)(a, b, where=False)
+
+
+@pytest.mark.parametrize("name", ["bitwise_not", "logical_not", "isnan"])
+def test_results_of_one_array_that_do_not_move(name):
+    a = mxnp.array([6, 5], dtype="int32")
+    a.attach_grad()
+    a.grad[:] = 7
+    with mx.autograd.record():
+        y = getattr(mxnp, name)(a)
+    y.backward()
+    assert a.grad.asnumpy().tolist() == [0, 0]
+
+
+def test_integers_stay_integers():
+    a, b = mxnp.array([6, -5], dtype="int32"), mxnp.array([2, 2], dtype="int32")
+    assert mxnp.copysign(a, b).dtype == np.int32 and mxnp.ldexp(a, b).asnumpy().tolist() == [24, -20]
+
+
+def test_broadcasting_to_lengths_of_the_array():
+    x = mxnp.ones((3, 1, 8))
+    shapes = [mxnp.broadcast_to(x, s).shape for s in ((3, 4, -2), (2, -2, 4, -2), (-2, 4, 8), (3, -2, -2))]
+    assert shapes == [(3, 4, 8), (2, 3, 4, 8), (3, 4, 8), (3, 1, 8)]
+
+
+def test_positions_where_there_are_none():
+    x = mxnp.ones((5, 0, 3))
+    assert mxnp.argmax(x, 0).shape == (0, 3) and mxnp.argmin(x, 2).shape == (5, 0)
+    for axis in (1, None):
+        with pytest.raises(MXNetError, match="no elements"):
+            mxnp.argmin(x, axis)
+
+
+def test_delete_passes_over_positions_from_the_end():
+    """In arrays, as in MXNet 1.9.1; a number counts from the end."""
+    x = mxnp.array([1.0, 2.0, 3.0])
+    assert mxnp.delete(x, mxnp.array([-1, 0], dtype="int64")).asnumpy().tolist() == [2, 3]
+    assert mxnp.delete(x, -1).asnumpy().tolist() == [1, 2]
+
+
+def test_average_along_an_axis_counted_from_the_end():
+    x, w = np.arange(24.0).reshape(2, 3, 4), np.arange(1.0, 5)
+    y = mxnp.average(mxnp.array(x), axis=-1, weights=mxnp.array(w))
+    np.testing.assert_allclose(y.asnumpy(), np.average(x, axis=-1, weights=w), rtol=1e-6)

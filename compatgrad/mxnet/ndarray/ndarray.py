@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _TORCH_DTYPES: dict[Any, torch.dtype] = {
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
 py_slice = slice
+unwanted: list[tuple[weakref.ref[Any], Any]] = []  # arrays of grad_req "null" and gradients that no pass has forgotten
 
 
 def is_recording() -> bool:
@@ -327,6 +329,8 @@ class NDArray(_C.Variable):
             raise KeyError(f"grad_req: expected 'write', 'add' or 'null', got {grad_req!r}")
         wanted = grad_req != "null"
         _mark(self, gradient if wanted else None, grad_req == "add", not is_recording())
+        if not wanted:
+            unwanted.append((weakref.ref(self), gradient))
         self._grad_array = gradient if not wanted or gradient.stype != "default" else None
 
     _grad_array: NDArray | None = None  # where the gradient is more than a dense array, or is not computed

@@ -22,6 +22,7 @@ from ._lists import *  # noqa: F403
 from ._methods import lcm as lcm
 from ._padding import pad as pad
 from ._picking import *  # noqa: F403
+from ._products import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 
 pi, e, inf, nan, newaxis, euler_gamma = _onp.pi, _onp.e, _onp.inf, _onp.nan, None, _onp.euler_gamma

@@ -190,7 +190,7 @@ class ndarray(NDArray):
     def __invert__(self) -> ndarray:
         if self.tensor.is_floating_point():
             raise MXNetError(f"invert: only integers and booleans have bits, not {self.dtype}")
-        return ndarray(~self.tensor)
+        return unmoved(ndarray(~self.tensor), self)
 
     # ---- gradients
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
@@ -331,7 +331,9 @@ def pair(name: str, a: Any, b: Any) -> Any:
             return ndarray._around(op.cast(y, dtype=torch.bool))
     elif name == "div":
         a, b = floats(a), floats(b)
-    return _elementwise._pair(name, a, b)
+    y = _elementwise._pair(name, a, b)
+    whole = name == "mod" and not first.tensor.is_floating_point()
+    return unmoved(constant(y.tensor), a, b) if whole else y
 
 
 def _of_booleans(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
@@ -398,7 +400,7 @@ def bitwise(name: str, a: Any, b: Any) -> ndarray:
             raise MXNetError(f"{name}: only integers and booleans have bits")
         if not isinstance(v, (torch.Tensor, bool, int, onp.integer, onp.bool_)):
             raise TypeError(f"{name}: type {type(v)} not supported")
-    return ndarray(getattr(torch, name)(x, y))
+    return unmoved(ndarray(getattr(torch, name)(x, y)), a, b)
 
 
 for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "div"), ("pow", "power")):
@@ -441,3 +443,12 @@ def finish(y: Any, out: Any = None) -> Any:
 def constant(t: torch.Tensor) -> ndarray:
     """A result that has no gradient."""
     return ndarray(t)
+
+
+def unmoved(y: ndarray, *inputs: Any) -> ndarray:
+    """A result that does not move with its inputs: in the graph where they are, with gradients of zero."""
+    if is_recording():
+        for x in inputs:
+            if isinstance(x, NDArray) and _C.in_graph(x):
+                y = op.constant_of(x, y)
+    return y

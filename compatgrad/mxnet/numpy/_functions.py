@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, write
 from ..ndarray.ndarray import NDArray, is_recording, torch_dtype
 from ..util import _check_ufunc_options
-from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted
+from ._array import NUMBERS, bitwise, compare, constant, finish, floats, ndarray, pair, promoted, unmoved
 
 __all__: list[str] = []
 Axis = Any
@@ -89,7 +88,7 @@ def _test(name: str, body: Callable[[torch.Tensor], torch.Tensor]) -> Callable[.
             return getattr(onp, name)(x)
         if out is not None and out.tensor.dtype != torch.bool:
             raise TypeError(f"{name}: out must hold booleans, not {out.dtype}")
-        return finish(constant(body(_array(name, x, "x").tensor)), out)
+        return finish(unmoved(constant(body(_array(name, x, "x").tensor)), x), out)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.{name}` of an array: booleans."
@@ -165,6 +164,8 @@ for _name, _kind, *_more in (
 
 def arctan2(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     """`numpy.arctan2`: the angle of the point (x2, x1)."""
+    if kwargs:
+        _check_ufunc_options("arctan2", kwargs)
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.arctan2(x1, x2)
     a, b = promoted("arctan2", x1, x2)
@@ -184,7 +185,13 @@ def copysign(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     s, t = (v.tensor.detach() if isinstance(v, NDArray) else torch.tensor(v, dtype=like.dtype) for v in (a, b))
     ones = torch.ones((), dtype=like.dtype, device=like.device)
     signs = constant(torch.copysign(ones, s) * torch.copysign(ones, t))
-    return finish(pair("mul", a, signs) if isinstance(a, NDArray) else signs * abs(a), out)
+    return finish(_as_given(pair("mul", a, signs) if isinstance(a, NDArray) else signs * abs(a), x1, x2), out)
+
+
+def _as_given(y: Any, x1: Any, x2: Any) -> Any:
+    """The result in the type of the arrays: integers where these are."""
+    dtype = promoted("", x1, x2)[0 if isinstance(x1, NDArray) else 1].tensor.dtype
+    return y if dtype.is_floating_point or dtype == torch.bool else op.cast(y, dtype=dtype)
 
 
 def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -194,7 +201,8 @@ def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.ldexp(x1, x2)
     a, b = (floats(v) for v in promoted("ldexp", x1, x2))
-    return finish(pair("mul", a, pair("power", 2.0, b) if isinstance(b, NDArray) else 2.0**b), out)
+    y = pair("mul", a, pair("power", 2.0, b) if isinstance(b, NDArray) else 2.0**b)
+    return finish(_as_given(y, x1, x2), out)
 
 
 def floor_divide(x1: Any, x2: Any, out: Any = None) -> Any:
@@ -229,7 +237,7 @@ for _name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_eq
 def _logical(name: str) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, out: Any = None) -> Any:
         a, b = (v.tensor if isinstance(v, NDArray) else torch.tensor(v) for v in (x1, x2))
-        return finish(constant(getattr(torch, name)(a, b)), out)
+        return finish(unmoved(constant(getattr(torch, name)(a, b)), x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.{name}`: booleans."
@@ -238,6 +246,8 @@ def _logical(name: str) -> Callable[..., Any]:
 
 def _bits(name: str) -> Callable[..., Any]:
     def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            _check_ufunc_options(name, kwargs)
         return finish(bitwise(name, x1, x2), out)
 
     call.__name__ = call.__qualname__ = name
@@ -300,7 +310,7 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
         if float_result and (wanted is None or not wanted.is_floating_point):
             x = floats(x)
         elif wanted is not None:
-            x = op.cast(x, dtype=wanted)
+            x = _in_wider(x, wanted)
         elif x.tensor.dtype == torch.bool:
             x = op.cast(x, dtype=torch.int64)
         wanted = wanted or x.tensor.dtype  # integers keep their type, as in the original
@@ -313,6 +323,12 @@ def _reduction(name: str, body: Callable[..., Any], float_result: bool = False) 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`numpy.{name}` over one axis, several or all."
     return call
+
+
+def _in_wider(x: Any, dtype: torch.dtype) -> Any:
+    """The array as sums of a dtype are computed: in the wider one of both."""
+    wide = torch.promote_types(x.tensor.dtype, dtype)
+    return x if x.tensor.dtype == wide else op.cast(x, dtype=wide)
 
 
 _sum = _reduction("sum", op.sum)
@@ -328,7 +344,21 @@ def sum(a: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, in
 
 _public(sum)
 _public(_reduction("prod", op.prod), "product")
-_public(_reduction("mean", op.mean, float_result=True))
+_mean = _reduction("mean", op.mean, float_result=True)
+
+
+def mean(a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """`numpy.mean` over one axis, several or all; in an integer type the sum, in that type, divided without a rest."""
+    if dtype is None or torch_dtype(dtype, "mean: dtype").is_floating_point:
+        return _mean(a, axis, dtype, out, keepdims)
+    total = _sum(a, axis, dtype, None, keepdims).tensor
+    count = builtins.max(a.size // builtins.max(total.numel(), 1), 1)
+    y = op.cast(_mean(a, axis, None, None, keepdims), dtype=total.dtype)  # whose gradient it is
+    y.tensor.copy_(total.div(count, rounding_mode="trunc"))
+    return finish(y, out)
+
+
+_public(mean)
 
 
 def _extreme(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
@@ -367,7 +397,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         return (finish(y, out), y * 0 + float(total)) if returned else finish(y, out)
     w = weights
     if w.shape != a.shape:
-        w = op.reshape(w, shape=tuple(n if i == axis else 1 for i, n in enumerate(a.shape)))
+        w = op.reshape(w, shape=tuple(n if i == axis % a.ndim else 1 for i, n in enumerate(a.shape)))
         w = op.broadcast_to(w, shape=a.shape)
     total = op.sum(w, axis=_axes(axis))
     y = op.sum(pair("mul", a, w), axis=_axes(axis)) / total
@@ -398,11 +428,11 @@ _public(_truth("all"), "alltrue")
 def _position(name: str) -> Callable[..., Any]:
     def call(a: Any, axis: int | None = None, out: Any = None) -> Any:
         t = _array(name, a).tensor.detach()
-        if not t.numel():
-            raise MXNetError(f"{name}: a has no elements (shape {tuple(t.shape)})")
         t = t.to(torch.uint8) if t.dtype == torch.bool else t
         if axis is not None and not -builtins.max(t.dim(), 1) <= axis < builtins.max(t.dim(), 1):
             raise MXNetError(f"{name}: axis {axis} is out of bounds for an array of {t.dim()} dimensions")
+        if not (t.numel() if axis is None or not t.dim() else t.shape[axis]):
+            raise MXNetError(f"{name}: a has no elements (shape {tuple(t.shape)}, axis {axis})")
         return finish(constant(getattr(torch, name)(t, dim=axis)), out)
 
     call.__name__ = call.__qualname__ = name
@@ -431,9 +461,11 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
     """`numpy.cumsum` along an axis, or of the flat array."""
     x = ndarray._around(_array("cumsum", a))
-    x = x if dtype is None else op.cast(x, dtype=torch_dtype(dtype))
-    y = op.cumsum(x, axis=axis)
-    return finish(y if y.tensor.dtype == x.tensor.dtype else op.cast(y, dtype=x.tensor.dtype), out)
+    wanted = x.tensor.dtype if dtype is None else torch_dtype(dtype, "cumsum: dtype")
+    if not wanted.is_floating_point and x.tensor.is_floating_point():
+        x = op.cast(x, dtype=wanted)  # each element is cut, and not each sum
+    y = op.cumsum(_in_wider(x, wanted), axis=axis)
+    return finish(y if y.tensor.dtype == wanted else op.cast(y, dtype=wanted), out)
 
 
 def unique(
@@ -474,110 +506,4 @@ for _function in (argsort, sort, cumsum, unique, nonzero, diff):
     _public(_function)
 
 
-# ---- products
-
-
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """`numpy.matmul`: matrices, vectors and batches of matrices."""
-    for n, v in (("a", a), ("b", b)):
-        if not hasattr(v, "settled") and not _array("matmul", v, n).ndim:
-            raise MXNetError(f"matmul: {n} must have at least one dimension")
-    return finish(_product("matmul", op.matmul, a, b), out)
-
-
-def _product(who: str, body: Callable[..., Any], a: NDArray, b: NDArray) -> Any:
-    if hasattr(b, "settled"):  # a parameter whose shape this product tells
-        b = b.settled((a.shape[-1], *b.param.shape[1:]))
-    x, y = promoted(who, a, b)
-    try:
-        return body(ndarray._around(x), y)
-    except (RuntimeError, ValueError) as e:
-        raise MXNetError(f"{who}: shapes {a.shape} and {b.shape} do not fit: {e}") from None
-
-
-def _dot(a: Any, b: Any) -> Any:
-    if not a.ndim or not b.ndim:
-        return op.mul(a, b)
-    if b.ndim == 1 or (a.ndim <= 2 and b.ndim == 2):
-        return op.matmul(a, b)
-    return tensordot(a, b, ([a.ndim - 1], [b.ndim - 2]))
-
-
-def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """`numpy.dot`: of vectors, matrices, or the last axis of `a` with the last but one of `b`."""
-    for n, v in (("a", a), ("b", b)):
-        _array("dot", v, n)
-    return finish(_product("dot", _dot, a, b), out)
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """`numpy.tensordot`: sums over pairs of axes."""
-    for n, v in (("a", a), ("b", b)):
-        _array("tensordot", v, n)
-    x, y = promoted("tensordot", a, b)
-    x = ndarray._around(x)
-    if isinstance(axes, int):
-        left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
-    else:
-        left, right = ([v] if isinstance(v, int) else list(v) for v in axes)
-    left, right = [i % x.ndim for i in left], [i % y.ndim for i in right]
-    if [x.shape[i] for i in left] != [y.shape[i] for i in right]:
-        raise MXNetError(f"tensordot: shapes {x.shape} and {y.shape} do not fit along the axes {left} and {right}")
-    free_x = [i for i in range(x.ndim) if i not in left]
-    free_y = [i for i in range(y.ndim) if i not in right]
-    n = math.prod(x.shape[i] for i in left)
-    shape = tuple(x.shape[i] for i in free_x) + tuple(y.shape[i] for i in free_y)
-    x = op.reshape(op.transpose(x, axes=tuple(free_x + left)), shape=(math.prod(x.shape[i] for i in free_x), n))
-    y = op.reshape(op.transpose(y, axes=tuple(right + free_y)), shape=(n, math.prod(y.shape[i] for i in free_y)))
-    return op.reshape(op.matmul(x, y), shape=shape)
-
-
-def _spelled_out(equation: str, ndims: list[int]) -> str:
-    """An equation with letters in the place of dots."""
-    free = [c for c in string.ascii_letters if c not in equation]
-    left, _, right = equation.partition("->")
-    terms = left.split(",")
-    counts = [n - len(t.replace("...", "")) if "..." in t else 0 for t, n in zip(terms, ndims, strict=True)]
-    most = builtins.max(counts)
-    terms = [t.replace("...", "".join(free[most - k : most])) for t, k in zip(terms, counts, strict=True)]
-    return ",".join(terms) + "->" + right.replace("...", "".join(free[:most]))
-
-
-def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: bool = False) -> Any:
-    """`numpy.einsum`: Einstein's summation; an equation without "->" sums over what occurs twice."""
-    for i, v in enumerate(operands):
-        _array("einsum", v, f"operands[{i}]")
-    equation = subscripts.replace(" ", "")
-    if "->" not in equation:
-        letters = equation.replace(",", "").replace("...", "")
-        once = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-        equation += "->" + ("..." if "..." in equation else "") + once
-    xs = [ndarray._around(x) for x in promoted("einsum", *operands)]
-    if "..." in equation:
-        equation = _spelled_out(equation, [x.ndim for x in xs])
-    try:
-        return finish(op.einsum(xs, equation=equation), out)
-    except (RuntimeError, ValueError) as e:
-        raise MXNetError(f"einsum: {subscripts} with shapes {[x.shape for x in xs]}: {e}") from None
-
-
-def inner(a: Any, b: Any) -> Any:
-    """`numpy.inner`: sums over the last axes."""
-    return tensordot(a, b, ([a.ndim - 1], [b.ndim - 1])) if a.ndim and b.ndim else pair("mul", a, b)
-
-
-def outer(a: Any, b: Any) -> Any:
-    """`numpy.outer`: all products of the elements of two flat arrays."""
-    return pair(
-        "mul", op.reshape(_array("outer", a), shape=(-1, 1)), op.reshape(_array("outer", b, "b"), shape=(1, -1))
-    )
-
-
-def vdot(a: Any, b: Any) -> Any:
-    """`numpy.vdot`: the inner product of two flat arrays."""
-    return dot(op.reshape(_array("vdot", a), shape=(-1,)), op.reshape(_array("vdot", b, "b"), shape=(-1,)))
-
-
-for _function in (matmul, dot, tensordot, einsum, inner, outer, vdot):
-    _public(_function)
 __all__ = sorted(set(__all__))

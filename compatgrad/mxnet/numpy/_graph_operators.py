@@ -13,6 +13,7 @@ from ..ndarray._operator import operators
 from ..ndarray._random_operators import context_of_argument
 from ..ndarray.ndarray import NDArray
 from . import _functions as _f
+from . import _products
 from . import linalg as _linalg
 from ._array import ndarray
 
@@ -194,11 +195,11 @@ for _name, (_pair, _left, _right) in BINARY.items():
 
 def _einsum(*arrays: Any, subscripts: str = "", **_: Any) -> Any:
     flat = arrays[0] if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
-    return _f.einsum(subscripts, *map(_np, flat))
+    return _products.einsum(subscripts, *map(_np, flat))
 
 
 def _tensordot(a: Any, b: Any, a_axes_summed: Any = (), b_axes_summed: Any = (), **_: Any) -> Any:
-    return _f.tensordot(_np(a), _np(b), (a_axes_summed, b_axes_summed))
+    return _products.tensordot(_np(a), _np(b), (a_axes_summed, b_axes_summed))
 
 
 _C = ("condition",)
@@ -208,7 +209,7 @@ declare("_npi_where_lscalar", lambda condition, x, scalar=0.0, **_: _where(condi
 declare("_npi_where_rscalar", lambda condition, y, scalar=0.0, **_: _where(condition, y, float(scalar)), (*_C, "y"))
 declare("_npi_where_scalar2", lambda condition, x=0.0, y=0.0, **_: _where(condition, float(x), float(y)), _C)
 declare("_npi_cast", lambda data, dtype="float32", **_: _np(data).astype(dtype), ("data",))
-declare("_npi_tensordot_int_axes", lambda a, b, axes=2, **_: _f.tensordot(_np(a), _np(b), int(axes)), ("a", "b"))
+declare("_npi_tensordot_int_axes", lambda a, b, axes=2, **_: _products.tensordot(_np(a), _np(b), int(axes)), ("a", "b"))
 declare("_npi_tensordot", _tensordot, ("a", "b"))
 declare("_npi_einsum", _einsum, (), variadic=True)
 for _name in ("split", "hsplit", "dsplit"):

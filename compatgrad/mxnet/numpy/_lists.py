@@ -118,7 +118,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     n, obj = x.shape[axis], _picked(obj)
     if onp.ndim(obj) and not isinstance(obj, slice):
         obj = onp.asarray(obj)
-        obj = obj[(obj >= -n) & (obj < n)]  # those that are not there are passed over
+        obj = obj[(obj >= 0) & (obj < n)]  # others are passed over, those from the end too, as in the original
     kept = onp.delete(onp.arange(n), obj)
     return op.select_along(x, constant(torch.from_numpy(kept).to(x.tensor.device)), axis=axis)
 

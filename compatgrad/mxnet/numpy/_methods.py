@@ -10,8 +10,8 @@ import torch
 
 from ..ndarray.ndarray import NDArray
 from ..util import _check_ufunc_options
-from . import _functions, _picking, _shapes
-from ._array import NUMBERS, constant, finish, ndarray
+from . import _functions, _picking, _products, _shapes
+from ._array import NUMBERS, constant, finish, ndarray, unmoved
 from .fallback import NAMES
 
 
@@ -57,7 +57,7 @@ def lcm(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.lcm(x1, x2)
     device = (x1 if isinstance(x1, NDArray) else x2).tensor.device
-    return finish(_from_numpy(onp.asarray(onp.lcm(_to_numpy(x1), _to_numpy(x2))), device), out)
+    return finish(unmoved(_from_numpy(onp.asarray(onp.lcm(_to_numpy(x1), _to_numpy(x2))), device), x1, x2), out)
 
 
 def of_numpy(name: str) -> Callable[..., Any]:
@@ -76,7 +76,7 @@ def of_numpy(name: str) -> Callable[..., Any]:
 
 
 def _of(name: str) -> Callable[..., Any]:
-    return next(getattr(m, name) for m in (_functions, _shapes, _picking) if hasattr(m, name))
+    return next(getattr(m, name) for m in (_functions, _shapes, _picking, _products) if hasattr(m, name))
 
 
 # The arguments of methods are in NumPy's order, which that of MXNet's functions is not in all cases.
@@ -114,7 +114,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "broadcast_to": lambda self, shape: _s.broadcast_to(self, shape),
     "cumsum": lambda self, axis=None, dtype=None, out=None: _f.cumsum(self, axis, dtype, out),
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: _p.diagonal(self, offset, axis1, axis2),
-    "dot": lambda self, b, out=None: _f.dot(self, b, out),
+    "dot": lambda self, b, out=None: _products.dot(self, b, out),
     "nonzero": lambda self: _f.nonzero(self),
     "ravel": lambda self, order="C": _s.ravel(self, order),
     "repeat": lambda self, repeats, axis=None: _p.repeat(self, repeats, axis),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as onp
 
 from ..ndarray.ndarray import is_recording
-from . import _functions, _lists, _padding, _picking, _shapes, linalg
+from . import _functions, _lists, _padding, _picking, _products, _shapes, linalg
 from ._array import ndarray
 from ._methods import _from_numpy, _to_numpy
 
@@ -37,7 +37,8 @@ def _found(name: str) -> Callable[..., Any] | None:
     """The function of `mx.np` of a name, dots included."""
     if name.startswith("linalg."):
         return getattr(linalg, name.removeprefix("linalg."), None)
-    return next((getattr(m, name) for m in (_functions, _shapes, _picking, _padding, _lists) if hasattr(m, name)), None)
+    modules = (_functions, _shapes, _picking, _products, _padding, _lists)
+    return next((getattr(m, name) for m in modules if hasattr(m, name)), None)
 
 
 _functions_of: dict[Any, Callable[..., Any]] = {}

@@ -322,10 +322,13 @@ def _squeezed(x: ndarray, axis: Any) -> ndarray:
 
 
 def broadcast_to(array: Any, shape: Any) -> ndarray:
-    """The array repeated along axes of length 1 until it has a shape."""
+    """The array repeated along axes of length 1 until it has a shape; -2 in it is the array's own length there."""
     if isinstance(array, NUMBERS):
         return full(shape, array)
     x = _array("broadcast_to", array, "array")
+    if isinstance(shape, (list, tuple)) and -2 in shape:
+        own = (1,) * (len(shape) - x.ndim) + x.shape
+        shape = tuple(own[i] if n == -2 else n for i, n in enumerate(shape))
     new = _shape("broadcast_to", shape)
     if len(new) < x.ndim or any(m not in (1, n) for m, n in zip(x.shape[::-1], new[::-1], strict=False)):
         raise MXNetError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {new}")

@@ -177,7 +177,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 def multi_dot(arrays: Any) -> Any:
     """`numpy.linalg.multi_dot`: the product of several matrices."""
-    from ._functions import dot
+    from ._products import dot
 
     y = arrays[0]
     for x in arrays[1:]:

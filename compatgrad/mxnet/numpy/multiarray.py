@@ -5,4 +5,5 @@ from ._functions import *  # noqa: F403
 from ._lists import *  # noqa: F403
 from ._padding import pad as pad
 from ._picking import *  # noqa: F403
+from ._products import *  # noqa: F403
 from ._shapes import *  # noqa: F403
