@@ -14,13 +14,13 @@ _LISTS = (_NUMPY_ARRAY_FUNCTION_LIST, _NUMPY_ARRAY_UFUNC_LIST)
 
 
 def _with(protocol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
         def run(*args: Any, **kwargs: Any) -> None:
             try:
-                function(*args, **kwargs)
+                func(*args, **kwargs)
             except Exception as e:
-                what = f"Running function {function.__name__} with NumPy array {protocol} protocol"
+                what = f"Running function {func.__name__} with NumPy array {protocol} protocol"
                 raise RuntimeError(f"{what} failed with exception {e}") from e
 
         return run

@@ -138,8 +138,8 @@ def test_sums_in_another_type():
     small, ints, reals = mxnp.array([100, 81, 0], dtype="int8"), mxnp.array([100, 81, 1], dtype="int32"), mxnp.array(
         [1.6, 1.6, 1.6])  # fmt: skip
     for x, dtype, mean, total in (
-        (small, "int8", -25, -75), (small, "int32", 60, 181), (small, "float32", 181 / 3, 181), (ints, "int8", -24, -74),
-        (ints, "float32", 182 / 3, 182), (reals, "int32", 1, 4), (reals, "int8", 1, 4), (small, None, 181 / 3, -75),
+        (small, "int8", -25, -75), (small, "int32", 60, 181), (small, "float32", 181 / 3, 181),
+        (ints, "int8", -24, -74), (ints, "float32", 182 / 3, 182), (reals, "int32", 1, 4), (reals, "int8", 1, 4), (small, None, 181 / 3, -75),
     ):  # fmt: skip
         assert mxnp.mean(x, dtype=dtype).item() == pytest.approx(mean, rel=1e-6)
         assert mxnp.sum(x, dtype=dtype).item() == total
@@ -215,3 +215,28 @@ def test_average_along_an_axis_counted_from_the_end():
     x, w = np.arange(24.0).reshape(2, 3, 4), np.arange(1.0, 5)
     y = mxnp.average(mxnp.array(x), axis=-1, weights=mxnp.array(w))
     np.testing.assert_allclose(y.asnumpy(), np.average(x, axis=-1, weights=w), rtol=1e-6)
+
+
+def test_pseudo_inverse():
+    x = np.array([[1.0, 2.0], [2.0, 4.0], [1.0, 0.0]])
+    np.testing.assert_allclose(mxnp.linalg.pinv(mxnp.array(x)).asnumpy(), np.linalg.pinv(x), rtol=1e-6, atol=1e-9)
+    rank_one = mxnp.linalg.pinv(mxnp.array(np.diag([1.0, 1e-3])), 0.1)
+    assert rank_one.asnumpy().tolist() == [[1, 0], [0, 0]]
+
+
+def test_methods_of_arrays_by_place():
+    """Names and places of arguments that methods do not share with operators."""
+    x = mx.nd.ones((2, 3))
+    y = x.expand_dims(0, True)
+    y[:] = 5
+    assert y.shape == (1, 2, 3) and x.asnumpy()[0, 0] == 5 and x.flatten(True).shape == (2, 3)
+    assert mx.nd.ones((1, 3)).squeeze(0, True).shape == (3,) and x.broadcast_like(other=x).shape == (2, 3)
+    assert x.slice_assign_scalar(7, (0, 0), (1, 2), None) is x and x.asnumpy()[0].tolist() == [7, 7, 5]
+    assert x.writable and not mx.nd.NDArray(x, writable=False).writable
+    assert mx.nd.utils.zeros((2,), stype="row_sparse").stype == "row_sparse" and mx.nd.utils.empty((2,)).shape == (2,)
+    assert type(mx.nd.from_numpy(np.ones(2), False, mxnp.ndarray)) is mxnp.ndarray
+    from compatgrad.mxnet.ndarray import ndarray
+
+    assert ndarray._DTYPE_NP_TO_MX[np.float32] == 0 and ndarray._DTYPE_MX_TO_NP[6] is np.int64
+    assert ndarray._GRAD_REQ_MAP["add"] == 3
+    assert mxnp.ones(2).as_in_context(context=mx.cpu()).shape == (2,)

@@ -108,17 +108,21 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return _on(NDArray(t), context)
 
 
-def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray) -> NDArray:
     """An NDArray of the NumPy array's type. With `zero_copy` it takes over the memory, and `ndarray` becomes
-    read-only. ValueError for an array that is not C-contiguous.
+    read-only. ValueError for an array that is not C-contiguous. `array_cls`: the class of the result.
     """
     if not zero_copy:
-        return array(ndarray, dtype=ndarray.dtype)
+        return _in_class(array(ndarray, dtype=ndarray.dtype), array_cls)
     if not ndarray.flags["C_CONTIGUOUS"]:
         raise ValueError("from_numpy: only C-contiguous arrays can share their memory; pass zero_copy=False")
     x = NDArray(torch.from_numpy(ndarray))
     ndarray.setflags(write=False)
-    return x
+    return _in_class(x, array_cls)
+
+
+def _in_class(x: NDArray, cls: type[NDArray]) -> NDArray:
+    return x if cls is NDArray else cls(x)
 
 
 def from_dlpack(dlpack: Any) -> NDArray:

@@ -80,7 +80,12 @@ def _write_slice(self: NDArray, rhs: Any, begin: Any, end: Any, step: Any = ()) 
     return self
 
 
-NDArray.slice_assign = NDArray.slice_assign_scalar = _write_slice
+def _write_number(self: NDArray, value: Any, begin: Any, end: Any, step: Any) -> NDArray:
+    """`slice_assign` of a number."""
+    return _write_slice(self, value, begin, end, step)
+
+
+NDArray.slice_assign, NDArray.slice_assign_scalar = _write_slice, _write_number
 
 
 @operator("data", method=True)

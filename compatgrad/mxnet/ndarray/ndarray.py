@@ -28,6 +28,12 @@ _TORCH_DTYPES: dict[Any, torch.dtype] = {
     np.uint8: torch.uint8, np.int32: torch.int32, np.int64: torch.int64, np.bool_: torch.bool, np.int16: torch.int16,
 }  # fmt: skip
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_DTYPE_NP_TO_MX = {
+    None: -1, np.float32: 0, np.float64: 1, np.float16: 2, np.uint8: 3, np.int32: 4, np.int8: 5, np.int64: 6,
+    np.bool_: 7,
+}  # fmt: skip
+_DTYPE_MX_TO_NP = {number: dtype for dtype, number in _DTYPE_NP_TO_MX.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
 py_slice = slice
 unwanted: list[tuple[weakref.ref[Any], Any]] = []  # arrays of grad_req "null" and gradients that no pass has forgotten
@@ -251,6 +257,11 @@ class NDArray(_C.Variable):
         return y if self._ctx is None else _on(y, self._ctx)
 
     # ---- writing -----------------------------------------------------------------------------------------------
+    @property
+    def writable(self) -> bool:
+        """Whether assignments may change the array."""
+        return self._writable
+
     def _check_writable(self, value: Any = None) -> None:
         if not self._writable:
             raise ValueError("trying to write to a readonly NDArray")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -352,16 +351,29 @@ def broadcast_axis(data, axis=(), size=()):
     return _broadcast("broadcast_axis", data, shape)
 
 
-def _or_view(function: Any) -> Any:
-    """The method of an operator that has the argument `inplace`: a view of the array instead of a copy."""
-    @wraps(function)
-    def method(self: NDArray, *args: Any, inplace: bool = False, **kwargs: Any) -> NDArray:
-        y = function(self, *args, **kwargs)
-        return self.reshape(y.shape) if inplace else y
-
-    return method
+# Methods whose arguments are not those of the operators. `inplace`: a view of the array instead of a copy.
+def _expand_dims(self: NDArray, axis: int, inplace: bool = False, **kwargs: Any) -> NDArray:
+    y = expand_dims(self, axis, **kwargs)
+    return self.reshape(y.shape) if inplace else y
 
 
-NDArray.expand_dims, NDArray.flatten, NDArray.squeeze = map(_or_view, (expand_dims, flatten, squeeze))
+def _flatten(self: NDArray, inplace: bool = False, **kwargs: Any) -> NDArray:
+    y = flatten(self, **kwargs)
+    return self.reshape(y.shape) if inplace else y
+
+
+def _squeeze(self: NDArray, axis: Any = None, inplace: bool = False, **kwargs: Any) -> NDArray:
+    y = squeeze(self, axis, **kwargs)
+    return self.reshape(y.shape) if inplace else y
+
+
+def _broadcast_like(self: NDArray, other: NDArray, **kwargs: Any) -> NDArray:
+    return broadcast_like(self, other, **kwargs)
+
+
+for _method, _of in ((_expand_dims, expand_dims), (_flatten, flatten), (_squeeze, squeeze),
+                     (_broadcast_like, broadcast_like)):  # fmt: skip
+    _method.__name__, _method.__doc__ = _of.__name__, _of.__doc__
+    setattr(NDArray, _of.__name__, _method)
 NDArray.broadcast_axes = broadcast_axis
 __all__ = public_names(globals(), "moveaxis")

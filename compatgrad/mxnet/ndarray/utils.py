@@ -14,12 +14,14 @@ from ..base import MXNetError
 from ..context import cpu, gpu, num_gpus
 from ..util import is_np_shape, np_shape
 from ._creation import array as _dense_array
+from ._creation import empty as _dense_empty
+from ._creation import zeros as _dense_zeros
 from ._params_file import FILE_OF_ONE, Stored, read_params, write_array, write_params
 from .ndarray import NDArray
 from .sparse import BaseSparseNDArray, _is_scipy, _wrap
 from .sparse import array as _sparse_array
 
-__all__ = ["array", "load", "load_frombuffer", "save"]
+__all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
 
 _MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**34
 
@@ -32,6 +34,16 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
     if isinstance(source_array, BaseSparseNDArray) or _is_scipy(source_array):
         return _sparse_array(source_array, ctx=ctx, dtype=dtype)
     return _dense_array(source_array, ctx=ctx, dtype=dtype)
+
+
+def zeros(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> NDArray:
+    """Zeros of a storage type, "default" unless given; float32 unless `dtype` says otherwise."""
+    return _dense_zeros(shape, ctx=ctx, dtype=dtype, stype=stype, **kwargs)
+
+
+def empty(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None) -> NDArray:
+    """An array of a storage type whose values are whatever the memory holds."""
+    return _dense_empty(shape, ctx=ctx, dtype=dtype, stype=stype)
 
 
 def stored_of(x: NDArray, np_shape: bool = False) -> Stored:

@@ -204,7 +204,9 @@ class ndarray(NDArray):
         """The array on a device: itself where it is there already."""
         return ndarray._around(NDArray.as_in_context(self, ctx))
 
-    as_in_context = as_in_ctx
+    def as_in_context(self, context: Any) -> ndarray:
+        """`as_in_ctx`."""
+        return self.as_in_ctx(context)
 
     def copyto(self, other: Any) -> Any:
         """Copies the values into another array, or into a new one on another device."""

@@ -17,7 +17,8 @@ from ._array import constant, floats, ndarray
 from ._shapes import moveaxis
 
 __all__ = [
-    "cholesky", "det", "inv", "matrix_power", "multi_dot", "norm", "slogdet", "solve", "svd", "tensorinv", "tensorsolve"
+    "cholesky", "det", "inv", "matrix_power", "multi_dot", "norm", "pinv", "slogdet", "solve", "svd", "tensorinv",
+    "tensorsolve",
 ]  # fmt: skip
 
 
@@ -204,6 +205,12 @@ def _of_numpy(name: str) -> Callable[..., Any]:
     return call
 
 
-for _name in ("cond", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr"):  # fmt: skip
+for _name in ("cond", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "qr"):  # fmt: skip
     globals()[_name] = _of_numpy(_name)
     __all__.append(_name)
+_pinv = _of_numpy("pinv")
+
+
+def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+    """`numpy.linalg.pinv`: the pseudo-inverse; no gradient. Singular values below `rcond` of the largest count as 0."""
+    return _pinv(a, rcond, hermitian)

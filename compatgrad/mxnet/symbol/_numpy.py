@@ -110,7 +110,7 @@ def _split(name: str, axis: int | None = None, equal: bool = True) -> Callable[.
     return lambda ary, indices_or_sections, axis=0: call(ary, indices_or_sections, axis)
 
 
-def _where(condition: Symbol, x: Any = None, y: Any = None) -> Any:
+def _where(condition: Symbol, x: Any, y: Any) -> Any:
     if not isinstance(x, Symbol) and not isinstance(y, Symbol):
         return _node("_npi_where_scalar2", "where", [condition], {"x": float(x), "y": float(y)})
     if isinstance(x, Symbol) and isinstance(y, Symbol):
@@ -163,12 +163,19 @@ def _atleast(n: int) -> Callable[..., Any]:
     return call
 
 
+def _quantile(
+    a: Symbol, q: float, axis: Any = None, out: Any = None, overwrite_input: Any = None, interpolation: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    return np.percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "split": _split("split"), "array_split": _split("array_split", equal=False), "vsplit": _split("vsplit", 0),
     "hsplit": _split("hsplit", 1), "dsplit": _split("dsplit", 2), "where": _where, "einsum": _einsum, "ravel": _ravel,
     "tensordot": _tensordot, "append": _append, "zeros_like": _filled(0), "ones_like": _filled(1),
     "linalg.norm": _norm, "flipud": lambda m: np.flip(m, 0), "fliplr": lambda m: np.flip(m, 1),
-    "quantile": lambda a, q, *args, **kwargs: np.percentile(a, q * 100, *args, **kwargs),
+    "quantile": _quantile,
     **{f"atleast_{n}d": _atleast(n) for n in (1, 2, 3)},
 }  # fmt: skip
 
