@@ -139,7 +139,8 @@ def test_sums_in_another_type():
         [1.6, 1.6, 1.6])  # fmt: skip
     for x, dtype, mean, total in (
         (small, "int8", -25, -75), (small, "int32", 60, 181), (small, "float32", 181 / 3, 181),
-        (ints, "int8", -24, -74), (ints, "float32", 182 / 3, 182), (reals, "int32", 1, 4), (reals, "int8", 1, 4), (small, None, 181 / 3, -75),
+        (ints, "int8", -24, -74), (ints, "float32", 182 / 3, 182), (reals, "int32", 1, 4), (reals, "int8", 1, 4),
+        (small, None, 181 / 3, -75),
     ):  # fmt: skip
         assert mxnp.mean(x, dtype=dtype).item() == pytest.approx(mean, rel=1e-6)
         assert mxnp.sum(x, dtype=dtype).item() == total
@@ -240,3 +241,19 @@ def test_methods_of_arrays_by_place():
     assert ndarray._DTYPE_NP_TO_MX[np.float32] == 0 and ndarray._DTYPE_MX_TO_NP[6] is np.int64
     assert ndarray._GRAD_REQ_MAP["add"] == 3
     assert mxnp.ones(2).as_in_context(context=mx.cpu()).shape == (2,)
+
+
+@pytest.mark.parametrize("obj", [slice(1, 2), [1], 1, slice(0, 2), [0, 2], slice(2, 2)])
+def test_insert(obj):
+    x, values = np.array([1.0, 2.0, 3.0]), np.array([7.0, 8.0])
+    if isinstance(obj, slice) and obj == slice(2, 2):
+        values = np.zeros(0)
+    y = mxnp.insert(mxnp.array(x), obj, mxnp.array(values))
+    assert y.asnumpy().tolist() == np.insert(x, obj, values).tolist()
+
+
+def test_unravelled_positions_are_a_tuple():
+    flat = np.array([22, 41, 37])
+    y = mxnp.unravel_index(mxnp.array(flat, dtype="int64"), (7, 6))
+    assert isinstance(y, tuple) and [p.asnumpy().tolist() for p in y] == [[3, 6, 6], [4, 5, 1]]
+    assert mxnp.unravel_index(1621, (6, 7, 8, 9)) == (3, 1, 4, 1)

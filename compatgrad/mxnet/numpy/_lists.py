@@ -11,7 +11,7 @@ import torch
 from ..context import Context, current_context
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
-from ._array import constant, finish, ndarray, pair
+from ._array import NUMBERS, constant, finish, ndarray, pair
 from ._functions import _array
 from ._picking import diag
 from ._shapes import concatenate, reshape, swapaxes
@@ -130,12 +130,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     v = values if isinstance(values, NDArray) else _line(values, x)
     v = ndarray._around(v if v.tensor.dtype == x.tensor.dtype else op.cast(v, dtype=x.tensor.dtype))
     obj = _picked(obj)
-    one = not isinstance(obj, slice) and onp.size(obj) == 1
+    places = len(onp.arange(n)[obj]) if isinstance(obj, slice) else onp.size(obj)
+    one = places == 1  # where all values go
     v = reshape(v, (1,) * (x.ndim - v.ndim) + v.shape) if v.ndim < x.ndim else v
     if one and axis and not onp.ndim(obj):
         v = op.transpose(v, axes=(*range(1, axis + 1), 0, *range(axis + 1, v.ndim)))
     # the places of the old and of the new elements, by NumPy's own rules
-    count = v.shape[axis] if one else len(onp.arange(n)[obj]) if isinstance(obj, slice) else len(obj)
+    count = v.shape[axis] if one else places
     order = onp.insert(onp.arange(n), obj, n + onp.arange(count))
     shape = tuple(count if i == axis else m for i, m in enumerate(x.shape))
     both = concatenate([x, op.broadcast_to(v, shape=shape)], axis=axis)
@@ -161,11 +162,13 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """`numpy.unravel_index`: positions in the flat array as positions along each axis, stacked; int64."""
+    """`numpy.unravel_index`: positions in the flat array as positions along each axis, a tuple of int64 arrays."""
     if order != "C":
         raise NotImplementedError(f"unravel_index: order must be 'C', got {order!r}")
-    flat = onp.asarray(_numpy(indices))
-    return constant(torch.from_numpy(onp.stack(onp.unravel_index(flat, shape)).astype(onp.int64)))
+    if isinstance(indices, NUMBERS):
+        return onp.unravel_index(indices, shape)
+    x = _array("unravel_index", indices, "indices")
+    return tuple(_made(at.astype(onp.int64), x) for at in onp.unravel_index(x.asnumpy(), shape))
 
 
 def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
