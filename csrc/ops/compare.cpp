@@ -1,4 +1,5 @@
 // Choices between elements and rounding: piecewise linear functions, the derivative of which is a mask.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/ceil.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/floor.h>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/deferred.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -61,6 +63,10 @@ CG_POINTWISE("mx_maximum", MxMaximum, "maximum; a gradient that is not finite re
 struct Where {
   static constexpr unsigned saves = in_bit(0);
   static constexpr bool any_dtype = true;
+  Tensor infer(const Tensor& condition, const Tensor& a, const Tensor& b) const {
+    const auto sizes = at::infer_size_dimvector(condition.sizes(), at::infer_size_dimvector(a.sizes(), b.sizes()));
+    return hollow(sizes, c10::promoteTypes(a.scalar_type(), b.scalar_type()), a.device());
+  }
   Tensor forward(const Tensor& condition, const Tensor& a, const Tensor& b) {
     return at::where(condition.to(at::kBool), a, b);
   }

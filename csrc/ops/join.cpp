@@ -1,6 +1,7 @@
 // Joining, splitting and repeating.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_add.h>
@@ -36,11 +37,26 @@ c10::SmallVector<T, 4> all_gys(Ctx<T>& c) {
   return gys;
 }
 
+// On the meta device torch joins by functions in Python, which import its compiler at their first call: `joined` is
+// used.
 struct Concat {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &Concat::axis)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(TensorList xs) { return at::cat(xs, axis); }
+  Tensor joined(TensorList xs) const {
+    Ints sizes = ints(xs.at(0).sizes());
+    const int64_t along = wrap_axis(axis, xs[0].dim());
+    at::ScalarType dtype = xs[0].scalar_type();
+    for (const Tensor& x : xs.slice(1)) {
+      dtype = c10::promoteTypes(dtype, x.scalar_type());
+      bool fits = x.dim() == xs[0].dim();
+      for (int64_t i = 0; fits && i < x.dim(); ++i) fits = i == along || x.size(i) == sizes[i];
+      TORCH_CHECK(fits, "concat: shapes ", xs[0].sizes(), " and ", x.sizes(), " differ outside axis ", along);
+      sizes[along] += x.size(along);
+    }
+    return at::empty(sizes, xs[0].options().dtype(dtype));
+  }
+  Tensor forward(TensorList xs) { return xs.at(0).is_meta() ? joined(xs) : at::cat(xs, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
     Ints ends;
@@ -71,7 +87,17 @@ struct Stack {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &Stack::axis)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(TensorList xs) { return at::stack(xs, axis); }
+  Tensor joined(TensorList xs) const {
+    Ints sizes = ints(xs.at(0).sizes());
+    at::ScalarType dtype = xs[0].scalar_type();
+    for (const Tensor& x : xs) {
+      TORCH_CHECK(x.sizes() == xs[0].sizes(), "stack: shapes ", xs[0].sizes(), " and ", x.sizes(), " differ");
+      dtype = c10::promoteTypes(dtype, x.scalar_type());
+    }
+    sizes.insert(sizes.begin() + wrap_axis(axis, xs[0].dim() + 1), static_cast<int64_t>(xs.size()));
+    return at::empty(sizes, xs[0].options().dtype(dtype));
+  }
+  Tensor forward(TensorList xs) { return xs.at(0).is_meta() ? joined(xs) : at::stack(xs, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
     auto gxs = unstack(c.gy(), axis);

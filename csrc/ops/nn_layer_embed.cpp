@@ -1,4 +1,5 @@
 // Slices of a table by index, as nnabla's embed takes them: the indices first, a table of any number of axes.
+#include "core/deferred.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -15,10 +16,16 @@ struct Embed {
     for (int64_t n : table.slice(1)) width *= n;
     return {table[0], width};
   }
-  Tensor forward(const Tensor& ids, const Tensor& w) {
+  static Ints result(const Tensor& ids, const Tensor& w) {
     TORCH_CHECK(w.dim() >= 1, "embed: w must have at least one axis");
     Ints sizes = ints(ids.sizes());
     sizes.append(w.sizes().begin() + 1, w.sizes().end());
+    return sizes;
+  }
+  // torch's shape function of a look-up is written in Python, and imports its compiler.
+  Tensor infer(const Tensor& ids, const Tensor& w) { return hollow(result(ids, w), w.scalar_type(), w.device()); }
+  Tensor forward(const Tensor& ids, const Tensor& w) {
+    const Ints sizes = result(ids, w);
     return shaped(Named(CG_NAMED("embedding"))(shaped(w, rows(w.sizes())), ids), sizes);
   }
   template <class T>

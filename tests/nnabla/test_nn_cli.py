@@ -254,7 +254,7 @@ def test_what_cannot_be_converted(folder, monkeypatch, capsys):
     for changes, error, what in (
         ({"export_format": "ONNX"}, NotImplementedError, "ONNX"),
         ({"import_format": "TF_PB"}, NotImplementedError, "TF_PB"),
-        ({"nnp_version": "1.20.0"}, NotImplementedError, "nnp_version"),
+        ({"nnp_version": "1.20.0"}, ValueError, "nnp_version"),
         ({"split": "0-1"}, ValueError, "-E"),
         ({"split": "0-9", "nnp_import_executor_index": 0}, ValueError, "functions 0 to 2"),
         ({"nnp_import_executor_index": 1}, ValueError, "no executor 1"),

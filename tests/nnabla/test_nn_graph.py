@@ -1,6 +1,8 @@
 """Passes over graphs: what runs, in which order, what is freed; PythonFunction and callbacks."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -283,3 +285,30 @@ def test_graphs_are_freed():
     gc.collect()
     assert ref() is None
     assert x.function_references == []
+
+
+_SHAPES = """
+import sys
+import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F
+x, i, c = nn.Variable((2, 3)), nn.Variable((4, 5)), nn.Variable((2, 1))
+print(F.embed(i, nn.Variable((7, 2, 3))).shape, F.softmax_cross_entropy(x, c).shape, F.where(x, x, x).shape,
+      F.concatenate(x, c).shape, F.concatenate(x, x, x, axis=0).shape, F.stack(x, x, axis=2).shape)
+print("torch._dynamo" in sys.modules)
+"""
+
+
+def test_shapes_of_common_functions_are_found_without_torchs_compiler(monkeypatch):
+    done = subprocess.run([sys.executable, "-c", _SHAPES], capture_output=True, text=True, check=True)
+    shapes, loaded = done.stdout.splitlines()
+    assert shapes == "(4, 5, 2, 3) (2, 1) (2, 3) (2, 4) (6, 3) (2, 3, 2)" and loaded == "False"
+
+
+@pytest.mark.parametrize(
+    "make", [
+        lambda x, y: F.concatenate(x, y), lambda x, y: F.concatenate(x, F.reshape(y, (4, 3, 1)), axis=0),
+        lambda x, y: F.stack(x, y), lambda x, y: F.embed(x, nn.Variable(())), lambda x, y: F.where(x, x, y),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit(make):
+    with pytest.raises((RuntimeError, ValueError)):
+        make(nn.Variable((2, 3)), nn.Variable((4, 3)))

@@ -8,7 +8,19 @@ import traceback
 from typing import Any
 
 from ..._version import __build_number__, __version__
-from . import conv_dataset, convert, draw_graph, encode_decode_param, forward, train
+from . import (
+    compare_with_cpu,
+    conv_dataset,
+    convert,
+    draw_graph,
+    encode_decode_param,
+    forward,
+    func_info,
+    optimize_model,
+    plot,
+    profile,
+    train,
+)
 
 __all__ = ["main"]
 
@@ -32,8 +44,14 @@ def _parser() -> argparse.ArgumentParser:
     forward.add_forward_command(commands)
     encode_decode_param.add_encode_param_command(commands)
     encode_decode_param.add_decode_param_command(commands)
+    profile.add_profile_command(commands)
     conv_dataset.add_conv_dataset_command(commands)
+    compare_with_cpu.add_compare_with_cpu_command(commands)
     convert.add_convert_command(commands)
+    func_info.add_function_info_command(commands)
+    optimize_model.add_optimize_command(commands)
+    plot.add_plot_series_command(commands)
+    plot.add_plot_timer_command(commands)
     draw_graph.add_draw_graph_command(commands)
     version = commands.add_parser("version", help="print version and build number")
     version.set_defaults(func=version_command)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -69,6 +72,45 @@ def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
         let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
     for v, generator in generators.items():
         v.variable_instance.d = generator(v.variable_instance.shape)
+
+
+def open_iterators(stack: ExitStack, parts: Iterable[Any]) -> dict[Any, Any]:
+    """The data iterators of optimizers or monitors by what makes them, each opened once, and closed with `stack`."""
+    iterators: dict[Any, Any] = {}
+    for part in parts:
+        for make in part.data_iterators.values():
+            if make not in iterators:
+                iterators[make] = stack.enter_context(make())
+    return iterators
+
+
+def read_batches(iterators: Iterable[Any]) -> dict[str, Any]:
+    """The next batch of each iterator, arrays by the names of their variables."""
+    data: dict[str, Any] = {}
+    for iterator in iterators:
+        data.update(zip(iterator.variables, iterator.next(), strict=True))
+    return data
+
+
+class ResultTable:
+    """Numbers by name, a column for each title, as they are written to a .csv file."""
+
+    def __init__(self, corner: str) -> None:
+        self.corner = corner
+        self.columns: dict[str, Mapping[str, float]] = {}
+
+    def add(self, title: str, column: Mapping[str, float]) -> None:
+        """Adds a column; its names are rows."""
+        self.columns[title] = column
+
+    def write(self, path: str) -> None:
+        """Writes the table; where a column lacks a row, the place is empty."""
+        names = list(dict.fromkeys(name for column in self.columns.values() for name in column))
+        with open(path, "w") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([self.corner, *self.columns])
+            for name in names:
+                writer.writerow([name, *(f"{c[name]:f}" if name in c else "" for c in self.columns.values())])
 
 
 def optimizer_states(optimizers: Any, format_: str = ".h5") -> dict[str, bytes]:

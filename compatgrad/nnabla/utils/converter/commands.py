@@ -45,13 +45,15 @@ def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
     """Converts files as the options of ``nnabla_cli convert``, attributes of `args`, say.
 
     With `split`, parts of the network of the executor ("0-3,4-") go to files of their own, named by their functions.
-    NotImplementedError for other formats than NNP, lists of functions (`config`) and other versions (`nnp_version`).
+    NotImplementedError for other formats than NNP and lists of functions (`config`), ValueError for other versions
+    (`nnp_version`).
     """
     if args.export_format not in formats.export_name:
         raise NotImplementedError(f"export format {args.export_format!r}: {_OTHERS}")
-    for name in ("config", "nnp_version"):
-        if getattr(args, name, None) is not None:
-            raise NotImplementedError(f"convert: {name}={getattr(args, name)!r} is not supported")
+    if getattr(args, "config", None) is not None:
+        raise NotImplementedError(f"convert: config={args.config!r} is not supported")
+    if getattr(args, "nnp_version", None) is not None:
+        raise ValueError(f"convert: what nnabla {args.nnp_version!r} can read is not known here (nnp_version)")
     nnp = _import_file(args, ifiles)
     if getattr(args, "split", None) is None:
         _export(args, nnp, output)

@@ -1,0 +1,51 @@
+"""``function_info``: the functions that there are, and those that files use."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .. import converter
+from ..converter.nnabla import NnpImporter
+
+__all__ = ["add_function_info_command"]
+
+
+def function_info_command(args: Any) -> bool:
+    """Prints the types of functions, or with files of those that they use, one a line, or writes them to a file.
+
+    NotImplementedError for the functions of other formats, lists by a configuration, and API levels.
+    """
+    for name in ("all_support", "config", "query", "target", "api"):
+        if getattr(args, name):
+            raise NotImplementedError(f"function_info: {name}={getattr(args, name)!r} is not supported")
+    types = converter.func_set_nnabla_support()
+    if args.files:
+        used = set()
+        for path in args.files:
+            used |= converter.func_set_import_nnp(
+                NnpImporter(path, expand_network=not args.nnp_no_expand_network).execute()
+            )
+        types &= used
+    text = "".join(f"{name}\n" for name in sorted(types - set(args.exclude)))
+    if args.output:
+        with open(args.output, "w") as file:
+            file.write(text)
+    else:
+        sys.stdout.write(text)
+    return True
+
+
+def add_function_info_command(subparsers: Any) -> None:
+    """Adds the command ``function_info``."""
+    parser = subparsers.add_parser("function_info", help="print the functions that there are, or that files use")
+    parser.add_argument("files", metavar="FILE", nargs="*", help=".nnp files")
+    parser.add_argument("-o", "--output", help="file to write to")
+    parser.add_argument("-x", "--exclude", action="append", default=[], help="a function to leave out")
+    parser.add_argument("--nnp-no-expand-network", action="store_true", help="leave repeated parts as they are")
+    parser.add_argument("-f", "--all_support", help="functions of another format; not supported")
+    parser.add_argument("-c", "--config", help="list of functions; not supported")
+    parser.add_argument("-q", "--query", help="details of a function; not supported")
+    parser.add_argument("-t", "--target", action="store_true", help="not supported")
+    parser.add_argument("--api", type=int, default=0, help="API levels; not supported")
+    parser.set_defaults(func=function_info_command)

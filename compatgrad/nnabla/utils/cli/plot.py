@@ -1,0 +1,78 @@
+"""``plot_series`` and ``plot_timer``: pictures of what monitors wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import monitor
+
+__all__ = ["add_plot_series_command", "add_plot_timer_command"]
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def plot_series_command(args: Any) -> bool:
+    """Plots files of `nnabla.monitor.MonitorSeries`."""
+    _plot(args, monitor.plot_series)
+    return True
+
+
+def plot_timer_command(args: Any) -> bool:
+    """Plots files of `nnabla.monitor.MonitorTimeElapsed`, per iteration or, with `elapsed`, since the start."""
+    if not args.ylabel:
+        unit = _UNITS[args.time_unit]
+        args.ylabel = f"Total elapsed time [{unit}]" if args.elapsed else f"Elapsed time [{unit}/iter]"
+    _plot(args, monitor.plot_time_elapsed, elapsed=args.elapsed, unit=args.time_unit)
+    return True
+
+
+def _plot(args: Any, plot: Callable[..., None], **options: Any) -> None:
+    import matplotlib
+
+    if args.outfile:
+        matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure = pyplot.figure()
+    labels = args.label or []
+    for i, path in enumerate(args.inputs):
+        plot(path, plot_kwargs={"label": labels[i] if i < len(labels) else path}, **options)
+    axes = figure.gca()
+    axes.legend(loc="best")
+    axes.set(title=args.title, xlabel=args.xlabel, ylabel=args.ylabel)
+    axes.set_xlim(left=args.xlim_min, right=args.xlim_max)
+    axes.set_ylim(bottom=args.ylim_min, top=args.ylim_max)
+    if args.outfile:
+        figure.savefig(args.outfile)
+    else:
+        pyplot.show()
+    pyplot.close(figure)
+
+
+def _add(subparsers: Any, name: str, text: str, command: Callable[[Any], bool]) -> Any:
+    parser = subparsers.add_parser(name, help=text)
+    parser.add_argument("inputs", nargs="+", metavar="infile", help="files to plot")
+    parser.add_argument("-l", "--label", action="append", help="a curve's label; once for each file")
+    parser.add_argument("-o", "--outfile", default="", help="the picture; shown on the screen without it")
+    parser.add_argument("-x", "--xlabel", default="", help="label of the x axis")
+    parser.add_argument("-y", "--ylabel", default="", help="label of the y axis")
+    parser.add_argument("-t", "--title", default="", help="title")
+    parser.add_argument("-T", "--ylim-max", type=float, help="largest y")
+    parser.add_argument("-B", "--ylim-min", type=float, help="smallest y")
+    parser.add_argument("-R", "--xlim-max", type=float, help="largest x")
+    parser.add_argument("-L", "--xlim-min", type=float, help="smallest x")
+    parser.set_defaults(func=command)
+    return parser
+
+
+def add_plot_series_command(subparsers: Any) -> None:
+    """Adds the command ``plot_series``."""
+    _add(subparsers, "plot_series", "plot *.series.txt files", plot_series_command)
+
+
+def add_plot_timer_command(subparsers: Any) -> None:
+    """Adds the command ``plot_timer``."""
+    parser = _add(subparsers, "plot_timer", "plot *.timer.txt files", plot_timer_command)
+    parser.add_argument("-e", "--elapsed", action="store_true", help="the time since the start")
+    parser.add_argument("-u", "--time-unit", default="s", choices=list(_UNITS), help="unit of time")

@@ -1,0 +1,67 @@
+"""Networks with fewer functions that compute the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....core.networks import ProtoFunction, ProtoNetwork
+
+__all__ = ["optimize_nnp"]
+
+
+def optimize_nnp(graph_def: Any) -> ProtoNetwork:
+    """The first network of a graph, in which products of matrices that come from other frameworks are affine functions.
+
+    What is replaced: a BatchMatmul of data and a matrix that are reshaped for it, whose result is reshaped, and has a
+    reshaped bias added. Everything else stays as it is; so does a product whose steps others read too.
+    """
+    network = graph_def.default_graph().copy()
+    for function in list(network.functions.values()):
+        if function.type == "Add2":
+            _fold(network, function)
+    network.connect()
+    return network
+
+
+def _source(network: ProtoNetwork, name: str, kind: str) -> ProtoFunction | None:
+    """The function of type `kind` that gives `name` to one reader alone."""
+    v = network.find(name)
+    function = network.functions.get(v.parent or "")
+    return function if function is not None and function.type == kind and len(v.required) == 1 else None
+
+
+def _shape(network: ProtoNetwork, name: str) -> Sequence[int]:
+    return tuple(network.find(name).shape)
+
+
+def _fold(network: ProtoNetwork, add: ProtoFunction) -> None:
+    result, bias = (_source(network, name, "Reshape") for name in add.inputs)
+    product = result and _source(network, result.inputs[0], "BatchMatmul")
+    if bias is None or result is None or product is None or any(product.args.get(f"transpose_{c}") for c in "ab"):
+        return
+    data, matrix = (_source(network, name, "Reshape") for name in product.inputs)
+    if data is None or matrix is None:
+        return
+    x, w, b, y = data.inputs[0], matrix.inputs[0], bias.inputs[0], add.outputs[0]
+    shape, table, out = _shape(network, x), _shape(network, w), _shape(network, y)
+    fits = (
+        w in network.parameters
+        and b in network.parameters
+        and len(table) == 2
+        and _shape(network, b) == table[1:]
+        and shape[-1:] == table[:1]
+        and out == (*shape[:-1], table[1])
+        and _shape(network, matrix.outputs[0])[-2:] == table
+        and _shape(network, data.outputs[0])[-1] == table[0]
+        and _shape(network, bias.outputs[0])[-1] == table[1]
+    )
+    if not fits:
+        return
+    affine = ProtoFunction("Affine", add.name, {"base_axis": len(shape) - 1})
+    affine.inputs, affine.outputs = [x, w, b], [y]
+    for part in (data, matrix, product, result, bias):
+        del network.functions[part.name]
+        for name in part.outputs:
+            del network.variables[name]
+    network.functions[add.name] = affine
