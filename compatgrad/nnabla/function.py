@@ -344,7 +344,10 @@ class _PythonInfo(Info):
 
 
 class _OfType:
-    """A function of one type with its arguments, to be called with inputs."""
+    """A function of one type with its arguments, to be called with inputs.
+
+    Or to be run on given Variables: first `setup`, then `forward` and `backward`, as those of `Function`.
+    """
 
     def __init__(self, ctx: Any, type_name: str, args: Sequence[Any], named: dict[str, Any]) -> None:
         spec = specs[type_name]
@@ -355,7 +358,30 @@ class _OfType:
         self.context = ctx
         self.args = self.arguments = {p.name: given.get(p.name, p.default) for p in spec.parameters}
         self.info = Info(type_name, self.args)
-        self.name = type_name
+        self.name = self.type_name = type_name
+        self._results: tuple[Variable, ...] = ()  # of setup, which hold the function of the graph
+
+    def setup(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Gives `outputs`, as many as the function shall have, their shapes, which follow from those of `inputs`."""
+        alike = [None if v is None else Variable(v.shape, need_grad=True) for v in inputs]
+        results = self(*alike, n_outputs=len(outputs))
+        self._results = results if isinstance(results, tuple) else (results,)
+        self._made().setup(inputs, outputs)
+
+    def _made(self) -> Function:
+        if not self._results:
+            raise RuntimeError(f"{self.name}: setup(inputs, outputs) comes before forward and backward")
+        return self._results[0].parent
+
+    def forward(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        """Runs the function on the given Variables' data. RuntimeError before `setup`."""
+        self._made().forward(inputs, outputs)
+
+    def backward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], accum: Sequence[bool] | None = None
+    ) -> None:
+        """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
+        self._made().backward(inputs, outputs, accum)
 
     def __call__(self, *inputs: Any, n_outputs: int = -1, auto_forward: bool = False, outputs: Any = None) -> Any:
         from compatgrad.nnabla.auto_forward import auto_forward as forwarding

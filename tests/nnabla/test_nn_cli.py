@@ -297,9 +297,15 @@ def test_functions_of_messages_and_messages_of_functions():
     assert (message.name, message.type, message.elu_param.alpha) == ("mine", "ELU", 0.5)
     function = _create_function_instance(nn.get_current_context(), message)
     assert function.arguments == {"alpha": 0.5} and function.name == "ELU"
-    y = function(x)
+    y, z = function(x), nn.Variable()
     y.forward()
     np.testing.assert_allclose(y.d, [[0.5 * np.expm1(-1), 2]], rtol=1e-6)
+    function.setup([x], [z])
+    function.forward([x], [z])
+    np.testing.assert_array_equal(z.d, y.d)
+    message.type = "Tango"
+    with pytest.raises(ValueError, match="'mine' is of the unknown type 'Tango'"):
+        _create_function_instance(nn.get_current_context(), message)
 
 
 @pytest.mark.parametrize("extension", [".nntxt", ".protobuf", ".nnp", ".h5"])

@@ -231,6 +231,16 @@ def test_what_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_optimizers_without_a_dataset():
+    _, contents = trained(S.Sgd)
+    (optimizer,) = contents["optimizers"]
+    for given, held in (("data", ["data"]), (("data",), ["data"]), ("None", []), ([], [])):
+        proto = create_proto({**contents, "optimizers": [{**optimizer, "dataset": given}]})
+        assert list(proto.optimizer[0].dataset_name) == held
+    with pytest.raises(ValueError, match="dataset 'None'"):
+        create_proto({**contents, "optimizers": [{**optimizer, "dataset": ["data", "None"]}]})
+
+
 def test_what_cannot_be_loaded():
     text = (GOLDEN / "network.nntxt").read_text()
     for old, new, what in (

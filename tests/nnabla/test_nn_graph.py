@@ -10,6 +10,7 @@ import pytest
 from test_nn_grad import Cube, leaf
 
 import compatgrad.nnabla as nn
+import compatgrad.nnabla.function as function_types
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.function import PythonFunction
@@ -312,3 +313,25 @@ def test_shapes_of_common_functions_are_found_without_torchs_compiler(monkeypatc
 def test_shapes_that_do_not_fit(make):
     with pytest.raises((RuntimeError, ValueError)):
         make(nn.Variable((2, 3)), nn.Variable((4, 3)))
+
+
+def test_functions_run_on_given_variables():
+    context = nn.get_current_context()
+    x = nn.Variable.from_numpy_array(np.array([[-1, 2, 3], [4, -5, 6]], np.float32), need_grad=True)
+    y, parts = nn.Variable(), [nn.Variable() for _ in range(3)]
+    relu = function_types.ReLU(context, inplace=True)
+    with pytest.raises(RuntimeError, match="setup"):
+        relu.forward([x], [y])
+    relu.setup([x], [y])
+    assert y.shape == (2, 3) and y.parent is None and not x.function_references
+    relu.forward([x], [y])
+    np.testing.assert_array_equal(y.d, np.maximum(x.d, 0))
+    x.g, y.g = 1, 2
+    relu.backward([x], [y])
+    np.testing.assert_array_equal(x.g, [[1, 3, 3], [3, 1, 3]])
+    relu.backward([x], [y], [False])
+    np.testing.assert_array_equal(x.g, [[0, 2, 2], [2, 0, 2]])
+    split = function_types.Split(context, axis=1)
+    split.setup([x], parts)
+    split.forward([x], parts)
+    assert [p.d.tolist() for p in parts] == [[-1, 4], [2, -5], [3, 6]]

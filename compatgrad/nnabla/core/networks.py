@@ -374,10 +374,10 @@ class ProtoNetwork:
         graph.save(filename, include_parameter, variable_batch_size, executors)
 
 
-def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
-    """The outputs of a function by name on Variables; `batch` is for -1 at the start of a shape argument.
+def arguments_of(function: ProtoFunction, batch: int) -> tuple[Any, list[Any]]:
+    """How the type of a function by name is declared, and the values of its arguments in that order.
 
-    Raises ValueError for an unknown type.
+    `batch` is for -1 at the start of a shape argument. Raises ValueError for an unknown type.
     """
     from .. import _declare
 
@@ -387,9 +387,16 @@ def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tu
     spec = _declare.specs.get(function.type)
     if spec is None:
         raise ValueError(f"function {function.name!r} is of the unknown type {function.type!r}")
+    return spec, [args.get(p.name, p.default) for p in spec.parameters]
+
+
+def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
+    """The outputs of a function by name on Variables; `batch` and errors are those of `arguments_of`."""
+    from .. import _declare
+
+    spec, values = arguments_of(function, batch)
     if not spec.variadic:
         inputs = inputs + [None] * (len(spec.inputs) - len(inputs))
-    values = [args.get(p.name, p.default) for p in spec.parameters]
     results = _declare.call(spec, inputs, values, len(function.outputs))
     return results if isinstance(results, tuple) else (results,)
 

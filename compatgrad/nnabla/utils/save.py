@@ -79,7 +79,9 @@ class _Writer:
         message = self.proto.optimizer.add(name=optimizer["name"])
         network = _network_of(self.networks, optimizer["network"], what) if self.networks else None
         message.network_name = "None" if network is None else network.name
-        self._add_datasets(message, optimizer["dataset"], what)
+        names = optimizer["dataset"]
+        if not isinstance(names, str) or names in self.datasets:  # a name alone may stand for none
+            self._add_datasets(message, names, what)
         message.update_interval = optimizer["update_interval"]
         _write_solver(message.solver, optimizer)
         self._add_variables(message, optimizer)
