@@ -8,7 +8,7 @@ __all__ = [
 ]
 
 available_contexts = ["cpu"]
-_preference = "CpuCachedArray"
+_cached_first = True
 
 
 def add_available_context(ctx: str) -> None:
@@ -19,13 +19,18 @@ def add_available_context(ctx: str) -> None:
 
 def array_classes() -> list[str]:
     """Names of the array classes in order of preference. torch's allocator caches whatever is preferred."""
-    return ["CpuCachedArray", "CpuArray"] if _preference == "CpuCachedArray" else ["CpuArray", "CpuCachedArray"]
+    return preferred("CpuCachedArray", ["CpuArray", "CpuDlpackArray"])
+
+
+def preferred(cached: str, others: list[str]) -> list[str]:
+    """Names of array classes in the order that `prefer_cached_array` asks for."""
+    return [cached, *others] if _cached_first else [*others, cached]
 
 
 def prefer_cached_array(prefer: bool) -> None:
-    """Accepted: memory comes from torch's allocator."""
-    global _preference
-    _preference = "CpuCachedArray" if prefer else "CpuArray"
+    """Sets the order of `array_classes`; memory comes from torch's allocator either way."""
+    global _cached_first
+    _cached_first = bool(prefer)
 
 
 def reset_array_preference() -> None:

@@ -2,6 +2,7 @@
 
 import torch
 
+from compatgrad.nnabla._init import preferred
 from compatgrad.nnabla.context import Context
 
 
@@ -23,7 +24,7 @@ def context(device_id="0", type_config="float", **kw):
 
 def array_classes():
     """Names of array classes, kept for programs that read them."""
-    return ["CudaCachedArray", "CudaArray"]
+    return preferred("CudaCachedArray", ["CudaArray"])
 
 
 def clear_memory_cache():

@@ -132,3 +132,16 @@ def test_configuration_files(tmp_path):
     assert "one" not in done.stderr
     assert done.stderr.strip().endswith("[nnabla][ERROR]: two")
     assert log.read_text() == "two!\n"
+
+
+def test_order_of_array_classes():
+    from compatgrad.nnabla_ext import cuda
+
+    try:
+        nn.prefer_cached_array(False)
+        assert nn.array_classes() == ["CpuArray", "CpuDlpackArray", "CpuCachedArray"]
+        assert cuda.array_classes() == ["CudaArray", "CudaCachedArray"]
+    finally:
+        nn.reset_array_preference()
+    assert nn.array_classes() == ["CpuCachedArray", "CpuArray", "CpuDlpackArray"]
+    assert cuda.array_classes()[0] == "CudaCachedArray"

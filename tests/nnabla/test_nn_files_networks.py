@@ -12,7 +12,7 @@ import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
 from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.utils import _prototext, nnabla_pb2
-from compatgrad.nnabla.utils.load import load
+from compatgrad.nnabla.utils.load import base_load, load, restore_optimizer_state
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
 from compatgrad.nnabla.utils.save import create_proto, save
 from tests.golden import nnabla_parameters
@@ -209,6 +209,25 @@ def test_training_goes_on(tmp_path, format_):
     (output,) = info.executors["runtime"].output_assign
     assert output.name == "y" and output.variable_instance.shape == (4, 2)
     assert [v.name for v in info.monitors["error"].monitor_variables] == ["loss"]
+
+
+@pytest.mark.parametrize("format_", [".h5", ".protobuf"])
+def test_states_for_another_network(tmp_path, format_):
+    solver, contents = trained(S.Adam)
+    path = str(tmp_path / "t.nnp")
+    save(path, contents, include_solver_state=True, solver_state_format=format_)
+    states = solver.get_states()
+    (optimizer,) = base_load(path, prepare_data_iterator=False).optimizers.values()
+    assert not optimizer.solver.get_parameters()
+    with pytest.raises(RuntimeError, match="affine/W|bn/"):
+        restore_optimizer_state(optimizer)
+    optimizer.solver.set_parameters({name: nn.get_parameters()[name] for name in states})
+    assert optimizer.solver.get_states()["affine/W"].t == 0
+    restore_optimizer_state(optimizer)
+    for name, restored in optimizer.solver.get_states().items():
+        assert restored.t == 1
+        for key, array in states[name].pstate.items():
+            np.testing.assert_allclose(restored.pstate[key].d, array.d, rtol=1e-6)
 
 
 def test_what_cannot_be_saved(tmp_path):

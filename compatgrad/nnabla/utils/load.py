@@ -27,7 +27,7 @@ from . import nnabla_pb2, parameter_files
 from .communicator_util import current_communicator, single_or_rankzero
 from .create_cache import CreateCache
 
-__all__ = ["base_load", "link_components", "load"]
+__all__ = ["base_load", "link_components", "load", "restore_optimizer_state"]
 
 
 def _extension_context(name: str, **options: Any) -> Any:
@@ -194,7 +194,18 @@ def _restore(solver: Any, states: bytes | Any) -> None:
         solver.load_states(path)
 
 
-def _optimizer(message: Any, context: Any) -> SimpleNamespace:
+def restore_optimizer_state(optimizer: Any) -> None:
+    """Gives the solver of an optimizer of `base_load` the states that the files hold, if they do.
+
+    The solver has its parameters already. Errors are those of `Solver.set_states_from_protobuf`.
+    """
+    if optimizer.proto.solver.states:
+        optimizer.solver.set_states_from_protobuf(optimizer.proto)
+    if optimizer.states_checkpoint is not None:
+        _restore(optimizer.solver, optimizer.states_checkpoint)
+
+
+def _optimizer(message: Any, context: Any, states: bytes | Any) -> SimpleNamespace:
     settings = message.solver
     with contexts.context_scope(_context(settings.context) if settings.context.backends else context):
         solver = _solver(settings)
@@ -212,6 +223,7 @@ def _optimizer(message: Any, context: Any) -> SimpleNamespace:
         lr_decay=settings.lr_decay if settings.lr_decay > 0 else 1.0,
         lr_decay_interval=max(settings.lr_decay_interval, 1),
         scheduler=_scheduler(settings, solver.learning_rate()),
+        states_checkpoint=states,
     )
 
 
@@ -272,7 +284,10 @@ def base_load(
     with contexts.context_scope(info.default_context):
         for network in info.networks.values():
             network(batch_size=batch_size)
-    info.optimizers = OrderedDict((o.name, _optimizer(o, info.default_context)) for o in proto.optimizer)
+    states = info.optimizer_states_checkpoint
+    info.optimizers = OrderedDict(
+        (o.name, _optimizer(o, info.default_context, states.get(o.name))) for o in proto.optimizer
+    )
     info.monitors = OrderedDict((m.name, SimpleNamespace(proto=m, network=None)) for m in proto.monitor)
     info.executors = OrderedDict(
         (
@@ -357,10 +372,7 @@ def _connect_optimizer(optimizer: Any, info: Any) -> None:
             v.variable_instance.need_grad = False
     optimizer.solver.set_parameters(learned)
     optimizer.parameters = OrderedDict(sorted(learned.items()))
-    if message.solver.states:
-        optimizer.solver.set_states_from_protobuf(message)
-    if optimizer.name in info.optimizer_states_checkpoint:
-        _restore(optimizer.solver, info.optimizer_states_checkpoint[optimizer.name])
+    restore_optimizer_state(optimizer)
     losses = [v.variable_instance for v in optimizer.loss_variables]
     for loss in losses:
         loss.grad.fill(1.0 / loss.size)
