@@ -30,7 +30,7 @@ def train(run):
     def classifier():
         model = darknet19.Darknet19Predictor(darknet19.Darknet19())
         model.predictor.train = model.predictor.finetune = True
-        sgd = optimizer(model, 0.01)
+        sgd = optimizer(model, 0.001)
         sgd.add_hook(chainer.optimizer_hooks.WeightDecay(0.0005))
         while True:
             x = chainer.Variable(rng.uniform(size=(4, 3, 64, 64)).astype(run.dtype))
@@ -49,7 +49,7 @@ def train(run):
     def detector():
         model = yolov2.YOLOv2Predictor(yolov2.YOLOv2(n_classes=10, n_boxes=5))
         model.predictor.train = True
-        sgd = optimizer(model, 1e-3)
+        sgd = optimizer(model, 1e-4)
         while True:
             x = chainer.Variable(rng.uniform(size=(2, 3, 64, 64)).astype(run.dtype))
             with contextlib.redirect_stdout(io.StringIO()):
