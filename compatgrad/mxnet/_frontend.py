@@ -16,7 +16,8 @@ class Ops:
     def __init__(self) -> None:
         for name in _C.op_names():
             setattr(self, name, fe.bind(name, None, "any", name))
-        self.cast = self.convert  # arrays of integers have gradients
+        # arrays of integers have gradients: no operator but the remainder stops them
+        self.cast_floats, self.cast = self.cast, self.convert
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the engine has no op '{name}'")

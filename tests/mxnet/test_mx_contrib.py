@@ -181,3 +181,8 @@ def test_correlation_where_pixels_are_equal():
     np.testing.assert_array_equal(z.asnumpy(), [[[[0, 1]]]])
     np.testing.assert_array_equal(x.grad.asnumpy(), [[[[1, -1]]]])
     np.testing.assert_array_equal(y.grad.asnumpy(), [[[[-1, 1]]]])
+
+
+def test_allclose_gives_one_number_without_axes():
+    y = nd.contrib.allclose(nd.ones(2), nd.ones(2))
+    assert y.shape == () and y.asnumpy() == 1 and y.dtype == np.uint8

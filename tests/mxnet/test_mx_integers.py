@@ -23,6 +23,8 @@ CASES = {
     "maximum": (lambda a, b: nd.maximum(a, b), [[[0, 0, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 0]]]),
     "broadcast": (lambda a: nd.broadcast_axis(a.sum(axis=0, keepdims=True), axis=0, size=2), [[[2] * 3, [2] * 3]]),
     "comparison": (lambda a, b: (a > b) * a, [[[0, 0, 0], [1, 1, 1]], [[0] * 3, [0] * 3]]),
+    "remainder": (lambda a, b: a % b, [[[0] * 3, [0] * 3]] * 2),
+    "remainder by a number": (lambda a: a % 2, [[[0] * 3, [0] * 3]]),
     "rows": (lambda a: nd.contrib.boolean_mask(a, nd.array([1, 0])), [[[1, 1, 1], [0, 0, 0]]]),
 }
 

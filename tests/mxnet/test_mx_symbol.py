@@ -342,6 +342,7 @@ def test_names_of_several_outputs():
 def test_a_range_as_long_as_what_reads_it_needs():
     s = sym.arange(start=2, stop=None, step=0.5, infer_range=True) + sym.zeros(shape=[5])
     np.testing.assert_array_equal(s.bind(mx.cpu(), args={}).forward()[0].asnumpy(), [2, 2.5, 3, 3.5, 4])
+    assert sym.arange(1, 7, 2).infer_shape()[1] == [(3,)]
     s = sym.load_json((sym.var("x") + sym.arange(0, repeat=2, infer_range=True)).tojson())
     assert s.infer_shape(x=(6,))[1] == [(6,)]
     for n in (4, 6):

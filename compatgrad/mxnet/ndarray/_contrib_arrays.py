@@ -57,10 +57,10 @@ def boolean_mask(data, index, axis=0):
 
 @operator("a, b", name="_contrib_allclose")
 def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=True):
-    """1 if |a - b| <= atol + rtol * |b| for all elements, else 0; uint8 of shape (1,)."""
+    """1 if |a - b| <= atol + rtol * |b| for all elements, else 0; uint8 of shape ()."""
     require_shape("allclose", "b", b.shape, a.shape)
     same = torch.allclose(a.tensor, b.tensor, rtol, atol, equal_nan)
-    return NDArray(torch.tensor([same], dtype=torch.uint8, device=a.tensor.device))
+    return NDArray(torch.tensor(same, dtype=torch.uint8, device=a.tensor.device))
 
 
 @operator("data", name="_contrib_quadratic", stored=lambda y, x, a, b, c: y if c else _stored.kept_rows(y, x))

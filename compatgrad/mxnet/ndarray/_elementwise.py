@@ -145,13 +145,17 @@ def _checked_pair(name: str, a: Any, b: Any, strict: bool) -> tuple[NDArray, NDA
     return a, b
 
 
-def _exact(body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
-    """Of integers: computed in float64, which holds their results, and cut back to their type."""
+def _exact(name: str, body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
+    """Of integers: computed in float64, which holds their results, and cut back to their type.
+
+    Remainders of integers have the gradient 0, as in the original.
+    """
     x = a if isinstance(a, NDArray) else b
     t = x.tensor
     if t.is_floating_point():
         return body(a, b)
-    a, b = (op.cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))
+    cast = op.cast_floats if name == "mod" else op.cast
+    a, b = (cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))
     return op.cast(body(a, b), dtype=t.dtype)
 
 
@@ -201,16 +205,15 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def _binary(name: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
+def _binary(public: str, plain: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
     def call(lhs, rhs, out=None, name=None, **ignored):
         lhs, rhs = _checked_pair(public, lhs, rhs, strict)
-        y = _exact(body, lhs, rhs)
+        y = _exact(plain, body, lhs, rhs)
         if strict and (lhs.stype != "default" or rhs.stype != "default") and out is None:
-            y = _stored.elementwise(kind, y, lhs, rhs)
+            y = _stored.elementwise(plain, y, lhs, rhs)
         return y if out is None else _operator.write(out, y)
 
-    public, kind = name, name.removeprefix("elemwise_")
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = public
     call.__doc__ = doc
     return call
 
@@ -219,7 +222,7 @@ for _name, (_body, _doc) in _BINARY.items():
     for _public, _strict in ((f"broadcast_{_name}", False), (f"elemwise_{_name}", True)):
         if _strict and _name not in ("add", "sub", "mul", "div"):
             continue
-        _call: Callable[..., Any] = _binary(_public, _body, _doc, _strict)
+        _call: Callable[..., Any] = _binary(_public, _name, _body, _doc, _strict)
         if _name in _NATIVE and not _strict:
             _call = fe.bind(_NATIVE[_name], _call, "float", _public, _doc, __name__)
         _add(_call, _ALIASES.get(_public, ()))
@@ -271,11 +274,11 @@ def _pair(name: str, lhs: Any, rhs: Any) -> NDArray:
         if isinstance(rhs, NDArray):
             return operators[f"broadcast_{name}"](lhs, rhs)
         if isinstance(rhs, _NUMBERS):
-            return _exact(_SCALAR[name][0], lhs, _number(rhs, lhs))
+            return _exact(name, _SCALAR[name][0], lhs, _number(rhs, lhs))
         raise TypeError(f"{name}: type {type(rhs)} not supported: expected an NDArray or a number")
     if isinstance(rhs, NDArray):
         if isinstance(lhs, _NUMBERS):
-            return _exact(lambda v, x: _SCALAR[name][1](x, v), _number(lhs, rhs), rhs)
+            return _exact(name, lambda v, x: _SCALAR[name][1](x, v), _number(lhs, rhs), rhs)
         raise TypeError(f"{name}: type {type(lhs)} not supported: expected an NDArray or a number")
     raise TypeError(f"{name}: types {type(lhs)} and {type(rhs)} not supported: expected an NDArray")
 
@@ -284,7 +287,7 @@ _PYTHON = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "power
 for _slot, _name in _PYTHON.items():
     fe.fallbacks[_slot] = lambda a, b, name=_name: _pair(name, a, b)
     fe.fallbacks["r" + _slot] = lambda a, b, name=_name: _pair(name, b, a)
-fe.fallbacks["neg"] = lambda x: _exact(lambda v, _: op.neg(v), x, 0)
+fe.fallbacks["neg"] = lambda x: _exact("neg", lambda v, _: op.neg(v), x, 0)
 fe.fallbacks["abs"] = lambda x: operators["abs"](x)
 fe.fallbacks["getitem"] = NDArray.__getitem__
 

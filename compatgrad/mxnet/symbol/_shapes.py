@@ -13,7 +13,7 @@ from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
-from ._evaluate import run_node
+from ._evaluate import open_ranges, run_node
 from ._graph import Entry, Node, auxiliary, order
 from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
 
@@ -89,7 +89,8 @@ class _Search:
                 self.params[id(node)] = {k: parse(v) for k, v in node.params.items()}
             rule(ins, outs, self.params[id(node)])
         if all(is_known(s) for s in ins):
-            if not all(is_known(s) for s in outs) and (ins or node.op not in ("_zeros", "_ones", "_full", "_arange")):
+            open_shapes = ("_zeros", "_ones", "_full")
+            if not all(is_known(s) for s in outs) and node.op not in open_shapes and not open_ranges([node]):
                 found = _outputs(node, ins)  # type: ignore[arg-type]
                 outs[:] = [meet(s, f) for s, f in zip(outs, found, strict=False)]
             if all(is_known(s) for s in outs):
