@@ -257,3 +257,19 @@ def test_unravelled_positions_are_a_tuple():
     y = mxnp.unravel_index(mxnp.array(flat, dtype="int64"), (7, 6))
     assert isinstance(y, tuple) and [p.asnumpy().tolist() for p in y] == [[3, 6, 6], [4, 5, 1]]
     assert mxnp.unravel_index(1621, (6, 7, 8, 9)) == (3, 1, 4, 1)
+
+
+def test_operators_by_the_names_of_files():
+    from compatgrad.mxnet.ndarray import op
+    from compatgrad.mxnet.numpy import multiarray
+
+    assert op.FullyConnected is mx.nd.FullyConnected and op.relu(mx.nd.array([-1.0])).asnumpy()[0] == 0
+    assert op.CachedOp is mx.nd.CachedOp and multiarray.divmod is mxnp.divmod
+    with pytest.raises(AttributeError, match="no_such"):
+        op.no_such  # noqa: B018
+    x = mxnp.arange(6)
+    y = x.reshape_view(2, -1)
+    y[:] = 1
+    assert y.shape == (2, 3) and x.asnumpy().tolist() == [1] * 6
+    parts = mx.sym.var("x").split_v2(2, axis=1)
+    assert [p.shape for p in parts.eval_imperative({"x": mx.nd.ones((2, 4))})] == [(2, 2), (2, 2)]

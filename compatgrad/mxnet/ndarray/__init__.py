@@ -9,6 +9,9 @@ from ._random_operators import *
 from ._sparse_arrays import cast_storage as cast_storage
 from ._sparse_arrays import retain as sparse_retain  # noqa: F401
 from .ndarray import NDArray as NDArray
+from .ndarray import _DTYPE_MX_TO_NP as _DTYPE_MX_TO_NP
+from .ndarray import _DTYPE_NP_TO_MX as _DTYPE_NP_TO_MX
+from .ndarray import _GRAD_REQ_MAP as _GRAD_REQ_MAP
 from .ndarray import waitall as waitall
 from ._cached_op import CachedOp as CachedOp
 from . import random as random
@@ -40,6 +43,7 @@ from ._multi_updates import *
 from . import _contrib_updates as _contrib_updates
 from . import image as image
 from . import contrib as contrib
+from . import op as op
 
 
 def __getattr__(name: str):

@@ -137,6 +137,11 @@ def _reshape(self: ndarray, *args: Any, order: str = "C", **kwargs: Any) -> ndar
     return _shapes.reshape(self, new, order=order)
 
 
+def _reshape_view(self: ndarray, *shape: Any, **kwargs: Any) -> ndarray:
+    """The same memory in another shape, as `mx.nd.NDArray.reshape` has it."""
+    return NDArray.reshape(self, *shape, **kwargs)
+
+
 def _transpose(self: ndarray, *axes: Any) -> ndarray:
     """The axes in another order, given as one tuple or as several numbers, or reversed."""
     if not axes or axes == (None,):
@@ -160,7 +165,7 @@ def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None) -> n
     return _functions.clip(self, min, max, out)
 
 
-for _function in (_reshape, _transpose, _flatten, _sort, _clip):
+for _function in (_reshape, _reshape_view, _transpose, _flatten, _sort, _clip):
     _function.__name__ = _function.__name__[1:]
     _function.__qualname__ = f"ndarray.{_function.__name__}"
     setattr(ndarray, _function.__name__, _function)

@@ -98,7 +98,7 @@ def _made(who: str, fill: Any, shape: Any, dtype: Any, ctx: Any, order: str, out
     return finish(_on(ndarray(t), context), out)
 
 
-def zeros(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> ndarray:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> ndarray:
     """Zeros, float32 unless `dtype` says otherwise."""
     return _made("zeros", torch.zeros, shape, dtype, ctx, order)
 

@@ -324,6 +324,12 @@ class Symbol:
         function = function_of(name, name)
         return lambda *args, **kwargs: function(self, *args, **kwargs)
 
+    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The symbol cut into parts; see `mx.sym.split_v2`."""
+        from . import split_v2
+
+        return split_v2(self, *args, **kwargs)
+
     def astype(self, dtype: Any) -> Symbol:
         """The symbol cast to another type."""
         return function_of("cast", "cast")(self, dtype=dtype)
@@ -482,12 +488,12 @@ def var(
 Variable = var
 
 
-def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] | None = None) -> Symbol:
+def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] = Symbol) -> Symbol:
     """Several symbols as one; TypeError for what is no list of symbols. `create_fn`: the class of the result."""
     parts = [symbols[i] for i in range(len(symbols))] if isinstance(symbols, Symbol) else list(symbols)
     if not parts or any(not isinstance(s, Symbol) for s in parts):
         raise TypeError("Group: expected a list of symbols as input")
-    return (create_fn or Symbol)([e for s in parts for e in s._outputs])
+    return create_fn([e for s in parts for e in s._outputs])
 
 
 def load(fname: str) -> Symbol:
