@@ -4,6 +4,8 @@
 // gradient of the others and any order of derivative stays within them. "Image" names the large side (x), "map" the
 // small one (y).
 #include <ATen/Parallel.h>
+#include <ATen/ops/_slow_conv2d_backward.h>
+#include <ATen/ops/_slow_conv2d_forward.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -81,6 +83,20 @@ int64_t images_at_once(const Tensor& x, int64_t map_size) {
 unsigned saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
+// Whether x with w is so little work that preparing oneDNN's kernels, some 40 us, takes longer: the plain product of
+// columns is then two to four times as fast. From about a million products on oneDNN wins.
+// What does not fit together is left to at::convolution, which says so.
+bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
+  constexpr int64_t kProducts = 1 << 20;
+  const auto fits = [&](const Tensor& t) { return t.is_cpu() && t.scalar_type() == x.scalar_type(); };
+  if (x.dim() != 4 || w.dim() != 4 || !fits(x) || !fits(w) || (b.defined() && !fits(b))) return false;
+  if (x.scalar_type() != at::kFloat && x.scalar_type() != at::kDouble) return false;
+  if (p.groups != 1 || map_numel == 0 || kernels::traced(x)) return false;
+  if (p.stride.size() != 2 || p.pad.size() != 2 || p.pad[0] < 0 || p.pad[1] < 0) return false;
+  if (p.dilate[0] != 1 || p.dilate[1] != 1) return false;
+  return map_numel * (w.numel() / w.size(0)) < kProducts;
+}
+
 Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize);
@@ -114,11 +130,16 @@ struct Convolution : Placement {
       map.append(outsize->begin(), outsize->end());
       reach = overhang(x.sizes(), map, w.sizes());
     }
+    const int64_t map = map_size(x.sizes(), w.sizes(), reach);
+    const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
+    if (fits && is_small(*this, x, w, b, map * x.size(0)))
+      return at::_slow_conv2d_forward(extended(x, reach).contiguous(), w.contiguous(), spatial(w.sizes()), bias(b),
+                                      stride, pad);
     const auto part = [&](const Tensor& images) {
       return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
                              groups);
     };
-    const int64_t n = x.size(0), step = images_at_once(x, map_size(x.sizes(), w.sizes(), reach));
+    const int64_t n = x.size(0), step = images_at_once(x, map);
     if (!step) return part(x);
     Tensor y;
     for (int64_t i = 0; i < n; i += step) {
@@ -136,10 +157,14 @@ struct Convolution : Placement {
     const Tensor& gy = c.gy();
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
+    const bool small = is_small(*this, gy, w, {}, gy.numel());
     const auto part = [&](const Tensor& g, const Tensor& images) {
+      const std::array<bool, 3> needs{c.needs(0), c.needs(1), c.needs(2)};
       auto [gx, gw, gb] =
-          at::convolution_backward(g, extended(images, reach), w, at::OptionalIntArrayRef(w.size(0)), stride, pad,
-                                   dilate, false, Ints(stride.size(), 0), groups, {c.needs(0), c.needs(1), c.needs(2)});
+          small ? at::_slow_conv2d_backward(g.contiguous(), extended(images, reach).contiguous(), w.contiguous(),
+                                            spatial(w.sizes()), stride, pad, needs)
+                : at::convolution_backward(g, extended(images, reach), w, at::OptionalIntArrayRef(w.size(0)), stride,
+                                           pad, dilate, false, Ints(stride.size(), 0), groups, needs);
       return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, c.in_sizes(0)), gw, gb};
     };
     const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1));

@@ -1,0 +1,43 @@
+"""Convolutions of little work go another way than those of more: both against double precision."""
+
+import numpy as np
+import pytest
+import torch
+
+from compatgrad import _C
+
+SHAPES = {  # images, filters; the limit is 2**20 products
+    "tiny": ((2, 4, 5, 6), (3, 4, 3, 2)),
+    "below": ((2, 8, 24, 24), (8, 8, 3, 3)),
+    "above": ((4, 16, 24, 24), (16, 16, 3, 3)),
+    "one by one": ((2, 3, 4, 4), (5, 3, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("needs", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("stride,pad", [(1, 1), (2, 0), ((2, 1), (0, 2))])
+@pytest.mark.parametrize("name", SHAPES)
+def test_convolution(name, stride, pad, needs):
+    torch.manual_seed(0)
+    image, filters = SHAPES[name]
+    # not contiguous: what transposes and slices hand on
+    x = torch.randn(image[1], image[0], *image[2:]).transpose(0, 1)
+    w, b = torch.randn(*filters, 2)[..., 0], torch.randn(filters[0])
+    vx, vw = (_C.Variable(t, requires_grad=need) for t, need in zip((x, w), needs, strict=True))
+    vb = _C.Variable(b)
+    y = _C.op("convolution")(vx, vw, vb, stride=list(np.broadcast_to(stride, 2)), pad=list(np.broadcast_to(pad, 2)))
+    expected = [t.double().clone().requires_grad_() for t in (x, w, b)]
+    ty = torch.conv2d(*expected, stride, pad)
+    gy = torch.randn(ty.shape)
+    ty.backward(gy.double())
+    asked = [(v, e.grad) for v, e, need in zip((vx, vw, vb), expected, (*needs, True), strict=True) if need]
+    found = _C.grad(
+        _C.native_frontend, [y], [v for v, _ in asked], [_C.Variable(gy)], [None] * len(asked), False, None, False)
+    np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-4)
+    for g, (_, e) in zip(found, asked, strict=True):
+        np.testing.assert_allclose(g.tensor.numpy(), e.numpy(), rtol=1e-4, atol=1e-4 * e.abs().max())
+
+
+def test_no_images():
+    y = _C.op("convolution")(_C.Variable(torch.zeros(0, 2, 4, 4)), _C.Variable(torch.ones(3, 2, 3, 3)))
+    assert y.tensor.shape == (0, 3, 2, 2)
