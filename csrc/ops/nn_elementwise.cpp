@@ -207,7 +207,7 @@ Var sinc_derivative(const Var& x, int64_t order);
 // elsewhere by x f[n] = sin[n](x) - n f[n - 1], where sin[n] is the n-th
 // derivative of the sine.
 double sinc_derivative_of(double x, int64_t order) {
-  if (std::abs(x) >= 2.0 + static_cast<double>(order)) {
+  if (!(std::abs(x) < 2.0 + static_cast<double>(order))) {  // NaN too
     const double waves[] = {std::sin(x), std::cos(x)};
     double f = waves[0] / x;
     for (int64_t n = 1; n <= order; ++n) f = (waves[n % 2] * (n % 4 < 2 ? 1 : -1) - f * static_cast<double>(n)) / x;

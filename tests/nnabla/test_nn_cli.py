@@ -252,7 +252,8 @@ def test_what_cannot_be_converted(folder, monkeypatch, capsys):
         return SimpleNamespace(**{**given, **changes})
 
     for changes, error, what in (
-        ({"export_format": "ONNX"}, NotImplementedError, "ONNX"),
+        ({"export_format": "TFLITE"}, NotImplementedError, "TFLITE"),
+        ({"import_format": "ONNX"}, NotImplementedError, "ONNX"),
         ({"import_format": "TF_PB"}, NotImplementedError, "TF_PB"),
         ({"nnp_version": "1.20.0"}, ValueError, "nnp_version"),
         ({"split": "0-1"}, ValueError, "-E"),
@@ -263,9 +264,10 @@ def test_what_cannot_be_converted(folder, monkeypatch, capsys):
             convert_files(arguments(**changes), ["net.nnp"], "a.nnp")
     with pytest.raises(ValueError, match="into a folder"):
         convert_files(arguments(), ["net.nnp"], "a.txt")
+    monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(SystemExit):
         run(monkeypatch, "convert", "net.nnp", "net.onnx")
-    assert "compatgrad.interop.export" in capsys.readouterr().out
+    assert "pip install compatgrad[onnx]" in capsys.readouterr().out and not (folder / "net.onnx").exists()
     with pytest.raises(SystemExit):
         run(monkeypatch)
 

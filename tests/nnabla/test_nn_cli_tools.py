@@ -1,6 +1,7 @@
 """The commands of ``nnabla_cli`` that measure, compare, plot and rewrite."""
 
 import csv
+import re
 import sys
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.utils.cli import cli, compare_with_cpu, profile
+from compatgrad.nnabla.utils.load import load
+from compatgrad.nnabla.utils.nnp_graph import NnpLoader
 from compatgrad.nnabla.utils.save import save
 from tests.nnabla.test_nn_cli import folder, no_parameters, run  # noqa: F401
 
@@ -151,3 +155,48 @@ def test_commands_are_those_there(monkeypatch, capsys):
         cli.main()
     listed = capsys.readouterr().out
     assert all(name in listed for name in ("profile", "compare_with_cpu", "plot_series", "plot_timer", "optimize"))
+
+
+def test_onnx_models_of_files(tmp_path, monkeypatch, no_parameters):  # noqa: F811
+    onnx = pytest.importorskip("onnx", reason="needs the extra compatgrad[onnx]")
+    pytest.importorskip("onnxscript", reason="needs the extra compatgrad[onnx]")
+    monkeypatch.chdir(tmp_path)
+    x, z = nn.Variable((2, 3, 8, 8)), nn.Variable((2, 5))
+    h = F.relu(PF.batch_normalization(PF.convolution(x, 4, (3, 3)), batch_stat=False))
+    y = PF.affine(F.concatenate(F.reshape(F.max_pooling(h, (2, 2)), (2, -1)), F.tanh(z)), 2)
+    save("net.nnp", {
+        "networks": [{"name": "n", "batch_size": 2, "outputs": {"y": y}, "names": {"x": x, "z": z}}],
+        "executors": [{"name": "e", "network": "n", "data": ["z", "x"], "output": ["y"]}],
+    })  # fmt: skip
+    run(monkeypatch, "convert", "net.nnp", "net.onnx", "-b", "3", "-c", "opset_18")
+    assert not nn.get_parameters()
+    model = onnx.load("net.onnx")
+    assert [i.name for i in model.graph.input] == ["z", "x"] and [o.name for o in model.graph.output] == ["y"]
+    assert model.opset_import[0].version == 18 and model.producer_name == "nnabla"
+    arrays = {"x": np.random.randn(3, 3, 8, 8).astype("f"), "z": np.random.randn(3, 5).astype("f")}
+    network = NnpLoader("net.nnp").get_network("n", batch_size=3)
+    for name, array in arrays.items():
+        network.inputs[name].d = array
+    network.outputs["y"].forward()
+    found = onnx.reference.ReferenceEvaluator(model).run(None, arrays)[0]
+    np.testing.assert_allclose(found, network.outputs["y"].d, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("old, new, what", [
+    ('"@n/Tanh"\n  type: "Tanh"', '"@n/Tanh"\n  type: "Tango"', "unknown type 'Tango'"),
+    ("base_axis: 1", "base_axis: 77", "function '@n/Affine' of network 'n': .*base_axis must be"),
+    ('network_name: "n"', 'network_name: "m"', "'e' names the network 'm'"),
+])  # fmt: skip
+def test_errors_of_broken_files_name_the_file(tmp_path, no_parameters, old, new, what):  # noqa: F811
+    x = nn.Variable((2, 3))
+    y = PF.affine(F.tanh(x), 2)
+    save(str(tmp_path / "net.nntxt"), {
+        "networks": [{"name": "n", "batch_size": 2, "outputs": {"y": y}, "names": {"x": x}}],
+        "executors": [{"name": "e", "network": "n", "data": ["x"], "output": ["y"]}],
+    })  # fmt: skip
+    text = (tmp_path / "net.nntxt").read_text()
+    broken = re.sub(re.escape(old).replace("\\\n\\ \\ ", r"\s+").replace("\\\n", r"\s+"), new, text)
+    assert broken != text
+    (tmp_path / "bro\u00e9ken.nntxt").write_text(broken)
+    with pytest.raises((ValueError, RuntimeError), match="(?s)bro\u00e9ken.nntxt: .*" + what):
+        load([str(tmp_path / "bro\u00e9ken.nntxt")])

@@ -359,3 +359,13 @@ def test_a_gradient_of_a_sibling_output_is_zero_unless_the_pass_arrives():
     x.grad.zero()
     a.backward()
     np.testing.assert_array_equal(x.g, [[1, 1], [0, 0]])
+
+
+def test_sinc_of_what_is_not_finite():
+    x = nn.Variable.from_numpy_array(np.array([np.nan, np.inf, -np.inf, 0, 3], np.float32), need_grad=True)
+    y = F.sinc(x)
+    y.forward()
+    x.grad.zero()
+    y.backward()
+    np.testing.assert_allclose(y.d, [np.nan, np.nan, np.nan, 1, np.sin(3) / 3], rtol=1e-6)  # as nnabla 1.39
+    np.testing.assert_allclose(x.g, [np.nan, np.nan, np.nan, 0, np.cos(3) / 3 - np.sin(3) / 9], rtol=1e-5)

@@ -246,7 +246,10 @@ class ProtoNetwork:
             for v in outputs:
                 v.stop = True
             return
-        results = apply_function(function, [v.variable_instance for v in inputs], batch)
+        try:
+            results = apply_function(function, [v.variable_instance for v in inputs], batch)
+        except RuntimeError as error:  # it does not fit its inputs
+            raise RuntimeError(f"function {function.name!r} of network {self.name!r}: {error}") from error
         for v, result in zip(outputs, results, strict=True):
             v.variable_instance = result
         function.function_instance = results[0].parent

@@ -430,8 +430,15 @@ def load(
     `parameter_only` nothing else is loaded. `context` ("cpu", "cudnn:0") replaces the file's. Errors are
     those of `load_parameters`, and ValueError for what a file names but lacks.
     """
-    info = base_load(
-        filenames, prepare_data_iterator, batch_size, exclude_parameter, parameter_only, extension, context
-    )
-    link_components(info)
+    try:
+        info = base_load(
+            filenames, prepare_data_iterator, batch_size, exclude_parameter, parameter_only, extension, context
+        )
+        link_components(info)
+    except (ValueError, RuntimeError) as error:
+        files = [str(f) for f in (filenames if isinstance(filenames, (list, tuple)) else [filenames])]
+        if any(name in str(error) for name in files):
+            raise
+        kind = ValueError if isinstance(error, ValueError) else RuntimeError
+        raise kind(f"{', '.join(files)}: {error}") from error
     return info

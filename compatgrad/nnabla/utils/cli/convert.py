@@ -67,7 +67,7 @@ def add_convert_command(subparsers: Any) -> None:
     parser.add_argument("-f", "--force", action="store_true", help="accepted: files are overwritten")
     parser.add_argument("-b", "--batch-size", type=int, default=1, help="size of batches; -1: the file's")
     parser.add_argument("-S", "--split", help='parts of the network to write, with -E: "0-3,4-"')
-    parser.add_argument("-c", "--config", help="list of functions; not supported")
+    parser.add_argument("-c", "--config", help="for ONNX, the version of its operators (opset_13)")
     parser.add_argument("--nnp-parameter-h5", action="store_true", help="parameters as .h5")
     parser.add_argument("--nnp-parameter-nntxt", action="store_true", help="parameters with the network")
     parser.add_argument("--nnp-exclude-parameter", action="store_true", help="no parameters")

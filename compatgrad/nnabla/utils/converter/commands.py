@@ -15,10 +15,7 @@ from .utils import search_network
 
 __all__ = ["convert_files", "dump_files", "nnb_template"]
 
-_OTHERS = (
-    "compatgrad reads and writes NNP; for ONNX, torch.onnx.export takes what compatgrad.interop.export makes of a "
-    "network"
-)
+_OTHERS = "compatgrad reads NNP, and writes NNP and ONNX"
 
 
 def _import_file(args: Any, ifiles: Sequence[str]) -> Any:
@@ -30,6 +27,12 @@ def _import_file(args: Any, ifiles: Sequence[str]) -> Any:
 
 
 def _export(args: Any, nnp: Any, output: str) -> None:
+    if args.export_format == "ONNX":
+        from .onnx import OnnxExporter  # imports torch's exporter
+
+        OnnxExporter(nnp, args.batch_size, getattr(args, "config", None)).execute(output)
+        logger.info("Converting: %s successfully!", output)
+        return
     kind = "protobuf"
     if args.nnp_exclude_parameter:
         kind = "none"
@@ -45,12 +48,13 @@ def convert_files(args: Any, ifiles: Sequence[str], output: str) -> bool:
     """Converts files as the options of ``nnabla_cli convert``, attributes of `args`, say.
 
     With `split`, parts of the network of the executor ("0-3,4-") go to files of their own, named by their functions.
-    NotImplementedError for other formats than NNP and lists of functions (`config`), ValueError for other versions
+    To ONNX `config` is the version of the operators ("opset_13"), and onnx and onnxscript are needed (ImportError).
+    NotImplementedError for other formats and lists of functions (`config`), ValueError for other versions of nnabla
     (`nnp_version`).
     """
     if args.export_format not in formats.export_name:
         raise NotImplementedError(f"export format {args.export_format!r}: {_OTHERS}")
-    if getattr(args, "config", None) is not None:
+    if getattr(args, "config", None) is not None and args.export_format != "ONNX":
         raise NotImplementedError(f"convert: config={args.config!r} is not supported")
     if getattr(args, "nnp_version", None) is not None:
         raise ValueError(f"convert: what nnabla {args.nnp_version!r} can read is not known here (nnp_version)")

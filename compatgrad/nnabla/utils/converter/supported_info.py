@@ -12,5 +12,5 @@ class _SupportedInfo(NamedTuple):
     export_name: list[str]
 
 
-extensions = _SupportedInfo([".nnp"], [".nnp"])
-formats = _SupportedInfo(["NNP"], ["NNP"])
+extensions = _SupportedInfo([".nnp"], [".nnp", ".onnx"])
+formats = _SupportedInfo(["NNP"], ["NNP", "ONNX"])

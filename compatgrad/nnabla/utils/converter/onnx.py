@@ -1,0 +1,73 @@
+"""Networks of files as ONNX models."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ....interop import _onnx, export
+from ... import parameter
+from ...core.networks import ProtoGraph
+from ...variable import Variable
+from .. import parameter_files
+
+__all__ = ["OnnxExporter"]
+
+
+class OnnxExporter:
+    """Writes the network of the first executor of `nnp`, what `NnpImporter` gives, as an ONNX model.
+
+    batch_size: samples in a batch, which is fixed; -1 for the file's. opset: the version of ONNX's operators as the
+    original's -c has it ("opset_13"), None for torch's.
+    """
+
+    def __init__(self, nnp: Any, batch_size: int = 1, opset: str | None = None) -> None:
+        self._proto = nnp.protobuf
+        self._batch_size = batch_size if batch_size > 0 else None
+        self._opset = None if opset is None else _number(opset)
+
+    def execute(self, path: str) -> None:
+        """Writes the file.
+
+        ImportError without onnx and onnxscript, ValueError where the executor names what its network lacks or leaves an
+        input without data, errors of `interop.export` where the network cannot be exported.
+        """
+        _onnx.need_onnx("nnabla_cli convert")
+        executor = self._proto.executor[0]
+        scope: OrderedDict[str, Any] = OrderedDict()
+        with parameter.parameter_scope("", scope):
+            parameter_files.register(parameter_files.records_of(self._proto))
+            graph = ProtoGraph.from_proto(self._proto, param_scope=scope)
+            if executor.network_name not in graph.networks:
+                raise ValueError(f"executor {executor.name!r} names the network {executor.network_name!r}, which the "
+                                 "files lack")
+            network = graph.networks[executor.network_name]
+            batch = self._batch_size or network.batch_size
+            names = [v.variable_name for v in executor.data_variable]
+            results = [v.variable_name for v in executor.output_variable]
+            missing = [name for name in network.inputs if name not in names]
+            if missing:
+                raise ValueError(f"executor {executor.name!r} gives no data for {', '.join(missing)}")
+            shapes = [[n if n >= 1 else batch for n in network.find(name).shape] for name in names]
+
+            def run(*inputs: Variable) -> tuple[Variable, ...]:
+                given = dict(zip(names, inputs, strict=True))
+                with parameter.parameter_scope("", scope):
+                    network(*[given[name] for name in network.inputs], batch_size=batch)
+                return tuple(network.find(name).variable_instance for name in results)
+
+            examples = [Variable(shape) for shape in shapes]
+            made = export(run, examples, parameters=parameter.get_parameters(grad_only=False), frontend="nnabla",
+                          dynamic=False)
+        tensors = [x.data.tensor for x in examples]
+        model = _onnx.model_of(made, tensors, names, results, opset_version=self._opset)
+        model.graph.name = network.name
+        model.producer_name = "nnabla"
+        with open(path, "wb") as file:
+            file.write(model.SerializeToString())
+
+
+def _number(opset: str) -> int:
+    if not opset.startswith("opset_") or not opset[6:].isdecimal():
+        raise NotImplementedError(f"convert: config={opset!r} is not supported; for ONNX, opset_13 would be")
+    return int(opset[6:])
