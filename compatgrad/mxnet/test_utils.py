@@ -17,6 +17,7 @@ import numpy as np
 import numpy.random as rnd
 
 from ._test_data import *  # noqa: F403
+from ._test_files import *  # noqa: F403
 from ._test_symbols import (
     check_consistency,
     check_numeric_gradient,

@@ -245,3 +245,42 @@ def test_the_default_context_is_that_of_the_thread():
         mx.Context.default_ctx = mx.cpu(3)
         assert mx.current_context() == mx.cpu(3)
     assert seen == [mx.cpu(0), mx.gpu(11)] and mx.current_context() == mx.cpu(0)
+
+
+def test_files_that_are_fetched(tmp_path, monkeypatch):
+    import bz2
+    import zipfile
+
+    asked = []
+
+    def serve(url, path):
+        asked.append(url.rsplit("/", 1)[-1])
+        if url.endswith(".zip"):
+            with zipfile.ZipFile(path, "w") as archive:
+                for part in ("train", "t10k"):
+                    for kind in ("images-idx3", "labels-idx1"):
+                        archive.writestr(f"{part}-{kind}-ubyte", "x")
+        else:
+            with open(path, "wb") as out:
+                out.write(bz2.compress(b"rows") if url.endswith(".bz2") else b"text")
+        return path
+
+    monkeypatch.setattr(mx.gluon.utils, "download", serve)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):  # the second time all is there
+        test_utils.get_mnist_ubyte()
+        test_utils.get_bz2_data("sets", "rows.t", "http://nowhere.invalid/rows.t.bz2", "rows.t.bz2")
+        test_utils.get_zip_data("sets", "http://nowhere.invalid/all.zip", "all.zip")
+    assert asked == ["mnist.zip", "rows.t.bz2", "all.zip"]
+    assert (tmp_path / "data/t10k-labels-idx1-ubyte").exists() and (tmp_path / "sets/rows.t").read_bytes() == b"rows"
+    assert not (tmp_path / "sets/rows.t.bz2").exists() and (tmp_path / "sets/train-images-idx3-ubyte").exists()
+    assert test_utils.download_model("imagenet1k-inception-bn", "models") == ("models/imagenet1k-inception-bn", 0)
+    assert asked[3:] == ["Inception-BN-symbol.json", "Inception-BN-0126.params"]
+    assert (tmp_path / "models/imagenet1k-inception-bn-0000.params").exists()
+    assert test_utils.download_model("unknown") == (None, 0)
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+    with pytest.raises(OSError, match="im2rec"):
+        test_utils.get_im2rec_path()
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/im2rec.py").touch()
+    assert test_utils.get_im2rec_path() == str(tmp_path / "tools/im2rec.py")
