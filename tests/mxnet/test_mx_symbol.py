@@ -385,3 +385,26 @@ def test_parts_of_a_split_are_a_list():
         assert isinstance(parts, list) and len(parts) == n
     y = mx.sym.np.split(x, 1)[0][:, -1]
     assert y.eval_imperative({"x": mx.np.ones((2, 3, 4))})[0].shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    "make, shapes, outs",
+    [
+        (lambda a, b: sym.SequenceLast(a, b, use_sequence_length=True), {"a": (3, 2, 4)}, [(2, 4)]),
+        (lambda a, b: sym.SequenceLast(a, b, use_sequence_length=True, axis=1), {"a": (3, 2, 4)}, [(3, 4)]),
+        (lambda a, b: sym.linalg_inverse(a), {"a": (2, 3, 3)}, [(2, 3, 3)]),
+        (lambda a, b: sym.sample_multinomial(a, shape=5), {"a": (2, 3)}, [(2, 5)]),
+        (lambda a, b: sym.contrib.requantize(a, b, sym.var("c")), {"a": (3, 4)}, [(3, 4), (1,), (1,)]),
+    ],
+)
+def test_shapes_of_operators_that_refuse_some_values(make, shapes, outs):
+    assert make(sym.var("a"), sym.var("b")).infer_shape(**shapes)[1] == outs
+
+
+def test_lengths_are_bound_before_they_are_known():
+    last = sym.SequenceLast(sym.var("a"), sym.var("n"), use_sequence_length=True)
+    exe = last.simple_bind(mx.cpu(), a=(3, 2, 4))
+    assert exe.arg_dict["n"].shape == (2,)
+    exe.arg_dict["a"][:] = nd.arange(24).reshape((3, 2, 4))
+    exe.arg_dict["n"][:] = nd.array([1, 3])
+    assert exe.forward()[0].asnumpy().tolist() == [[0, 1, 2, 3], [20, 21, 22, 23]]

@@ -172,6 +172,20 @@ def _quantized_embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
         _at(outs, i, (1,))
 
 
+def _requantize(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _at(outs, 0, ins[0])
+    for shapes in (ins, outs):
+        _at(shapes, 1, (1,))
+        _at(shapes, 2, (1,))
+
+
+def _sequence_last(ins: Shapes, outs: Shapes, p: Params) -> None:
+    d, axis = ins[0], int(p.get("axis", 0))
+    if d is not None:
+        _at(outs, 0, (*d[:axis], *d[axis + 1 :]))
+        _at(ins, 1, (d[1 - axis],))
+
+
 def _rnn(ins: Shapes, outs: Shapes, p: Params) -> None:
     d = ins[0]
     if d is None or len(d) != 3:
@@ -381,7 +395,7 @@ _ONE_SHAPE = (
     "Activation BlockGrad Cast Dropout L2Normalization LRN MakeLoss SoftmaxActivation _copy _hypot_scalar "
     "_identity_with_attr_like_rhs add_n amp_cast clip elemwise_add elemwise_div elemwise_mul elemwise_sub hard_sigmoid "
     "identity logical_not make_loss ones_like smooth_l1 zeros_like _contrib_quadratic _contrib_gradientmultiplier "
-    "_linalg_potrf _linalg_potri _grad_add _rminus_scalar _rdiv_scalar _rmod_scalar _rpower_scalar "
+    "_linalg_inverse _linalg_potrf _linalg_potri _grad_add _rminus_scalar _rdiv_scalar _rmod_scalar _rpower_scalar "
     "_plus_scalar _minus_scalar _mul_scalar _div_scalar"
 ).split()
 RULES: dict[str, Rule] = {
@@ -401,6 +415,8 @@ RULES: dict[str, Rule] = {
     "Embedding": _embedding,
     "_contrib_SparseEmbedding": _embedding,
     "_contrib_quantized_embedding": _quantized_embedding,
+    "_contrib_requantize": _requantize,
+    "SequenceLast": _sequence_last,
     "RNN": _rnn,
     "SoftmaxOutput": _label,
     "SVMOutput": _label,

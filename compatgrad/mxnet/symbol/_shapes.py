@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,12 +37,14 @@ def _custom_shapes(node: Node, ins: list[Shape | None]) -> list[Shape | None]:
 
 
 def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
-    """Shapes of the results: first without values, and with zeros where an operator looks at them."""
+    """Shapes of the results: first without values, with zeros where an operator looks at them, and with ones where it
+    refuses zeros.
+    """
     with autograd.pause():
-        try:
-            return [y.shape for y in run_node(node, [NDArray(torch.empty(s, device="meta")) for s in shapes])]
-        except Exception:  # noqa: BLE001 - whatever it was, the run below tells it better
-            return [y.shape for y in run_node(node, [NDArray(torch.zeros(s)) for s in shapes])]
+        for make in (lambda s: torch.empty(s, device="meta"), torch.zeros):
+            with contextlib.suppress(Exception):  # whatever it was, the run below tells it better
+                return [y.shape for y in run_node(node, [NDArray(make(s)) for s in shapes])]
+        return [y.shape for y in run_node(node, [NDArray(torch.ones(s)) for s in shapes])]
 
 
 class _Search:
