@@ -55,6 +55,8 @@ def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
         return torch.float32
     if isinstance(dtype, torch.dtype):
         return dtype
+    if isinstance(dtype, NDArray):  # its type is meant, as NumPy before version 2 finds out
+        dtype = dtype.dtype
     try:
         return _TORCH_DTYPES[dtype if isinstance(dtype, type) and dtype in _TORCH_DTYPES else np.dtype(dtype).type]
     except (KeyError, TypeError):

@@ -31,7 +31,7 @@ def train(run):
         net = nn.Sequential()
         net.add(nn.Conv2D(8, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), d2l.Residual(8),
                 d2l.Residual(16, use_1x1conv=True, strides=2), nn.GlobalAvgPool2D(), nn.Dense(5))
-        x, y = mx.np.array(rng.normal(size=(6, 3, 8, 8))), mx.np.array(rng.randint(0, 5, 6))
+        x, y = mx.np.array(rng.normal(size=(6, 3, 8, 8)).astype("f")), mx.np.array(rng.randint(0, 5, 6))
         prepared(net, x)
         trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.002})
         while True:

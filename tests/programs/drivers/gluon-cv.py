@@ -34,7 +34,7 @@ def train(run):
         _, _, anchors = prepared(net, images)
         targets = SSDTargetGenerator(iou_thresh=0.5, stds=(0.1, 0.1, 0.2, 0.2), negative_mining_ratio=-1)
         cls_target, box_target, _ = targets(anchors, None, boxes, ids)
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.001, "momentum": 0.9, "wd": 0.0005})
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0001, "momentum": 0.9, "wd": 0.0005})
         loss = SSDMultiBoxLoss()
         while True:
             with autograd.record():
@@ -51,7 +51,7 @@ def train(run):
                      ["a", "b", "c"], alloc_size=(16, 16))
         _, anchors, offsets, maps, *_ = prepared(net, images)
         targets = YOLOV3PrefetchTargetGenerator(num_class=3)(images, maps, anchors, offsets, boxes, ids, None)
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.001, "momentum": 0.9, "wd": 0.0005})
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0001, "momentum": 0.9, "wd": 0.0005})
         while True:
             with autograd.record():
                 losses = net(images, boxes, *targets)
@@ -64,7 +64,7 @@ def train(run):
         small, labels = mx.nd.array(rng.normal(size=(1, 3, 32, 32))), mx.nd.array(rng.randint(-1, 4, (1, 32, 32)))
         prepared(net, small)
         net.hybridize()
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-3, "momentum": 0.9, "wd": 1e-4})
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-4, "momentum": 0.9, "wd": 1e-4})
         criterion = MixSoftmaxCrossEntropyLoss(True, aux_weight=0.5)
         while True:
             with autograd.record():

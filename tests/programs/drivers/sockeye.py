@@ -31,7 +31,7 @@ def train(run):
         inputs = words, mx.nd.array([7, 5, 4]), mx.nd.array(rng.randint(4, 20, (3, 6, 1))), mx.nd.array([6, 4, 3])
         labels = {constants.TARGET_LABEL_NAME: mx.nd.array(rng.randint(4, 20, (3, 6)) * (np.arange(6) < 4)),
                   constants.LENRATIO_LABEL_NAME: mx.nd.array([0.8, 1.1, 0.9])}
-        losses = [loss.CrossEntropyLossWithoutSoftmaxOutput(label_smoothing=0.1) if length_task
+        losses = [loss.CrossEntropyLossWithoutSoftmaxOutput(label_smoothing=0.1, num_labels=20) if length_task
                   else loss.CrossEntropyLoss(label_smoothing=0.1)]
         losses += [loss.MSELoss(name="length", output_name=constants.LENRATIO_NAME,
                                 label_name=constants.LENRATIO_LABEL_NAME)] if length_task else []
@@ -47,4 +47,4 @@ def train(run):
 
     yield from run.together(
         transformer=training_of(constants.TRANSFORMER_TYPE, False),
-        ssru=training_of(constants.TRANSFORMER_WITH_SSRU, True, use_glu=True))
+        ssru=training_of(constants.SSRU_TRANSFORMER, True, use_glu=True))

@@ -1,0 +1,52 @@
+"""DeepAR, a transformer, N-BEATS and a feed-forward network: whole estimators, by the program's trainer."""
+
+import _mxnet
+import mxnet as mx
+import numpy as np
+
+
+def train(run):
+    run.path("src")
+    _mxnet.streams()
+    from gluonts.dataset.common import ListDataset
+    from gluonts.model.deepar import DeepAREstimator
+    from gluonts.model.n_beats import NBEATSEstimator
+    from gluonts.model.simple_feedforward import SimpleFeedForwardEstimator
+    from gluonts.model.transformer import TransformerEstimator
+    from gluonts.mx.trainer import Trainer
+    from gluonts.mx.trainer.callback import Callback
+
+    rng = np.random.RandomState(1)
+    series = [{"start": "2020-01-01 00:00", "target": 5 + np.sin(np.arange(200) / 4) + rng.normal(size=200) / 10}
+              for _ in range(4)]
+    metric = mx.metric.Loss
+
+    class Perturbing(Callback):
+        def on_network_initializing_end(self, training_network):
+            _mxnet.perturb(run, training_network)
+
+    def estimator(kind, **options):
+        def body(report):
+            class Loss(metric):
+                """The trainer tells it each batch's loss, after the step."""
+
+                def update(self, labels, preds):
+                    super().update(labels, preds)
+                    report({"loss": _mxnet.mean(preds)})
+
+            def trainer(*args):
+                mx.metric.Loss = Loss
+                return Trainer.__call__(made, *args)
+
+            made = Trainer(ctx=mx.cpu(), epochs=9, num_batches_per_epoch=50, callbacks=[Perturbing()])
+            model = kind(freq="1H", prediction_length=6, context_length=12, trainer=made, batch_size=4, **options)
+            model.trainer = trainer
+            model.train(ListDataset(series, freq="1H"))
+
+        return _mxnet.stepwise(body)
+
+    yield from run.together(
+        deepar=estimator(DeepAREstimator, num_cells=8, dropout_rate=0.0),
+        transformer=estimator(TransformerEstimator, model_dim=8, num_heads=2, dropout_rate=0.0),
+        nbeats=estimator(NBEATSEstimator, num_stacks=2, widths=[8], num_block_layers=[2]),
+        feedforward=estimator(SimpleFeedForwardEstimator, num_hidden_dimensions=[8]))

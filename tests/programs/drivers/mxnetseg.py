@@ -1,0 +1,42 @@
+"""Segmentation: BiSeNet with its auxiliary outputs, SwiftNets with the focal and the Dice loss."""
+
+import sys
+import unittest.mock
+
+import _mxnet
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+
+
+def train(run):
+    run.path()
+    run.path("..", "dmlc+gluon-cv")  # which the program is written on
+    run.without("requests", "portalocker", "tqdm", "cv2", "seaborn", "wandb", "pylab")
+    sys.modules["mxnetseg.utils.viz"] = unittest.mock.MagicMock()  # which ends in the middle of a definition
+    _mxnet.streams()
+    from gluoncv.loss import MixSoftmaxCrossEntropyLoss
+    from mxnetseg.models import BiSeNetR, SwiftResNet, SwiftResNetPr
+    from mxnetseg.nn import DiceLoss, FocalLoss
+
+    rng = np.random.RandomState(1)
+    images, labels = mx.nd.array(rng.normal(size=(1, 3, 64, 64))), mx.nd.array(rng.randint(0, 4, (1, 64, 64)))
+
+    def training(kind, loss, aux):
+        net = kind(nclass=4, backbone="resnet18", aux=aux, base_size=64, crop_size=64, pretrained_base=False)
+        net.initialize()
+        net(images)
+        _mxnet.no_dropout(net)
+        net.initialize(mx.init.Xavier(), force_reinit=True)
+        _mxnet.perturb(run, net)
+        trainer = gluon.Trainer(net.collect_params(), "nag", {"learning_rate": 1e-4, "momentum": 0.9, "wd": 1e-4})
+        while True:
+            with autograd.record():
+                value = loss(*net(images), labels)
+            value.backward()
+            trainer.step(1)
+            yield {"loss": _mxnet.mean(value)}
+
+    yield from run.together(
+        bisenet=training(BiSeNetR, MixSoftmaxCrossEntropyLoss(True, aux_weight=0.4), True),
+        swift=training(SwiftResNet, FocalLoss(), False), pyramid=training(SwiftResNetPr, DiceLoss(), False))
