@@ -515,3 +515,21 @@ def test_plain_blocks_know_their_context_too():
     outs = [net(nd.ones((2, 3), ctx=ctx)) for ctx in contexts]
     assert [out.context for out in outs] == contexts
     np.testing.assert_array_equal(outs[0].asnumpy(), outs[1].asnumpy())
+
+
+def test_an_array_put_in_the_place_of_a_parameters():
+    """As MXFusion does with samples: the layer computes with it, and gradients flow to what it was made of."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(2, in_units=3, use_bias=False))
+    net.initialize()
+    x, w = mx.nd.array([[1.0, 2.0, 3.0]]), mx.nd.array([[1.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    net(x)
+    w.attach_grad()
+    parameter = net[0].weight
+    with mx.autograd.record():
+        parameter._data[0] = w * 2
+        y = net(x)
+    y.backward()
+    assert y.asnumpy().tolist() == [[2.0, 30.0]]
+    assert parameter.data().asnumpy().tolist() == (2 * w.asnumpy()).tolist()
+    assert w.grad.asnumpy().tolist() == [[2.0, 4.0, 6.0]] * 2

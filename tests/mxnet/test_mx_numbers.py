@@ -97,3 +97,9 @@ def test_ranges_step_as_the_type_does():
     assert mx.nd.arange(1.3, 7.2, 1.3, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4, 5]
     assert mx.nd.arange(0, 5, 0.3).asnumpy()[11] == np.float32(11) * np.float32(0.3)
     assert mx.nd.arange(350.0, 356, 2.5, dtype="float16").asnumpy().tolist() == [350, 352.5, 355]
+
+
+def test_an_array_in_the_place_of_a_dtype_gives_its_own():
+    like = mx.nd.ones((2,), dtype="float16")
+    assert mx.nd.ones((3,)).astype(like).dtype == np.float16
+    assert mx.nd.ones((3,)).astype(mx.nd.ones((2,)), copy=False).dtype == np.float32

@@ -124,7 +124,7 @@ class HybridBlock(Block):
         if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
             params = {}
             for name, param in self._reg_params.items():
-                params[name] = value = param._one
+                params[name] = value = param._one[0]
                 if value is None or value._ctx is not None:
                     break
             else:

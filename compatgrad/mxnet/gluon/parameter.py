@@ -14,6 +14,7 @@ from .utils import shape_is_known
 __all__ = ["DeferredInitializationError", "Parameter", "Constant", "ParameterDict", "tensor_types"]
 
 _STYPES = ("default", "row_sparse", "csr")
+_NONE = (None,)
 
 
 class DeferredInitializationError(MXNetError):
@@ -62,7 +63,7 @@ class Parameter:
         self._var = None
         self._data = None  # one NDArray per context of _ctx_list
         self._grad = None
-        self._one = None  # the only NDArray, where there is one context: what layers read
+        self._one = _NONE  # the list of the only NDArray, where there is one context: what layers read
         self._ctx_list = None
         self._trainer = None
         self._deferred_init = ()  # (init, contexts, default_init, data or None) until the shape is known
@@ -227,11 +228,13 @@ class Parameter:
     def _set_arrays(self, arrays):
         self._data = arrays
         own = type(self).data is not Parameter.data  # a subclass makes another array of it
-        self._one = arrays[0] if len(arrays) == 1 and self._stype == "default" and not own else None
+        # the list, not its array: programs put another one into `_data`
+        self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE
         _Epoch.value += 1
 
     def _forget_arrays(self):
-        self._data = self._grad = self._one = None
+        self._data = self._grad = None
+        self._one = _NONE
         _Epoch.value += 1
 
     def _make_grads(self):
@@ -302,8 +305,8 @@ class Parameter:
         RuntimeError before `initialize`, on other contexts and for row_sparse parameters;
         DeferredInitializationError while the shape is unknown.
         """
-        if ctx is None and self._one is not None:
-            return self._one
+        if ctx is None and self._one is not _NONE:
+            return self._one[0]
         self._need_default("a copy", f" on ctx {ctx}", "data", "row_sparse_data")
         return self._pick(self._data, ctx)
 

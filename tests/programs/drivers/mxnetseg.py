@@ -1,4 +1,4 @@
-"""Segmentation: BiSeNet with its auxiliary outputs, SwiftNets with the focal and the Dice loss."""
+"""Segmentation: BiSeNet with the focal loss, SwiftNets with the Dice loss and with an auxiliary output."""
 
 import sys
 import unittest.mock
@@ -38,5 +38,5 @@ def train(run):
             yield {"loss": _mxnet.mean(value)}
 
     yield from run.together(
-        bisenet=training(BiSeNetR, MixSoftmaxCrossEntropyLoss(True, aux_weight=0.4), True),
-        swift=training(SwiftResNet, FocalLoss(), False), pyramid=training(SwiftResNetPr, DiceLoss(), False))
+        bisenet=training(BiSeNetR, FocalLoss(), False), pyramid=training(SwiftResNetPr, DiceLoss(num_class=4), False),
+        swift=training(SwiftResNet, MixSoftmaxCrossEntropyLoss(True, aux_weight=0.4), True))

@@ -1,15 +1,16 @@
 """ResNet and ResNeXt with scaling factors of blocks and groups, which a proximal gradient method makes sparse."""
 
+import os
 import sys
 
 import _mxnet
-import _python2
 import mxnet as mx
 import numpy as np
 
 
 def train(run):
-    _python2.translate(run)
+    os.environ["MXNET_OPTIMIZER_AGGREGATION_SIZE"] = "0"  # its optimizer takes one parameter at a time
+    run.sources(run.python2)
     for folder in ("config", "symbol", "core", ""):
         run.path(folder)
     _mxnet.streams()
