@@ -1,5 +1,7 @@
 """DeepAR, a transformer, N-BEATS and a feed-forward network: whole estimators, by the program's trainer."""
 
+import unittest.mock
+
 import _mxnet
 import mxnet as mx
 import numpy as np
@@ -19,26 +21,29 @@ def train(run):
     rng = np.random.RandomState(1)
     series = [{"start": "2020-01-01 00:00", "target": 5 + np.sin(np.arange(200) / 4) + rng.normal(size=200) / 10}
               for _ in range(4)]
-    metric = mx.metric.Loss
+    metric, reports = mx.metric.Loss, []
 
     class Perturbing(Callback):
         def on_network_initializing_end(self, training_network):
             _mxnet.perturb(run, training_network)
 
+    class Reporting(Trainer):
+        def __call__(self, *args, **named):
+            report = reports[-1]
+
+            def loss():
+                """The trainer tells it each batch's loss, after the step."""
+                told = metric()
+                told.update = lambda labels, preds: (metric.update(told, labels, preds),
+                                                     report({"loss": _mxnet.mean(preds)}))
+                return told
+
+            with unittest.mock.patch.object(mx.metric, "Loss", loss):
+                super().__call__(*args, **named)
+
     def estimator(kind, **options):
         def body(report):
-            class Loss(metric):
-                """The trainer tells it each batch's loss, after the step."""
-
-                def update(self, labels, preds):
-                    super().update(labels, preds)
-                    report({"loss": _mxnet.mean(preds)})
-
-            class Reporting(Trainer):
-                def __call__(self, *args, **named):
-                    mx.metric.Loss = Loss  # another one for each estimator; asked for as the epoch begins
-                    return super().__call__(*args, **named)
-
+            reports.append(report)
             trainer = Reporting(ctx=mx.cpu(), epochs=1, num_batches_per_epoch=999, callbacks=[Perturbing()])
             model = kind(freq="D", prediction_length=6, context_length=12, trainer=trainer, batch_size=4, **options)
             model.train(ListDataset(series, freq="D"))
