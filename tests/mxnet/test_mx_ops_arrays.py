@@ -326,3 +326,23 @@ def test_slices_without_gaps():
     ends = [slice(None), slice(1), slice(0), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(5)]
     for key in ((a, b, c) for a in ends for b in ends for c in ends):
         assert nd.NDArray._basic_indexing_slice_is_contiguous(key, x.shape) == x[key].flags.c_contiguous, key
+
+
+def test_factors_of_the_upper_half():
+    a = np.array([[9.0, 3, -6], [3, 26, -7], [-6, -7, 9]])
+    x = nd.array(np.triu(a) + np.tril(np.full((3, 3), 100.0), -1), dtype="float64")
+    x.attach_grad()
+    with autograd.record():
+        u = nd.linalg.potrf(x, lower=False)
+    np.testing.assert_allclose(u.asnumpy(), np.linalg.cholesky(a).T, rtol=1e-12)
+    u.backward(nd.arange(9, dtype="float64").reshape(3, 3) + 1)
+    expected = [[1.001111, 0.796667, 1.65], [0.796667, 0.71, 1.05], [1.65, 1.05, 2.25]]
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5)
+    v = u.detach()
+    v.attach_grad()
+    with autograd.record():
+        y = nd.linalg.potri(v, lower=False)
+    np.testing.assert_allclose(y.asnumpy(), np.linalg.inv(a), rtol=1e-10)
+    y.backward(nd.arange(9, dtype="float64").reshape(3, 3) + 1)
+    expected = [[-0.67037, -0.277778, -1.033333], [0, -0.204444, -0.773333], [0, 0, -4.77]]
+    np.testing.assert_allclose(v.grad.asnumpy(), expected, rtol=1e-4)

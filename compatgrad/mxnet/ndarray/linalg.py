@@ -124,6 +124,12 @@ def linalg_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0, axis=-2)
     return y if back is None else op.transpose(y, axes=back)
 
 
+def _turned(x: NDArray) -> NDArray:
+    """Each matrix with its axes exchanged."""
+    n = x.tensor.dim()
+    return op.transpose(x, axes=(*range(n - 2), n - 1, n - 2))
+
+
 def _square(name: str, a: NDArray, argument: str = "A") -> int:
     shape = a.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
@@ -132,25 +138,26 @@ def _square(name: str, a: NDArray, argument: str = "A") -> int:
 
 
 @operator("A")
-def linalg_potrf(A):  # noqa: N803
-    """Cholesky factors: lower triangular L with L L^T = A. Only the lower half of `A` is read.
+def linalg_potrf(A, lower=True):  # noqa: N803
+    """Cholesky factors: lower triangular L with L L^T = A, or with `lower=False` upper triangular U with U^T U = A.
 
-    The gradient is that with respect to symmetric matrices. MXNetError where A is not positive definite.
+    Only that half of `A` is read. The gradient is that with respect to symmetric matrices. MXNetError where A is not
+    positive definite.
     """
     _square("linalg_potrf", A)
-    y = op.cholesky(A)
+    y = op.cholesky(A if lower else _turned(A))
     if not bool(torch.isfinite(y.tensor).all()) or bool((y.tensor.diagonal(0, -2, -1) <= 0).any()):
         raise MXNetError("linalg_potrf: A is not symmetric and positive definite")
-    return y
+    return y if lower else _turned(y)
 
 
 @operator("A")
-def linalg_potri(A):  # noqa: N803
-    """(L L^T)^-1 of lower triangular matrices L = A."""
+def linalg_potri(A, lower=True):  # noqa: N803
+    """(L L^T)^-1 of lower triangular matrices L = A, or (U^T U)^-1 of upper ones U = A."""
     n = _square("linalg_potri", A)
     identity = torch.eye(n, dtype=A.tensor.dtype, device=A.tensor.device).expand(A.tensor.shape)
-    inverse = op.solve_triangular(A, NDArray(identity.contiguous()))
-    return op.matmul(inverse, inverse, transa=True)
+    inverse = op.solve_triangular(A, NDArray(identity.contiguous()), lower=bool(lower))
+    return op.matmul(inverse, inverse, transa=bool(lower), transb=not lower)
 
 
 def _triangular(name: str, a: NDArray, b: NDArray, rightside: bool) -> None:
