@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 import time
 import unittest.mock
@@ -93,7 +94,7 @@ class Run:
     @staticmethod
     def double(text):
         """A text without its own single precision."""
-        return text.replace("float32", "float64").replace('astype("f")', 'astype("d")')
+        return re.sub(r"""(astype\(|, |dtype=)(["'])f\2\)""", r"\1\2d\2)", text.replace("float32", "float64"))
 
     @staticmethod
     def python2(text):

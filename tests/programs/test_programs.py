@@ -105,6 +105,11 @@ def test_harness(tmp_path):
     assert plain != perturbed and all(abs(a / b - 1) < 1e-6 for a, b in zip(plain, perturbed, strict=True))
 
 
+def test_double():
+    text = "a.astype('f'), b(np.float32), c(s, dtype=\"f\"), d(s, 'f'), e['f']"
+    assert Run.double(text) == "a.astype('d'), b(np.float64), c(s, dtype=\"d\"), d(s, 'd'), e['f']"
+
+
 def test_python2():
     pytest.importorskip("lib2to3")
     assert Run.python2("print 'a', 1 / 2\nfor i in xrange(3): pass") == "print('a', 1 / 2)\nfor i in range(3): pass\n"

@@ -65,3 +65,12 @@ def uninstalled():
     """Programs that ask for the version under which they were installed get none."""
     release = types.SimpleNamespace(version="")
     sys.modules["pkg_resources"] = types.SimpleNamespace(get_distribution=lambda name: release)
+
+
+def double(run):
+    """In double precision, other ways to what Chainer has in single precision only."""
+    functions = chainer.functions
+    if run.dtype == "float64":
+        resize, cast = functions.resize_images, functions.cast
+        functions.resize_images = lambda x, shape: cast(resize(cast(x, "f"), shape), "d")
+        functions.batch_matmul = functions.matmul

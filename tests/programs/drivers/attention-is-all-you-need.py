@@ -8,6 +8,7 @@ import chainer
 def train(run):
     run.path()
     run.without("nltk", "nltk.translate", "progressbar", "six")
+    _chainer.double(run)
     import net
     from subfuncs import VaswaniRule
     from train import seq2seq_pad_concat_convert

@@ -8,9 +8,7 @@ import numpy as np
 def train(run):
     run.path()
     run.without("librosa")
-    if run.dtype == "float64":  # which resize_images does not take
-        resize, cast = chainer.functions.resize_images, chainer.functions.cast
-        chainer.functions.resize_images = lambda x, shape: cast(resize(cast(x, "f"), shape), "d")
+    _chainer.double(run)
     from net import VAE, ConditionEmbed, Encoder
     from updaters import VQVAE_StandardUpdater
     from utils import ExponentialMovingAverage, MuLaw

@@ -35,8 +35,7 @@ def train(run):
     name = "weight_normalization"
     inner = types.SimpleNamespace(convert_with_weight_normalization=convert_with_weight_normalization)
     sys.modules[name] = types.SimpleNamespace(weight_normalization=inner)
-    if run.dtype == "float64":  # which batch_matmul does not take
-        F.batch_matmul = F.matmul
+    _chainer.double(run)
     import net
     from seq2seq import seq2seq_pad_concat_convert
 
