@@ -273,3 +273,10 @@ def test_operators_by_the_names_of_files():
     assert y.shape == (2, 3) and x.asnumpy().tolist() == [1] * 6
     parts = mx.sym.var("x").split_v2(2, axis=1)
     assert [p.shape for p in parts.eval_imperative({"x": mx.nd.ones((2, 4))})] == [(2, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("obj", [slice(1, 2), [1], 1, slice(0, 2)])
+def test_insert_along_the_second_axis(obj):
+    values = np.arange(3.0).reshape(3, 1) if obj != 1 else np.arange(3.0)
+    y = mxnp.insert(mxnp.array(X.T), obj, mxnp.array(values), 1)
+    assert y.asnumpy().tolist() == np.insert(X.T, obj, values, 1).tolist()

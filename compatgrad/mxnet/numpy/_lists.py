@@ -133,7 +133,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     places = len(onp.arange(n)[obj]) if isinstance(obj, slice) else onp.size(obj)
     one = places == 1  # where all values go
     v = reshape(v, (1,) * (x.ndim - v.ndim) + v.shape) if v.ndim < x.ndim else v
-    if one and axis and not onp.ndim(obj):
+    if one and axis and not isinstance(obj, slice) and not onp.ndim(obj):
         v = op.transpose(v, axes=(*range(1, axis + 1), 0, *range(axis + 1, v.ndim)))
     # the places of the old and of the new elements, by NumPy's own rules
     count = v.shape[axis] if one else places
