@@ -15,7 +15,7 @@ def train(run):
     sys.argv = ["darts_search"]
     import darts_search as darts
 
-    args = argparse.Namespace(num_nodes=5, num_cells=3, output_filter=4, batch_size=2)
+    args = argparse.Namespace(num_nodes=4, num_cells=3, output_filter=4, batch_size=2)
     ops = dict(enumerate((
         darts.dil_conv_3x3, darts.sep_conv_3x3, darts.max_pool_3x3, darts.avg_pool_3x3, darts.identity, darts.zero)))
     nn.seed(0)

@@ -1,4 +1,4 @@
-"""Networks with learned bit widths: ResNet-20 with three ways to quantise, and the cost of memory, on small images."""
+"""Networks with learned bit widths: ResNet-20 with two ways to quantise, and the cost of memory, on small images."""
 
 import argparse
 import sys
@@ -62,4 +62,4 @@ def train(run):
 
     nn.seed(0)
     yield from run.together(
-        **{w: training(w) for w in ("parametric_fp_b_xmax", "parametric_fp_d_xmax", "parametric_pow2_xmin_xmax")})
+        **{w: training(w) for w in ("parametric_fp_d_xmax", "parametric_pow2_xmin_xmax")})

@@ -21,16 +21,16 @@ def train(run):
 
     def training(name, umx):
         args = argparse.Namespace(
-            umx_train=umx, batch_size=2, nb_channels=2, sample_rate=800, seq_dur=1, valid_dur=1, mcoef=10.0)
+            umx_train=umx, batch_size=2, nb_channels=2, sample_rate=500, seq_dur=1, valid_dur=1, mcoef=10.0)
         with _nnabla.building(run, name):
             net = model.get_model(args, rng.uniform(0.5, 1, 65), rng.uniform(0.5, 2, 65), max_bin=bins)
             solver = S.Adam(1e-3)
             solver.set_parameters(nn.get_parameters())
 
         def feed():
-            sources = rng.normal(size=(2, 4, 2, 800)).cumsum(-1) * 0.1
+            sources = rng.normal(size=(2, 4, 2, 500)).cumsum(-1) * 0.1
             net.mixture_audio.d = sources.sum(1)
-            net.target_audio.d = sources[:, 0] if umx else sources.reshape(2, 8, 800)
+            net.target_audio.d = sources[:, 0] if umx else sources.reshape(2, 8, 500)
 
         yield from _nnabla.training(net.loss, solver, feed, 1e-5)
 
