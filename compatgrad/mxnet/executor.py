@@ -190,7 +190,7 @@ class Executor:
                         "of a loss and needs its gradient"
                     )
         heads = [g if g.dtype == y.dtype else g.astype(y.dtype) for g, y in zip(grads, outputs, strict=False)]
-        heads += [None] * (len(outputs) - len(heads))  # type: ignore[list-item]
+        heads += [None] * (len(outputs) - len(heads))
         # an output without a history, behind BlockGrad say, has no gradient to give
         wanted = [(x, g) for x, g, r in self._leaves if r == "write"]
         for x, _ in wanted:
