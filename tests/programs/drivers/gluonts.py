@@ -25,6 +25,8 @@ def train(run):
 
     class Perturbing(Callback):
         def on_network_initializing_end(self, training_network):
+            # again in the order of the parameters: that of the first run's deferred ones is the implementation's
+            training_network.initialize(mx.init.Xavier(), force_reinit=True)
             _mxnet.perturb(run, training_network)
 
     def reporting(metric, labels, preds):
