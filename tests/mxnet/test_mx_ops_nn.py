@@ -397,3 +397,13 @@ def test_inputs_of_other_types():
     arrays = nd.array(IMG), nd.zeros((3, 2, 3, 3)), nd.zeros(3)
     y = nd.Convolution(*arrays, kernel="(3, 3)", num_filter="3", no_bias="False")
     assert y.shape == (1, 3, 3, 3)
+
+
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_grids_of_flows_round_as_the_original(size):
+    # a last digit decides on which side of a pixel its place lies, and with that the gradient by the flow
+    grid = nd.GridGenerator(nd.zeros((1, 2, size, size)), transform_type="warp").asnumpy()
+    half = np.float32((size - 1) / 2)
+    row = np.arange(size, dtype="f") / half - np.float32(1)
+    np.testing.assert_array_equal(grid[0, 0], np.broadcast_to(row, (size, size)))
+    np.testing.assert_array_equal(grid[0, 1], np.broadcast_to(row[:, None], (size, size)))

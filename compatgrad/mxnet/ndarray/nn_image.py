@@ -74,7 +74,8 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     t = data.tensor
     size = torch.tensor(data.shape[:1:-1], dtype=t.dtype, device=t.device).reshape(2, 1, 1)
     place = op.add(data, NDArray(_mesh(tuple(data.shape[2:]), t.dtype, t.device)))
-    return op.add_scalar(op.mul(place, NDArray(2 / (size - 1).clamp(min=1))), value=-1)
+    # Divided as in the original: a place that rounding moves past a pixel has the gradient of the pixel's other side.
+    return op.add_scalar(op.div(place, NDArray((size - 1).clamp(min=1) / 2)), value=-1)
 
 
 @operator("data, loc")
