@@ -96,6 +96,13 @@ bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor
   if (p.dilate[0] != 1 || p.dilate[1] != 1) return false;
   return map_numel * (w.numel() / w.size(0)) < kProducts;
 }
+// t row by row, with the strides that say so: ATen's column kernels tell the order of the axes from the strides, and by
+// those of axes of length 1 take one of their arguments for channels last, which gives wrong gradients of filters.
+Tensor in_rows(const Tensor& t) {
+  const Tensor r = t.contiguous();
+  if (r.suggest_memory_format() == at::MemoryFormat::Contiguous) return r;
+  return r.view(-1).view(r.sizes());
+}
 
 Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
@@ -133,8 +140,8 @@ struct Convolution : Placement {
     const int64_t map = map_size(x.sizes(), w.sizes(), reach);
     const bool fits = x.dim() > 1 && w.dim() > 1 && x.size(1) == w.size(1) && (!b.defined() || b.numel() == w.size(0));
     if (fits && is_small(*this, x, w, b, map * x.size(0)))
-      return at::_slow_conv2d_forward(extended(x, reach).contiguous(), w.contiguous(), spatial(w.sizes()), bias(b),
-                                      stride, pad);
+      return at::_slow_conv2d_forward(in_rows(extended(x, reach)), in_rows(w), spatial(w.sizes()), bias(b), stride,
+                                      pad);
     const auto part = [&](const Tensor& images) {
       return at::convolution(extended(images, reach), w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0),
                              groups);
@@ -161,7 +168,7 @@ struct Convolution : Placement {
     const auto part = [&](const Tensor& g, const Tensor& images) {
       const std::array<bool, 3> needs{c.needs(0), c.needs(1), c.needs(2)};
       auto [gx, gw, gb] =
-          small ? at::_slow_conv2d_backward(g.contiguous(), extended(images, reach).contiguous(), w.contiguous(),
+          small ? at::_slow_conv2d_backward(in_rows(g), in_rows(extended(images, reach)), in_rows(w),
                                             spatial(w.sizes()), stride, pad, needs)
                 : at::convolution_backward(g, extended(images, reach), w, at::OptionalIntArrayRef(w.size(0)), stride,
                                            pad, dilate, false, Ints(stride.size(), 0), groups, needs);

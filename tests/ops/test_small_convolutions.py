@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import compatgrad
 from compatgrad import _C
 
 SHAPES = {  # images, filters; the limit is 2**20 products
@@ -41,3 +42,27 @@ def test_convolution(name, stride, pad, needs):
 def test_no_images():
     y = _C.op("convolution")(_C.Variable(torch.zeros(0, 2, 4, 4)), _C.Variable(torch.ones(3, 2, 3, 3)))
     assert y.tensor.shape == (0, 3, 2, 2)
+
+
+@pytest.mark.parametrize("x_shape, w_shape, pad", [((2, 4, 1, 1), (3, 4, 3, 3), 1), ((2, 1, 5, 5), (3, 1, 3, 3), 1),
+                                                   ((2, 4, 5, 5), (3, 4, 1, 1), 0), ((2, 1, 5, 5), (1, 1, 1, 1), 0)])
+@pytest.mark.parametrize("last", [(0,), (1,), (0, 1)])
+def test_axes_of_length_1_may_have_any_stride(x_shape, w_shape, pad, last):
+    # strides like those of channels last, of contiguous tensors: ATen's columns took x or w for what it is not
+    def made(shape, channels_last):
+        n, c, h, w = shape
+        t = torch.randn(shape, dtype=torch.float64)
+        return t.as_strided(shape, (c * h * w, 1, w * c, c)) if channels_last and (c == 1 or h * w == 1) else t
+
+    data = [made(shape, i in last) for i, shape in enumerate((x_shape, w_shape))]
+    results = []
+    for tensors in (data, [t.clone(memory_format=torch.contiguous_format) for t in data]):
+        x, w = (compatgrad.Variable(t.detach(), requires_grad=True) for t in tensors)
+        y = compatgrad.ops.convolution(x, w, pad=[pad, pad])
+        results.append([y.tensor, *(g.tensor for g in compatgrad.grad([compatgrad.ops.sum(y * y)], [x, w]))])
+    p, q = (t.clone(memory_format=torch.contiguous_format).requires_grad_() for t in data)
+    y = torch.conv2d(p, q, padding=pad)
+    expected = [y, *torch.autograd.grad((y * y).sum(), (p, q))]
+    for found in results:
+        for f, e in zip(found, expected, strict=True):
+            torch.testing.assert_close(f, e.detach(), rtol=1e-10, atol=1e-12)
