@@ -16,7 +16,7 @@ from compatgrad.core.function import FunctionNodeBase
 
 from ._frontend import fe, op
 from .base import MXNetError
-from .ndarray.ndarray import NDArray, check_same_shape, unwanted
+from .ndarray.ndarray import NDArray, check_same_shape
 from .ndarray.ndarray import is_recording as is_recording
 from .ndarray.ndarray import is_training as is_training
 
@@ -160,11 +160,6 @@ def backward(
     given = heads
     heads, head_grads = _heads(heads, head_grads)
     _run(_C.backward, heads, head_grads, release=not retain_graph, train_mode=train_mode)
-    while unwanted and not retain_graph:  # as the original, which forgets them in a pass that meets the arrays
-        reference, zeros = unwanted.pop()
-        x = reference()
-        if x is not None and x._grad_array is zeros:
-            x._grad_array = None
     if not retain_graph and not isinstance(given, NDArray) and len(given) != len(heads):
         for y in given:  # results of nothing but arrays of "null" leave the graph too
             if y._grad_array is None and _C.in_graph(y) == _EXCLUDED:

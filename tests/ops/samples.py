@@ -193,6 +193,7 @@ FUNCTIONS = [
     unary("mx_lgamma", sp.gammaln, 0.3, 3),
     unary("mx_gamma", sp.gamma, 0.3, 3),
     unary("mx_psi", sp.digamma, 0.3, 3),
+    unary("mx_psi", lambda x, n: sp.digamma(x), 0.3, 3, n=0),
     unary("digamma", sp.digamma, 0.3, 3),
     unary("polygamma", lambda x, n: sp.polygamma(n, x), 0.5, 3, n=1),
     unary("polygamma", lambda x, n: sp.polygamma(n, x), 0.5, 3, n=0),

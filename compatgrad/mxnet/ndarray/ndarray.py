@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,6 @@ _DTYPE_MX_TO_NP = {number: dtype for dtype, number in _DTYPE_NP_TO_MX.items()}
 _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
 py_slice = slice
-unwanted: list[tuple[weakref.ref[Any], Any]] = []  # arrays of grad_req "null" and gradients that no pass has forgotten
 
 
 def is_recording() -> bool:
@@ -342,8 +340,6 @@ class NDArray(_C.Variable):
             raise KeyError(f"grad_req: expected 'write', 'add' or 'null', got {grad_req!r}")
         wanted = grad_req != "null"
         _mark(self, gradient if wanted else None, grad_req == "add", not is_recording())
-        if not wanted:
-            unwanted.append((weakref.ref(self), gradient))
         self._grad_array = gradient if not wanted or gradient.stype != "default" else None
 
     _grad_array: NDArray | None = None  # where the gradient is more than a dense array, or is not computed
