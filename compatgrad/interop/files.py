@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import torch
 
+from compatgrad.core.files import replacing
 from compatgrad.interop import _foreign_files, _safetensors
 from compatgrad.interop._foreign_files import Entry, Refused
 
@@ -303,17 +303,9 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
     plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}
     if write is _safetensors.write:
         _safetensors.prepare(plain)  # for its errors, before there is a file
-    path = os.path.realpath(path)  # a link stays one
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: expected the name of a file, found something else there")
-    temporary = os.path.join(os.path.dirname(path), f".compatgrad-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            write(file, plain)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        write(file, plain)
+        file.flush()
+        os.fsync(file.fileno())

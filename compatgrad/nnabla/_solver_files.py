@@ -5,6 +5,8 @@ from collections import OrderedDict
 
 import numpy
 
+from compatgrad.core.files import beside, replacing
+
 from .logger import logger
 from .utils import _prototext, nnabla_pb2
 
@@ -29,7 +31,7 @@ def save(solver, path):
     elif extension == ".protobuf":
         message = nnabla_pb2.Optimizer()
         to_message(solver.get_states(), message)
-        with open(path, "wb") as file:
+        with replacing(path) as file:
             file.write(message.SerializeToString())
     else:
         logger.critical("Only supported hdf5 or protobuf.")
@@ -59,7 +61,7 @@ def load(solver, path):
 
 
 def _save_h5(states, path):
-    with _h5py().File(path, "w") as file:
+    with beside(path) as name, _h5py().File(name, "w") as file:
         for i, (key, state) in enumerate(states.items()):
             group = file.require_group(key)
             group.attrs["index"] = i

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import compatgrad.chainer as chainer
+from compatgrad.core.files import replacing
 from compatgrad.interop._onnx import model_of, need_onnx
 
 MINIMUM_OPSET_VERSION = 7
@@ -150,8 +151,8 @@ def _write(proto: Any, filename: Any, save_text: bool) -> None:
     if hasattr(filename, "write"):
         filename.write(proto.SerializeToString())
     elif filename is not None:
-        with open(filename, "wb") as f:
+        with replacing(filename) as f:
             f.write(proto.SerializeToString())
         if save_text:
-            with open(f"{os.fspath(filename)}.txt", "w") as f:
+            with replacing(f"{os.fspath(filename)}.txt", "w") as f:
                 print(proto, file=f)

@@ -11,6 +11,7 @@ import numpy
 import compatgrad.chainer as chainer
 from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2
 from compatgrad.chainer.variable import Variable
+from compatgrad.core.files import replacing
 
 _MAX, _AVE = 0, 1  # kinds of Caffe's pooling
 _ACROSS_CHANNELS = 0
@@ -232,8 +233,8 @@ def export(model, args, directory=None, export_params=True, graph_name="Graph"):
     head = f'name: "{graph_name}"\nlayer {{\n  name: "data"\n  type: "Input"\n  top: "data"\n'
     head += f"  input_param {{ shape: {{ {dims} }} }}\n}}\n"
     path = os.path.join(directory, "chainer_model")
-    with open(f"{path}.prototxt", "w") as f:
+    with replacing(f"{path}.prototxt", "w") as f:
         f.write(head + "".join(writer.text))
     if export_params:
-        with open(f"{path}.caffemodel", "wb") as f:
+        with replacing(f"{path}.caffemodel") as f:
             f.write(writer.net.SerializeToString())

@@ -6,6 +6,7 @@ import numpy
 
 from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
+from compatgrad.core.files import beside
 
 
 def _is_available():
@@ -60,7 +61,7 @@ def save_hdf5(filename, obj, compression=4):
     _check_available()
     import h5py
 
-    with h5py.File(filename, "w") as f:
+    with beside(filename) as name, h5py.File(name, "w") as f:
         if not isinstance(obj, dict):
             HDF5Serializer(f, compression=compression).save(obj)
             return

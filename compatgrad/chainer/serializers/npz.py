@@ -15,6 +15,7 @@ import numpy
 
 from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
+from compatgrad.core.files import replacing
 
 
 class DictionarySerializer(serializer.Serializer):
@@ -30,9 +31,7 @@ class DictionarySerializer(serializer.Serializer):
         return DictionarySerializer(self.target, f"{self.path}{key.strip('/')}/")
 
     def __call__(self, key, value):
-        self.target[self.path + key.lstrip("/")] = (
-            numpy.asarray(None) if value is None else _cpu._to_cpu(value)
-        )
+        self.target[self.path + key.lstrip("/")] = numpy.asarray(None) if value is None else _cpu._to_cpu(value)
         return value
 
 
@@ -46,7 +45,7 @@ def serialize(obj):
 def save_npz(file, obj, compression=True):
     """Saves `obj`, what has ``serialize`` or a dictionary of arrays, to `file`, a name or a binary file."""
     if isinstance(file, str):
-        with open(file, "wb") as f:
+        with replacing(file) as f:
             save_npz(f, obj, compression)
         return
     save = numpy.savez_compressed if compression else numpy.savez
@@ -95,9 +94,7 @@ class NpzDeserializer(serializer.Deserializer):
             elif callable(name):
                 ignored = name(key)
             else:
-                raise ValueError(
-                    f"ignore_names needs to be a callable, string or list of them, not {type(name)}."
-                )
+                raise ValueError(f"ignore_names needs to be a callable, string or list of them, not {type(name)}.")
             if ignored:
                 return True
         return False
@@ -108,8 +105,7 @@ def _convert(saved, kind):
     lossless = saved.dtype.kind in "iu" and kind is int or numpy.can_cast(saved.dtype, kind, casting="safe")
     if issubclass(saved.dtype.type, numpy.number) and not lossless:
         raise TypeError(
-            f"Cannot safely deserialize from numpy array with dtype={saved.dtype} "
-            f"into a variable of type {kind}."
+            f"Cannot safely deserialize from numpy array with dtype={saved.dtype} into a variable of type {kind}."
         )
     return kind(saved)
 
@@ -121,9 +117,7 @@ def load_npz(file, obj, path="", strict=True, ignore_names=None, *, allow_pickle
     pickled objects unless `allow_pickle`: unpickling runs code that the file contains.
     """
     with _open(file, allow_pickle) as npz:
-        NpzDeserializer(_Archive(npz, _name(file)), path=path, strict=strict, ignore_names=ignore_names).load(
-            obj
-        )
+        NpzDeserializer(_Archive(npz, _name(file)), path=path, strict=strict, ignore_names=ignore_names).load(obj)
 
 
 def _name(file):

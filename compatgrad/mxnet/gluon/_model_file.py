@@ -2,10 +2,12 @@
 
 import json
 
+from compatgrad.core.files import replacing
+
 
 def save_model(root, prefix):
     """Writes `prefix`-model.json and `prefix`-model.params."""
-    with open(prefix + "-model.json", "w") as out:
+    with replacing(prefix + "-model.json", "w") as out:
         json.dump(_described(root, iter(range(1 << 30))), out)
     root.save_parameters(prefix + "-model.params")
 

@@ -1,6 +1,7 @@
 """Trainer: applies an optimizer to a set of parameters."""
 
 from compatgrad import _C
+from compatgrad.core.files import replacing
 
 from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
@@ -275,7 +276,7 @@ class Trainer:
             )
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
         else:
-            with open(fname, "wb") as out:
+            with replacing(fname) as out:
                 out.write(self._updaters[0].get_states(dump_optimizer=True))
 
     def load_states(self, fname):

@@ -4,6 +4,8 @@ import os
 
 import numpy
 
+from compatgrad.core.files import replacing
+
 from .. import autograd
 from .. import ndarray as nd
 from .. import optimizer as opt
@@ -263,7 +265,7 @@ class KVStore(KVStoreBase):
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Writes the optimizer's states, and the optimizer itself with `dump_optimizer`, to the file `fname`."""
         assert self._updater is not None, "Cannot save states: the store has no optimizer"
-        with open(fname, "wb") as out:
+        with replacing(fname) as out:
             out.write(self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname):

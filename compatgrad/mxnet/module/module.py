@@ -6,6 +6,8 @@ import logging
 import warnings
 from typing import Any
 
+from compatgrad.core.files import replacing
+
 from .. import context as contexts
 from .. import ndarray as nd
 from .. import optimizer as opt
@@ -348,7 +350,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
         else:
-            with open(fname, "wb") as out:
+            with replacing(fname) as out:
                 out.write(self._updater.get_states())
 
     def load_optimizer_states(self, fname: str) -> None:
@@ -369,9 +371,7 @@ class Module(BaseModule):
             assert data_batch, "Encountered empty data batch"
             first = [x.shape for x in data_batch[0].data]
             for batch in data_batch:
-                assert [x.shape for x in batch.data] == first, (
-                    "All data batches in a list need to have the same shape"
-                )
+                assert [x.shape for x in batch.data] == first, "All data batches in a list need to have the same shape"
             shapes = [(len(data_batch) * s[0], *s[1:]) for s in first]
         else:
             shapes = [tuple(x.shape) for x in data_batch.data]

@@ -18,6 +18,8 @@ from typing import BinaryIO
 
 import torch
 
+from compatgrad.core.files import replacing
+
 from ..base import MXNetError
 
 __all__ = ["Stored", "read_params", "write_params"]
@@ -275,7 +277,7 @@ def write_array(out: BinaryIO, a: Stored) -> None:
 def write_params(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
     """Writes a file that the original reads; MXNetError where the path cannot be written."""
     try:
-        with open(path, "wb") as out:
+        with replacing(path) as out:
             out.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays)))
             for a in arrays:
                 write_array(out, a)

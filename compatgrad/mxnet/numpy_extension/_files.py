@@ -9,6 +9,8 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad.core.files import replacing
+
 from ..base import MXNetError
 from ..ndarray._params_file import read_params, write_params
 from ..ndarray.utils import array_of, arrays_and_names, named, stored_of
@@ -55,7 +57,7 @@ def savez(file: str, *args: Any, **kwargs: Any) -> None:
     for i, x in enumerate((*args, *kwargs.values())):
         if not isinstance(x, ndarray):
             raise TypeError(f"savez: argument {i}: expected an mx.np.ndarray, got {type(x)}")
-    with open(file, "wb") as stream:
+    with replacing(file) as stream:
         onp.savez(stream, *(x.asnumpy() for x in args), **{k: x.asnumpy() for k, x in kwargs.items()})
 
 

@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from .. import ndarray as nd
 from .. import symbol as symbol_module
 
@@ -83,7 +85,7 @@ def export_model(
     if verbose:
         for node in proto.graph.node:
             logging.info("ONNX node %s of type %s", node.name, node.op_type)
-    with open(onnx_file_path, "wb") as f:
+    with replacing(onnx_file_path) as f:
         f.write(proto.SerializeToString())
     logging.info("Exported ONNX file %s, inputs of shapes %s", onnx_file_path, in_shapes)
     return onnx_file_path

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from .._home import of_package
 from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol, numeric_types
@@ -134,7 +136,7 @@ class Symbol:
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Writes the graph to a file that MXNet reads too."""
         try:
-            with open(fname, "w", encoding="utf-8") as f:
+            with replacing(fname, "w", encoding="utf-8") as f:
                 f.write(self.tojson())
         except OSError as e:
             raise MXNetError(f'Symbol.save: cannot write "{fname}": {e.strerror or e}') from None
@@ -421,6 +423,7 @@ def _in_place(sign: str) -> Callable[..., Any]:
 
 for _key, _sign in (("iadd", "+="), ("isub", "-="), ("imul", "*="), ("itruediv", "/=")):
     setattr(Symbol, f"__{_key}__", _in_place(_sign))
+
 
 def _part(x: Symbol, key: tuple[Any, ...]) -> Symbol:
     """`x[key]` of an array with NumPy's manners, of integers, slices and new axes at the front.

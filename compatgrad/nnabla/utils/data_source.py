@@ -10,6 +10,8 @@ from multiprocessing.pool import ThreadPool
 
 import numpy
 
+from compatgrad.core.files import beside, replacing
+
 from ..config import nnabla_config
 from ..logger import logger
 from .communicator_util import single_or_rankzero
@@ -200,19 +202,17 @@ class DataSourceWithFileCache(DataSource):
             values = [v if isinstance(v, numpy.ndarray) else numpy.array(v, numpy.float32) for v in values]
             shapes = {v.shape for v in values}
             if len(shapes) > 1:
-                raise ValueError(
-                    f"DataSourceWithFileCache: the examples of {name!r} differ in shape: {sorted(shapes)}"
-                )
+                raise ValueError(f"DataSourceWithFileCache: the examples of {name!r} differ in shape: {sorted(shapes)}")
             columns[name] = numpy.array(values)
         name = f"{self._cache_file_name_prefix}_{start:08d}_{start + len(examples) - 1:08d}"
         name = os.path.join(self._cache_dir, name + self._cache_file_format)
         logger.info("Creating cache file %s", name)
         if self._cache_file_format == ".h5":
-            with import_h5py().File(name, "w") as file:
+            with beside(name) as target, import_h5py().File(target, "w") as file:
                 for key, column in columns.items():
                     file.create_dataset(key, data=column)
         else:
-            with open(name, "wb") as file:
+            with replacing(name) as file:
                 for column in columns.values():
                     numpy.save(file, column)
         self._cache_file_names.append(name)
@@ -221,9 +221,7 @@ class DataSourceWithFileCache(DataSource):
     def _create_cache_file_position_table(self):
         # position -> number of the file, number of the example in it
         self._table = [
-            (file, example)
-            for file in self._cache_file_order
-            for example in self._cache_file_data_orders[file]
+            (file, example) for file in self._cache_file_order for example in self._cache_file_data_orders[file]
         ]
         self._order = [example + file * self._cache_size for file, example in self._table]
 

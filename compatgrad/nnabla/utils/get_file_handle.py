@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from compatgrad.core.files import beside
+
 from . import parameter_files
 
 __all__ = ["FileHandlerContext", "get_buf_type", "get_file_handle_load", "get_file_handle_save"]
@@ -59,18 +61,19 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
 
     Gives what `get_file_handle_load` does. ValueError for another format.
     """
-    if ext == ".nnp":
-        opened: Any = zipfile.ZipFile(path, "w")
-    elif ext == ".h5":
-        opened = parameter_files._h5py().File(path, "w")
-    elif ext not in _MODES:
+    if ext not in (".nnp", ".h5", *_MODES):
         raise _unknown(ext)
-    elif hasattr(path, "read"):
-        opened = contextlib.nullcontext(path)
-    else:
-        opened = open(path, f"w{_MODES[ext]}")  # noqa: SIM115 - closed below
-    with opened as file:
-        yield file
+    with contextlib.nullcontext(path) if hasattr(path, "read") else beside(path) as target:
+        if ext == ".nnp":
+            opened: Any = zipfile.ZipFile(target, "w")
+        elif ext == ".h5":
+            opened = parameter_files._h5py().File(target, "w")
+        elif hasattr(target, "read"):
+            opened = contextlib.nullcontext(target)
+        else:
+            opened = open(target, f"w{_MODES[ext]}")  # noqa: SIM115 - closed below
+        with opened as file:
+            yield file
     if hasattr(path, "seek"):
         path.seek(0)
 

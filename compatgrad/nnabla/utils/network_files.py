@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+from compatgrad.core.files import replacing
+
 from ..logger import logger
 from . import parameter_files
 from .nnp_format import nnp_version
@@ -47,7 +49,7 @@ def write(
         filename.write(data.decode() if isinstance(filename, io.TextIOBase) else data)
         filename.seek(0)
     else:
-        with open(filename, "wb") as file:
+        with replacing(filename) as file:
             file.write(data)
     logger.info(f"Model file is saved as ({format_}): {filename}")
 

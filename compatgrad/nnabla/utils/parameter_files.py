@@ -6,10 +6,12 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from compatgrad.core.files import beside, replacing
 
 from .. import parameter
 from ..logger import logger
@@ -62,7 +64,8 @@ def save(path: Any, params: Mapping[str, Variable], extension: str | None = None
 
 def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
     """Writes `params` to an HDF5 file, a name or a binary file, one dataset each."""
-    with _h5py().File(file, "w") as h5:
+    named = isinstance(file, (str, os.PathLike))
+    with beside(file) if named else nullcontext(file) as target, _h5py().File(target, "w") as h5:
         for index, (name, variable) in enumerate(params.items()):
             dataset = h5.create_dataset(name, data=variable.data.get_data("r"))
             dataset.attrs["need_grad"] = variable.need_grad
@@ -77,7 +80,7 @@ def write_protobuf(file: Any, params: Mapping[str, Variable]) -> None:
     if hasattr(file, "write"):
         file.write(data)
     else:
-        with open(file, "wb") as opened:
+        with replacing(file) as opened:
             opened.write(data)
 
 

@@ -1,10 +1,12 @@
 """A picture of the graph."""
+
 import os
 import subprocess
 
 from compatgrad.chainer import computational_graph, configuration, variable
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.utils import argument
+from compatgrad.core.files import replacing
 
 
 def is_return_code_zero(args):
@@ -35,7 +37,7 @@ class DumpGraph(extension.Extension):
     default_name = "dump_graph"
 
     def __init__(self, root_name, filename=None, variable_style=None, function_style=None, **kwargs):
-        out_name, = argument.parse_kwargs(kwargs, ("out_name", "cg.dot"))
+        (out_name,) = argument.parse_kwargs(kwargs, ("out_name", "cg.dot"))
         self._root_name = root_name
         self._filename = out_name if filename is None else filename
         self._variable_style = _var_style if variable_style is None else variable_style
@@ -59,9 +61,10 @@ class DumpGraph(extension.Extension):
             if not isinstance(root, variable.Variable):
                 raise TypeError("root value is not a Variable")
             graph = computational_graph.build_computational_graph(
-                [root], variable_style=self._variable_style, function_style=self._function_style).dump()
+                [root], variable_style=self._variable_style, function_style=self._function_style
+            ).dump()
             path = os.path.join(trainer.out, self._filename)
-            with open(path, "w") as f:
+            with replacing(path, "w") as f:
                 f.write(graph)
             if is_graphviz_available():
                 subprocess.check_call(["dot", "-Tpng", path, "-o", f"{os.path.splitext(path)[0]}.png"])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import wave
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+
+from compatgrad.core.files import replacing
 
 from .common import check_resized, check_saved, check_source, placed
 
@@ -37,7 +40,7 @@ def auread(source: Any, channel_first: bool = False, raw_format_param: Any = Non
 
 def ausave(path: Any, audio_arr: np.ndarray, channel_first: bool = False, frame_rate: int = 48000) -> None:
     array = check_saved(path, audio_arr, channel_first)
-    with wave.open(path, "wb") as sound:
+    with replacing(path) if isinstance(path, str) else nullcontext(path) as file, wave.open(file, "wb") as sound:
         sound.setnchannels(array.shape[1])
         sound.setsampwidth(array.dtype.itemsize)
         sound.setframerate(frame_rate)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from ...logger import logger
 from ...parameter import get_parameters, load_parameters, save_parameters, set_parameter
 from ...variable import Variable
@@ -18,7 +20,7 @@ __all__ = ["add_decode_param_command", "add_encode_param_command"]
 
 def save_param_in_txt(x: np.ndarray, filepath: str) -> None:
     """Writes the shape of `x`, and then its values, one a line."""
-    with open(filepath, "w") as file:
+    with replacing(filepath, "w") as file:
         print(x.shape, file=file)
         np.asarray(x).tofile(file, sep="\n")
 

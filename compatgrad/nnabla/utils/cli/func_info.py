@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from compatgrad.core.files import replacing
+
 from .. import converter
 from ..converter.nnabla import NnpImporter
 
@@ -29,7 +31,7 @@ def function_info_command(args: Any) -> bool:
         types &= used
     text = "".join(f"{name}\n" for name in sorted(types - set(args.exclude)))
     if args.output:
-        with open(args.output, "w") as file:
+        with replacing(args.output, "w") as file:
             file.write(text)
     else:
         sys.stdout.write(text)

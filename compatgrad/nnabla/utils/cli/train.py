@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from ...config import nnabla_config
 from ...logger import logger
 from ...parameter import save_parameters
@@ -134,12 +136,12 @@ class _Training:
         format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
         parameters = f"{base}_param{format_}"
         save_parameters(parameters)
-        with zipfile.ZipFile(f"{base}.nnp", "w") as archive:
+        with replacing(f"{base}.nnp") as file, zipfile.ZipFile(file, "w") as archive:
             archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
             archive.writestr("network.nntxt", _definition(self.args.config))
             archive.write(parameters, f"parameter{format_}")
-            for file, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
-                archive.writestr(file, content)
+            for part, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
+                archive.writestr(part, content)
         os.unlink(parameters)
 
     def save_current(self, epoch: int, force: bool = False) -> None:
@@ -147,9 +149,11 @@ class _Training:
         last, when = self.saved["current"]
         if not force and time.time() - when <= 180.0 and epoch - last <= 10:
             return
-        for old in glob.glob(os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")):
-            os.unlink(old)
-        self.save(f"results_current_{epoch}", with_states=True)
+        name = f"results_current_{epoch}"
+        self.save(name, with_states=True)
+        for path in glob.glob(os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")):
+            if os.path.basename(path) != f"{name}.nnp":
+                os.unlink(path)
         self.saved["current"] = (epoch, time.time())
 
     def resume(self) -> int:
@@ -170,8 +174,11 @@ class _Training:
         done = self.resume() if self.args.resume else 0
         logger.log(99, f"Training epoch {done + 1} of {config.max_epoch} begin")
         rng = np.random.RandomState(self.comm.rank if self.comm else 0)
-        makers = [m for part in (*self.info.optimizers.values(), *self.info.monitors.values())
-                  for m in part.data_iterators.values()]
+        makers = [
+            m
+            for part in (*self.info.optimizers.values(), *self.info.monitors.values())
+            for m in part.data_iterators.values()
+        ]
         with ExitStack() as stack:
             iterators: dict[Any, Any] = {}
             for make in makers:

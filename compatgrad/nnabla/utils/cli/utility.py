@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from ...logger import logger
 from ...parameter import load_parameters
 from ...variable import Variable
@@ -17,7 +19,12 @@ from .. import load as loading
 from .. import save as saving
 
 __all__ = [
-    "compute_full_path", "is_float", "let_data_to_variable", "load_train_state", "save_optimizer_states", "str_to_num",
+    "compute_full_path",
+    "is_float",
+    "let_data_to_variable",
+    "load_train_state",
+    "save_optimizer_states",
+    "str_to_num",
 ]
 
 
@@ -106,7 +113,7 @@ class ResultTable:
     def write(self, path: str) -> None:
         """Writes the table; where a column lacks a row, the place is empty."""
         names = list(dict.fromkeys(name for column in self.columns.values() for name in column))
-        with open(path, "w") as file:
+        with replacing(path, "w") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([self.corner, *self.columns])
             for name in names:
@@ -128,7 +135,7 @@ def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[st
     optimizers = [getattr(o, "optimizer", o) for o in train_config.optimizers.values()]
     for name, content in optimizer_states(optimizers, ext).items():
         names.append(f"{filebase}_{name}")
-        with open(names[-1], "wb") as file:
+        with replacing(names[-1]) as file:
             file.write(content)
     return names
 

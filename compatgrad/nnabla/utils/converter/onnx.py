@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from compatgrad.core.files import replacing
+
 from ....interop import _onnx, export
 from ... import parameter
 from ...core.networks import ProtoGraph
@@ -39,8 +41,9 @@ class OnnxExporter:
             parameter_files.register(parameter_files.records_of(self._proto))
             graph = ProtoGraph.from_proto(self._proto, param_scope=scope)
             if executor.network_name not in graph.networks:
-                raise ValueError(f"executor {executor.name!r} names the network {executor.network_name!r}, which the "
-                                 "files lack")
+                raise ValueError(
+                    f"executor {executor.name!r} names the network {executor.network_name!r}, which the files lack"
+                )
             network = graph.networks[executor.network_name]
             batch = self._batch_size or network.batch_size
             names = [v.variable_name for v in executor.data_variable]
@@ -57,13 +60,14 @@ class OnnxExporter:
                 return tuple(network.find(name).variable_instance for name in results)
 
             examples = [Variable(shape) for shape in shapes]
-            made = export(run, examples, parameters=parameter.get_parameters(grad_only=False), frontend="nnabla",
-                          dynamic=False)
+            made = export(
+                run, examples, parameters=parameter.get_parameters(grad_only=False), frontend="nnabla", dynamic=False
+            )
         tensors = [x.data.tensor for x in examples]
         model = _onnx.model_of(made, tensors, names, results, opset_version=self._opset)
         model.graph.name = network.name
         model.producer_name = "nnabla"
-        with open(path, "wb") as file:
+        with replacing(path) as file:
             file.write(model.SerializeToString())
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.files import replacing
+
 from ... import nnabla_pb2, parameter_files
 
 __all__ = ["NnpExporter"]
@@ -70,7 +72,7 @@ class NnpExporter:
             for name, content in files.items():
                 _write(os.path.join(args[0], name), content)
         elif args[0].lower().endswith(".nnp"):
-            with zipfile.ZipFile(args[0], "w") as archive:
+            with replacing(args[0]) as target, zipfile.ZipFile(target, "w") as archive:
                 for name, content in files.items():
                     archive.writestr(name, content)
         else:
@@ -87,5 +89,5 @@ class NnpExporter:
 
 
 def _write(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
+    with replacing(path) as file:
         file.write(content)

@@ -54,7 +54,8 @@ class Cv2Backend(ImageUtilsBackend):
     def _write(self, path, img):
         if img.ndim == 3 and img.shape[2] in (3, 4):
             img = cv2.cvtColor(img, cv2.COLOR_RGB2BGR if img.shape[2] == 3 else cv2.COLOR_RGBA2BGRA)
-        cv2.imwrite(path, img)
+        if not cv2.imwrite(path, img):
+            raise OSError(f"imsave: cannot write {path!r}")
 
     def _resize(self, img, size, method):
         resized = cv2.resize(img, size, interpolation=method).astype(img.dtype)

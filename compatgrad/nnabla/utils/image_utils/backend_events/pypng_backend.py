@@ -5,6 +5,8 @@ import contextlib
 import numpy
 import png
 
+from compatgrad.core.files import replacing
+
 from .common import (
     ImageUtilsBackend,
     Unsupported,
@@ -50,7 +52,7 @@ class PngBackend(ImageUtilsBackend):
             alpha=channels in (2, 4),
             bitdepth=8 * img.itemsize,
         )
-        with open(path, "wb") as file:
+        with replacing(path) as file:
             writer.write(file, img.reshape(img.shape[0], -1).tolist())
 
     def imresize(self, img, size, interpolate="bilinear", channel_first=False):
