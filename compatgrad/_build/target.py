@@ -123,7 +123,7 @@ def find_torch() -> Torch | None:
         spec = PathFinder.find_spec("torch")
     if spec is None or spec.origin is None:
         return None
-    return read_torch(Path(spec.origin).parent)
+    return read_torch(Path(spec.origin).resolve().parent)  # by whichever link it is reached: one folder of objects
 
 
 def source_root() -> Path | None:
