@@ -20,10 +20,15 @@ from .symbol._graph import order
 __all__ = ["Executor", "simple_bind"]
 
 _REQUESTS = ("null", "write", "add")
-_HEADS_IGNORED = frozenset(  # operators whose backward does not read the gradient of their output
+_HEADS_IGNORED = frozenset(  # operators whose backward does not read the gradient of their output: losses, then steps
     "BlockGrad stop_gradient MakeLoss make_loss SoftmaxOutput Softmax LinearRegressionOutput LogisticRegressionOutput "
-    "MAERegressionOutput SVMOutput".split()
-)
+    "MAERegressionOutput SVMOutput argmax argmax_channel argmin argsort ceil fix floor rint round trunc logical_not "
+    "one_hot ones_like zeros_like shape_array size_array _contrib_Proposal _contrib_MultiProposal".split()
+) | {
+    form.format(name)
+    for name in "equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor".split()
+    for form in ("_{}", "_{}_scalar", "broadcast_{}")
+}
 
 
 def _arrays(who: str, given: Any, names: list[str], partial: bool) -> list[NDArray | None]:
@@ -57,6 +62,37 @@ def _overwrite(place: NDArray, y: NDArray) -> None:
         place.tensor.view(-1)[: y.size].copy_(y.tensor.reshape(-1))
 
 
+def _ignores_head(node: Any) -> bool:
+    """Whether the operator's backward does not read the gradient of its output."""
+    if node.op == "Custom":
+        from .operator import prop_of
+
+        prop = prop_of(node.params)
+        outputs, inputs = len(prop.list_outputs()), len(prop.list_arguments())
+        numbers = list(range(2 * outputs + inputs))  # of gradients, inputs and outputs, in this order
+        read = prop.declare_backward_dependency(
+            numbers[:outputs], numbers[outputs : outputs + inputs], numbers[outputs + inputs :]
+        )
+        return not any(i < outputs for i in read)
+    if node.op == "topk":
+        return node.params.get("ret_typ", "indices") in ("indices", "mask")
+    return node.op in _HEADS_IGNORED and node.params.get("out_grad") not in ("True", "1")
+
+
+def _depends(node: Any, names: set[str]) -> bool:
+    """Whether gradients of variables of these names are made of that of the outputs of `node`."""
+    todo, seen = [node], set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen or _ignores_head(node):
+            continue
+        if node.op is None and node.name in names:
+            return True
+        seen.add(id(node))
+        todo.extend(n for n, _ in node.inputs)
+    return False
+
+
 class Executor:
     """See Symbol.bind. `arg_dict`, `grad_dict`, `aux_dict` and `outputs` hold the arrays."""
 
@@ -76,6 +112,7 @@ class Executor:
         self._places: list[NDArray] | None = None  # where the first outputs go: somebody has read them before
         self._recorded = False
         self._leaves: list[tuple[NDArray, NDArray, str]] = []
+        self._head_read: dict[int, bool] = {}
         self._monitor: Any = None
         self._monitor_all = False
         self._shortened = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
@@ -167,9 +204,10 @@ class Executor:
         return outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Writes the gradients of the arguments, from those of the outputs (ones unless given).
+        """Writes the gradients of the arguments, from those of the outputs, which losses do not need.
 
-        The symbol is run first where it was not. TypeError for gradients that are no NDArrays.
+        The symbol is run first where it was not. MXNetError for a gradient that is needed and missing, or has another
+        shape than the output, TypeError for one that is no NDArray.
         """
         if not any(g is not None and r != "null" for g, r in zip(self.grad_arrays, self._requests, strict=True)):
             return
@@ -182,14 +220,22 @@ class Executor:
         for g in grads:
             if not isinstance(g, NDArray):
                 raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
-        if grads:  # more are ignored, as in MXNet
-            for i in range(len(grads), len(outputs)):
-                if self._reads_head(i):
-                    raise MXNetError(
-                        f"Executor.backward: expected {i + 1} out_grads or more, got {len(grads)}: output {i} is not "
-                        "of a loss and needs its gradient"
-                    )
-        heads = [g if g.dtype == y.dtype else g.astype(y.dtype) for g, y in zip(grads, outputs, strict=False)]
+        for i, y in enumerate(outputs):  # more gradients than outputs are ignored, as in MXNet
+            if i < len(grads) and grads[i].shape == y.shape or not (_C.in_graph(y) and self._reads_head(i)):
+                continue
+            if i < len(grads):
+                raise MXNetError(
+                    f"Executor.backward: out_grads[{i}]: expected the shape of output {i}, {y.shape}, got "
+                    f"{grads[i].shape}"
+                )
+            raise MXNetError(
+                f"Executor.backward: expected {i + 1} out_grads or more, got {len(grads)}: output {i} is not of a "
+                "loss and needs its gradient (head_gradient)"
+            )
+        heads = [
+            None if g.shape != y.shape else g if g.dtype == y.dtype else g.astype(y.dtype)
+            for g, y in zip(grads, outputs, strict=False)
+        ]
         heads += [None] * (len(outputs) - len(heads))
         # an output without a history, behind BlockGrad say, has no gradient to give
         wanted = [(x, g) for x, g, r in self._leaves if r == "write"]
@@ -205,17 +251,10 @@ class Executor:
 
     def _reads_head(self, i: int) -> bool:
         """Whether a gradient of an argument is made of that of output `i`: no loss stands on the way to it."""
-        wanted = {n for n, r in zip(self._symbol.list_arguments(), self._requests, strict=True) if r != "null"}
-        todo, seen = [self._symbol._outputs[i][0]], set()
-        while todo:
-            node = todo.pop()
-            if id(node) in seen or (node.op in _HEADS_IGNORED and node.params.get("out_grad") not in ("True", "1")):
-                continue
-            if node.op is None and node.name in wanted:
-                return True
-            seen.add(id(node))
-            todo.extend(n for n, _ in node.inputs)
-        return False
+        if i not in self._head_read:
+            wanted = {n for n, r in zip(self._names, self._requests, strict=True) if r != "null"}
+            self._head_read[i] = _depends(self._symbol._outputs[i][0], wanted)
+        return self._head_read[i]
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
         """`callback(name, array)` is called for each operator's outputs as they are computed, and with `monitor_all`

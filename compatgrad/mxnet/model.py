@@ -23,7 +23,7 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     """
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-    file = _params_file(prefix, epoch)
+    file = checkpoint_file(prefix, epoch)
     ndarray.save(file, collected_params(arg_params, aux_params))
     logging.info('Saved checkpoint to "%s"', file)
 
@@ -35,22 +35,30 @@ def collected_params(arg_params, aux_params):
     return arrays
 
 
-def separated_params(arrays):
-    """What `collected_params` put together, a dict of dicts by kind: "arg", "aux"."""
+def separated_params(arrays, file):
+    """What `collected_params` put together, a dict of dicts by kind: "arg", "aux".
+
+    AttributeError where the arrays of `file` have no names, ValueError for a name without a kind.
+    """
+    if not isinstance(arrays, dict):
+        raise AttributeError(f"{file}: expected arrays named arg:NAME and aux:NAME, got arrays without names")
     found = {"arg": {}, "aux": {}}
-    for key, x in dict(arrays).items():
-        kind, _, name = key.partition(":")
+    for key, x in arrays.items():
+        kind, colon, name = key.partition(":")
+        if not colon:
+            raise ValueError(f"{file}: expected arrays named arg:NAME and aux:NAME, got {key!r}")
         found.setdefault(kind, {})[name] = x
     return found
 
 
 def load_params(prefix, epoch):
     """Reads `prefix-epoch.params`: two dicts of name to NDArray, parameters and auxiliary states."""
-    file = _params_file(prefix, epoch)
+    file = checkpoint_file(prefix, epoch)
     arrays = ndarray.load(file)
     if not arrays:
         logging.warning("Params file '%s' is empty", file)
-    found = separated_params(arrays)
+        return {}, {}
+    found = separated_params(arrays, file)
     return found["arg"], found["aux"]
 
 
@@ -61,8 +69,9 @@ def load_checkpoint(prefix, epoch):
     return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
 
 
-def _params_file(prefix, epoch):
-    return f"{prefix}-{epoch:04d}.params"
+def checkpoint_file(prefix, epoch, ending="params"):
+    """The name of the file of an epoch, cut to an int. TypeError for an epoch that is no number."""
+    return "%s-%04d.%s" % (prefix, epoch, ending)  # noqa: UP031 - format() takes no floats here
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):

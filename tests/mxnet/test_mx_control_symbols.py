@@ -96,7 +96,7 @@ def test_parameters_inside_get_their_shapes_and_states_are_states():
     e.arg_dict["fc_weight"][:] = 1
     e.arg_dict["d"][:] = mx.nd.random.normal(shape=(5, 2, 4))
     e.forward(is_train=True)
-    e.backward()
+    e.backward(mx.nd.ones(e.outputs[0].shape))
     assert e.aux_dict["bn_moving_mean"].asnumpy().any()
     unknown, _ = C.foreach(lambda x, s: (x + s[0], [s[0] * 2]), S.Variable("d", shape=(0, 3, 4)), [S.Variable("s")])
     assert unknown.infer_shape_partial()[1] == [(0, 3, 4)]

@@ -161,3 +161,52 @@ def test_gradients_of_the_first_outputs_only(outputs, expected):
     else:
         exe.backward([nd.ones((2, 3))])
         np.testing.assert_allclose(exe.grad_dict["x"].asnumpy(), [expected] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("heads", [None, [], nd.ones((3,)), [nd.ones((1,))]])
+def test_gradients_of_outputs_that_are_needed_must_be_given(heads):
+    g = nd.zeros((2,))
+    e = _times_three([nd.ones((2,))], [g])
+    e.forward(is_train=True)
+    with pytest.raises(MXNetError, match="head_gradient|expected the shape of output 0, \\(2,\\)"):
+        e.backward(heads)
+    assert g.asnumpy().tolist() == [0, 0]
+    e.backward(nd.ones((2,)))
+    assert g.asnumpy().tolist() == [3, 3]
+
+
+class _Loss(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], in_data[0] * 5)
+
+
+@mx.operator.register("executor_loss")
+class _LossProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super().__init__(need_top_grad=False)
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return _Loss()
+
+
+@pytest.mark.parametrize(
+    "symbol, found",
+    [
+        (lambda x: sym.MakeLoss(x * 2), [2, 2]),
+        (lambda x: sym.Custom(x, op_type="executor_loss"), [5, 5]),
+        (lambda x: sym.argmax(x, axis=0), [0, 0]),
+        (lambda x: sym.floor(x) * 2, [0, 0]),
+        (lambda x: x > 0, [0, 0]),
+        (lambda x: sym.topk(x, k=1), [0, 0]),
+        (lambda x: sym.Group([sym.make_loss(x), sym.BlockGrad(x) * 3]), [1, 1]),
+    ],
+)
+def test_losses_and_steps_need_no_gradients_of_outputs(symbol, found):
+    g = nd.zeros((2,))
+    e = symbol(sym.Variable("x")).bind(mx.cpu(), [nd.ones((2,))], [g])
+    e.forward(is_train=True)
+    e.backward()
+    assert g.asnumpy().tolist() == found

@@ -299,3 +299,23 @@ def test_slopes_of_prelu_begin_with_a_quarter():
     mod.bind([("data", (2, 3))])
     mod.init_params()
     assert mod.get_params()[0]["p_gamma"].asnumpy().tolist() == [0.25] * 3
+
+
+@pytest.mark.parametrize(
+    "arrays, error", [({"x": mx.nd.ones((2,))}, ValueError), ([mx.nd.ones((2,))], AttributeError)]
+)
+def test_files_without_kinds_of_parameters_are_refused_by_name(tmp_path, arrays, error):
+    mx.nd.save(str(tmp_path / "m-0001.params"), arrays)
+    with pytest.raises(error, match="m-0001.params: expected arrays named arg:NAME"):
+        mx.model.load_params(str(tmp_path / "m"), 1)
+    mod = bound()
+    mod.init_params()
+    with pytest.raises(error, match="m-0001.params: expected arrays named arg:NAME"):
+        mod.load_params(str(tmp_path / "m-0001.params"))
+
+
+def test_an_epoch_may_be_a_float(tmp_path):
+    mx.model.save_checkpoint(str(tmp_path / "m"), 2.0, None, {"a": mx.nd.ones((2,))}, {})
+    assert mx.model.load_params(str(tmp_path / "m"), 2)[0]["a"].shape == (2,)
+    with pytest.raises(TypeError):
+        mx.model.save_checkpoint(str(tmp_path / "m"), "2", None, {}, {})

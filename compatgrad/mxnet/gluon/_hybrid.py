@@ -9,6 +9,7 @@ from compatgrad import _C
 
 from .. import autograd, context
 from .. import ndarray as nd
+from ..model import checkpoint_file
 from ..util import is_np_array
 from . import _shape_probe
 from ._scope import _state
@@ -296,7 +297,7 @@ class HybridBlock(Block):
                 values[f"aux:{name}"] = param._reduce()
             else:
                 warnings.warn(f'Parameter "{name}" is not found in the graph. ', stacklevel=2)
-        _save(f"{path}-{epoch:04d}.params", values)
+        _save(checkpoint_file(path, epoch), values)
 
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
         """`hybridize`, and deferred parameters initialised for these inputs. No backend changes how operators run.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..base import MXNetError, mx_real_t
+from ..model import checkpoint_file
 from ._hybrid import HybridBlock, _flatten, _kinds, _regroup
 from .parameter import ParameterDict
 from .utils import _save
@@ -117,7 +118,7 @@ class SymbolBlock(HybridBlock):
         auxiliary = set(self._outputs.list_auxiliary_states())
         kinds = {name: "aux" if name in auxiliary else "arg" for name in self._params.keys()}
         values = {f"{kinds[name]}:{name}": param._reduce() for name, param in self._params.items()}
-        _save(f"{path}-{epoch:04d}.params", values)
+        _save(checkpoint_file(path, epoch), values)
 
     def hybrid_forward(self, F, x, *args, **kwargs):
         """Not used: the symbol is run."""

@@ -341,7 +341,7 @@ class BaseModule:
 
     def load_params(self, fname: str) -> None:
         """Reads what `save_params` wrote; ValueError for another file."""
-        found = separated_params(nd.load(fname))
+        found = separated_params(nd.load(fname), fname)
         if set(found) - {"arg", "aux"}:
             raise ValueError("Invalid param file " + fname)
         self.set_params(found["arg"], found["aux"])

@@ -11,7 +11,7 @@ import numpy as np
 from .. import context as contexts
 from .. import ndarray as nd
 from ..initializer import Uniform
-from ..model import load_params
+from ..model import checkpoint_file, load_params
 from ..name import NameManager
 from .base_module import BaseModule, _check_input_names
 from .module import Module
@@ -296,7 +296,7 @@ class BucketingModule(BaseModule):
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
         """Writes the parameters, the symbol of each bucket (`prefix`-key-symbol.json) and `prefix`.buckets."""
         assert self._buckets, "Empty BucketingModule cannot be saved"
-        self.save_params(f"{prefix}-{epoch:04d}.params")
+        self.save_params(checkpoint_file(prefix, epoch))
         for key in self._buckets:
             symbol = self._sym_gen(key)[0]
             symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)

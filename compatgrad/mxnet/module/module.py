@@ -18,6 +18,7 @@ from ..model import (
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
+    checkpoint_file,
     load_checkpoint,
 )
 from .base_module import BaseModule, _check_input_names, _parse_data_desc
@@ -90,7 +91,7 @@ class Module(BaseModule):
         mod._arg_params, mod._aux_params = arg_params, aux_params
         mod.params_initialized = True
         if load_optimizer_states:
-            mod._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+            mod._preload_opt_states = checkpoint_file(prefix, epoch, "states")
         return mod
 
     def save_checkpoint(
@@ -98,11 +99,11 @@ class Module(BaseModule):
     ) -> None:
         """Writes `prefix`-symbol.json, `prefix`-0001.params (the epoch), and `prefix`-0001.states if wanted."""
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-        file = f"{prefix}-{epoch:04d}.params"
+        file = checkpoint_file(prefix, epoch)
         self.save_params(file)
         logging.info('Saved checkpoint to "%s"', file)
         if save_optimizer_states:
-            file = f"{prefix}-{epoch:04d}.states"
+            file = checkpoint_file(prefix, epoch, "states")
             self.save_optimizer_states(file)
             logging.info('Saved optimizer state to "%s"', file)
 
