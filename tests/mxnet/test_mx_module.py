@@ -301,9 +301,7 @@ def test_slopes_of_prelu_begin_with_a_quarter():
     assert mod.get_params()[0]["p_gamma"].asnumpy().tolist() == [0.25] * 3
 
 
-@pytest.mark.parametrize(
-    "arrays, error", [({"x": mx.nd.ones((2,))}, ValueError), ([mx.nd.ones((2,))], AttributeError)]
-)
+@pytest.mark.parametrize("arrays, error", [({"x": mx.nd.ones((2,))}, ValueError), ([mx.nd.ones((2,))], AttributeError)])
 def test_files_without_kinds_of_parameters_are_refused_by_name(tmp_path, arrays, error):
     mx.nd.save(str(tmp_path / "m-0001.params"), arrays)
     with pytest.raises(error, match="m-0001.params: expected arrays named arg:NAME"):

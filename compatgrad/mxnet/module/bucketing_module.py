@@ -149,9 +149,7 @@ class BucketingModule(BaseModule):
             self.init_params(None, arg_params, aux_params, False, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2
-            )
+            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2)
             return
         self._curr_module.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
         # those of the current module are in the executors, and no update has made them old
