@@ -114,9 +114,11 @@ class FeedForward:
     def _predictor(self, it: Any) -> Module:
         """A Module for the iterator's data on the first context; labels that the symbol has are zeros."""
         assert self.symbol is not None
+        if self.arg_params is None:
+            raise AttributeError("FeedForward: there are no parameters yet: call fit, or give arg_params")
         args = self.symbol.list_arguments()
         names = [desc[0] for desc in it.provide_data]
-        given = {**(self.arg_params or {})}
+        given = dict(self.arg_params)
         others = [n for n in args if n not in names and n not in given]
         mod = Module(self.symbol, names, [], context=self.ctx[:1], state_names=others)
         shapes, _, _ = self.symbol.infer_shape(**{desc[0]: desc[1] for desc in it.provide_data})
@@ -130,7 +132,7 @@ class FeedForward:
         it = self._init_iter(X, None, is_train=False)
         mod = self._predictor(it)
         outputs, data, labels = [], [], []
-        for ys, _, batch in mod.iter_predict(it, num_batch, reset):
+        for ys, _, batch in mod.iter_predict(it, num_batch or None, reset):
             outputs.append([y.asnumpy() for y in ys])
             real = batch.data[0].shape[0] - (batch.pad or 0)
             if return_data:

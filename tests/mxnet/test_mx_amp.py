@@ -1,6 +1,7 @@
 """Mixed precision: symbols with casts, scaled losses, operators that cast."""
 
 import json
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -56,8 +57,9 @@ def test_lists_are_checked():
         amp.convert_symbol(net, target_dtype_ops=["exp"], fp32_ops=["exp"])
     with pytest.raises(AssertionError, match="not in any of them"):
         amp.convert_symbol(net, target_dtype_ops=["no_such_op"])
-    with pytest.raises(AssertionError, match="not present"):
-        amp.convert_symbol(net, excluded_sym_names=["other"])
+    with pytest.raises(AssertionError, match="list of strs"):
+        amp.convert_symbol(net, excluded_sym_names="fc")
+    amp.convert_symbol(net, excluded_sym_names=["other"])  # means nothing
     with pytest.raises(mx.MXNetError, match="bfloat16"):
         amp.convert_symbol(net, target_dtype="bfloat16")
     assert "Convolution" in amp.list_lp16_ops("float16") and "softmax" in amp.list_fp32_ops("float16")
@@ -92,9 +94,53 @@ def test_a_converted_block():
     y = net(x)
     half = amp.convert_hybrid_block(net, ctx=mx.cpu(), cast_optional_params=True)
     out = half(x)
-    assert out.dtype == np.float16
+    assert out.dtype == np.float32  # results are cast back
     assert {p.dtype for p in half.collect_params().values()} == {np.float16}
     np.testing.assert_allclose(out.asnumpy(), y.asnumpy(), atol=2e-3)
+
+
+def test_results_are_float32_and_sums_of_types_not_known_are_cast_to_the_widest():
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+
+    def fc(data, name="fc"):
+        return mx.sym.FullyConnected(data, num_hidden=3, no_bias=True, name=name)
+
+    def converted(sym):
+        found, _ = inputs_of(amp.convert_symbol(sym))
+        return found
+
+    both = mx.sym.Group([fc(x), mx.sym.elemwise_add(fc(x), mx.sym.exp(y, name="e"), name="a")])
+    assert amp.convert_symbol(both).list_outputs() == ["fc_output_amp_cast_float32_output", "a_output"]
+    assert converted(both)["a"] == ["fc_output_amp_cast_float32", "e"]
+    assert converted(mx.sym.elemwise_add(x, y, name="a"))["a"] == ["x_amp_multicast"] * 2
+    assert converted(mx.sym.elemwise_add(fc(x), fc(y, "g"), name="a"))["a"] == ["fc", "g"]
+    assert amp.convert_symbol(mx.sym.Group([x])).list_outputs() == ["x_amp_cast_float32_output"]
+
+
+def test_loops_are_converted_with_what_they_run():
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    s, _ = mx.sym.contrib.foreach(
+        lambda d, h: (mx.sym.FullyConnected(d, num_hidden=4, no_bias=True, name="in") + h, h), x, y
+    )
+    e = amp.convert_symbol(mx.sym.FullyConnected(s, num_hidden=3, name="fc")).simple_bind(
+        mx.cpu(), x=(2, 3, 4), y=(3, 4)
+    )
+    assert e.forward()[0].shape == (2, 3) and e.outputs[0].dtype == np.float32
+
+
+def test_files_have_no_casts_unless_they_are_asked_for(tmp_path):
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    pair = mx.sym.amp_multicast(mx.sym.amp_cast(mx.sym.amp_cast(x, dtype="float16"), dtype="float32"), y, num_outputs=2)
+    sym = mx.sym.elemwise_add(pair[0], pair[1], name="sum")
+    file = str(tmp_path / "s.json")
+    sym.save(file)
+    for written in (sym.tojson(), open(file).read(), pickle.loads(pickle.dumps(sym)).tojson(remove_amp_cast=False)):
+        nodes = json.loads(written)["nodes"]
+        assert [n["name"] for n in nodes] == ["x", "y", "sum"] and nodes[2]["inputs"] == [[0, 0, 0], [1, 0, 0]]
+    sym.save(file, remove_amp_cast=False)
+    assert len(json.load(open(file))["nodes"]) == len(json.loads(sym.tojson(remove_amp_cast=False))["nodes"]) == 6
+    head = mx.sym.amp_cast(x, dtype="float16")
+    assert json.loads(head.tojson())["nodes"][1]["op"] == "amp_cast"
 
 
 def test_the_loss_scaler():

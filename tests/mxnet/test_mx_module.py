@@ -312,6 +312,13 @@ def test_files_without_kinds_of_parameters_are_refused_by_name(tmp_path, arrays,
         mod.load_params(str(tmp_path / "m-0001.params"))
 
 
+def test_feed_forward_predicts_with_parameters_only():
+    with pytest.warns(DeprecationWarning):
+        model = mx.model.FeedForward(perceptron())
+    with pytest.raises(AttributeError, match="call fit"):
+        model.predict(np.ones((2, 4), np.float32))
+
+
 def test_an_epoch_may_be_a_float(tmp_path):
     mx.model.save_checkpoint(str(tmp_path / "m"), 2.0, None, {"a": mx.nd.ones((2,))}, {})
     assert mx.model.load_params(str(tmp_path / "m"), 2)[0]["a"].shape == (2,)

@@ -278,6 +278,8 @@ class HybridBlock(Block):
     def export(self, path, epoch=0, remove_amp_cast=True):
         """Writes the block as a symbol, `path`-symbol.json, and its parameters, `path`-0000.params (the epoch).
 
+        remove_amp_cast: without the casts of mixed precision.
+
         RuntimeError unless the block was hybridized and called.
         """
         if self._in_format is None:
@@ -287,7 +289,7 @@ class HybridBlock(Block):
             )
         self._build_cache(*_regroup(None, self._in_format)[0])
         _, out = self._made_graph
-        out.save(f"{path}-symbol.json")
+        out.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
         arguments, auxiliary = set(out.list_arguments()), set(out.list_auxiliary_states())
         values = {}
         for name, param in self.collect_params().items():

@@ -114,7 +114,7 @@ class SymbolBlock(HybridBlock):
 
     def export(self, path, epoch=0, remove_amp_cast=True):
         """Writes the symbol and the parameters; see HybridBlock.export."""
-        self._outputs.save(f"{path}-symbol.json")
+        self._outputs.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
         auxiliary = set(self._outputs.list_auxiliary_states())
         kinds = {name: "aux" if name in auxiliary else "arg" for name in self._params.keys()}
         values = {f"{kinds[name]}:{name}": param._reduce() for name, param in self._params.items()}

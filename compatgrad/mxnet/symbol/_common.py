@@ -1,14 +1,16 @@
-"""Graphs without repetitions: what is computed twice from the same inputs, once."""
+"""Graphs written anew: without repetitions, or without the casts of mixed precision."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ._graph import Entry, Node, auxiliary, order
 
-__all__ = ["without_repetitions"]
+__all__ = ["without_casts", "without_repetitions"]
 
 _DRAWS = ("Dropout", "RNN", "Custom", "_shuffle")  # a second one draws other numbers, or may do anything
+_CASTS = ("amp_cast", "amp_multicast")
 _PREFIXES = ("_random_", "_sample_", "sample_")
 
 
@@ -41,3 +43,23 @@ def without_repetitions(symbol: Any) -> Any:
             params, attrs = dict(node.params), dict(node.attrs)
             known[key] = kept[id(node)] = Node(node.op, node.name, inputs, params, attrs, node.subgraphs)
     return type(symbol)([entry(e) for e in symbol._outputs])
+
+
+def without_casts(heads: Sequence[Entry]) -> list[Entry]:
+    """The graph without amp_cast and amp_multicast, those aside whose results are heads."""
+    nodes = order(heads)
+    if not any(node.op in _CASTS for node in nodes):
+        return list(heads)
+    ends = {id(node) for node, _ in heads}
+    kept: dict[tuple[int, int], Entry] = {}
+    for node in nodes:
+        inputs = [kept[id(n), i] for n, i in node.inputs]
+        new = node
+        if node.op is not None:
+            new = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
+        for i in range(len(node.output_names()) if node.op else 1):
+            own = (new, i)
+            kept[id(node), i] = own if node.op not in _CASTS else inputs[i]
+            if id(node) in ends:
+                kept[id(node), -1 - i] = own
+    return [kept[id(node), -1 - i] for node, i in heads]

@@ -130,14 +130,16 @@ class Symbol:
 
     # ---- text
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as JSON, in MXNet's format."""
-        return to_json(self._outputs)
+        """The graph as JSON, in MXNet's format; `remove_amp_cast`: without the casts of mixed precision."""
+        from ._common import without_casts
+
+        return to_json(without_casts(self._outputs) if remove_amp_cast else self._outputs)
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
-        """Writes the graph to a file that MXNet reads too."""
+        """Writes the graph, see `tojson`, to a file that MXNet reads too."""
         try:
             with replacing(fname, "w", encoding="utf-8") as f:
-                f.write(self.tojson())
+                f.write(self.tojson(remove_amp_cast))
         except OSError as e:
             raise MXNetError(f'Symbol.save: cannot write "{fname}": {e.strerror or e}') from None
 

@@ -27,13 +27,11 @@ class _Casts:
         return self._made.get((id(entry[0]), entry[1], dtype))
 
     def cast(self, entry: Entry, dtype: str) -> Entry:
-        """The entry in this type; variables are cast to float16 only, as they are float32 otherwise."""
+        """The entry in this type."""
         found = self.known(entry, dtype)
         if found is not None:
             return found
         node, i = entry
-        if dtype == "float32" and node.op is None:
-            return entry
         what = node.name if node.op is None else node.output_names()[i]
         cast = Node("amp_cast", f"{what}_amp_cast_{dtype}", [entry], {"dtype": dtype})
         self.types[id(cast)] = dtype
@@ -41,14 +39,15 @@ class _Casts:
         return cast, 0
 
     def widest(self, entries: list[Entry]) -> list[Entry]:
-        """All entries in one type: one in which all are there already, else what amp_multicast makes of them."""
-        for dtype in ("float16", "float32"):
-            found = [self.known(e, dtype) for e in entries]
-            if all(e is not None for e in found):
-                return found  # type: ignore[return-value]
-        if all(self.types.get(id(n)) != "float16" for n, _ in entries):
+        """All entries in one type: float32 where all types are known and one is that, else what amp_multicast makes of
+        them."""
+        found = {self.types.get(id(node)) for node, _ in entries}
+        if found == {"float16"}:
             return entries
-        name = f"{entries[0][0].name}_output_amp_multicast"
+        if None not in found:
+            return [self.cast(e, "float32") for e in entries]
+        node, i = entries[0]
+        name = f"{node.name if node.op is None else node.output_names()[i]}_amp_multicast"
         cast = Node("amp_multicast", name, entries, {"num_outputs": str(len(entries))})
         return [(cast, i) for i in range(len(entries))]
 
@@ -63,7 +62,8 @@ def with_casts(
     params: set[str],
     cast_params: bool,
 ) -> Symbol:
-    """A copy of the graph in which the operators of `half` get float16, those of `single` float32.
+    """A copy of the graph in which the operators of `half` get float16, those of `single` float32;
+    results are float32.
 
     excluded: nodes that stay in float32. params: variables that are parameters; `cast_params`: those that only float16
     operators read are declared float16 themselves.
@@ -73,19 +73,22 @@ def with_casts(
     halves = _read_in_half_only(nodes, half, excluded, params) if cast_params else set()
     new: dict[int, Node] = {}
     for node in nodes:
-        copy = Node(node.op, node.name, [], dict(node.params), dict(node.attrs))
+        copy = Node(node.op, node.name, [], dict(node.params), dict(node.attrs), node.subgraphs)
         new[id(node)] = copy
         entries = [(new[id(n)], i) for n, i in node.inputs]
         if node.op is None:
             if node.name in params:
                 dtype = "float16" if node.name in halves else "float32"
                 copy.attrs["__dtype__"] = _NUMBER[dtype]
-                casts.types[id(copy)] = dtype
+                if dtype == "float16":
+                    casts.types[id(copy)] = dtype
             continue
         states = aux_inputs(node.op, node.params)
 
         def all_cast(dtype: str, entries: list[Entry] = entries, states: Any = states) -> list[Entry]:
-            return [e if i in states else casts.cast(e, dtype) for i, e in enumerate(entries)]
+            # a variable is float32 unless it is cast
+            there = [i in states or (dtype == "float32" and e[0].op is None) for i, e in enumerate(entries)]
+            return [e if as_it_is else casts.cast(e, dtype) for e, as_it_is in zip(entries, there, strict=True)]
 
         in_single = node.op in single or any(
             node.op == op and node.params.get(key) in values for op, key, values in conditional
@@ -101,7 +104,8 @@ def with_casts(
             first = casts.types.get(id(copy.inputs[0][0])) if copy.inputs else None
             if first is not None and node.op not in ("Cast", "cast"):
                 casts.types[id(copy)] = first
-    return Symbol([(new[id(n)], i) for n, i in sym._outputs])
+    heads = [(new[id(n)], i) for n, i in sym._outputs]
+    return Symbol([casts.cast(e, "float32") for e in heads])
 
 
 def _read_in_half_only(nodes: list[Node], half: set[str], excluded: set[str], params: set[str]) -> set[str]:
