@@ -226,9 +226,7 @@ class FeedForward:
     def load(prefix: str, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
         """The model of a checkpoint, which `fit` trains from `epoch` on."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        return FeedForward(
-            symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs
-        )
+        return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
 
     @staticmethod
     def create(

@@ -43,8 +43,9 @@ def test_where_casts_are():
     assert types["conv_weight"] == "0" and types["data"] is None
     # parameters in float16, and an operator that stays as it is
     found, nodes = inputs_of(
-        amp.convert_symbol(network(), data_names=["data", "softmax_label"], cast_optional_params=True,
-                           excluded_sym_names=["fc"])  # fmt: skip
+        amp.convert_symbol(
+            network(), data_names=["data", "softmax_label"], cast_optional_params=True, excluded_sym_names=["fc"]
+        )  # fmt: skip
     )
     types = {n["name"]: n.get("attrs", {}).get("__dtype__") for n in nodes if n["op"] == "null"}
     assert found["conv"] == ["data" + half, "conv_weight", "conv_bias"] and types["conv_weight"] == "2"

@@ -90,9 +90,7 @@ def _check_trainer(trainer: Any) -> None:
     if isinstance(trainer, opt.Optimizer):
         raise TypeError("AMP is currently only compatible with Gluon Trainer")
     if not isinstance(trainer, Trainer):
-        raise TypeError(
-            f"optimizer_or_trainer should be a Gluon Trainer or an optimizer, instead is {type(trainer)}"
-        )
+        raise TypeError(f"optimizer_or_trainer should be a Gluon Trainer or an optimizer, instead is {type(trainer)}")
 
 
 def init_trainer(optimizer_or_trainer: Any) -> None:
@@ -284,9 +282,7 @@ def convert_bucketing_module(
     """A BucketingModule with the converted symbols of another one, whose parameters must be initialized."""
     assert isinstance(bucketing_mod, BucketingModule), "module should be instance of bucketing module"
     assert bucketing_mod._buckets, "Bucketing Module should not be empty"
-    assert bucketing_mod.params_initialized, (
-        "bucketing_mod params should be initialized for mixed precision conversion"
-    )
+    assert bucketing_mod.params_initialized, "bucketing_mod params should be initialized for mixed precision conversion"
     args, auxs = bucketing_mod.get_params()
     symbols = {}
     for key, module in bucketing_mod._buckets.items():
