@@ -190,6 +190,23 @@ def test_operators_without_parameters_ignore_further_arguments():
         assert y.shape == x.shape
 
 
+@pytest.mark.parametrize("name", ["concat", "stack", "add_n", "khatri_rao"])
+def test_operators_of_any_number_of_inputs_take_their_number(name):
+    """gluonts calls concat(q, o, num_args=2, dim=-1)."""
+    call, x = getattr(nd, name), nd.array([[1, 2], [3, 4]])
+    for inputs in ((x, x), ([x, x],)):
+        assert (call(*inputs, num_args=2).asnumpy() == call(*inputs).asnumpy()).all()
+    with pytest.raises(MXNetError, match="num_args is 3, got 2"):
+        call(x, x, num_args=3)
+
+
+def test_operators_take_attributes_of_graphs():
+    x = nd.ones((2, 3))
+    assert nd.softmax(x, __lr_mult__="1").shape == (2, 3) and nd.sum(x, __layout__="NCHW").shape == (1,)
+    with pytest.raises(MXNetError, match="Cannot find argument '_layout'"):
+        nd.sum(x, _layout="NCHW")
+
+
 NOT_FINITE = nd.array([[-2, -0.5, 0.5, 2], [3, -3, 0.1, -0.1]])
 EVERYWHERE, SECOND = [1] * 8, [1, 0] * 4
 

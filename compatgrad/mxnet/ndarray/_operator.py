@@ -76,13 +76,21 @@ def parse(value: Any) -> Any:
 _NOT_FINITE = ("inf", "-inf", "nan")  # as symbols write them, which are no literals of Python
 
 
-def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str]) -> None:
-    """MXNet's error for arguments that an operator does not have. One without any parameters ignores them."""
-    if parameters:
-        unknown = next(iter(attrs))
+def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str], inputs: Sequence[Any] = ()) -> None:
+    """MXNet's error for arguments that an operator does not have. One without any parameters ignores them.
+
+    Names between double underscores are attributes of graphs, which every operator takes. `num_args`, a parameter of
+    operators of any number of `inputs`, must be their number.
+    """
+    unknown = next((n for n in attrs if n not in parameters and not (n.startswith("__") and n.endswith("__"))), None)
+    if parameters and unknown is not None:
         raise MXNetError(
             f"Cannot find argument '{unknown}', Possible Arguments: {', '.join(parameters)}, in operator {who}"
         )
+    if "num_args" in attrs:
+        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
+        if int(attrs["num_args"]) != len(given):
+            raise MXNetError(f"operator {who}: num_args is {attrs['num_args']}, got {len(given)} inputs")
 
 
 def write(out: Any, y: Any) -> Any:
@@ -105,7 +113,7 @@ def write(out: Any, y: Any) -> Any:
 
 _TEMPLATE = """
 def {name}({signature}):
-    if attrs: _refuse("{name}", attrs, _parameters)
+    if attrs: _refuse("{name}", attrs, _parameters{counted})
     try:
         {checks}
         y = _body({arguments})
@@ -171,6 +179,7 @@ def operator(
         source = _TEMPLATE.format(
             name=public,
             signature=", ".join(signature),
+            counted=f", {names[0]}" if variadic else "",
             arguments=", ".join(arguments),
             checks="\n        ".join(checks) or "pass",
             inputs="".join(f"{n}, " for n in names),
