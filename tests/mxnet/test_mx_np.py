@@ -240,3 +240,37 @@ def test_a_program_of_gluon():
 def test_wrong_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+MOVED = {
+    "reshape": lambda x: x.reshape(4, 3), "reshape function": lambda x: mxnp.reshape(x, (3, 4)),
+    "npx.reshape": lambda x: npx.reshape(x, (-1, 2)), "ravel": mxnp.ravel, "T": lambda x: x.T,
+    "T of a vector": lambda x: x[0].T, "transpose": lambda x: x.transpose(), "axes": lambda x: x.transpose(1, 0),
+    "swapaxes": lambda x: x.swapaxes(0, 1), "moveaxis": lambda x: mxnp.moveaxis(x, 0, 1),
+    "expand_dims": lambda x: mxnp.expand_dims(x, 0), "squeeze": lambda x: mxnp.squeeze(x),
+    "broadcast_to": lambda x: mxnp.broadcast_to(x, (2, 3, 4)), "broadcast_like": lambda x: npx.broadcast_like(x, x),
+    "split": lambda x: mxnp.split(x, 3)[0], "vsplit": lambda x: mxnp.vsplit(x, 3)[0],
+    "array_split": lambda x: mxnp.array_split(x, 2)[1], "atleast_1d": mxnp.atleast_1d, "atleast_3d": mxnp.atleast_3d,
+    "roll": lambda x: mxnp.roll(x, 0), "roll along": lambda x: mxnp.roll(x, 0, 0), "rot90": lambda x: mxnp.rot90(x, 0),
+    "meshgrid": lambda x: mxnp.meshgrid(x[0], x[0])[0], "in another order": lambda x: x.T[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_moved_elements_are_copies(name):
+    """Where `x[0:2]` is a view. The book of `d2l` writes into `x.reshape(3, 4)` and goes on with x."""
+    x = mxnp.arange(12).reshape(3, 4)
+    y = MOVED[name](x)
+    y[:] = -1
+    assert x.asnumpy().tolist() == np.arange(12).reshape(3, 4).tolist()
+    x[:] = 5
+    assert (y.asnumpy() == -1).all()
+
+
+def test_gradients_of_copies_reach_what_was_copied():
+    x = mxnp.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = (x.T.reshape(2, 3) * mxnp.arange(6).reshape(2, 3)).sum()
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[0, 2, 4], [1, 3, 5]]

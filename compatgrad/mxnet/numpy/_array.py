@@ -69,7 +69,7 @@ class ndarray(NDArray):
     @property
     def T(self) -> ndarray:
         """The array with its axes in reverse order."""
-        return op.transpose(self) if self.ndim > 1 else self
+        return _C.own(op.transpose(self), self)
 
     def __repr__(self) -> str:
         with onp.printoptions():  # float32 is the dtype that goes without saying

@@ -499,7 +499,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     for _ in range(n):
         lead = (slice(None),) * axis
         x = pair("sub", op.get_item(x, index=(*lead, slice(1, None))), op.get_item(x, index=(*lead, slice(None, -1))))
-    return x
+    return _C.own(x, a)
 
 
 for _function in (argsort, sort, cumsum, unique, nonzero, diff):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as onp
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray
@@ -92,7 +94,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     x = _array("rot90", m, "m")
     for _ in range(k % 4):
         x = swapaxes(flip(x, axes[1]), *axes)
-    return x
+    return _C.own(x, m)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -105,7 +107,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         n = x.shape[i]
         if n and s % n:
             x = concatenate(_cut("roll", x, [n - s % n], i, False)[::-1], axis=i)
-    return x
+    return _C.own(x, a)
 
 
 def tril(m: Any, k: int = 0) -> ndarray:

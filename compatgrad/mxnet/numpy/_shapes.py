@@ -1,4 +1,7 @@
-"""Arrays of `mx.np` from nothing, and functions that move elements around."""
+"""Arrays of `mx.np` from nothing, and functions that move elements around.
+
+Results have memory of their own (`_C.own`), as the original's: writing to them leaves the arguments as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any
 
 import numpy as onp
 import torch
+
+from compatgrad import _C
 
 from ..base import MXNetError
 from ..context import Context, current_context
@@ -251,7 +256,7 @@ def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> ndarray
         raise MXNetError(f"reshape: cannot reshape an array of shape {x.shape} into {new}")
     if -1 in new and not known:
         new = tuple(0 if n == -1 else n for n in new)
-    return finish(op.reshape(x, shape=new), out)
+    return finish(_C.own(op.reshape(x, shape=new), x), out)
 
 
 def ravel(x: Any, order: str = "C") -> ndarray:
@@ -263,13 +268,13 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     """The axes in another order, or reversed."""
     x = _array("transpose", a)
     if axes is None:
-        return op.transpose(x)
+        return _C.own(op.transpose(x), x)
     axes = tuple(_axis("transpose", i, x.ndim) for i in axes) or tuple(range(x.ndim))[::-1]  # () too reverses
     if len(set(axes)) < len(axes):
         raise ValueError(f"transpose: an axis is repeated in {axes}")
     if sorted(axes) != list(range(x.ndim)):
         raise MXNetError(f"transpose: axes {axes} are no permutation for an array of shape {x.shape}")
-    return op.transpose(x, axes=axes)
+    return _C.own(op.transpose(x, axes=axes), x)
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
@@ -278,7 +283,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     order = list(range(x.ndim))
     i, j = _axis("swapaxes", axis1, x.ndim), _axis("swapaxes", axis2, x.ndim)
     order[i], order[j] = j, i
-    return op.transpose(x, axes=tuple(order))
+    return _C.own(op.transpose(x, axes=tuple(order)), x)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
@@ -291,22 +296,23 @@ def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
     order = [i for i in range(x.ndim) if i not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
-    return op.transpose(x, axes=tuple(order))
+    return _C.own(op.transpose(x, axes=tuple(order)), x)
 
 
 def expand_dims(a: Any, axis: Any) -> ndarray:
     """New axes of length 1."""
-    x = _array("expand_dims", a)
+    y = x = _array("expand_dims", a)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     n = x.ndim + len(axes)
     for i in sorted(_axis("expand_dims", i, n) for i in axes):
-        x = op.expand_dims(x, axis=i)
-    return x
+        y = op.expand_dims(y, axis=i)
+    return _C.own(y, x)
 
 
 def squeeze(a: Any, axis: Any = None, out: Any = None) -> ndarray:
     """Without axes of length 1. MXNetError for a longer one."""
-    return finish(_squeezed(_array("squeeze", a), axis), out)
+    x = _array("squeeze", a)
+    return finish(_C.own(_squeezed(x, axis), x), out)
 
 
 def _squeezed(x: ndarray, axis: Any) -> ndarray:
@@ -332,17 +338,17 @@ def broadcast_to(array: Any, shape: Any) -> ndarray:
     new = _shape("broadcast_to", shape)
     if len(new) < x.ndim or any(m not in (1, n) for m, n in zip(x.shape[::-1], new[::-1], strict=False)):
         raise MXNetError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {new}")
-    return op.broadcast_to(x, shape=new)
+    return _C.own(op.broadcast_to(x, shape=new), x)
 
 
 def _atleast(n: int, arys: tuple[Any, ...]) -> Any:
     result = []
-    for x in arys:
-        x = _array(f"atleast_{n}d", x)
+    for a in arys:
+        y = x = _array(f"atleast_{n}d", a)
         if x.ndim < n:
             ones_before = 1 if n == 3 and x.ndim == 1 else 0 if n == 3 and x.ndim == 2 else n - x.ndim
-            x = op.reshape(x, shape=(1,) * ones_before + x.shape + (1,) * (n - x.ndim - ones_before))
-        result.append(x)
+            y = op.reshape(x, shape=(1,) * ones_before + x.shape + (1,) * (n - x.ndim - ones_before))
+        result.append(_C.own(y, x))
     return result[0] if len(result) == 1 else result
 
 
@@ -436,7 +442,7 @@ def _cut(who: str, x: Any, sections: Any, axis: int, equal: bool) -> list[Any]:
     else:
         ends = [0, *(int(i) for i in sections), n]
     lead = (slice(None),) * axis
-    return [op.get_item(x, index=(*lead, slice(a, b))) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [_C.own(op.get_item(x, index=(*lead, slice(a, b))), x) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from compatgrad import _C
+
 from ..base import MXNetError
 from ..ndarray._operator import op, operators
 from ..ndarray.ndarray import NDArray
@@ -102,8 +104,8 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> A
         raise NotImplementedError(f"reshape: order must be 'C', got {order!r}")
     codes = [int(n) for n in (newshape if isinstance(newshape, (tuple, list)) else (newshape,))]
     if reverse:
-        return op.reshape(x, shape=tuple(_decoded(x.shape[::-1], _reversed(codes))[::-1]))
-    return op.reshape(x, shape=tuple(_decoded(x.shape, codes)))
+        return _C.own(op.reshape(x, shape=tuple(_decoded(x.shape[::-1], _reversed(codes))[::-1])), x)
+    return _C.own(op.reshape(x, shape=tuple(_decoded(x.shape, codes))), x)
 
 
 def _reversed(codes: list[int]) -> list[int]:
@@ -219,7 +221,7 @@ def broadcast_like(lhs: Any, rhs: Any, lhs_axes: Any = None, rhs_axes: Any = Non
         for i, j in zip(lhs_axes, rhs_axes, strict=True):
             lengths[i] = rhs.shape[j]
         shape = tuple(lengths)
-    return op.broadcast_to(x, shape=tuple(shape))
+    return _C.own(op.broadcast_to(x, shape=tuple(shape)), x)
 
 
 def _masked(who: str, body: Any, data: Any, mask: Any, axis: int, temperature: float | None, fill: float) -> Any:
