@@ -212,13 +212,19 @@ EVERYWHERE, SECOND = [1] * 8, [1, 0] * 4
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize("f, expected", [
-    (lambda x: nd.where(x > 9, x, nd.ones((2, 4))), EVERYWHERE),
-    (lambda x: nd.clip(x, 9, 10), EVERYWHERE),
-    (nd.relu, SECOND), (lambda x: nd.Activation(x, act_type="relu"), SECOND),
-    (lambda x: nd.maximum(x, nd.zeros((2, 4))), SECOND), (lambda x: nd.minimum(x, nd.zeros((2, 4))), SECOND),
-    (lambda x: nd.maximum(x, 0), SECOND), (lambda x: nd.minimum(x, 0), SECOND),
-])
+@pytest.mark.parametrize(
+    "f, expected",
+    [
+        (lambda x: nd.where(x > 9, x, nd.ones((2, 4))), EVERYWHERE),
+        (lambda x: nd.clip(x, 9, 10), EVERYWHERE),
+        (nd.relu, SECOND),
+        (lambda x: nd.Activation(x, act_type="relu"), SECOND),
+        (lambda x: nd.maximum(x, nd.zeros((2, 4))), SECOND),
+        (lambda x: nd.minimum(x, nd.zeros((2, 4))), SECOND),
+        (lambda x: nd.maximum(x, 0), SECOND),
+        (lambda x: nd.minimum(x, 0), SECOND),
+    ],
+)
 def test_gradients_that_are_not_finite(f, expected, bad):
     """A choice stops them, a product with a mask does not: as each operator of MXNet 1.9.1 does."""
     x = NOT_FINITE.copy()

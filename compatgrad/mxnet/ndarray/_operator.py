@@ -184,8 +184,10 @@ def operator(
             checks="\n        ".join(checks) or "pass",
             inputs="".join(f"{n}, " for n in names),
             own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
-            stored="pass" if stored is None else f"if {names[0]}.__class__ is not _NDArray and {names[0]}.stype != "
-                   f"'default' and out is None: y = _stored(y, {', '.join(arguments)})",
+            stored="pass"
+            if stored is None
+            else f"if {names[0]}.__class__ is not _NDArray and {names[0]}.stype != "
+            f"'default' and out is None: y = _stored(y, {', '.join(arguments)})",
         )
         scope |= {"_body": body, "_explain": explain, "_write": write, "_NDArray": NDArray, "_parse": parse,
                   "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
