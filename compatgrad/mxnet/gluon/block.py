@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from ..util import is_np_array
 from ._scope import _BlockScope, _state
 from .parameter import Parameter, ParameterDict
-from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load, _save
+from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load_any, _save
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
 
@@ -170,7 +170,7 @@ class Block:
         lack some (else AssertionError) and have others (else ValueError). cast_dtype: other dtypes are cast, to the
         parameter's, or with dtype_source="saved" the parameter to the file's.
         """
-        found = _load(filename)
+        found = _load_any(filename)
         params = self._collect_params_with_prefix()
         if not found and not params:
             return

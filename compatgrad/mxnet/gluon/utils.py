@@ -13,7 +13,9 @@ from compatgrad import _C
 
 from .. import autograd
 from .. import ndarray as nd
-from ..util import is_np_array, is_np_shape
+from ..base import MXNetError
+from ..ndarray.utils import NOT_NUMPY_SHAPES
+from ..util import is_np_array, is_np_shape, np_array, np_shape
 
 __all__ = ["split_data", "split_and_load", "clip_global_norm", "check_sha1", "download", "replace_file"]
 
@@ -195,6 +197,18 @@ def _load(filename):
         found = numpy_extension.load(filename)
         return {name: array.as_np_ndarray() for name, array in found.items()} if isinstance(found, dict) else found
     return nd.load(filename)
+
+
+def _load_any(filename):
+    """What `_load` gives, of a file too that was saved without NumPy's semantics, as those of pretrained models are."""
+    try:
+        return _load(filename)
+    except MXNetError as e:
+        if not is_np_array() or NOT_NUMPY_SHAPES not in str(e):
+            raise
+    with np_array(False), np_shape(False):
+        found = nd.load(filename)
+    return {name: array.as_np_ndarray() for name, array in found.items()}
 
 
 def _get_repo_url():

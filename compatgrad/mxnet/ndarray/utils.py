@@ -54,6 +54,9 @@ def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
     return Stored(x.shape, x.tensor, np_shape=np_shape, context=where)
 
 
+NOT_NUMPY_SHAPES = "the arrays were not saved under NumPy's shape semantics"
+
+
 def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
     """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
     if a.np_shape and not is_np_shape():
@@ -63,7 +66,7 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
         )
     if is_np_shape() and not a.np_shape and a.stype == "default":  # a length of 0 meant "unknown" there
         raise MXNetError(
-            "load: the arrays were not saved under NumPy's shape semantics; load them with mx.nd.load without "
+            f"load: {NOT_NUMPY_SHAPES}; load them with mx.nd.load without "
             "npx.set_np(), or inside `with mx.util.np_shape(False)`"
         )
     if a.shape is None or a.data is None:
