@@ -7,6 +7,7 @@ import numpy
 
 from compatgrad.core.files import beside, replacing
 
+from .core.file_errors import reading
 from .logger import logger
 from .utils import _prototext, nnabla_pb2
 
@@ -43,14 +44,16 @@ def load(solver, path):
     """Reads the states of `solver`: .h5, .protobuf, or the latter as text."""
     extension = _extension(path)
     if extension == ".h5":
-        solver.set_states(_load_h5(path))
+        with reading(path, extension):
+            states = _load_h5(path)
+        solver.set_states(states)
     elif extension == ".protobuf":
         message = nnabla_pb2.Optimizer()
-        with open(path, "rb") as file:
+        with open(path, "rb") as file, reading(path, extension):
             message.MergeFromString(file.read())
         solver.set_states_from_protobuf(message)
     elif extension in (".nntxt", ".prototxt"):
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file, reading(path, extension):
             message = _prototext.merge(file.read(), nnabla_pb2.Optimizer())
         solver.set_states_from_protobuf(message)
     elif extension == ".nnp":

@@ -11,6 +11,7 @@ from typing import Any
 from .. import functions as F
 from .. import parameter
 from ..variable import Variable
+from .file_errors import names_of
 from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork, _create_initializer
 
 __all__ = [
@@ -260,7 +261,7 @@ def load(
         parameter_files.load(filename, proto, False, extension, register_them=not exclude_parameter)
     if parameter_only:
         proto.ClearField("network")
-    return ProtoGraph.from_proto(proto, batch_size, scope, rng)
+    return ProtoGraph.from_proto(proto, batch_size, scope, rng, names_of(filename))
 
 
 def save(

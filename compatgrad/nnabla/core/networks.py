@@ -14,6 +14,7 @@ from .. import context as contexts
 from .. import initializer as I
 from .. import parameter
 from ..variable import Variable
+from .file_errors import naming
 
 __all__ = ["NetworkVariable", "ProtoFunction", "ProtoGraph", "ProtoNetwork"]
 
@@ -200,7 +201,7 @@ class ProtoNetwork:
         if ctx:
             self.owner.current_context = ctx
         scope = parameter.parameter_scope("", self.owner.parameter_scope)
-        with contexts.context_scope(self.current_context), scope:
+        with naming(self.owner._source), contexts.context_scope(self.current_context), scope:
             self._make_inputs(args, batch)
             for function in self.forward_sequence():
                 self._execute(function, batch)
@@ -248,8 +249,9 @@ class ProtoNetwork:
             return
         try:
             results = apply_function(function, [v.variable_instance for v in inputs], batch)
-        except RuntimeError as error:  # it does not fit its inputs
-            raise RuntimeError(f"function {function.name!r} of network {self.name!r}: {error}") from error
+        except (RuntimeError, TypeError, IndexError) as error:  # it does not fit its inputs
+            kind = next(kind for kind in (RuntimeError, TypeError, IndexError) if isinstance(error, kind))
+            raise kind(f"function {function.name!r} of network {self.name!r}: {error}") from error
         for v, result in zip(outputs, results, strict=True):
             v.variable_instance = result
         function.function_instance = results[0].parent
@@ -463,6 +465,7 @@ class ProtoGraph:
         self.executors: OrderedDict[str, Any] = OrderedDict()
         self.traced: dict[Variable, tuple[str, str]] = {}  # network and name of what it was made from
         self._context: Any = None
+        self._source = ""  # the files that it was read from, for errors
 
     @property
     def current_context(self) -> Any:
@@ -528,13 +531,19 @@ class ProtoGraph:
 
     @staticmethod
     def from_proto(
-        proto: Any, batch_size: int | None = None, param_scope: dict[str, Any] | None = None, rng: Any = None
+        proto: Any,
+        batch_size: int | None = None,
+        param_scope: dict[str, Any] | None = None,
+        rng: Any = None,
+        source: str = "",
     ) -> ProtoGraph:
-        """The graph that an NNablaProtoBuf message holds."""
+        """The graph that an NNablaProtoBuf message holds; errors name `source`, the files that it is of."""
         graph = ProtoGraph(parameter_scope=param_scope)
+        graph._source = source
         rng = np.random.RandomState(0) if rng is None else rng
-        for message in proto.network:
-            graph.networks[message.name] = ProtoNetwork.from_proto(graph, message, rng, batch_size)
+        with naming(source):
+            for message in proto.network:
+                graph.networks[message.name] = ProtoNetwork.from_proto(graph, message, rng, batch_size)
         for message in proto.executor:
             graph.executors[message.name] = message
         return graph

@@ -19,6 +19,7 @@ from .. import functions as F
 from .. import initializer as I
 from .. import parameter
 from .. import solvers as S
+from ..core.file_errors import names_of, naming
 from ..core.networks import NetworkVariable, ProtoGraph, ProtoNetwork
 from ..logger import logger
 from . import data_iterator as iterators
@@ -430,15 +431,9 @@ def load(
     `parameter_only` nothing else is loaded. `context` ("cpu", "cudnn:0") replaces the file's. Errors are
     those of `load_parameters`, and ValueError for what a file names but lacks.
     """
-    try:
+    with naming(names_of(filenames)):
         info = base_load(
             filenames, prepare_data_iterator, batch_size, exclude_parameter, parameter_only, extension, context
         )
         link_components(info)
-    except (ValueError, RuntimeError) as error:
-        files = [str(f) for f in (filenames if isinstance(filenames, (list, tuple)) else [filenames])]
-        if any(name in str(error) for name in files):
-            raise
-        kind = ValueError if isinstance(error, ValueError) else RuntimeError
-        raise kind(f"{', '.join(files)}: {error}") from error
     return info

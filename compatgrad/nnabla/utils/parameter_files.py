@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from compatgrad.core.files import beside, replacing
 
 from .. import parameter
+from ..core.file_errors import reading
 from ..logger import logger
 from ..variable import Variable
 from . import _prototext, nnabla_pb2
@@ -30,6 +31,9 @@ __all__ = [
     "write_h5",
     "write_protobuf",
 ]
+
+
+_FORMATS = (".h5", ".protobuf", ".nntxt", ".prototxt")
 
 
 class Record(NamedTuple):
@@ -129,19 +133,6 @@ def read_h5(file: Any) -> list[Record]:
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 
-@contextmanager
-def _named_errors(path: Any, kind: str) -> Any:
-    """Says of which file an error tells."""
-    try:
-        yield
-    except (FileNotFoundError, PermissionError, ImportError):
-        raise
-    except Exception as error:  # what the readers of broken files raise is of all kinds
-        name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", "the file given")
-        error_kind = OSError if isinstance(error, (OSError, RuntimeError, KeyError)) else ValueError
-        raise error_kind(f"{name} is no readable {kind} file: {error}") from error
-
-
 def _bytes_of(file: Any) -> bytes:
     if hasattr(file, "read"):
         data = file.read()
@@ -155,9 +146,9 @@ def read(path: Any, message: Any, extension: str) -> list[Record] | None:
 
     What is no .h5 file is merged into the NNablaProtoBuf `message`, .h5 files within a .nnp file excepted.
     """
-    if extension not in (".h5", ".protobuf", ".nntxt", ".prototxt", ".nnp"):
+    if extension not in (*_FORMATS, ".nnp"):
         return None
-    with _named_errors(path, extension):
+    with reading(path, extension):
         if extension == ".h5":
             return read_h5(io.BytesIO(path.read()) if hasattr(path, "read") else path)
         if extension == ".nnp":
@@ -177,15 +168,17 @@ def _read_archive(path: Any, message: Any) -> list[Record]:
     found: list[Record] = []
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
-            content = io.BytesIO(archive.read(name))
-            content.name = name
-            found += read(content, message, os.path.splitext(name)[1]) or []
+            extension = os.path.splitext(name)[1]
+            if extension in _FORMATS:
+                content = io.BytesIO(archive.read(name))
+                content.name = name
+                found += read(content, message, extension) or []
     return found
 
 
 def load(paths: Any, message: Any, needs_proto: bool, extension: str, register_them: bool = True) -> None:
     """Registers the parameters of one file, or of several, and merges what they say into `message`."""
-    several = isinstance(paths, Sequence) and not isinstance(paths, str)
+    several = isinstance(paths, Sequence) and not isinstance(paths, (str, bytes))
     whole = type(message)()
     everything: list[Record] = []
     for path in paths if several else [paths]:
