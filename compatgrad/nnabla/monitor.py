@@ -5,6 +5,7 @@ import time
 
 import numpy
 
+from .core.file_errors import reading
 from .logger import logger
 
 __all__ = [
@@ -178,7 +179,8 @@ def tile_images(data, padsize=1, padval=0):
 def _plot(filename, column, factor, plot_kwargs):
     import matplotlib.pyplot as plt
 
-    index, values = numpy.loadtxt(filename, usecols=(0, column), unpack=True, ndmin=2)
+    with reading(filename, "monitor"):
+        index, values = numpy.loadtxt(filename, usecols=(0, column), unpack=True, ndmin=2)
     plt.plot(index.astype(int), values * factor, **(plot_kwargs or {}))
 
 

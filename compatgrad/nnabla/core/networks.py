@@ -231,6 +231,11 @@ class ProtoNetwork:
     def _new_input(self, variable: NetworkVariable, batch: int) -> Variable:
         if variable.variable_instance is not None:
             return variable.variable_instance
+        if batch < 0 and any(n < 1 for n in variable.shape):
+            raise ValueError(
+                f"network {self.name!r} has the batch size {batch}, so that the shape of {variable.name!r} is open: "
+                "give batch_size"
+            )
         shape = tuple(n if n >= 1 else batch for n in variable.shape)
         if variable.initializer is None:
             return Variable(shape)
@@ -307,7 +312,7 @@ class ProtoNetwork:
             data = [name for name in function.inputs if name in other.variables]
             if axis and data:
                 batch = int(np.prod(other.variables[data[0]].shape[:axis]))
-        if batch is None:
+        if batch is None or batch < 1:  # it is open already
             return other
         constant: set[str] = set()  # what depends on parameters alone has no batch
         merged: set[str] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from typing import Any
 
 from ..create_cache import CreateCache
@@ -26,17 +27,31 @@ def conv_dataset_command(args: Any) -> bool:
         if not args.force or not os.path.isdir(args.destination):
             print(f"{args.destination} exists; -F overwrites a folder.")
             return False
-        shutil.rmtree(args.destination)
-    os.makedirs(args.destination)
+        if os.path.exists(args.source) and os.path.samefile(args.source, args.destination):
+            print(f"{args.destination} is the source too.")
+            return False
+    parent = os.path.dirname(os.path.abspath(args.destination))
+    os.makedirs(parent, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".compatgrad-") as folder:
+        made = os.path.join(folder, "new.cache")  # whose place is the destination once it is whole
+        os.mkdir(made)
+        _convert(args, kind, made)
+        if os.path.exists(args.destination):
+            shutil.rmtree(args.destination)
+        os.rename(made, args.destination)
+    return True
+
+
+def _convert(args: Any, kind: str, folder: str) -> None:
     if kind == ".csv":
         cache = CreateCache(args.source, shuffle=args.shuffle, num_of_threads=args.num_of_threads)
         print(f"Number of Data: {cache.size}")
-        cache.create(args.destination, normalize=args.normalize)
-        return True
+        cache.create(folder, normalize=args.normalize)
+        return
     with CacheDataSource(args.source, shuffle=args.shuffle, normalize=args.normalize) as source:
         print(f"Number of Data: {source.size}")
-        with DataSourceWithFileCache(source, cache_dir=args.destination, shuffle=args.shuffle):
-            return True
+        with DataSourceWithFileCache(source, cache_dir=folder, shuffle=args.shuffle):
+            pass
 
 
 def add_conv_dataset_command(subparsers: Any) -> None:

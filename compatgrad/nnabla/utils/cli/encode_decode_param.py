@@ -11,6 +11,7 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
+from ...core.file_errors import reading
 from ...logger import logger
 from ...parameter import get_parameters, load_parameters, save_parameters, set_parameter
 from ...variable import Variable
@@ -27,10 +28,10 @@ def save_param_in_txt(x: np.ndarray, filepath: str) -> None:
 
 def load_param_in_txt(name: str, filepath: str) -> None:
     """Registers what `save_param_in_txt` wrote as the parameter `name`."""
-    with open(filepath) as file:
+    with open(filepath) as file, reading(filepath, "parameter"):
         shape = ast.literal_eval(file.readline())
-        values = np.array(file.read().split(), np.float32)
-    set_parameter(name, Variable.from_numpy_array(values.reshape(shape), need_grad=True))
+        values = np.array(file.read().split(), np.float32).reshape(shape)
+    set_parameter(name, Variable.from_numpy_array(values, need_grad=True))
 
 
 def decode_param_command(args: Any, **kwargs: Any) -> bool:
@@ -38,7 +39,7 @@ def decode_param_command(args: Any, **kwargs: Any) -> bool:
     os.makedirs(args.outdir, exist_ok=True)
     load_parameters(args.param)
     for name, variable in get_parameters(grad_only=False).items():
-        file = urllib.parse.quote(name, safe="/ ").replace("/", "~")
+        file = urllib.parse.quote(name, safe="/ ").replace("~", "%7E").replace("/", "~")
         save_param_in_txt(variable.d, os.path.join(args.outdir, f"{file}.txt"))
     logger.log(99, "Decode Parameter Completed.")
     return True

@@ -123,8 +123,13 @@ def infer(info: Any, input_data: Sequence[np.ndarray]) -> tuple[Any, list[list[A
     if len(wanted) != len(input_data):
         names = ", ".join(name for _, name in wanted)
         raise ValueError(f"infer: {len(input_data)} inputs are given; the network takes {len(wanted)}: {names}")
-    data = {name: np.asarray(x).reshape(v.variable_instance.shape)
-            for (v, name), x in zip(wanted, input_data, strict=True)}
+    data = {}
+    for (v, name), x in zip(wanted, input_data, strict=True):
+        shape = v.variable_instance.shape
+        if np.size(x) != np.prod(shape):
+            expected = f"{np.prod(shape)} numbers, of shape {shape}"
+            raise ValueError(f"infer: input {name!r}: expected {expected}, got {np.size(x)}")
+        data[name] = np.asarray(x).reshape(shape)
     results = _Results("", "", False)
     rows = results.rows(0, executors, _run(executors, data))
     return SimpleNamespace(names=results.names, types=results.kinds, dims=results.dims), rows
@@ -188,7 +193,7 @@ def forward_command(args: Any) -> bool:
         if args.dataset in (dataset.uri, dataset.cache_dir):
             normalize = normalize and dataset.normalize
     header, rows = _read_dataset(args)
-    batch = executors[0].network.batch_size
+    batch = args.batch_size if args.batch_size > 0 else executors[0].network.batch_size
     options: dict[str, Any] = {"uri": args.dataset, "batch_size": batch, "shuffle": False, "normalize": normalize}
     if kind == ".csv":
         iterator = data_iterator_csv_dataset(**options, with_memory_cache=False, with_file_cache=False)

@@ -245,6 +245,8 @@ def train_command(args: Any) -> bool:
     info: SimpleNamespace = loading.load(
         [args.config], prepare_data_iterator=None, exclude_parameter=True, context=args.context
     )
+    if not hasattr(info, "training_config"):
+        raise ValueError(f"{args.config} does not say how to train: it has no training_config")
     if any(not dataset.uri.strip() for dataset in info.datasets.values()):
         logger.log(99, "Fatal error. Dataset URI is empty.")
         return False

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from typing import Any
 
 from compatgrad.core.files import replacing
+from compatgrad.interop import _onnx, export
 
-from ....interop import _onnx, export
 from ... import parameter
 from ...core.networks import ProtoGraph
 from ...variable import Variable
