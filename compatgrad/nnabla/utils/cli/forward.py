@@ -169,8 +169,10 @@ def _read_dataset(args: Any) -> tuple[list[str], list[list[str]]]:
     if args.dataset.endswith(".csv"):
         header, *rows = _csv_rows(args.dataset)
         root = os.path.abspath(os.path.dirname(args.dataset)) if args.replace_path else "."
-        return header, [[x if header[i][0] == "#" or is_float(x) else compute_full_path(root, x)
-                         for i, x in enumerate(row)] for row in rows]
+        return header, [
+            [x if header[i][0] == "#" or is_float(x) else compute_full_path(root, x) for i, x in enumerate(row)]
+            for row in rows
+        ]
     header, *rows = _csv_rows(os.path.join(args.dataset, "original.csv"))
     order = os.path.join(args.dataset, "order.csv")
     if os.path.exists(order):
