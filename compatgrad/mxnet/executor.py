@@ -114,6 +114,7 @@ class Executor:
         self._leaves: list[tuple[NDArray, NDArray, str]] = []
         self._head_read: dict[int, bool] = {}
         self._monitor: Any = None
+        self._watched: Any = None  # what the operators read, for a monitor of their gradients
         self._monitor_all = False
         self._shortened = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
 
@@ -195,7 +196,12 @@ class Executor:
             if self._monitor is None:
                 outputs = self._symbol.eval_imperative(arrays)
             else:
-                outputs = self._symbol._eval_monitored(arrays, self._monitor, self._monitor_all)
+                self._watched = [] if self._recorded else None
+                outputs = self._symbol._eval_monitored(arrays, self._monitor, self._monitor_all, self._watched)
+        for seen in self._watched or ():
+            for x in seen.inputs:
+                if not x._is_marked:
+                    x.attach_grad()
         if self._places is not None:
             for place, y in zip(self._places, outputs, strict=True):
                 _overwrite(place, y)
@@ -245,6 +251,10 @@ class Executor:
         if pairs:
             autograd.backward([y for y, _ in pairs], [g for _, g in pairs], train_mode=is_train)
         self._recorded = False
+        watched, self._watched = self._watched, None
+        for seen in reversed(watched or ()):
+            for name, g in seen.gradients():
+                self._monitor(name, g)
         for x, g in wanted:
             if not x._fresh_grad:  # the outputs do not depend on it
                 g[:] = 0
@@ -257,8 +267,8 @@ class Executor:
         return self._head_read[i]
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
-        """`callback(name, array)` is called for each operator's outputs as they are computed, and with `monitor_all`
-        for its inputs before.
+        """`callback(name, array)` is called for each operator's outputs as they are computed, with `monitor_all` for
+        its inputs before, and after `backward` for the gradients of its inputs, as `NAME_backward_output0`, ...
         """
         self._monitor, self._monitor_all = callback, monitor_all
 

@@ -29,11 +29,22 @@ T shift_in_one(const T& y, int64_t axis) {
   return concat(parts, axis);
 }
 
+// Each sum of float16 is rounded before the next term is added, as NumPy and MXNet do; ATen keeps float32 in between.
+Tensor cumsum_rounded(const Tensor& x, int64_t axis) {
+  Tensor y = x.clone();
+  for (int64_t i = 1; i < y.size(axis); ++i) y.select(axis, i).add_(y.select(axis, i - 1));
+  return y;
+}
+
 struct CumSum {
   std::optional<int64_t> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &CumSum::axis)); }
   static constexpr unsigned saves = 0;
-  Tensor forward(const Tensor& x) { return at::cumsum(in_line(x, axis), position(axis, x.dim())); }
+  Tensor forward(const Tensor& x) {
+    const int64_t a = position(axis, x.dim());
+    const Tensor line = in_line(x, axis);
+    return line.scalar_type() == at::kHalf && line.is_cpu() && line.dim() ? cumsum_rounded(line, a) : at::cumsum(line, a);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {

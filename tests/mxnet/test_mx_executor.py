@@ -87,6 +87,42 @@ def test_a_monitor_sees_every_operator():
     assert "e_data" in seen and len(seen) == 5
 
 
+def test_a_monitor_sees_the_gradients_that_operators_give():
+    x = mx.sym.Variable("data")
+    y = mx.sym.Activation(mx.sym.FullyConnected(x, num_hidden=2, name="fc"), act_type="sigmoid", name="act")
+    exe, seen = (y + y * y).simple_bind(mx.cpu(), data=(2, 3), grad_req={"fc_weight": "write"}), {}
+    for a in exe.arg_dict.values():
+        a[:] = 0.5
+    monitor = mx.mon.Monitor(1, pattern=".*backward")
+    monitor.install(exe)
+    monitor.tic()
+    exe.forward(is_train=True)
+    exe.backward([mx.nd.ones((2, 2))])
+    seen = {name: float(text) for _, name, text in monitor.toc()}
+    names = [n for n in seen if n.startswith(("act", "fc"))]  # the last operator first
+    assert names == ["act_backward_output", *(f"fc_backward_output{i}" for i in range(3))]
+    np.testing.assert_allclose([seen[n] for n in names], [0.44221, 0.44221, 0.44221, 0.88443], rtol=1e-4)
+    np.testing.assert_allclose(exe.grad_dict["fc_weight"].asnumpy(), 0.44221, rtol=1e-4)
+
+
+def test_a_monitor_of_a_run_without_gradients_sees_none_and_states_are_written():
+    x = mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn", momentum=0.5)
+    exe, seen = x.simple_bind(mx.cpu(), data=(4, 2)), []
+    exe.arg_dict["data"][:] = mx.nd.array([[1, 2], [3, 4], [5, 6], [7, 8]])
+    exe.set_monitor_callback(lambda name, array: seen.append(name))
+    exe.forward(is_train=True)
+    assert seen == ["bn_output"]
+    exe.backward([mx.nd.ones((4, 2))])
+    assert seen == ["bn_output", *(f"bn_backward_output{i}" for i in range(3))]
+    np.testing.assert_allclose(exe.aux_dict["bn_moving_mean"].asnumpy(), [2, 2.5])
+    exe = x.simple_bind(mx.cpu(), grad_req="null", data=(4, 2))
+    exe.set_monitor_callback(lambda name, array: seen.append(name))
+    seen.clear()
+    exe.forward(is_train=True)
+    exe.backward([mx.nd.ones((4, 2))])
+    assert seen == ["bn_output"]
+
+
 def test_repetitions_are_one_node():
     x = mx.sym.Variable("x")
     y = mx.sym.exp(x) + mx.sym.exp(x)

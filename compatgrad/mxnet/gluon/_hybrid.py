@@ -18,6 +18,9 @@ from .parameter import DeferredInitializationError
 from .utils import _check_all_np_ndarrays, _save
 
 _NDArray = nd.NDArray
+_WRONG = "In HybridBlock, {}. Please check the type of the args.\n"
+_MIXED = _WRONG.format("we do not support mixed NDArrays and Symbols types for the input")
+_NONE = _WRONG.format("there must be one NDArray or one Symbol in the input")
 
 
 class HybridBlock(Block):
@@ -117,11 +120,8 @@ class HybridBlock(Block):
         ValueError where there is no array or symbol among the inputs, or both; RuntimeError where parameters are
         not initialised on the context.
         """
-        if self._active and self._in_format is None:
-            self._in_format = _structure((x, *args))
-            out = HybridBlock.forward(self, x, *args)  # a subclass may have called this one with other inputs
-            self._out_format = _structure(out)
-            return out
+        if self._active and not _state.hybridized:
+            return self._forward_hybridized(x, args)
         if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
             params = {}
             for name, param in self._reg_params.items():
@@ -132,15 +132,47 @@ class HybridBlock(Block):
                 return self.hybrid_forward(nd, x, *args, **params)
         return self._forward_anywhere(x, args)
 
+    def _forward_hybridized(self, x, args):
+        """A call that comes from outside of hybridized blocks: refuses what the original cannot compile.
+
+        ValueError for inputs that are neither arrays nor None, that are on several contexts, or nested otherwise than
+        at the first call.
+        """
+        flat, structure = _flatten((x, *args))
+        arrays = [value for value in flat if isinstance(value, _C.Variable)]
+        if arrays and any(map(_is_symbol, flat)):
+            raise ValueError(_MIXED)
+        if arrays:
+            _flatten((x, *args), "input")
+            _check_one_context(arrays)
+            if self._in_format is not None and not _same_structure(structure, self._in_format):
+                raise ValueError(
+                    "The argument structure of HybridBlock does not match the cached version. "
+                    f"Stored format = {self._in_format}, input format = {structure}"
+                )
+        else:
+            structure = None  # symbols, or nothing to compute with
+        _state.hybridized = True
+        try:
+            out = HybridBlock.forward(self, x, *args)
+        finally:
+            _state.hybridized = False
+        if structure is None or isinstance(out, _NDArray):
+            nested = 0
+        else:
+            leaves, nested = _flatten(out, "output")
+            out = _regroup(leaves, nested)[0]  # lists in the place of tuples, as the original's compiled blocks give
+        if structure is not None and self._in_format is None:
+            self._in_format, self._out_format = structure, nested
+        return out
+
     def _forward_anywhere(self, x, args):
         has_symbol, has_array, first = _kinds((x, args))
         if not has_symbol and not has_array:  # another frontend's Variables, perhaps
             x, args = _as_arrays((x, args))
             has_symbol, has_array, first = _kinds((x, args))
         if has_symbol == has_array:
-            mixed = "we do not support mixed NDArrays and Symbols types for the input"
-            none = "there must be one NDArray or one Symbol in the input"
-            raise ValueError(f"In HybridBlock, {mixed if has_symbol else none}. Please check the type of the args.\n")
+            raise ValueError(_MIXED if has_symbol else _NONE)
         if has_symbol:
             from .. import symbol
 
@@ -341,7 +373,7 @@ def _flatten(values, inout_str=None):
     if _is_symbol(values):
         n = len(values.list_outputs())
         return [values], n if n > 1 else 0
-    if inout_str is not None:
+    if inout_str is not None and not isinstance(values, _C.Variable):  # another frontend's are taken
         raise ValueError(
             f"When hybridized, the {inout_str} of HybridBlock must be (nested) list of Symbol or NDArray, "
             f"but got {values} of type {type(values)}"
@@ -351,6 +383,22 @@ def _flatten(values, inout_str=None):
 
 def _structure(values):
     return _flatten(values)[1]
+
+
+def _same_structure(given, known):
+    """Whether inputs are nested as those of the first call, but for None at the end, which may be left out."""
+    n = min(len(given), len(known))
+    return given[:n] == known[:n] and all(rest == -1 for rest in (*given[n:], *known[n:]))
+
+
+def _check_one_context(arrays):
+    """ValueError where arrays are on several contexts, as far as they tell: results of operators say cpu(0)."""
+    contexts = {x.context for x in arrays if isinstance(x, _NDArray) and (x._ctx is not None or x.tensor.is_cuda)}
+    if len(contexts) > 1 or (len({x.tensor.device for x in arrays}) > 1):
+        raise ValueError(
+            "Find multiple contexts in the input. After hybridized, the HybridBlock only supports one input context. "
+            f"Find all contexts = {contexts}"
+        )
 
 
 def _regroup(leaves, structure):

@@ -9,6 +9,7 @@ from .parameter import ParameterDict
 class _State(threading.local):
     """What blocks know of the call they are in."""
 
+    hybridized = False  # inside a hybridized block, whose children see what it computes: nothing to check
     probing = False  # inside infer_shape: shapes only, parameters keep waiting
     ctx = None  # the context of the innermost call that is not on cpu(0): results of operators do not tell
 

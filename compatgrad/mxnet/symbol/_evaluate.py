@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from compatgrad._C import in_graph
+
+from .._frontend import op
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
@@ -17,21 +20,21 @@ __all__ = ["Plan", "evaluate", "evaluate_monitored", "plan", "run_node"]
 
 def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
     """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
-    op = node.op
-    assert op is not None
+    name = node.op
+    assert name is not None
     if node.subgraphs:
         from ._control import CONTROL
 
-        return CONTROL[op](node), None, (), {}
-    run = implementation(op)
-    if op == "Custom":
+        return CONTROL[name](node), None, (), {}
+    run = implementation(name)
+    if name == "Custom":
         return run, None, (), dict(node.params)
     params = {k: parse(v) for k, v in node.params.items() if k not in IGNORED}
-    known = parameters(op)
+    known = parameters(name)
     if known is not None:
         params = {k: v for k, v in params.items() if k in known}
-    names = None if is_variadic(op) or takes_optional(op) else needed_inputs(op, node.params)
-    return run, names, inputs_of(op), params
+    names = None if is_variadic(name) or takes_optional(name) else needed_inputs(name, node.params)
+    return run, names, inputs_of(name), params
 
 
 def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
@@ -106,10 +109,47 @@ def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDAr
     return values
 
 
+class Watched(NamedTuple):
+    """What one operator read in a recorded run: arrays of its own, whose gradients are those it gives."""
+
+    node: Node
+    inputs: list[NDArray]
+
+    def gradients(self) -> list[tuple[str, NDArray]]:
+        """The operator's gradients by the original's names; none where the backward pass did not reach it."""
+        if not any(x._fresh_grad for x in self.inputs):
+            return []
+        name = f"{self.node.name}_backward_output"
+        return [(f"{name}{i}" if len(self.inputs) > 1 else name, x.grad) for i, x in enumerate(self.inputs)]
+
+
+def _watched(node: Node, read: list[NDArray], states: Sequence[str]) -> tuple[list[NDArray], Watched]:
+    """What `node` is to read, and those inputs of it that have a gradient: not the states, which it writes."""
+    own, marked = list(read), []
+    for i, (source, _) in enumerate(node.inputs):
+        if read[i].stype != "default" or (source.op is None and source.name in states):
+            continue
+        if in_graph(read[i]):
+            own[i] = op.copy(read[i])
+        else:
+            own[i] = read[i].detach()
+            own[i].attach_grad()
+        marked.append(own[i])
+    return own, Watched(node, marked)
+
+
 def evaluate_monitored(
-    heads: Sequence[Entry], arrays: dict[str, NDArray], callback: Any, inputs: bool
+    heads: Sequence[Entry],
+    arrays: dict[str, NDArray],
+    callback: Any,
+    inputs: bool,
+    states: Sequence[str] = (),
+    watched: list[Watched] | None = None,
 ) -> list[NDArray]:
-    """As `evaluate`, node after node; `callback(name, array)` sees outputs, and with `inputs` what operators read."""
+    """As `evaluate`, node after node; `callback(name, array)` sees outputs, and with `inputs` what operators read.
+
+    watched: gets what each operator read, for the gradients; `states` are the names of variables that have none.
+    """
     nodes = order(heads)
     ranges = open_ranges(nodes)
     values = ranges_of(ranges, heads, arrays) if ranges else {}
@@ -128,6 +168,9 @@ def evaluate_monitored(
                 if source.op is None:
                     callback(source.name, x)
                 callback(f"{node.name}_{names[i] if i < len(names) else f'arg{i}'}", x)
+        if watched is not None:
+            read, seen = _watched(node, read, states)
+            watched.append(seen)
         values[id(node)] = run_node(node, read)
         for name, y in zip(node.output_names(), values[id(node)], strict=False):
             callback(name, y)

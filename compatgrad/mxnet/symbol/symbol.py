@@ -284,11 +284,15 @@ class Symbol:
             self._plan = plan(self._outputs)
         return evaluate(self._plan, arrays)
 
-    def _eval_monitored(self, arrays: dict[str, Any], callback: Any, inputs: bool) -> list[Any]:
-        """`eval_imperative`, in which `callback` is given the name and the array of each output of each operator."""
+    def _eval_monitored(self, arrays: dict[str, Any], callback: Any, inputs: bool, watched: Any = None) -> list[Any]:
+        """`eval_imperative`, in which `callback` is given the name and the array of each output of each operator.
+
+        watched: a list that gets what each operator read (`_evaluate.Watched`), to be asked for gradients.
+        """
         from ._evaluate import evaluate_monitored
 
-        return evaluate_monitored(self._outputs, arrays, callback, inputs)
+        states = self.list_auxiliary_states() if watched is not None else ()
+        return evaluate_monitored(self._outputs, arrays, callback, inputs, states, watched)
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs from NDArrays by names of variables, in prediction mode."""
