@@ -127,3 +127,4 @@ def test_values_and_errors():
     ):  # fmt: skip
         with pytest.raises(kind):
             call()
+            mx.nd.waitall()

@@ -149,3 +149,4 @@ def test_shuffle():
 def test_wrong_parameters(call, error, words):
     with pytest.raises(error, match=words):
         call()
+        nd.waitall()

@@ -10,6 +10,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
+from ._late import keep
 from ._operator import op, operators
 from .ndarray import NDArray
 
@@ -87,12 +88,12 @@ def clipped(index: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def bounded(name: str, index: torch.Tensor, size: int, mode: str) -> torch.Tensor:
-    """Indices within an axis, as `mode` says: clip, wrap, or raise where one is outside."""
+    """Indices within an axis, as `mode` says: clip, wrap, or raise, at the next wait, for one outside."""
     if mode == "wrap":
         return index.remainder(size)
     if mode == "raise" and index.numel() and not (0 <= int(index.min()) and int(index.max()) < size):
-        raise MXNetError(f"{name}: indices out of bound: they reach from {int(index.min())} to {int(index.max())}, "
-                         f"the axis has the size {size}")
+        keep(MXNetError(f"{name}: indices out of bound: they reach from {int(index.min())} to {int(index.max())}, "
+                        f"the axis has the size {size}"))
     return clipped(index, size)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
+from ._late import keep
 from ._random_state import generator
 
 __all__ = ["DISTRIBUTIONS", "draw", "draw_integers"]
@@ -101,19 +102,20 @@ def draw(
     dtype: torch.dtype,
     device: torch.device,
     who: str | None = None,
-    checked: bool = True,
+    error: type[Exception] | None = MXNetError,
 ) -> torch.Tensor:
     """Numbers of a distribution; `params` are numbers or tensors that broadcast to `shape`.
 
-    Drawn in float32, or in float64 for that dtype. MXNetError where a parameter is not allowed, unless not `checked`:
-    then such a parameter gives what its formula gives.
+    Drawn in float32, or in float64 for that dtype. A parameter that is not allowed gives NaN, and an `error` at the
+    next wait; without `error` it gives what its formula gives.
     """
     d = DISTRIBUTIONS[name]
-    for allowed, words in d.allowed if checked else ():
+    for allowed, words in d.allowed if error is not None else ():
         ok = allowed(*params)
         if not (bool(ok.all()) if isinstance(ok, torch.Tensor) else ok):
             shown = ", ".join(f"{n}={p}" for n, p in zip(d.params, params, strict=True))
-            raise MXNetError(f"{who or name}: {words}, got {shown}")
+            keep(error(f"{who or name}: {words}, got {shown}"))
+            return torch.full(shape, torch.nan, dtype=dtype, device=device)
     working = torch.float64 if dtype == torch.float64 else torch.float32
     expanded = tuple(
         (p.detach().to(device=device, dtype=working) if isinstance(p, torch.Tensor)
@@ -129,7 +131,8 @@ def draw(
 def draw_integers(
     low: int, high: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, who: str = "randint"
 ) -> torch.Tensor:
-    """Integers of [low, high); MXNetError where that is empty."""
+    """Integers of [low, high). Where that is empty: `low`, and MXNetError at the next wait."""
     if high <= low:
-        raise MXNetError(f"{who}: low must be less than high, got low={low}, high={high}")
+        keep(MXNetError(f"{who}: low must be less than high, got low={low}, high={high}"))
+        return torch.full(shape, int(low), dtype=dtype, device=device)
     return torch.randint(int(low), int(high), shape, dtype=dtype, device=device, generator=generator(device))

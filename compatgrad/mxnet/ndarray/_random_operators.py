@@ -129,7 +129,7 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         default = out.dtype if out is not None else None
         dtype = _dtype(named.get("dtype", default), who)
         params = tuple(a.tensor.reshape(a.shape + (1,) * len(extra)) for a in arrays)
-        t = draw(distribution, params, shape, dtype, first.tensor.device, who, checked=False)  # as the original
+        t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)  # as the original
         return _finish(who, t, first.context, out)
 
     _declare(sample, (*names, "shape", "dtype"))

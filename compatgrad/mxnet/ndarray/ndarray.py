@@ -14,13 +14,13 @@ from .._frontend import fe, op
 from .._home import of_package
 from ..base import MXNetError
 from ..context import Context, context_of, cpu
-from . import _indexing
+from . import _indexing, _late
 
 __all__ = ["NDArray", "waitall"]
 
 _get_mode = _C.get_mode
 _in_graph, _mark, _gradient_of, _fresh = _C.in_graph, _C.mark, _C.gradient_of, _C.fresh
-_data_dtype = _C.Variable.dtype.__get__
+_data_dtype, _copied_array = _C.Variable.dtype.__get__, _C.Variable._copied_array
 
 _TORCH_DTYPES: dict[Any, torch.dtype] = {
     np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
@@ -70,7 +70,8 @@ def check_same_shape(who: str, name: str, value: Any, like: NDArray) -> None:
 
 
 def waitall() -> None:
-    """Waits for everything that still runs on a GPU."""
+    """Waits for everything that still runs on a GPU; raises the error of what failed (`_late`)."""
+    _late.meet()
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.synchronize()
 
@@ -130,7 +131,7 @@ class NDArray(_C.Variable):
 
     def __bool__(self) -> bool:
         if self.size == 1:
-            return bool(self.tensor.item())
+            return bool(self.asscalar())
         if self.size == 0:
             return False
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
@@ -149,7 +150,7 @@ class NDArray(_C.Variable):
     def __index__(self) -> int:
         if self.size != 1 or self.tensor.is_floating_point():
             raise TypeError("only integer scalar NDArrays can be converted to an index")
-        return int(self.tensor.item())
+        return int(self.asscalar())
 
     def __iter__(self):
         if not self.shape:  # at once, not at the first element: that is how np.iterable asks
@@ -157,7 +158,7 @@ class NDArray(_C.Variable):
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).tensor.any())
+        return bool((self == value).asnumpy().any())
 
     def __reduce__(self):
         from .utils import packed
@@ -186,7 +187,11 @@ class NDArray(_C.Variable):
         return self.copy()
 
     # ---- values ------------------------------------------------------------------------------------------------
-    asnumpy = _C.Variable._copied_array
+    def asnumpy(self) -> np.ndarray:
+        """The values as a new NumPy array."""
+        if _late._kept:
+            _late.meet()
+        return _copied_array(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         a = self.asnumpy()
@@ -229,7 +234,8 @@ class NDArray(_C.Variable):
     as_in_ctx = to_device = as_in_context
 
     def wait_to_read(self) -> None:
-        """Waits until the values are there."""
+        """Waits until the values are there; raises the error of what failed (`_late`)."""
+        _late.meet()
         if self.tensor.is_cuda:
             waitall()
 

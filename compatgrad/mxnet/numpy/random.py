@@ -15,6 +15,7 @@ from compatgrad import _C
 from ..base import MXNetError
 from ..context import Context, current_context
 from ..ndarray._distributions import draw, draw_integers
+from ..ndarray._late import keep
 from ..ndarray._operator import op
 from ..ndarray._random_state import generator
 from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
@@ -55,10 +56,7 @@ def _drawn(who: str, kind: str, params: tuple[Any, ...], size: Any, dtype: Any, 
         kind, given = "uniform", (0.0, 1.0)
         ends = [_values(p) for p in params]
     wanted = _dtype(who, dtype)
-    try:
-        t = draw(kind, given, shape, wanted, context.torch_device, who)
-    except MXNetError as e:
-        raise ValueError(str(e)) from None
+    t = draw(kind, given, shape, wanted, context.torch_device, who, ValueError)
     if kind == "uniform":
         low, high = (p.to(t) if isinstance(p, torch.Tensor) else p for p in ends)
         t = t * (high - low) + low
@@ -88,7 +86,7 @@ def normal(
 def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
     """Numbers of the exponential distribution with mean `scale`."""
     if bool(torch.as_tensor(_values(scale) < 0).any()):
-        raise ValueError("exponential: scale must not be negative")
+        keep(ValueError("exponential: scale must not be negative"))
     context = current_context() if ctx is None else Context(ctx)
     shape = out.shape if out is not None and size is None else _shape(size, scale)
     noise = draw("exponential", (1.0,), shape, torch.float32, context.torch_device)
@@ -156,7 +154,7 @@ def _from_uniform(
         *given, size, ctx, out = bound.args
         for n, p in zip(names, given, strict=True):
             if n != "loc" and bool(torch.as_tensor(_values(p) < 0 if n == "scale" else _values(p) <= 0).any()):
-                raise ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}")
+                keep(ValueError(f"{name}: {n} must {'not be negative' if n == 'scale' else 'be positive'}"))
         context = current_context() if ctx is None else Context(ctx)
         shape = out.shape if out is not None and size is None else _shape(size, *given)
         u = draw("uniform", (0.0, 1.0), shape, torch.float32, context.torch_device)
