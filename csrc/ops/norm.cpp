@@ -23,12 +23,7 @@ struct LayerNormalizationGrad {
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
                                              Tensor inv_std, std::array<bool, 3> wanted) const {
     if (!mean.defined()) std::tie(mean, inv_std) = norm_statistics<Tensor>(x, {}, {}, eps, over);
-    // On the CPU that kernel adds row after row, which loses digits of beta's gradient; a sum by itself adds in blocks.
-    const bool sum_apart = wanted[2] && x.is_cpu();
-    if (sum_apart) wanted[2] = false;
-    auto gs = at::native_layer_norm_backward(gy, x, gamma.sizes(), mean, inv_std, gamma, gamma, wanted);
-    if (sum_apart) std::get<2>(gs) = gy.sum(over[0] - 1);
-    return gs;
+    return at::native_layer_norm_backward(gy, x, gamma.sizes(), mean, inv_std, gamma, gamma, wanted);
   }
   std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
                                              const Tensor& inv_std) {

@@ -26,12 +26,16 @@ def hybridized(cls):
     return net
 
 
-@pytest.mark.parametrize(
-    "other", [1, 2.5, "x", mx.sym.var("a")], ids=["an integer", "a float", "a string", "a symbol"]
-)
+@pytest.mark.parametrize("other", [1, 2.5, "x", mx.sym.var("a")], ids=["an integer", "a float", "a string", "a symbol"])
 def test_a_hybridized_block_refuses_other_inputs_than_arrays(other):
     with pytest.raises(ValueError):
         hybridized(Add)(ones(), other)
+
+
+def test_symbols_and_arrays_are_not_mixed():
+    for net in (Add(), hybridized(Add)):
+        with pytest.raises(ValueError, match="mixed NDArrays and Symbols"):
+            net(ones(), mx.sym.var("a"))
 
 
 def test_numbers_reach_blocks_that_are_not_hybridized_and_children_of_hybridized_ones():

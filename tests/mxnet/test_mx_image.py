@@ -191,6 +191,19 @@ def test_records_of_images(tmp_path):
         assert [b.label[0].asnumpy().tolist() for b in batches] == [[0, 1], [2, 3], [4, 0]]
         expected = (PIXELS[1:10].transpose(2, 0, 1) - mean) / std
         np.testing.assert_allclose(batches[0].data[0].asnumpy()[1], expected, rtol=1e-6)
+    for kind, cls, expected in (
+        ("float32", mx.io.ImageRecordIter_v1, PIXELS[1:10].transpose(2, 0, 1) - 2.5),
+        ("uint8", mx.io.ImageRecordUInt8Iter, PIXELS[1:10].transpose(2, 0, 1)),
+        ("uint8", mx.io.ImageRecordUInt8Iter_v1, PIXELS[1:10].transpose(2, 0, 1)),
+        ("int8", mx.io.ImageRecordInt8Iter, (PIXELS[1:10].transpose(2, 0, 1).astype(int) - 3).clip(-128, 127)),
+    ):
+        means = {"mean_r": 2.5, "mean_g": 2.5, "mean_b": 2.5}
+        for it in (cls(**means, **common), mx.io.ImageRecordIter(dtype=kind, **means, **common)):
+            data = it.next().data[0]
+            assert data.dtype == np.dtype(kind)
+            np.testing.assert_allclose(data.asnumpy()[0], expected)
+    with pytest.raises(MXNetError, match="dtype must be float32, uint8 or int8"):
+        mx.io.ImageRecordIter(dtype="float64", **common)
     changes = {"shuffle": True, "rand_crop": True, "rand_mirror": True}
     it = mx.io.ImageRecordIter(num_parts=2, part_index=1, **changes, **common)
     assert sorted(it.next().label[0].asnumpy().tolist()) == [2, 3]

@@ -1,6 +1,8 @@
 """Names outside the documented interface that published libraries import or read."""
 
 import ctypes
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -74,6 +76,32 @@ def test_a_symbol_block_gives_its_outputs_in_the_format_that_is_set():
     assert (first.asnumpy()[0], second.asnumpy()[0], third.asnumpy()[0]) == (2, 2, 0)
     block.hybridize()
     assert len(block(mx.nd.ones((2,)))[1]) == 2
+
+
+def test_metrics_go_to_tensorboard(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "mxboard", None)
+    mx.contrib.tensorboard.LogMetricsCallback("logs")
+    assert "pip install mxboard" in caplog.text
+    written = []
+    writer = types.SimpleNamespace(
+        add_scalar=lambda name, value, global_step: written.append((name, value, global_step))
+    )
+    monkeypatch.setitem(sys.modules, "mxboard", types.SimpleNamespace(SummaryWriter=lambda folder: writer))
+    metric = mx.metric.Accuracy()
+    metric.update([mx.nd.array([1, 0])], [mx.nd.array([[0.1, 0.9], [0.2, 0.8]])])
+    for prefix in (None, "train"):
+        mx.contrib.tensorboard.LogMetricsCallback("logs", prefix)(types.SimpleNamespace(eval_metric=metric, epoch=3))
+    mx.contrib.tensorboard.LogMetricsCallback("logs")(types.SimpleNamespace(eval_metric=None, epoch=3))
+    assert written == [("accuracy", 0.5, 3), ("train-accuracy", 0.5, 3)]
+
+
+def test_parameters_of_a_symbol_block_move():
+    x = mx.sym.var("data")
+    block = mx.gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=2, name="fc"), [x])
+    block.initialize(ctx=mx.cpu(0))
+    block(mx.nd.ones((1, 3)))
+    block.reset_ctx([mx.cpu(1)])
+    assert block.collect_params()["fc_weight"].list_ctx() == [mx.cpu(1)]
 
 
 def test_where_the_arrays_of_a_parameter_are():

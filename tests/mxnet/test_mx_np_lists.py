@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compatgrad.mxnet import MXNetError, autograd, npx
+from compatgrad.mxnet import MXNetError, autograd, nd, npx
 from compatgrad.mxnet import np as mxnp
 
 A = np.random.default_rng(0).standard_normal((2, 3))
@@ -127,4 +127,4 @@ def test_values_and_errors():
     ):  # fmt: skip
         with pytest.raises(kind):
             call()
-            mx.nd.waitall()
+            nd.waitall()

@@ -78,6 +78,20 @@ def test_arrays_of_parameters_are_not_checked():
         mx.nd.random.gamma(1, 0, shape=(2,)).asnumpy()
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_cumulative_sums_of_float16_are_rounded_at_each_step(axis):
+    x = np.random.RandomState(0).normal(size=(3, 70)).astype(np.float16)
+    assert np.array_equal(mx.np.cumsum(mx.np.array(x, dtype="float16"), axis=axis).asnumpy(), np.cumsum(x, axis=axis))
+
+
+def test_cumulative_sums_of_booleans_are_counts():
+    x = mx.np.array([True, False, True])
+    y = mx.np.cumsum(mx.np.array(x, dtype=bool))
+    assert y.dtype == np.int64 and y.asnumpy().tolist() == [1, 1, 2]
+    y = mx.np.cumsum(mx.np.array([100, 100], dtype="int8"))
+    assert y.dtype == np.int8 and y.asnumpy().tolist() == [100, -56]
+
+
 def test_clip_of_np_arrays_by_one_limit():
     x = mx.np.array([-1.0, 2.0])
     assert x.clip(min=0).asnumpy().tolist() == [0, 2] and x.clip(None, 1).asnumpy().tolist() == [-1, 1]

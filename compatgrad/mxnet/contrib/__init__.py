@@ -10,6 +10,7 @@ from . import io as io
 from . import onnx as onnx
 from . import quantization as quantization
 from . import svrg_optimization as svrg_optimization
+from . import tensorboard as tensorboard
 from . import text as text
 
 quant = quantization

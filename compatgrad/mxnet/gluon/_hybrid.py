@@ -1,5 +1,6 @@
 """HybridBlock: a block whose `hybrid_forward` runs on arrays and on symbols."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -122,7 +123,12 @@ class HybridBlock(Block):
         """
         if self._active and not _state.hybridized:
             return self._forward_hybridized(x, args)
-        if isinstance(x, _NDArray) and x._ctx is None and (not x.tensor.is_cuda or _on_current_gpu(x)):
+        if (
+            isinstance(x, _NDArray)
+            and x._ctx is None
+            and (not x.tensor.is_cuda or _on_current_gpu(x))
+            and (not args or not any(map(_is_symbol, args)))
+        ):
             params = {}
             for name, param in self._reg_params.items():
                 params[name] = value = param._one[0]
@@ -436,6 +442,11 @@ def _as_arrays(values):
 
 
 def _is_symbol(value):
+    return not isinstance(value, _NDArray) and value is not None and isinstance(value, _symbol_class())
+
+
+@functools.cache
+def _symbol_class():
     from ..symbol import Symbol
 
-    return isinstance(value, Symbol)
+    return Symbol

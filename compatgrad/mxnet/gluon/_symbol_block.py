@@ -100,6 +100,11 @@ class SymbolBlock(HybridBlock):
             if name not in self._inputs:
                 self._params[name].shape = shape
 
+    def reset_ctx(self, ctx):
+        """Moves all parameters to other contexts (one or a list)."""
+        for param in self.collect_params().values():
+            param.reset_ctx(ctx)
+
     def cast(self, dtype):
         """Changes the dtype of the parameters; those of batch normalisation stay float32 instead of float16."""
         super().cast(dtype)

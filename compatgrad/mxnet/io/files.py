@@ -17,7 +17,8 @@ from .. import recordio
 from ..base import MXNetError
 from .io import DataBatch, DataDesc, DataIter
 
-__all__ = ["MXDataIter", "CSVIter", "LibSVMIter", "MNISTIter", "ImageRecordIter", "ImageRecordUInt8Iter"]
+__all__ = ["MXDataIter", "CSVIter", "LibSVMIter", "MNISTIter", "ImageRecordIter", "ImageRecordIter_v1",
+           "ImageRecordInt8Iter", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]  # fmt: skip
 
 Names = tuple[str, str]
 
@@ -318,12 +319,13 @@ class ImageRecordIter(MXDataIter):
         shuffle, seed, num_parts, part_index: order, and which part of the file is read.
         round_batch: a last batch is filled up with samples that the next epoch then lacks.
         preprocess_threads: how many threads decode.
+        dtype: "float32", or "uint8" for the pixels as they are, or "int8" for pixel - rounded mean within [-128, 127].
 
     Other random changes are not there: MXNetError names the argument.
     """
 
     _dtype: Any = np.float32
-    _IGNORED = frozenset("verbose prefetch_buffer ctx device_id dtype path_imglist_root seed_aug shuffle_chunk_size "
+    _IGNORED = frozenset("verbose prefetch_buffer ctx device_id path_imglist_root seed_aug shuffle_chunk_size "
                          "shuffle_chunk_seed fill_value inter_method".split())  # fmt: skip
 
     def __init__(
@@ -351,8 +353,13 @@ class ImageRecordIter(MXDataIter):
         preprocess_threads: int = 4,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        dtype: Any = None,
         **others: Any,
     ) -> None:
+        if dtype is not None and type(self)._dtype is np.float32:
+            self._dtype = np.dtype(dtype).type
+        if self._dtype not in (np.float32, np.uint8, np.int8):
+            raise MXNetError(f"{type(self).__name__}: dtype must be float32, uint8 or int8, not {dtype}")
         unknown = [name for name, value in others.items() if value and name not in self._IGNORED]
         if unknown:
             raise MXNetError(f"{type(self).__name__}: argument {unknown[0]} is not supported")
@@ -425,6 +432,11 @@ class ImageRecordIter(MXDataIter):
         return self._finished(x.transpose(2, 0, 1)), label
 
     def _finished(self, x: np.ndarray) -> np.ndarray:
+        if self._dtype is np.uint8:
+            return x
+        if self._dtype is np.int8:
+            away = np.floor(np.abs(self._mean) + 0.5) * np.sign(self._mean)  # halves away from zero, as C rounds
+            return (x.astype(np.int16) - away.astype(np.int16)).clip(-128, 127).astype(np.int8)
         return (x.astype(np.float32) - self._mean) * self._factor
 
 
@@ -433,5 +445,16 @@ class ImageRecordUInt8Iter(ImageRecordIter):
 
     _dtype = np.uint8
 
-    def _finished(self, x: np.ndarray) -> np.ndarray:
-        return x
+
+class ImageRecordInt8Iter(ImageRecordIter):
+    """As ImageRecordIter, with pixels minus their rounded means, int8."""
+
+    _dtype = np.int8
+
+
+class ImageRecordIter_v1(ImageRecordIter):
+    """ImageRecordIter by the name of its first version."""
+
+
+class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):
+    """ImageRecordUInt8Iter by the name of its first version."""

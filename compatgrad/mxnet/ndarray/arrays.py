@@ -240,8 +240,9 @@ def clip(data, a_min, a_max):
 
 @operator("a")
 def cumsum(a, axis=None, dtype=None):
-    """Sums up to each element along `axis`, or in the flattened array; in `dtype` if given."""
-    t = a.tensor.dtype if dtype is None else torch_dtype(dtype, "cumsum: dtype")
+    """Sums up to each element along `axis`, or in the flattened array; in `dtype` if given, of booleans in int64."""
+    own = torch.int64 if a.tensor.dtype == torch.bool else a.tensor.dtype
+    t = own if dtype is None else torch_dtype(dtype, "cumsum: dtype")
     x = a if a.tensor.dtype == t else op.cast(a, dtype=t)
     y = op.cumsum(x, axis=None if axis is None else axis_in("cumsum", axis, a.tensor.dim()))
     return y if y.tensor.dtype == t else op.cast(y, dtype=t)

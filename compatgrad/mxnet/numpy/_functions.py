@@ -459,9 +459,10 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> 
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """`numpy.cumsum` along an axis, or of the flat array."""
+    """`numpy.cumsum` along an axis, or of the flat array; of booleans in int64, of integers in their own type."""
     x = ndarray._around(_array("cumsum", a))
-    wanted = x.tensor.dtype if dtype is None else torch_dtype(dtype, "cumsum: dtype")
+    own = torch.int64 if x.tensor.dtype == torch.bool else x.tensor.dtype
+    wanted = own if dtype is None else torch_dtype(dtype, "cumsum: dtype")
     if not wanted.is_floating_point and x.tensor.is_floating_point():
         x = op.cast(x, dtype=wanted)  # each element is cut, and not each sum
     y = op.cumsum(_in_wider(x, wanted), axis=axis)
