@@ -43,7 +43,8 @@ struct CumSum {
   Tensor forward(const Tensor& x) {
     const int64_t a = position(axis, x.dim());
     const Tensor line = in_line(x, axis);
-    return line.scalar_type() == at::kHalf && line.is_cpu() && line.dim() ? cumsum_rounded(line, a) : at::cumsum(line, a);
+    return line.scalar_type() == at::kHalf && line.is_cpu() && line.dim() ? cumsum_rounded(line, a)
+                                                                          : at::cumsum(line, a);
   }
   template <class T>
   void backward(Ctx<T>& c) {

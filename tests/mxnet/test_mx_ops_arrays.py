@@ -125,9 +125,15 @@ def test_derivatives_on_symmetric_matrices(name):
     check_gradients(lambda x: named(name)((x + nd.transpose(x)) / 2), P + np.diag([0.5, 1.0, 2.0]), tol=1e-4)
 
 
-@pytest.mark.parametrize("scale, call", [(1.0, nd.make_loss), (1.0, nd.MakeLoss),
-                                         (2.5, lambda x: nd.MakeLoss(x, grad_scale=2.5)),
-                                         (0.5, lambda x: nd.MakeLoss(x, normalization="batch"))])
+@pytest.mark.parametrize(
+    "scale, call",
+    [
+        (1.0, nd.make_loss),
+        (1.0, nd.MakeLoss),
+        (2.5, lambda x: nd.MakeLoss(x, grad_scale=2.5)),
+        (0.5, lambda x: nd.MakeLoss(x, normalization="batch")),
+    ],
+)
 def test_losses_have_a_gradient_of_their_own(scale, call):
     x = mx.nd.array(A(2, 3))
     x.attach_grad()

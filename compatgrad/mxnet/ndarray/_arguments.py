@@ -92,8 +92,12 @@ def bounded(name: str, index: torch.Tensor, size: int, mode: str) -> torch.Tenso
     if mode == "wrap":
         return index.remainder(size)
     if mode == "raise" and index.numel() and not (0 <= int(index.min()) and int(index.max()) < size):
-        keep(MXNetError(f"{name}: indices out of bound: they reach from {int(index.min())} to {int(index.max())}, "
-                        f"the axis has the size {size}"))
+        keep(
+            MXNetError(
+                f"{name}: indices out of bound: they reach from {int(index.min())} to {int(index.max())}, "
+                f"the axis has the size {size}"
+            )
+        )
     return clipped(index, size)
 
 

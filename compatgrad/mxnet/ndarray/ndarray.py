@@ -383,9 +383,7 @@ class NDArray(_C.Variable):
         """The same memory, without history."""
         return self._with_context(_C.constant(self))
 
-    def backward(
-        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
-    ) -> None:
+    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """`autograd.backward` from this array; `out_grad` is its own gradient, ones unless given."""
         _backward(self, out_grad, retain_graph, train_mode)
 

@@ -18,6 +18,7 @@ from ._graph import Entry, Node, order
 
 __all__ = ["Plan", "evaluate", "evaluate_monitored", "plan", "run_node"]
 
+
 def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
     """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
     name = node.op
