@@ -131,6 +131,41 @@ def test_mistakes(call, error, words):
         call(nd.ones((2, 3)))
 
 
+def test_shapes_are_inferred_without_a_call():
+    """A sampling operator (MXNet's Boltzmann machine) drew numbers when it was bound."""
+    calls = []
+
+    class Counting(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            calls.append(is_train)
+            self.assign(out_data[0], req[0], in_data[0].sum(axis=1))
+            self.assign(out_data[1], req[1], in_data[1] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], 1)
+
+    @mx.operator.register("counting")
+    class CountingProp(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return ["data", "bias"]
+
+        def list_outputs(self):
+            return ["sums", "doubled"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], (in_shape[0][1],)], [(in_shape[0][0],), (in_shape[0][1],)], []
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Counting()
+
+    y = mx.sym.Custom(mx.sym.var("data"), op_type="counting", name="c")
+    assert y.infer_shape(data=(2, 3)) == ([(2, 3), (3,)], [(2,), (3,)], [])
+    assert mx.sym.relu(y[0]).infer_shape(data=(2, 3))[1] == [(2,)]
+    bound = y.simple_bind(mx.cpu(), data=(2, 3))
+    assert calls == []
+    assert [o.shape for o in bound.forward()] == [(2,), (3,)] and calls == [False]
+
+
 def test_contributed_modules():
     assert mx.contrib.nd is nd.contrib and mx.contrib.ndarray is nd.contrib and mx.contrib.sym is sym.contrib
     old = mx.contrib.autograd

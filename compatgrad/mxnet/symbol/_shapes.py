@@ -23,17 +23,21 @@ __all__ = ["infer_shape"]
 Key = tuple[int, int]  # a node and the number of an output
 
 
-def _custom_shapes(node: Node, ins: list[Shape | None]) -> list[Shape | None]:
-    """As the operator's infer_shape says, where it can with what is known."""
+def _custom_shapes(node: Node, ins: list[Shape | None]) -> tuple[list[Shape | None], list[Shape | None]]:
+    """Shapes of inputs and results as the operator's infer_shape says, where it can with what is known.
+
+    It alone is asked: what the operator computes may draw numbers, print or count its calls.
+    """
     from ..operator import prop_of
 
     prop = prop_of(node.params)
     n = len(prop.list_arguments())
-    if not ins or ins[0] is None:
-        return ins
+    if ins and ins[0] is None:
+        return ins, []
     found = prop.infer_shape([list(s) if s is not None else [] for s in ins[:n]])
     states = found[2] if len(found) > 2 else ()
-    return [tuple(int(d) for d in s) for s in (*found[0], *states)]
+    read, written = ([tuple(int(d) for d in s) for s in part] for part in ((*found[0], *states), found[1]))
+    return read, written if all(is_known(s) for s in ins) else []
 
 
 def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
@@ -85,14 +89,18 @@ class _Search:
             self._look_inside(node, ins, outs)
             return
         if node.op == "Custom":
-            found = _custom_shapes(node, ins)
-            ins[:] = [meet(s, f) for s, f in zip(ins, found, strict=False)]
+            read, written = _custom_shapes(node, ins)
+            news = any(s != f for s, f in zip(ins, read, strict=False))
+            ins[:] = [meet(s, f) for s, f in zip(ins, read, strict=False)]
+            if news:  # the results when it has seen all of them
+                written = _custom_shapes(node, ins)[1]
+            outs[: len(written)] = [meet(s, f) for s, f in zip(outs, written, strict=False)]
         elif rule is not None:
             if id(node) not in self.params:
                 self.params[id(node)] = {k: parse(v) for k, v in node.params.items()}
             rule(ins, outs, self.params[id(node)])
         if all(is_known(s) for s in ins):
-            open_shapes = ("_zeros", "_ones", "_full")
+            open_shapes = ("_zeros", "_ones", "_full", "Custom")
             if not all(is_known(s) for s in outs) and node.op not in open_shapes and not open_ranges([node]):
                 found = _outputs(node, ins)  # type: ignore[arg-type]
                 outs[:] = [meet(s, f) for s, f in zip(outs, found, strict=False)]
