@@ -166,6 +166,47 @@ def test_shapes_are_inferred_without_a_call():
     assert [o.shape for o in bound.forward()] == [(2,), (3,)] and calls == [False]
 
 
+def test_blocks_learn_shapes_from_custom_operators():
+    class Scaled(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * in_data[1] + aux[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+            self.assign(in_grad[1], req[1], (out_grad[0] * in_data[0]).sum(axis=0))
+
+    @mx.operator.register("scaled_with_state")
+    class ScaledProp(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return ["data", "scale"]
+
+        def list_auxiliary_states(self):
+            return ["state"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], (in_shape[0][1],)], [in_shape[0]], [in_shape[0]]
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Scaled()
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.scale = self.params.get("scale", shape=(0,), allow_deferred_init=True)
+            self.state = self.params.get("state", shape=(0, 0), allow_deferred_init=True)
+
+        def hybrid_forward(self, F, x, scale, state):
+            return F.Custom(x, scale, state, op_type="scaled_with_state")
+
+    for hybridized in (False, True):
+        net = Net()
+        net.initialize(mx.init.One())
+        if hybridized:
+            net.hybridize()
+        assert (net(nd.ones((2, 3))).asnumpy() == 2).all()
+        assert net.scale.shape == (3,) and net.state.shape == (2, 3)
+
+
 def test_contributed_modules():
     assert mx.contrib.nd is nd.contrib and mx.contrib.ndarray is nd.contrib and mx.contrib.sym is sym.contrib
     old = mx.contrib.autograd

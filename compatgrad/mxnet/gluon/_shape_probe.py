@@ -183,8 +183,8 @@ def _settling(name, function):
         everything = (*args, *kwargs.values())
         if not any(isinstance(value, Unknown) for value in everything):
             return function(*args, **kwargs)
-        shapes = _shapes_for(name, args, kwargs)
-        inputs = _INPUTS.get(_NUMPY_NAMES.get(name, name), ())
+        shapes = _custom(args, kwargs) if name == "Custom" else _shapes_for(name, args, kwargs)
+        inputs = tuple(shapes) if name == "Custom" else _INPUTS.get(_NUMPY_NAMES.get(name, name), ())
         args = [
             _settle(value, shapes.get(inputs[i] if i < len(inputs) else None, shapes.get("")))
             for i, value in enumerate(args)
@@ -197,6 +197,19 @@ def _settling(name, function):
 
 def _settle(value, shape):
     return value.settled(shape) if isinstance(value, Unknown) else value
+
+
+def _custom(args, kwargs):
+    """Shapes by name of all inputs and states, as the operator's own infer_shape says."""
+    from ..operator import prop_of
+
+    prop = prop_of({key: value for key, value in kwargs.items() if not isinstance(value, nd.NDArray)})
+    names = prop.list_arguments()
+    given = dict(zip(names, args, strict=False)) | kwargs
+    known = [[] if isinstance(given[n], Unknown) else list(given[n].shape) for n in names]
+    found = prop.infer_shape(known)
+    shapes = (*found[0], *(found[2] if len(found) > 2 else ()))
+    return {n: tuple(s) for n, s in zip([*names, *prop.list_auxiliary_states()], shapes, strict=True)}
 
 
 def _shapes_for(name, args, kwargs):
