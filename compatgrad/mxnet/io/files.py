@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import random
 import struct
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -47,6 +49,8 @@ class MXDataIter(DataIter):
         """
         if count <= 0:
             raise MXNetError(f"{type(self).__name__}: there are no samples")
+        if batch_size < 1:
+            raise MXNetError(f"{type(self).__name__}: batch_size: expected 1 or more, got {batch_size}")
         super().__init__(batch_size)
         self.provide_data = [DataDesc(names[0], (batch_size, *data[0]), data[1])]
         self.provide_label = [DataDesc(names[1], (batch_size, *label[0]), label[1])]
@@ -74,6 +78,11 @@ class MXDataIter(DataIter):
         self._at += len(samples)
         pad = self.batch_size - len(samples)
         if pad:
+            if self._round_batch and pad > len(self._epoch):
+                raise MXNetError(
+                    f"{type(self).__name__}: number of input must be bigger than batch size: a batch of "
+                    f"{self.batch_size} cannot be made of {len(self._epoch)} samples"
+                )
             samples = samples + [self._epoch[i % len(self._epoch)] for i in range(pad)]
             self._borrowed = pad % len(self._epoch) if self._round_batch else 0
         data, label = self._load(samples)
@@ -110,10 +119,19 @@ def _part(items: list[Any], part_index: int, num_parts: int) -> list[Any]:
     return items[part_index * size : (part_index + 1) * size] if num_parts > 1 else items
 
 
+def _lines(path: str) -> Any:
+    """The path, or the lines of a file in which a comma stands behind the last number too."""
+    with open(path, encoding="latin-1") as file:
+        if not file.readline().rstrip().endswith(","):
+            return path
+        file.seek(0)
+        return [line.rstrip().removesuffix(",") for line in file]
+
+
 def _table(path: str, dtype: Any) -> np.ndarray:
     paths = sorted(os.path.join(path, name) for name in os.listdir(path)) if os.path.isdir(path) else [path]
     try:
-        return np.concatenate([np.loadtxt(p, delimiter=",", dtype=dtype, ndmin=2) for p in paths])
+        return np.concatenate([np.loadtxt(_lines(p), delimiter=",", dtype=dtype, ndmin=2) for p in paths])
     except (OSError, ValueError) as e:
         raise MXNetError(f"CSVIter: cannot read {path!r}: {e}") from e
 
@@ -127,6 +145,9 @@ class CSVIter(MXDataIter):
         label_csv, label_shape: the same for labels, which are 0 without a file.
         round_batch: a last batch is filled up with rows that the next epoch then lacks; otherwise it lacks none.
         dtype: 'float32', 'int32' or 'int64'.
+
+    Raises:
+        MXNetError: a file cannot be read, a row has another size, or an argument a value that it cannot have.
     """
 
     def __init__(
@@ -142,7 +163,10 @@ class CSVIter(MXDataIter):
         label_name: str = "softmax_label",
         **_: Any,
     ) -> None:
-        dtype = np.dtype(dtype).type
+        try:
+            dtype = np.dtype(dtype).type
+        except TypeError:
+            raise MXNetError(f"CSVIter: dtype: expected 'float32', 'int32' or 'int64', got {dtype!r}") from None
         self._data = _table(data_csv, dtype)
         rows = len(self._data)
         self._label = np.zeros((rows, 1), dtype) if label_csv == "NULL" else _table(label_csv, dtype)
@@ -168,7 +192,7 @@ def _sparse_rows(path: str, columns: int) -> tuple[list[list[float]], list[Row]]
     try:
         with open(path) as file:
             for number, line in enumerate(file, 1):
-                words = line.split()
+                words = line.partition("#")[0].split()
                 if not words:
                     continue
                 pairs = [word.split(":") for word in words if ":" in word]
@@ -231,6 +255,8 @@ class LibSVMIter(MXDataIter):
         firsts, rows = _sparse_rows(data_libsvm, int(data_shape[0]))
         labels: list[Any]
         if label_libsvm == "NULL":
+            if np.prod(label_shape) != 1:
+                raise MXNetError(f"LibSVMIter: label_shape is (1,) without label_libsvm, got {tuple(label_shape)}")
             label_shape = ()
             if lacking := [number for number, first in enumerate(firsts, 1) if len(first) != 1]:
                 raise MXNetError(f"LibSVMIter: {data_libsvm!r}: row {lacking[0]} has no label, or more than one")
@@ -260,11 +286,11 @@ def _idx_file(path: str) -> np.ndarray:
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
             data = f.read()
-    except OSError as e:
+    except (OSError, EOFError, zlib.error) as e:
         raise MXNetError(f"MNISTIter: cannot read {path!r}: {e}") from e
     dims = data[3] if data[:3] == b"\0\0\x08" else 0
     shape = struct.unpack_from(f">{dims}I", data, 4) if dims and len(data) >= 4 + 4 * dims else ()
-    if not shape or len(data) != 4 + 4 * dims + np.prod(shape):
+    if not shape or len(data) != 4 + 4 * dims + math.prod(shape):
         raise MXNetError(f"MNISTIter: {path!r} is not an IDX file of bytes, or is cut off")
     return np.frombuffer(data, np.uint8, offset=4 + 4 * dims).reshape(shape)
 
@@ -293,6 +319,11 @@ class MNISTIter(MXDataIter):
         **_: Any,
     ) -> None:
         self._images, self._labels = _idx_file(image), _idx_file(label)
+        if self._images.ndim != 3 or self._labels.ndim != 1 or len(self._labels) != len(self._images):
+            raise MXNetError(
+                f"MNISTIter: expected images (N, height, width) and labels (N,), got {self._images.shape} in {image!r} "
+                f"and {self._labels.shape} in {label!r}"
+            )
         order = np.arange(len(self._images))
         if shuffle:
             np.random.RandomState(seed).shuffle(order)
