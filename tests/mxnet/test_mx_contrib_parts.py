@@ -124,3 +124,13 @@ def test_what_needs_the_c_interface_says_so(tmp_path):
         mx.library.load("/no/such/file.so")
     with pytest.raises(mx.MXNetError, match="RawKernel"):
         mx.rtc.CudaModule("source")
+
+
+def test_vocabularies_and_files_of_vectors_at_their_ends(tmp_path):
+    counts = Counter("a b b".split())
+    for most, found in ((None, ["b", "a"]), (-1, ["b", "a"]), (0, []), (1, ["b"])):
+        assert text.vocab.Vocabulary(counts, most_freq_count=most).idx_to_token == ["<unk>", *found]
+    path = tmp_path / "empty.txt"
+    path.write_text("")
+    with pytest.raises(TypeError, match="empty.txt has no vectors"):
+        text.embedding.CustomEmbedding(str(path))

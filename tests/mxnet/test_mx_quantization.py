@@ -129,3 +129,54 @@ def test_ranges_of_histograms():
         found = mx.contrib.quant._get_optimal_thresholds(histograms, dtype)
         assert not histograms and list(found) == ["layer"]
         assert found["layer"][1] == pytest.approx(11.3, rel=1e-2) and found["layer"][0] == ends_at * found["layer"][1]
+
+
+@pytest.mark.parametrize("quantized_dtype", ["int8", "uint8", "auto"])
+def test_a_quantized_graph_is_bound_by_the_shape_of_its_data(quantized_dtype):
+    x = mx.sym.Convolution(mx.sym.var("data"), kernel=(2, 2), num_filter=2, name="c")
+    x = mx.sym.Pooling(mx.sym.relu(x), kernel=(2, 2), pool_type="max")
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=3, no_bias=True, name="fc")
+    net = mx.sym.SoftmaxOutput(x, name="softmax")
+    rng = np.random.RandomState(0)
+    shapes = {"c_weight": (2, 1, 2, 2), "c_bias": (2,), "fc_weight": (3, 8)}
+    args = {name: nd.array(rng.randn(*shape)) for name, shape in shapes.items()}
+    data = mx.io.NDArrayIter(rng.rand(6, 1, 4, 4).astype(np.float32), np.zeros(6), 2)
+
+    def outputs(sym, args, aux):
+        mod = mx.mod.Module(sym)
+        mod.bind(data.provide_data, data.provide_label, for_training=False)
+        mod.set_params(args, aux)
+        return mod, mod.predict(data).asnumpy()
+
+    sym, qargs, aux = mx.contrib.quantization.quantize_model(
+        net, args, {}, ctx=mx.cpu(), calib_mode="naive", calib_data=data, num_calib_examples=6,
+        quantized_dtype=quantized_dtype,
+    )  # fmt: skip
+    mod, found = outputs(sym, qargs, aux)
+    kept, _ = mod.get_params()
+    assert kept["c_weight_quantize"].dtype == kept["fc_weight_quantize"].dtype == np.int8
+    assert kept["fc_weight_quantize"].shape == (3, 8) and kept["fc_weight_quantize_min"].dtype == np.float32
+    np.testing.assert_allclose(found, outputs(net, args, {})[1], atol=0.1)
+
+
+def test_types_between_numbers_and_bytes():
+    x, low, high = (mx.sym.var(name) for name in ("x", "low", "high"))
+    types = {None: np.uint8, "int8": np.int8}
+    for out_type, found in types.items():
+        options = {} if out_type is None else {"out_type": out_type}
+        assert mx.sym.contrib.quantize(x, low, high, **options).infer_type(x="float32")[1] == [
+            found, np.float32, np.float32,
+        ]  # fmt: skip
+    y = mx.sym.contrib.quantize_v2(x, out_type="uint8")
+    assert y.infer_type(x="float32")[1] == [np.uint8, np.float32, np.float32]
+    assert mx.sym.contrib.dequantize(y[0], y[1], y[2]).infer_type(x="float32")[1] == [np.float32]
+
+
+def test_arguments_of_quantization_are_checked_by_name():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    quantize = mx.contrib.quantization.quantize_model
+    for argument in ("excluded_sym_names", "excluded_op_names"):
+        with pytest.raises(ValueError, match=argument):
+            quantize(net, {}, {}, calib_mode="none", **{argument: "fc"})
+    with pytest.raises(MXNetError, match="quantize_mode.*'foo'"):
+        quantize(net, {}, {}, calib_mode="none", quantize_mode="foo")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import MXNetError
 from ..context import Context, cpu
 from ..io import DataBatch, DataIter
 from ..symbol import Symbol, load, var
@@ -111,7 +112,9 @@ def _quantize_symbol(
     """The graph on 8-bit numbers, and the names of the outputs whose ranges it would like to know."""
     if quantize_granularity != "tensor-wise":
         raise NotImplementedError("quantization: quantize_granularity='channel-wise' is not there; use 'tensor-wise'")
-    excluded = {*_list_of("excluded_symbols", excluded_symbols), *_list_of("excluded_operators", excluded_operators)}
+    if quantize_mode not in ("smart", "full"):
+        raise MXNetError(f"quantization: quantize_mode: unrecognized quantize mode: {quantize_mode!r}")
+    excluded = {*_list_of("excluded_sym_names", excluded_symbols), *_list_of("excluded_op_names", excluded_operators)}
     change = _Change(quantized_dtype, offline_params or ())
     for node in order(sym._outputs):
         if node.op is None:
@@ -122,7 +125,7 @@ def _quantize_symbol(
             change.passed(node)
         else:
             inputs = [change.number(e) for e in node.inputs]
-            new = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs))
+            new = Node(node.op, node.name, inputs, dict(node.params), dict(node.attrs), node.subgraphs)
             for i in range(len(node.output_names())):
                 change.plain[id(node), i] = new, i
     return Symbol([change.number(e) for e in sym._outputs]), list(dict.fromkeys(change.calibrated))

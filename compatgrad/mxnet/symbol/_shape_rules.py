@@ -172,8 +172,28 @@ def _quantized_embedding(ins: Shapes, outs: Shapes, p: Params) -> None:
         _at(outs, i, (1,))
 
 
+def _of_bytes(rule: Rule) -> Rule:
+    """The rule of an operator on numbers for that on bytes: behind the arrays there are two ends of a range each."""
+
+    def found(ins: Shapes, outs: Shapes, p: Params) -> None:
+        k = len(ins) // 3
+        arrays, results = ins[:k], outs[:1]
+        try:
+            rule(arrays, results, p)
+        except Mismatch as e:
+            if e.place is not None:
+                e.place = ins if e.place[0] is arrays else outs, e.place[1]
+            raise
+        ins[:k], outs[:1] = arrays, results
+        for shapes, first in ((ins, k), (outs, 1)):
+            for i in range(first, len(shapes)):
+                _at(shapes, i, (1,))
+
+    return found
+
+
 def _requantize(ins: Shapes, outs: Shapes, p: Params) -> None:
-    _at(outs, 0, ins[0])
+    _first(ins, outs, p)
     for shapes in (ins, outs):
         _at(shapes, 1, (1,))
         _at(shapes, 2, (1,))
@@ -415,7 +435,11 @@ RULES: dict[str, Rule] = {
     "Embedding": _embedding,
     "_contrib_SparseEmbedding": _embedding,
     "_contrib_quantized_embedding": _quantized_embedding,
+    "_contrib_quantized_fully_connected": _of_bytes(_dense),
+    "_contrib_quantized_conv": _of_bytes(_convolution),
+    "_contrib_quantized_act": _of_bytes(_same),
     "_contrib_requantize": _requantize,
+    "_contrib_dequantize": _requantize,
     "SequenceLast": _sequence_last,
     "RNN": _rnn,
     "SoftmaxOutput": _label,

@@ -40,6 +40,13 @@ def _type(name: Any) -> type:
     return np.dtype(name).type
 
 
+_BYTES = ("int8", "uint8", "int32", "float32")
+_OF_BYTES = {  # the type of the result; "" where an argument says it
+    "_contrib_quantize": "", "_contrib_quantize_v2": "", "_contrib_requantize": "", "_contrib_dequantize": "float32",
+    "_contrib_quantized_conv": "int32", "_contrib_quantized_fully_connected": "int32",
+}  # fmt: skip
+
+
 class _Search:
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = [n for n in nodes if n.op is not None]
@@ -94,6 +101,8 @@ class _Search:
         if op == "_contrib_quantized_embedding":  # the data's type is free
             return any([self._set(k, np.int8) for k in (reads[1], writes[0])]
                        + [self._set(k, np.float32) for k in (*reads[2:], *writes[1:])])  # fmt: skip
+        if op in _OF_BYTES:
+            return self._bytes(node, reads, writes)
         if "BatchNorm" in op:
             t = self.known.get(reads[0])
             if t is not None:
@@ -102,6 +111,20 @@ class _Search:
             return news | self._together(node, (reads[0], writes[0]))
         bound = [k for k, n in zip(reads, names, strict=False) if n not in free]
         return news | self._together(node, (*bound, *writes))
+
+    def _bytes(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
+        """Operators between numbers and bytes: behind the arrays there are the ends of their ranges, float32."""
+        op = node.op or ""
+        arrays = len(reads) // 3 if op.startswith("_contrib_quantized_") else 1
+        news = any([self._set(k, np.float32) for k in (*reads[arrays:], *writes[1:])])
+        if op.startswith("_contrib_quantize") and "quantized" not in op:
+            news |= self._set(reads[0], np.float32)
+        if op in ("_contrib_quantized_conv", "_contrib_quantized_fully_connected"):
+            news |= any([self._set(k, np.int8) for k in reads[1:arrays]])
+        if op == "_contrib_requantize":
+            news |= self._set(reads[0], np.int32)
+        result = _OF_BYTES[op] or node.params.get("out_type", "uint8" if op == "_contrib_quantize" else "int8")
+        return news | (self._set(writes[0], _type(result)) if result in _BYTES else False)
 
     def _loose(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
         if node.op != "Custom" or not all(k in self.known for k in reads):

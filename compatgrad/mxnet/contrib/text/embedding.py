@@ -110,6 +110,8 @@ class _TokenEmbedding(Vocabulary):
                     seen.add(token)
                     self._token_to_idx[token] = len(self._idx_to_token)
                     self._idx_to_token.append(token)
+        if not vectors:
+            raise TypeError(f"the pre-trained text embedding file {path} has no vectors")
         self._vec_len = len(vectors[0])
         special = len(self._idx_to_token) - len(vectors)
         self._idx_to_vec = _array([[0.0] * self._vec_len] * special + vectors)

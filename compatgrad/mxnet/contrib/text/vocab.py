@@ -37,7 +37,8 @@ class Vocabulary:
             known = set(self._idx_to_token)
             frequent = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
             chosen = [token for token, count in frequent if count >= min_freq and token not in known]
-            self._idx_to_token += chosen[:most_freq_count]
+            at_most = None if most_freq_count is not None and most_freq_count < 0 else most_freq_count
+            self._idx_to_token += chosen[:at_most]
         self._token_to_idx = {token: i for i, token in enumerate(self._idx_to_token)}
 
     def __len__(self) -> int:
