@@ -417,5 +417,3 @@ def quantize_net(
     return quantize_net_v2(network, quantized_dtype, quantize_mode, "tensor-wise", exclude_layers,
                            exclude_layers_match, exclude_operators, calib_data, data_shapes, calib_mode,
                            num_calib_examples, ctx, None, logger)  # fmt: skip
-
-
