@@ -33,6 +33,16 @@ def _distance(xs: list[float], ys: list[float], begin: int, end: int | None, siz
     return worst
 
 
+def _kind(x: float) -> str:
+    return "finite" if math.isfinite(x) else str(x)
+
+
+def _alike(runs: list[list[float]]) -> int:
+    """The number of steps before the first at which one run has a finite number, or an infinity, and another not."""
+    kinds = [{*map(_kind, values)} for values in zip(*runs, strict=False)]
+    return next((i for i, found in enumerate(kinds) if len(found) > 1), len(kinds))
+
+
 def compare(
     original: dict[str, list[float]],
     here: dict[str, list[float]],
@@ -43,6 +53,8 @@ def compare(
 
     In the first steps a curve may differ by rounding, or by what the perturbations make of it where that is more;
     later by what they make of it, some times over, since an error enters there at each step and not only at the first.
+    Where one run of the original overflows and another does not, nothing is measured any more: the curve ends there for
+    the comparison, and has no verdict if that is among the first steps.
     In double precision errors are a billion times smaller than the perturbation: what it makes of them is divided by a
     million.
     """
@@ -54,11 +66,15 @@ def compare(
         ours = here[key]
         if len(theirs) != len(ours):
             return Verdict(False, math.inf, math.inf, 0.0, f"{key}: {len(ours)} steps, not {len(theirs)}")
-        size = max([abs(v) for v in theirs if math.isfinite(v)], default=1.0) or 1.0
+        end = _alike([theirs, *(p[key] for p in perturbed)])
+        if end < min(FIRST, len(theirs)):
+            where = f"{key}: runs of the original are not finite alike at step {end + 1}"
+            return Verdict(False, _distance(theirs, ours, 0, end, 1.0), math.inf, math.inf, where)
+        size = max([abs(v) for v in theirs[:end] if math.isfinite(v)], default=1.0) or 1.0
         own_first = max((_distance(theirs, p[key], 0, FIRST, size) for p in perturbed), default=0.0)
-        own = max((_distance(theirs, p[key], FIRST, None, size) for p in perturbed), default=0.0)
+        own = max((_distance(theirs, p[key], FIRST, end, size) for p in perturbed), default=0.0)
         first = _distance(theirs, ours, 0, FIRST, size)
-        drift = _distance(theirs, ours, FIRST, None, size)
+        drift = _distance(theirs, ours, FIRST, end, size)
         if first > max(rounding, growth * own_first):
             return Verdict(False, first, drift, own, f"{key}: differs in the first {FIRST} steps")
         if drift > max(rounding, growth * own):

@@ -3,9 +3,11 @@
 import ast
 import json
 import math
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tests.programs.__main__ import FOLDER, driver_of, programs
@@ -65,6 +67,28 @@ def test_drift_is_measured_by_the_perturbed_runs():
     assert not compare({"loss": CURVE}, {"loss": nan}, [{"loss": CURVE}]).same
 
 
+def test_an_original_that_overflows_in_one_run_excuses_nothing_before():
+    over = [*CURVE[:20], *[math.inf] * 10]
+    assert compare({"loss": CURVE}, {"loss": CURVE}, [{"loss": CURVE}, {"loss": over}]).same
+    assert compare({"loss": CURVE}, {"loss": over}, [{"loss": CURVE}, {"loss": over}]).same
+    assert compare({"loss": over}, {"loss": CURVE}, [{"loss": CURVE}, {"loss": over}]).same
+    early = [*CURVE[:15], CURVE[15] + 0.1, *CURVE[16:]]
+    assert compare({"loss": CURVE}, {"loss": early}, [{"loss": CURVE}, {"loss": over}]).where == "loss: drifts"
+    assert compare({"loss": over}, {"loss": early}, [{"loss": over}, {"loss": CURVE}]).where == "loss: drifts"
+    assert not compare({"loss": CURVE}, {"loss": over}, [{"loss": CURVE}, {"loss": CURVE}]).same
+    negative = [*CURVE[:20], *[-math.inf] * 10]
+    assert not compare({"loss": over}, {"loss": negative}, [{"loss": over}]).same
+
+
+def test_an_original_that_overflows_at_once_in_one_run_gives_no_verdict():
+    nan = [*CURVE[:4], *[math.nan] * 26]
+    for original, other in ((CURVE, nan), (nan, CURVE)):
+        v = compare({"loss": original}, {"loss": CURVE}, [{"loss": original}, {"loss": other}])
+        assert not v.same and v.where == "loss: runs of the original are not finite alike at step 5"
+    assert compare({"loss": nan}, {"loss": nan}, [{"loss": nan}]).same
+    assert not compare({"loss": nan}, {"loss": CURVE}, [{"loss": nan}]).same
+
+
 def test_double_precision_allows_less():
     other = [v + 1e-6 for v in CURVE]
     assert not compare({"loss": CURVE}, {"loss": other}, [{"loss": CURVE}], double=True).same
@@ -103,6 +127,45 @@ def test_harness(tmp_path):
     plain, perturbed = (r["curves"]["w"] for r in results)
     assert plain == [3 * 0.5**i for i in range(1, 6)] and len(results[0]["seconds"]) == 5
     assert plain != perturbed and all(abs(a / b - 1) < 1e-6 for a, b in zip(plain, perturbed, strict=True))
+
+
+MXNET = """
+import _mxnet
+import mxnet as mx
+import numpy as np
+
+def train(run):
+    _mxnet.streams()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(3), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(1))
+    net.initialize()
+    x = mx.nd.array(np.full((4, 2), 1 / 3))
+    net(x)
+    _mxnet.perturb(run, net)
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+    module = mx.mod.Module(symbol, label_names=None)
+    module.bind(mx.io.NDArrayIter(x, batch_size=2).provide_data)
+    module.init_params()
+    made = [x, net(x), mx.nd.zeros(2), mx.nd.random.normal(shape=(2,)), mx.nd.one_hot(mx.nd.array([1]), 3),
+            *(p.data() for p in net.collect_params().values()), *module.get_params()[0].values()]
+    assert {np.dtype(a.dtype) for a in made} == {run.dtype}
+    assert mx.nd.array(mx.nd.ones(2, dtype="int32")).dtype == mx.nd.ones(2, dtype="int32").dtype == np.int32
+    while True:
+        yield {"loss": net(x).sum().asscalar()}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mxnet_in_double_precision(tmp_path, dtype):
+    driver = tmp_path / "driver.py"
+    driver.write_text(MXNET)
+    out = tmp_path / "out.json"
+    environment = {**os.environ, "CHAINER_DTYPE": dtype}
+    environment["PYTHONPATH"] = os.pathsep.join([str(FOLDER / "drivers"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "compatgrad", "run", FOLDER / "harness.py", driver, "--repo", tmp_path]
+    subprocess.run([*command, "--steps", "2", "--out", out], check=True, env=environment)
+    (value, _) = json.loads(out.read_text())["curves"]["loss"]
+    assert (float(np.float32(value)) == value) == (dtype == "float32")
 
 
 def test_double():

@@ -33,7 +33,7 @@ def train(run):
     def training(loss, **margins):
         config.update(loss_name=loss, **margins)
         module = mx.mod.Module(program.get_symbol(Settings(per_batch_size=3)))
-        data = mx.io.NDArrayIter(images, labels, 3)
+        data = mx.io.NDArrayIter(mx.nd.array(images), mx.nd.array(labels), 3)
         module.bind(data.provide_data, data.provide_label)
         module.init_params(mx.init.Normal(0.1))
         _mxnet.perturb(run, module)

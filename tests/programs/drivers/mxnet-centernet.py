@@ -36,6 +36,8 @@ def train(run):
         net.initialize()
         net(images)
         net.initialize(mx.init.Xavier(), force_reinit=True)  # in the order of the parameters, now that all have shapes
+        for p in net.collect_params(".*offset_bias").values():  # at 0 a point is on the edge of a picture: in, or out
+            p.set_data(mx.nd.array(rng.uniform(0.1, 0.4, p.shape)))
         _mxnet.perturb(run, net)
         targets = [mx.nd.array(t) for t in targets]
         trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 5e-4})

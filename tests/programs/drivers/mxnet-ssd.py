@@ -23,7 +23,7 @@ def train(run):
             sizes=[[0.2, 0.27], [0.37, 0.45], [0.54, 0.62]], ratios=[[1, 2, 0.5], [1, 2, 0.5, 3, 1.0 / 3], [1, 2, 0.5]],
             min_filter=16, nms_topk=20, **sizes)
         module = mx.mod.Module(net, label_names=("label",))
-        data = mx.io.NDArrayIter(images, boxes, 4, label_name="label")
+        data = mx.io.NDArrayIter(mx.nd.array(images), mx.nd.array(boxes), 4, label_name="label")
         module.bind(data.provide_data, data.provide_label)
         module.init_params(mx.init.Xavier())
         _mxnet.perturb(run, module)

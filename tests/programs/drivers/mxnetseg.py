@@ -9,12 +9,19 @@ import numpy as np
 from mxnet import autograd, gluon
 
 
+def blind(resize, block):
+    return lambda *args, like=None, **named: resize(
+        *args, **({} if like is None else {"like": block(like)}), **named)
+
+
 def train(run):
     run.path()
     run.path("..", "dmlc+gluon-cv")  # which the program is written on
     run.without("requests", "portalocker", "tqdm", "cv2", "seaborn", "wandb", "pylab")
     sys.modules["mxnetseg.utils.viz"] = unittest.mock.MagicMock()  # which ends in the middle of a definition
     _mxnet.streams()
+    for f in (mx.nd, mx.sym):  # MXNet never writes the gradient of `like`, and adds what the memory holds
+        f.contrib.BilinearResize2D = blind(f.contrib.BilinearResize2D, f.BlockGrad)
     from gluoncv.loss import MixSoftmaxCrossEntropyLoss
     from mxnetseg.models import BiSeNetR, SwiftResNet, SwiftResNetPr
     from mxnetseg.nn import DiceLoss, FocalLoss

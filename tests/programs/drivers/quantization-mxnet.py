@@ -1,5 +1,7 @@
 """Training of a MobileNet with simulated quantisation: fake batch normalization, inputs and weights of 4 bits."""
 
+import os
+
 import _mxnet
 import mxnet as mx
 import numpy as np
@@ -8,6 +10,8 @@ from mxnet.gluon import nn
 
 
 def train(run):
+    # threads of MXNet's engine wait for each other for ever, now and then, where a Function's backward calls operators
+    os.environ["MXNET_ENGINE_TYPE"] = "NaiveEngine"
     run.path()
     _mxnet.streams()
     from quantize import convert

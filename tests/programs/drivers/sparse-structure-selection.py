@@ -30,7 +30,7 @@ def train(run):
 
     def training(network):
         symbol = network(units=[1, 2], num_stage=2, filter_list=[16, 64, 128], num_classes=5, data_type="imagenet")
-        data = mx.io.NDArrayIter(images, labels, 4)
+        data = mx.io.NDArrayIter(mx.nd.array(images), mx.nd.array(labels), 4)
         fit = solver.Solver(symbol, ("data",), ("softmax_label",), data.provide_data, data.provide_label)
         fit.module.bind(data.provide_data, data.provide_label)
         fit.module.init_params(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))

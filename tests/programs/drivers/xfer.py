@@ -53,7 +53,7 @@ def train(run):
             net = mx.sym.FullyConnected(net, num_hidden=width, name=f"fc{i}")
             net = mx.sym.Activation(net, act_type="relu", name=f"relu{i}") if i < 2 else net
         source = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-        data = mx.io.NDArrayIter(images, labels, 4)
+        data = mx.io.NDArrayIter(mx.nd.array(images), mx.nd.array(labels), 4)
         source.bind(data.provide_data, data.provide_label)
         source.init_params(mx.init.Xavier())
         _mxnet.perturb(run, source)
