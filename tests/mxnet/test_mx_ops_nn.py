@@ -49,8 +49,19 @@ def rnn(mode, gates, layers=1, directions=1, lengths=False, **args):
     inputs = [A(time, batch, inputs), A(n), A(layers * directions, batch, out)]
     inputs += [A(layers * directions, batch, units)] if mode == "lstm" else []
     inputs += [np.array([1, 3])] if lengths else []
-    return "RNN", inputs, dict(state_size=units, num_layers=layers, mode=mode, bidirectional=directions == 2,
-                               state_outputs=True, use_sequence_length=lengths, **args)
+    return (
+        "RNN",
+        inputs,
+        dict(
+            state_size=units,
+            num_layers=layers,
+            mode=mode,
+            bidirectional=directions == 2,
+            state_outputs=True,
+            use_sequence_length=lengths,
+            **args,
+        ),
+    )
 
 
 IMAGE, STATISTICS = A(1, 2, 4, 3), [np.zeros(2), np.ones(2)]
@@ -62,66 +73,101 @@ WINDOW = dict(kernel=(2, 2), num_filter=2)
 SMOOTH = [
     ("FullyConnected", [A(2, 2, 2), A(3, 4), A(3)], dict(num_hidden=3)),
     ("FullyConnected", [A(2, 2, 3), A(2, 3)], dict(num_hidden=2, no_bias=True, flatten=False)),
-    *[("Activation", [A(2, 3, low=-2, high=2)], dict(act_type=act))
-      for act in ("relu", "sigmoid", "softrelu", "softsign", "tanh")],
+    *[
+        ("Activation", [A(2, 3, low=-2, high=2)], dict(act_type=act))
+        for act in ("relu", "sigmoid", "softrelu", "softsign", "tanh")
+    ],
     *[("LeakyReLU", [A(2, 3, low=-2, high=2)], dict(act_type=act)) for act in ("leaky", "elu", "selu", "gelu")],
     ("LeakyReLU", [A(2, 2, 2), A(2)], dict(act_type="prelu")),
     ("LeakyReLU", [A(2, 3), A(2, 3)], dict(act_type="prelu")),
     ("smooth_l1", [A(2, 4, low=-2, high=2)], dict(scalar=1.5)),
     ("hard_sigmoid", [A(2, 4, low=-4, high=4)], {}),
     ("Embedding", [np.array([[0, 2], [2, 7]]), A(3, 2)], dict(input_dim=3, output_dim=2)),
-    ("softmax", [A(2, 3)], {}), ("softmax", [A(2, 3, 2)], dict(axis=1, temperature=0.5)),
-    ("softmax", [A(2, 3), np.array([1, 2])], dict(use_length=True)), ("log_softmax", [A(2, 3)], dict(axis=0)),
-    ("softmin", [A(2, 3)], {}), ("SoftmaxActivation", [A(2, 3, 2)], dict(mode="channel")),
+    ("softmax", [A(2, 3)], {}),
+    ("softmax", [A(2, 3, 2)], dict(axis=1, temperature=0.5)),
+    ("softmax", [A(2, 3), np.array([1, 2])], dict(use_length=True)),
+    ("log_softmax", [A(2, 3)], dict(axis=0)),
+    ("softmin", [A(2, 3)], {}),
+    ("SoftmaxActivation", [A(2, 3, 2)], dict(mode="channel")),
     ("masked_softmax", [A(2, 3), np.array([[1, 0, 1]])], {}),
-    ("Convolution", [A(1, 2, 4, 4), A(4, 1, 3, 2), A(4)],
-     dict(kernel=(3, 2), num_filter=4, num_group=2, stride=(1, 2), pad=(1, 0))),
+    (
+        "Convolution",
+        [A(1, 2, 4, 4), A(4, 1, 3, 2), A(4)],
+        dict(kernel=(3, 2), num_filter=4, num_group=2, stride=(1, 2), pad=(1, 0)),
+    ),
     ("Convolution", [A(1, 4, 3, 2), A(2, 2, 2, 2)], dict(kernel=(2, 2), num_filter=2, no_bias=True, layout="NHWC")),
     ("Convolution", [A(1, 2, 5), A(2, 2, 2), A(2)], dict(kernel=(2,), num_filter=2, dilate=(2,))),
-    ("Deconvolution", [A(1, 2, 2, 3), A(2, 2, 2, 2), A(2)],
-     dict(kernel=(2, 2), num_filter=2, no_bias=False, stride=(2, 2), pad=(1, 0), adj=(1, 0))),
+    (
+        "Deconvolution",
+        [A(1, 2, 2, 3), A(2, 2, 2, 2), A(2)],
+        dict(kernel=(2, 2), num_filter=2, no_bias=False, stride=(2, 2), pad=(1, 0), adj=(1, 0)),
+    ),
     ("Deconvolution", [A(1, 2, 3), A(2, 2, 3)], dict(kernel=(3,), num_filter=2, stride=(2,), target_shape=(5,))),
     *[("Pooling", [IMAGE], dict(pool_type=pool, p_value=2, **WINDOWS)) for pool in ("max", "avg", "sum", "lp")],
     *[("Pooling", [IMAGE], dict(pool_type=pool, p_value=3, global_pool=True)) for pool in ("max", "avg", "sum", "lp")],
     ("Pooling", [IMAGE], dict(pool_type="avg", count_include_pad=False, **WINDOWS)),
-    *[("Pooling", [IMAGE], dict(pool_type=pool, kernel=(3, 2), stride=(2, 2), pooling_convention="full"))
-      for pool in ("max", "avg", "sum")],
+    *[
+        ("Pooling", [IMAGE], dict(pool_type=pool, kernel=(3, 2), stride=(2, 2), pooling_convention="full"))
+        for pool in ("max", "avg", "sum")
+    ],
     ("UpSampling", [A(1, 2, 2, 2), A(1, 1, 4, 4)], dict(scale=2, sample_type="nearest")),
     ("UpSampling", [A(1, 2, 2, 2), A(2, 1, 4, 4)], dict(scale=2, sample_type="bilinear")),
-    ("im2col", [IMAGE], dict(kernel=(2, 2))), ("col2im", [A(1, 8, 6)], dict(kernel=(2, 2), output_size=(4, 3))),
+    ("im2col", [IMAGE], dict(kernel=(2, 2))),
+    ("col2im", [A(1, 8, 6)], dict(kernel=(2, 2), output_size=(4, 3))),
     ("BatchNorm", [A(3, 2, 2), A(2), A(2), *STATISTICS], dict(fix_gamma=False)),
     ("BatchNorm", [A(3, 2, 2), A(2), A(2), *STATISTICS], dict(fix_gamma=False, axis=-1, output_mean_var=True)),
     ("BatchNorm", [A(3, 2), A(2), A(2), *STATISTICS], dict(fix_gamma=False, use_global_stats=True)),
     ("LayerNorm", [A(2, 3), A(3), A(3)], {}),
     ("LayerNorm", [A(2, 3, 2), A(3), A(3)], dict(axis=1, output_mean_var=True)),
     ("GroupNorm", [A(2, 4, 2), A(2), A(2)], dict(num_groups=2, output_mean_var=True)),
-    ("InstanceNorm", [A(2, 2, 3), A(2), A(2)], {}), ("LRN", [A(1, 4, 1, 2)], dict(nsize=3, alpha=0.5)),
+    ("InstanceNorm", [A(2, 2, 3), A(2), A(2)], {}),
+    ("LRN", [A(1, 4, 1, 2)], dict(nsize=3, alpha=0.5)),
     *[("L2Normalization", [A(2, 2, 2)], dict(mode=mode)) for mode in ("instance", "channel", "spatial")],
     ("softmax_cross_entropy", [A(2, 3), np.array([0, 2])], {}),
     ("CTCLoss", [A(4, 2, 3), np.array([[1, 1], [2, 0]])], {}),
-    ("CTCLoss", [A(4, 2, 3), np.array([[1, 0], [0, 1]]), np.array([3, 4]), np.array([1, 2])],
-     dict(use_data_lengths=True, use_label_lengths=True, blank_label="last")),
-    rnn("rnn_tanh", 1), rnn("rnn_relu", 1), rnn("lstm", 4, layers=2), rnn("gru", 3, directions=2),
-    rnn("lstm", 4, lengths=True, directions=2), rnn("gru", 3, lengths=True), rnn("lstm", 4, projection_size=1),
+    (
+        "CTCLoss",
+        [A(4, 2, 3), np.array([[1, 0], [0, 1]]), np.array([3, 4]), np.array([1, 2])],
+        dict(use_data_lengths=True, use_label_lengths=True, blank_label="last"),
+    ),
+    rnn("rnn_tanh", 1),
+    rnn("rnn_relu", 1),
+    rnn("lstm", 4, layers=2),
+    rnn("gru", 3, directions=2),
+    rnn("lstm", 4, lengths=True, directions=2),
+    rnn("gru", 3, lengths=True),
+    rnn("lstm", 4, projection_size=1),
     ("BilinearSampler", [IMAGE, A(1, 2, 2, 2, low=-0.9, high=0.9)], {}),
     ("GridGenerator", [A(2, 6)], dict(transform_type="affine", target_shape=(2, 3))),
     ("GridGenerator", [A(1, 2, 2, 3)], dict(transform_type="warp")),
-    ("SpatialTransformer", [IMAGE, A(1, 6, low=-0.6, high=0.6)],
-     dict(target_shape=(2, 3), transform_type="affine", sampler_type="bilinear")),
+    (
+        "SpatialTransformer",
+        [IMAGE, A(1, 6, low=-0.6, high=0.6)],
+        dict(target_shape=(2, 3), transform_type="affine", sampler_type="bilinear"),
+    ),
     ("ROIPooling", [IMAGES, ROIS], dict(pooled_size=(2, 2), spatial_scale=1.0)),
     ("Crop", [IMAGE], dict(h_w=(2, 2), offset=(1, 0))),
     ("contrib.BilinearResize2D", [IMAGE], dict(height=3, width=5)),
     ("contrib.BilinearResize2D", [IMAGE], dict(height=6, width=2, align_corners=False)),
     *[("contrib.AdaptiveAvgPooling2D", [IMAGE], dict(output_size=size)) for size in (1, (2, 3), (3, 2))],
-    *[("contrib.ROIAlign", [IMAGES, ROIS], dict(pooled_size=(2, 2), spatial_scale=0.8, aligned=a))
-      for a in (False, True)],
+    *[
+        ("contrib.ROIAlign", [IMAGES, ROIS], dict(pooled_size=(2, 2), spatial_scale=0.8, aligned=a))
+        for a in (False, True)
+    ],
     ("contrib.PSROIPooling", [A(2, 8, 3, 3), ROIS], dict(pooled_size=2, output_dim=2, spatial_scale=0.8)),
     ("contrib.DeformableConvolution", [IMAGE, A(1, 8, 3, 2, low=0.1, high=0.9), A(2, 2, 2, 2), A(2)], WINDOW),
-    ("contrib.DeformableConvolution", [A(1, 4, 3, 3), A(1, 4, 3, 3, low=-0.8, high=-0.2), A(2, 2, 1, 1)],
-     dict(kernel=(1, 1), num_filter=2, num_group=2, num_deformable_group=2, no_bias=True)),
-    ("contrib.ModulatedDeformableConvolution",
-     [IMAGE, A(1, 8, 3, 2, low=-1.9, high=-1.1), A(1, 4, 3, 2), A(2, 2, 2, 2), A(2)], WINDOW),
-    ("contrib.div_sqrt_dim", [A(2, 3)], {}), ("contrib.interleaved_matmul_selfatt_qk", [A(2, 1, 12)], dict(heads=2)),
+    (
+        "contrib.DeformableConvolution",
+        [A(1, 4, 3, 3), A(1, 4, 3, 3, low=-0.8, high=-0.2), A(2, 2, 1, 1)],
+        dict(kernel=(1, 1), num_filter=2, num_group=2, num_deformable_group=2, no_bias=True),
+    ),
+    (
+        "contrib.ModulatedDeformableConvolution",
+        [IMAGE, A(1, 8, 3, 2, low=-1.9, high=-1.1), A(1, 4, 3, 2), A(2, 2, 2, 2), A(2)],
+        WINDOW,
+    ),
+    ("contrib.div_sqrt_dim", [A(2, 3)], {}),
+    ("contrib.interleaved_matmul_selfatt_qk", [A(2, 1, 12)], dict(heads=2)),
     ("contrib.interleaved_matmul_selfatt_valatt", [A(2, 1, 12), A(2, 2, 2)], dict(heads=2)),
     ("contrib.interleaved_matmul_encdec_qk", [A(2, 1, 4), A(3, 1, 8)], dict(heads=2)),
     ("contrib.interleaved_matmul_encdec_valatt", [A(3, 1, 8), A(2, 2, 3)], dict(heads=2)),
@@ -174,10 +220,15 @@ def test_rrelu_draws_slopes_in_training_only():
 # ---- losses that bring their gradient --------------------------------------------------------------------------------
 OUTPUTS = [
     ("SoftmaxOutput", A(2, 3), np.array([0.0, 2]), dict(grad_scale=0.5)),
-    ("SoftmaxOutput", A(2, 3, 2), np.array([[1.0, 0], [2, 0]]),
-     dict(multi_output=True, use_ignore=True, ignore_label=0)),
+    (
+        "SoftmaxOutput",
+        A(2, 3, 2),
+        np.array([[1.0, 0], [2, 0]]),
+        dict(multi_output=True, use_ignore=True, ignore_label=0),
+    ),
     ("LinearRegressionOutput", A(2, 3), A(2, 3, low=-2), {}),
-    ("LogisticRegressionOutput", A(2, 3), A(2, 3, low=-2), {}), ("SVMOutput", A(2, 3), np.array([0.0, 2]), {}),
+    ("LogisticRegressionOutput", A(2, 3), A(2, 3, low=-2), {}),
+    ("SVMOutput", A(2, 3), np.array([0.0, 2]), {}),
 ]
 
 

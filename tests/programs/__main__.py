@@ -49,7 +49,8 @@ def run(
         rest = [FOLDER / "harness.py", driver, "--repo", repo, "--steps", steps, "--out", out]
         rest += [] if seed is None else ["--perturb", seed]
         done = subprocess.run(
-            [str(c) for c in [*command, *rest]], cwd=folder, env=environment, capture_output=True, text=True)
+            [str(c) for c in [*command, *rest]], cwd=folder, env=environment, capture_output=True, text=True
+        )
         if not out.exists():
             raise Failed("\n".join(done.stderr.strip().split("\n")[-12:]))
         return json.loads(out.read_text())
@@ -83,10 +84,17 @@ def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = F
         return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
     verdict = compare(original["curves"], here["curves"], others, double)
     return {
-        **row, "status": "same" if verdict.same else "differs", "where": verdict.where, "first": verdict.first,
-        "drift": verdict.drift, "own": verdict.own, "steps": len(here["seconds"]),
-        "original_ms": median_ms(original), "ms": median_ms(here),
-        "original_cpu_ms": median_ms(original, "cpu"), "cpu_ms": median_ms(here, "cpu"),
+        **row,
+        "status": "same" if verdict.same else "differs",
+        "where": verdict.where,
+        "first": verdict.first,
+        "drift": verdict.drift,
+        "own": verdict.own,
+        "steps": len(here["seconds"]),
+        "original_ms": median_ms(original),
+        "ms": median_ms(here),
+        "original_cpu_ms": median_ms(original, "cpu"),
+        "cpu_ms": median_ms(here, "cpu"),
         "curves": {"original": original["curves"], "here": here["curves"]},
     }
 

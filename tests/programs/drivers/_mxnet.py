@@ -11,6 +11,7 @@ REAL = os.environ.get("CHAINER_DTYPE", "float32")  # the type of numbers of whic
 
 def double():
     """Give new arrays and parameters the type `REAL` where MXNet would choose float32."""
+
     def of_type(make):
         def made(*args, **named):
             copies = make.__name__ == "array" and hasattr(args[0], "dtype") and not isinstance(args[0], np.ndarray)
@@ -20,9 +21,11 @@ def double():
 
         return made
 
-    for module, names in ((mx.nd, "array zeros ones full empty arange eye one_hot"),
-                          (mx.sym, "zeros ones full arange eye one_hot"),
-                          (mx.np, "array zeros ones full arange")):
+    for module, names in (
+        (mx.nd, "array zeros ones full empty arange eye one_hot"),
+        (mx.sym, "zeros ones full arange eye one_hot"),
+        (mx.np, "array zeros ones full arange"),
+    ):
         for name in names.split():
             setattr(module, name, of_type(getattr(module, name)))
     get = mx.gluon.ParameterDict.get
@@ -54,7 +57,7 @@ def _drawn(sample, names, defaults, array):
         if "shape" not in named and len(args) > len(names):
             named["shape"] = args[len(names)]
         values = [named.get(n, d) for n, d in zip(names, defaults, strict=True)]
-        values[:len(args)] = args[:len(names)]
+        values[: len(args)] = args[: len(names)]
         shape = out.shape if out is not None else _shape(named.get("shape", named.get("size")))
         arrays, own = _parameters(values)
         columns = [a.reshape(own + (1,) * len(shape)) for a in arrays]
@@ -97,6 +100,7 @@ def on_cpu():
 
 def no_dropout(net):
     """Whose masks would be others there and here."""
+
     def still(block):
         if isinstance(block, mx.gluon.nn.Dropout):
             block._rate = 0.0

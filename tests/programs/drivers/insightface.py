@@ -27,8 +27,16 @@ def train(run):
     config = program.config
     rng = np.random.RandomState(1)
     images, labels = rng.randint(0, 256, (6, 3, 112, 112)), rng.randint(0, 10, 6)
-    config.update(net_name="fmobilefacenet", emb_size=128, net_output="GDC", net_blocks=[1, 1, 1, 1], num_classes=10,
-                  triplet_alpha=0.35, image_shape=(112, 112, 3), per_batch_size=3)
+    config.update(
+        net_name="fmobilefacenet",
+        emb_size=128,
+        net_output="GDC",
+        net_blocks=[1, 1, 1, 1],
+        num_classes=10,
+        triplet_alpha=0.35,
+        image_shape=(112, 112, 3),
+        per_batch_size=3,
+    )
 
     def training(loss, **margins):
         config.update(loss_name=loss, **margins)
@@ -42,14 +50,26 @@ def train(run):
         def body(report):
             def end(batch):
                 embedding, *rest = (o.asnumpy() for o in module.get_outputs())
-                report({"embedding": np.abs(embedding).mean(), "loss": rest[-1].mean(), "first": rest[0].max(),
-                        **dict(batch.eval_metric.get_name_value())})
+                report(
+                    {
+                        "embedding": np.abs(embedding).mean(),
+                        "loss": rest[-1].mean(),
+                        "first": rest[0].max(),
+                        **dict(batch.eval_metric.get_name_value()),
+                    }
+                )
 
-            module.fit(data, eval_metric=metrics, batch_end_callback=end, num_epoch=99, optimizer=mx.optimizer.SGD(
-                learning_rate=0.01, momentum=0.9, wd=0.0005, rescale_grad=1.0))
+            module.fit(
+                data,
+                eval_metric=metrics,
+                batch_end_callback=end,
+                num_epoch=99,
+                optimizer=mx.optimizer.SGD(learning_rate=0.01, momentum=0.9, wd=0.0005, rescale_grad=1.0),
+            )
 
         return _mxnet.stepwise(body)
 
     yield from run.together(
         combined=training("margin_softmax", loss_s=16.0, loss_m1=1.1, loss_m2=0.3, loss_m3=0.2),
-        triplet=training("triplet"))
+        triplet=training("triplet"),
+    )

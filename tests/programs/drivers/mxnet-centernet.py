@@ -16,9 +16,25 @@ def train(run):
 
     rng = np.random.RandomState(1)
     opt = types.SimpleNamespace(
-        mse_loss=False, reg_loss="l1", dense_wh=False, norm_wh=False, cat_spec_wh=False, eval_oracle_hm=False,
-        eval_oracle_wh=False, eval_oracle_offset=False, reg_offset=True, hm_weight=1, wh_weight=0.1, off_weight=1,
-        hm_hp=True, reg_hp_offset=True, hp_weight=1, hm_hp_weight=1, dense_hp=False, num_stacks=1)
+        mse_loss=False,
+        reg_loss="l1",
+        dense_wh=False,
+        norm_wh=False,
+        cat_spec_wh=False,
+        eval_oracle_hm=False,
+        eval_oracle_wh=False,
+        eval_oracle_offset=False,
+        reg_offset=True,
+        hm_weight=1,
+        wh_weight=0.1,
+        off_weight=1,
+        hm_hp=True,
+        reg_hp_offset=True,
+        hp_weight=1,
+        hm_hp_weight=1,
+        dense_hp=False,
+        num_stacks=1,
+    )
     objects = {"hm": 2, "wh": 2, "reg": 2}
     poses = {"hm": 1, "wh": 2, "hps": 6, "reg": 2, "hm_hp": 3, "hp_offset": 2}
 
@@ -56,16 +72,36 @@ def train(run):
         inds, mask, scale = places(2)
         _, _, relative = places(6)
         map_inds, map_mask, map_offset = places(2, 9)
-        return [inds, heat(1), scale, places(2)[2], mask, relative, np.ones((2, 3, 6)), heat(3), map_offset, map_inds,
-                map_mask]
+        return [
+            inds,
+            heat(1),
+            scale,
+            places(2)[2],
+            mask,
+            relative,
+            np.ones((2, 3, 6)),
+            heat(3),
+            map_offset,
+            map_inds,
+            map_mask,
+        ]
 
     def pose_net(heads):
         return resnet.PoseResNet(resnet.BasicBlockV1, [1, 1, 1, 1], heads, 8, [8, 8, 16, 24, 512])
 
     tower = hourglass.stacked_hourglass(
-        1, 1, [16, 16], [1, 1], objects, pre=hourglass.convolution(7, 16, 3, strides=4), conv_dim=16,
-        make_hg_layer=hourglass.make_hg_layer, make_pool_layer=hourglass.make_pool_layer)
+        1,
+        1,
+        [16, 16],
+        [1, 1],
+        objects,
+        pre=hourglass.convolution(7, 16, 3, strides=4),
+        conv_dim=16,
+        make_hg_layer=hourglass.make_hg_layer,
+        make_pool_layer=hourglass.make_pool_layer,
+    )
     yield from run.together(
         objects=training(pose_net(objects), losses.CtdetLoss(opt), of_objects()),
         poses=training(pose_net(poses), losses.MultiPoseLoss(opt), of_poses()),
-        hourglass=training(tower, losses.CtdetLoss(opt), of_objects()))
+        hourglass=training(tower, losses.CtdetLoss(opt), of_objects()),
+    )

@@ -19,9 +19,18 @@ def train(run):
 
     def training(network, from_layers, **sizes):
         net = symbol_builder.get_symbol_train(
-            network, 3, [*from_layers, ""], [-1, -1, 32], strides=[-1, -1, 2], pads=[-1, -1, 1],
-            sizes=[[0.2, 0.27], [0.37, 0.45], [0.54, 0.62]], ratios=[[1, 2, 0.5], [1, 2, 0.5, 3, 1.0 / 3], [1, 2, 0.5]],
-            min_filter=16, nms_topk=20, **sizes)
+            network,
+            3,
+            [*from_layers, ""],
+            [-1, -1, 32],
+            strides=[-1, -1, 2],
+            pads=[-1, -1, 1],
+            sizes=[[0.2, 0.27], [0.37, 0.45], [0.54, 0.62]],
+            ratios=[[1, 2, 0.5], [1, 2, 0.5, 3, 1.0 / 3], [1, 2, 0.5]],
+            min_filter=16,
+            nms_topk=20,
+            **sizes,
+        )
         module = mx.mod.Module(net, label_names=("label",))
         data = mx.io.NDArrayIter(mx.nd.array(images), mx.nd.array(boxes), 4, label_name="label")
         module.bind(data.provide_data, data.provide_label)
@@ -31,14 +40,28 @@ def train(run):
         def body(report):
             def end(batch):
                 cls_prob, loc_loss, cls_label, det = (o.asnumpy() for o in module.get_outputs())
-                report({**dict(batch.eval_metric.get_name_value()), "prob": cls_prob.max(axis=1).mean(),
-                        "loc": loc_loss.sum(), "assigned": (cls_label > 0).sum(), "scores": det[:, :, 1].sum()})
+                report(
+                    {
+                        **dict(batch.eval_metric.get_name_value()),
+                        "prob": cls_prob.max(axis=1).mean(),
+                        "loc": loc_loss.sum(),
+                        "assigned": (cls_label > 0).sum(),
+                        "scores": det[:, :, 1].sum(),
+                    }
+                )
 
-            module.fit(data, eval_metric=MultiBoxMetric(), batch_end_callback=end, optimizer="sgd", num_epoch=99,
-                       optimizer_params={"learning_rate": 0.004, "momentum": 0.9, "wd": 0.0005, "rescale_grad": 1.0})
+            module.fit(
+                data,
+                eval_metric=MultiBoxMetric(),
+                batch_end_callback=end,
+                optimizer="sgd",
+                num_epoch=99,
+                optimizer_params={"learning_rate": 0.004, "momentum": 0.9, "wd": 0.0005, "rescale_grad": 1.0},
+            )
 
         return _mxnet.stepwise(body)
 
     yield from run.together(
         resnet=training("resnet", ["_plus6", "_plus7"], num_layers=18, image_shape="3,64,64"),
-        mobilenet=training("mobilenet", ["conv_12_relu", "conv_14_relu"]))
+        mobilenet=training("mobilenet", ["conv_12_relu", "conv_14_relu"]),
+    )

@@ -10,8 +10,7 @@ from mxnet import autograd, gluon
 
 
 def blind(resize, block):
-    return lambda *args, like=None, **named: resize(
-        *args, **({} if like is None else {"like": block(like)}), **named)
+    return lambda *args, like=None, **named: resize(*args, **({} if like is None else {"like": block(like)}), **named)
 
 
 def train(run):
@@ -45,5 +44,7 @@ def train(run):
             yield {"loss": _mxnet.mean(value)}
 
     yield from run.together(
-        bisenet=training(BiSeNetR, FocalLoss(), False), pyramid=training(SwiftResNetPr, DiceLoss(num_class=4), False),
-        swift=training(SwiftResNet, MixSoftmaxCrossEntropyLoss(True, aux_weight=0.4), True))
+        bisenet=training(BiSeNetR, FocalLoss(), False),
+        pyramid=training(SwiftResNetPr, DiceLoss(num_class=4), False),
+        swift=training(SwiftResNet, MixSoftmaxCrossEntropyLoss(True, aux_weight=0.4), True),
+    )

@@ -40,12 +40,14 @@ def train(run):
             net.quantize_input(enable=True, online=True)
         if step == 20:
             net.quantize_input(enable=True, online=False)
-        x, y = (mx.nd.array(a[4 * step % 16:][:4]) for a in (images, labels))
+        x, y = (mx.nd.array(a[4 * step % 16 :][:4]) for a in (images, labels))
         with autograd.record():
             loss = loss_func(net(x), y)
         net.update_ema()
         loss.backward()
         trainer.step(4, ignore_stale_grad=True)
         step += 1
-        yield {"loss": _mxnet.mean(loss),
-               "range": sum(b.input_max.data().asscalar() for b in net.collect_quantized_blocks())}
+        yield {
+            "loss": _mxnet.mean(loss),
+            "range": sum(b.input_max.data().asscalar() for b in net.collect_quantized_blocks()),
+        }

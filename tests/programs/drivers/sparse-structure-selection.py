@@ -43,8 +43,20 @@ def train(run):
                 lambdas = {name: a.sum().asscalar() for name, a in args.items() if name.startswith("lambda")}
                 report({"prob": prob.max(axis=1).mean(), **lambdas, **dict(batch.eval_metric.get_name_value())})
 
-            fit.fit(data, batch_end_callback=end, optimizer="apgnag", num_epoch=99, kvstore="local", optimizer_params={
-                "learning_rate": 0.02, "wd": 1e-4, "momentum": 0.9, "lambda_name": "lambda", "gamma": 0.05})
+            fit.fit(
+                data,
+                batch_end_callback=end,
+                optimizer="apgnag",
+                num_epoch=99,
+                kvstore="local",
+                optimizer_params={
+                    "learning_rate": 0.02,
+                    "wd": 1e-4,
+                    "momentum": 0.9,
+                    "lambda_name": "lambda",
+                    "gamma": 0.05,
+                },
+            )
 
         return _mxnet.stepwise(body)
 

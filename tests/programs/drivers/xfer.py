@@ -18,8 +18,9 @@ def train(run):
     def meta():
         from leap import Leap
 
-        tasks = [[(mx.nd.array(x), mx.nd.array(x @ w)) for x in rng.normal(size=(3, 4, 2))]
-                 for w in rng.normal(size=(3, 2))]
+        tasks = [
+            [(mx.nd.array(x), mx.nd.array(x @ w)) for x in rng.normal(size=(3, 4, 2))] for w in rng.normal(size=(3, 2))
+        ]
         net = gluon.nn.Dense(1, in_units=2)
         net.initialize(mx.init.Normal(1.0))
         _mxnet.perturb(run, net)
@@ -61,8 +62,10 @@ def train(run):
         def body(report):
             def end(batch):
                 module = batch.locals["self"]
-                report({name: mx.nd.norm(a).asscalar() for name, a in module.get_params()[0].items()}
-                       | {"prob": module.get_outputs()[0].asnumpy().max(axis=1).mean()})
+                report(
+                    {name: mx.nd.norm(a).asscalar() for name, a in module.get_params()[0].items()}
+                    | {"prob": module.get_outputs()[0].asnumpy().max(axis=1).mean()}
+                )
 
             mx.callback.Speedometer = lambda batch_size: end  # which the program reports its batches to
             make(source).repurpose(data)
