@@ -408,3 +408,22 @@ def test_lengths_are_bound_before_they_are_known():
     exe.arg_dict["a"][:] = nd.arange(24).reshape((3, 2, 4))
     exe.arg_dict["n"][:] = nd.array([1, 3])
     assert exe.forward()[0].asnumpy().tolist() == [[0, 1, 2, 3], [20, 21, 22, 23]]
+
+
+def test_random_symbols_without_a_shape_have_that_of_what_reads_them():
+    x = sym.Variable("x")
+    for drawn in (sym.random.randn(), sym.random.normal(loc=3), sym.random.uniform(low=1, high=2)):
+        y = drawn + x
+        out = y.bind(mx.cpu(), {"x": nd.zeros((30, 20))}).forward()[0].asnumpy()
+        assert out.shape == (30, 20) and len(np.unique(out)) > 500
+        assert y.infer_shape(x=(3, 2))[1] == [(3, 2)]
+    assert sym.random.normal(shape=(2,)).eval()[0].shape == (2,)
+
+
+def test_a_graph_as_an_operator():
+    a, b = sym.Variable("a"), sym.Variable("b")
+    inner = a * b + 1
+    y = sym._internal._CachedOp(b, a * 2, subgraph=inner.tojson()) * 3
+    assert y.list_arguments() == ["b", "a"]
+    out = y.bind(mx.cpu(), {"a": nd.array([2.0]), "b": nd.array([5.0])}).forward()[0]
+    assert out.asnumpy().tolist() == [(5 * 4 + 1) * 3]

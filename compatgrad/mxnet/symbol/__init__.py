@@ -157,9 +157,17 @@ for _name, _prefixes in (
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(_name, _prefixes)
 
 
+def _CachedOp(*args: Symbol, subgraph: str, **_: Any) -> Symbol:  # noqa: N802
+    """The graph of a JSON text with symbols in the places of its `list_inputs()`; what is in it becomes part of this."""
+    inner = load_json(subgraph)
+    return inner(**dict(zip(inner.list_inputs(), args, strict=True)))
+
+
 def _add_functions() -> None:
     """Functions of the namespaces that make several operators, or choose between some."""
     from . import _control, _random
+
+    setattr(globals()["_internal"], "_CachedOp", _CachedOp)  # noqa: B010 - made above, by its name
 
     for name in ("foreach", "while_loop", "cond"):
         setattr(globals()["contrib"], name, getattr(_control, name))

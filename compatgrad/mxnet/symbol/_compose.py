@@ -130,7 +130,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             else:
                 entries.append(value._outputs[0])
         for n, value in given.items():
-            if isinstance(value, Symbol):
+            if isinstance(value, Symbol) and inputs_of(op):  # without inputs it is left out, as there
                 if n not in inputs_of(op):
                     raise MXNetError(f"{hint}: {n} is no input; the inputs are {', '.join(inputs_of(op))}")
                 entries.append(value._outputs[0])

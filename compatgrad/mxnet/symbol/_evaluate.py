@@ -91,19 +91,29 @@ def plan(outputs: Sequence[Entry]) -> Plan:
 
 
 def open_ranges(nodes: Sequence[Node]) -> list[Node]:
-    """Ranges that end nowhere: what reads them tells how long they are."""
-    ranges = (n for n in nodes if n.op == "_arange")
-    return [n for n in ranges if parse(n.params.get("infer_range")) and parse(n.params.get("stop")) is None]
+    """Ranges that end nowhere, and random numbers without a shape: what reads them tells how many there are."""
+    return [n for n in nodes if n.op is not None and _is_open(n.op, n.params)]
+
+
+def _is_open(name: str, params: dict[str, Any]) -> bool:
+    if name == "_arange":
+        return bool(parse(params.get("infer_range"))) and parse(params.get("stop")) is None
+    return name.startswith("_random_") and not inputs_of(name) and not parse(params.get("shape"))
 
 
 def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDArray]) -> dict[int, list[NDArray]]:
     """Their numbers, by nodes; MXNetError where no operator tells the length."""
-    from ._shapes import lengths
+    from ._shapes import shapes_of
 
     values = {}
-    for node, n in zip(ranges, lengths(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
-        if n is None:
+    for node, shape in zip(ranges, shapes_of(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
+        if node.op != "_arange":
+            if shape is not None:
+                values[id(node)] = run_node(Node(node.op, node.name, [], {**node.params, "shape": str(shape)}), [])
+            continue
+        if shape is None:
             raise MXNetError(f"Error in operator {node.name}: nothing tells how long the range is")
+        n = shape[0]
         p = {"start": 0, "step": 1.0, "repeat": 1, **{k: parse(v) for k, v in node.params.items() if k != "stop"}}
         del p["infer_range"]
         values[id(node)] = [implementation("_arange")(stop=p["start"] + n // p["repeat"] * p["step"], **p)]

@@ -211,11 +211,11 @@ def infer_shape(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], part
     return result
 
 
-def lengths(ranges: list[Node], heads: Sequence[Entry], shapes: dict[str, tuple[int, ...]]) -> list[int | None]:
-    """How long ranges are, as far as the shapes of variables (by names) tell."""
+def shapes_of(wanted: list[Node], heads: Sequence[Entry], shapes: dict[str, tuple[int, ...]]) -> list[Shape | None]:
+    """The shapes of nodes, as far as those of variables (by names) tell."""
     nodes = order(heads)
     search = _Search(nodes)
     search.known.update({(id(n), 0): shapes[n.name] for n in nodes if n.op is None and n.name in shapes})
     search.search()
-    found = [search.known.get((id(n), 0)) for n in ranges]
-    return [shape[0] if is_known(shape) else None for shape in found]
+    found = [search.known.get((id(n), 0)) for n in wanted]
+    return [shape if is_known(shape) else None for shape in found]
