@@ -420,6 +420,24 @@ def test_random_symbols_without_a_shape_have_that_of_what_reads_them():
     assert sym.random.normal(shape=(2,)).eval()[0].shape == (2,)
 
 
+def test_names_of_numpys_random_numbers_and_images():
+    mx.random.seed(3)
+    draw = sym.np.random
+    assert draw.rand(2, 3).eval()[0].shape == (2, 3)
+    for drawn, mean in (
+        (draw.lognormal(0.0, 0.5, size=(4000,)), np.exp(0.125)),
+        (draw.chisquare(3.0, size=(4000,)), 3),
+        (draw.beta(2.0, 3.0, size=(4000,)), 0.4),
+    ):
+        x = drawn.eval()[0].asnumpy()
+        assert x.shape == (4000,) and abs(x.mean() - mean) < 0.1 * mean
+    x = sym.var("x").as_np_ndarray()
+    image = mx.np.ones((4, 5, 3)) * 255
+    y = sym.npx.image.to_tensor(x).bind(mx.cpu(), {"x": image}).forward()[0]
+    assert y.shape == (3, 4, 5) and float(y.max()) == 1
+    assert sym.npx.shape_array(x).bind(mx.cpu(), {"x": image}).forward()[0].asnumpy().tolist() == [4, 5, 3]
+
+
 def test_a_graph_as_an_operator():
     a, b = sym.Variable("a"), sym.Variable("b")
     inner = a * b + 1

@@ -50,7 +50,7 @@ GRAPH_NAMES = {
     "arange_like": "_contrib_arange_like", "multibox_detection": "_contrib_MultiBoxDetection",
     "multibox_prior": "_contrib_MultiBoxPrior", "multibox_target": "_contrib_MultiBoxTarget",
     "broadcast_like": "broadcast_like", "gather_nd": "gather_nd", "reshape": "_npx_reshape",
-    "constraint_check": "_npx_constraint_check", "nonzero": "_npx_nonzero",
+    "constraint_check": "_npx_constraint_check", "nonzero": "_npx_nonzero", "shape_array": "shape_array",
 }  # fmt: skip
 
 

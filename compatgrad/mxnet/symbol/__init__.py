@@ -158,7 +158,7 @@ for _name, _prefixes in (
 
 
 def _CachedOp(*args: Symbol, subgraph: str, **_: Any) -> Symbol:  # noqa: N802
-    """The graph of a JSON text with symbols in the places of its `list_inputs()`; what is in it becomes part of this."""
+    """The graph of a JSON text with symbols in the places of its `list_inputs()`; its nodes become nodes here."""
     inner = load_json(subgraph)
     return inner(**dict(zip(inner.list_inputs(), args, strict=True)))
 

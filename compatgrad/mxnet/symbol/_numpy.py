@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ..base import MXNetError, numeric_types
+from ..ndarray._operator import operators
 from ..numpy import _graph_operators as _graph
 from ._compose import function_of
 from .symbol import Symbol, load, load_json
@@ -170,12 +171,41 @@ def _quantile(
     return np.percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
 
 
+def _rand(*size: int, **kwargs: Any) -> Any:
+    """Numbers of [0, 1) of a shape that the arguments give."""
+    return np.random.uniform(size=size, **kwargs)
+
+
+def _lognormal(
+    mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Numbers whose logarithms are normal ones."""
+    return np.exp(np.random.normal(mean, sigma, size, **_unless_none(dtype=dtype, ctx=ctx)))
+
+
+def _chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Sums of `df` squares of normal numbers."""
+    return np.random.gamma(df / 2, 2.0, size, **_unless_none(dtype=dtype, ctx=ctx))
+
+
+def _beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers of the beta distribution, by two of gamma distributions."""
+    options = _unless_none(dtype=dtype, ctx=ctx)
+    x, y = np.random.gamma(a, 1.0, size, **options), np.random.gamma(b, 1.0, size, **options)
+    return x / (x + y)
+
+
+def _unless_none(**options: Any) -> dict[str, Any]:
+    return {k: v for k, v in options.items() if v is not None}
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "split": _split("split"), "array_split": _split("array_split", equal=False), "vsplit": _split("vsplit", 0),
     "hsplit": _split("hsplit", 1), "dsplit": _split("dsplit", 2), "where": _where, "einsum": _einsum, "ravel": _ravel,
     "tensordot": _tensordot, "append": _append, "zeros_like": _filled(0), "ones_like": _filled(1),
     "linalg.norm": _norm, "flipud": lambda m: np.flip(m, 0), "fliplr": lambda m: np.flip(m, 1),
-    "quantile": _quantile,
+    "quantile": _quantile, "random.rand": _rand, "random.lognormal": _lognormal, "random.chisquare": _chisquare,
+    "random.beta": _beta,
     **{f"atleast_{n}d": _atleast(n) for n in (1, 2, 3)},
 }  # fmt: skip
 
@@ -196,6 +226,12 @@ def _of_npx(name: str) -> Any:
 
     found = GRAPH_NAMES.get(name)
     return None if found is None else lambda *args, **kwargs: _as_np(function_of(found, name)(*args, **kwargs))
+
+
+def _of_image(name: str) -> Any:
+    if f"_image_{name}" not in operators:
+        return None
+    return lambda *args, **kwargs: _as_np(function_of(f"_image_{name}", name)(*args, **kwargs))
 
 
 class _Names(ModuleType):
@@ -319,8 +355,9 @@ np, npx = _Names("np", _of_np), _Names("npx", _of_npx)
 np.linalg = _Names("np.linalg", lambda name: _of_np(name, "linalg."))  # type: ignore[attr-defined]
 np._internal = _Names("np._internal", lambda name: function_of(f"_npi_{name}", name))  # type: ignore[attr-defined]
 np.random = _Names("np.random", lambda name: _of_np(name, "random."))  # type: ignore[attr-defined]
+npx.image = _Names("npx.image", _of_image)  # type: ignore[attr-defined]
 np._Symbol = _Symbol  # type: ignore[attr-defined]
 np.load, np.load_json = (lambda f: lambda x: _as_np(f(x)))(load), (lambda f: lambda x: _as_np(f(x)))(load_json)
 for _name, _module in (("np", np), ("npx", npx), ("numpy", np), ("numpy_extension", npx), ("numpy.linalg", np.linalg),
-                       ("numpy.random", np.random)):  # fmt: skip
+                       ("numpy.random", np.random), ("numpy_extension.image", npx.image)):  # fmt: skip
     sys.modules[f"{__package__}.{_name}"] = _module
