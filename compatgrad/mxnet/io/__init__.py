@@ -2,8 +2,9 @@
 
 # ruff: noqa: F403
 
-from . import files, io
+from . import detection, files, io
+from .detection import *
 from .files import *
 from .io import *
 
-__all__ = [*io.__all__, *files.__all__]
+__all__ = [*io.__all__, *files.__all__, *detection.__all__]
