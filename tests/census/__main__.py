@@ -17,8 +17,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.census", description=__doc__.split("\n")[0])
     parser.add_argument("--update", action="store_true", help="drop stale lines, append lines for what has none")
     parser.add_argument("--list", action="store_true", help="print every difference with its reason")
-    parser.add_argument("frontends", nargs="*", help=f"of {', '.join(FRONTENDS)}; all by default")
+    parser.add_argument("frontends", nargs="*", metavar="frontend", help=f"of {', '.join(FRONTENDS)}; all by default")
     options = parser.parse_args()
+    if unknown := set(options.frontends) - set(FRONTENDS):
+        parser.error(f"no frontend: {', '.join(sorted(unknown))}; there are {', '.join(FRONTENDS)}")
     bad = False
     for frontend, differences in reasons.differences(options.frontends or list(FRONTENDS)).items():
         found = reasons.Reasons.read(frontend)

@@ -99,3 +99,12 @@ def test_reasons(tmp_path):
         reasons.Reasons(["m.*: absent\tnot there yet"])
     with pytest.raises(ValueError, match="a tab"):
         reasons.Reasons(["m.f: absent because"])
+
+
+def test_frontends_that_are_not_there(capsys, monkeypatch):
+    from tests.census import __main__
+
+    monkeypatch.setattr("sys.argv", ["census", "jax"])
+    with pytest.raises(SystemExit):
+        __main__.main()
+    assert "no frontend: jax; there are chainer, nnabla, mxnet" in capsys.readouterr().err

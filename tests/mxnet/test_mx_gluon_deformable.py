@@ -49,9 +49,10 @@ def test_places_begin_where_they_are():
     net = cnn.DeformableConvolution(3, (3, 2), strides=2, dilation=(1, 2), in_channels=2)
     net.initialize()
     x = nd.random.uniform(-1, 1, (2, 2, 7, 8))
+    found = net(x)
     y = nd.Convolution(x, net.deformable_conv_weight.data(), net.deformable_conv_bias.data(), kernel=(3, 2),
                        stride=(2, 2), dilate=(1, 2), num_filter=3)  # fmt: skip
-    np.testing.assert_allclose(net(x).asnumpy(), y.asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.asnumpy(), y.asnumpy(), rtol=1e-5, atol=1e-6)
     with pytest.raises(AssertionError, match="layout"):
         cnn.DeformableConvolution(3, layout="NCW")
 
@@ -64,3 +65,12 @@ def test_symbols_tell_inputs_and_shapes():
         shapes = {"data": (2, 4, 5, 6), "q_offset": (2, 18, 3, 4)} | {f"q_{n}": (2, 9, 3, 4) for n in more}
         found, out, _ = y.infer_shape(**shapes)
         assert out == [(2, 6, 3, 4)] and found[-2:] == [(6, 2, 3, 3), (6,)]
+
+
+@pytest.mark.parametrize("kind", [cnn.DeformableConvolution, cnn.ModulatedDeformableConvolution])
+def test_the_deformable_weight_waits_for_data(kind):
+    net = kind(3, in_channels=2)
+    net.initialize()
+    assert net.deformable_conv_weight.shape[1] == 0 and net.offset_weight.shape[1] == 2
+    net(mx.nd.ones((1, 2, 5, 5)))
+    assert net.deformable_conv_weight.shape[1] == 2

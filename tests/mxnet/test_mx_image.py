@@ -43,7 +43,7 @@ def test_reading(tmp_path):
         mx.image.imdecode("abc")
     with pytest.raises(MXNetError, match="imresize"):
         mx.image.imresize(x, 0, 2)
-    with pytest.raises(MXNetError, match="interp must be 0 to 4, not -1"):
+    with pytest.raises(MXNetError, match="interp must be 0 to 5, not -1"):
         mx.image.imresize(x, 2, 2, interp=-1)
 
 
@@ -238,3 +238,14 @@ def test_detection_iterator(tmp_path):
         it._parse_label(np.array([2, 4, 0, 0.1, 0.2, 0.3, 0.4, 0.5]))
     with pytest.raises(TypeError, match="expected an Augmenter"):
         mx.image.DetBorrowAug(3)
+
+
+def test_the_exact_bilinear_method():
+    image = ((np.arange(12) * 37) % 256).reshape(3, 4, 1)
+    found = mx.image.imresize(mx.nd.array(image, dtype="uint8"), 3, 5, interp=5)
+    # of MXNet 1.9.1
+    assert found.asnumpy().ravel().tolist() == [6, 56, 105, 65, 114, 79, 154, 204, 40, 89, 139, 103, 46, 96, 145]
+    assert mx.image.imresize(mx.nd.array(image, dtype="float32"), 3, 5, interp=5).dtype == np.float32
+    for wrong in (-1, 6):
+        with pytest.raises(MXNetError, match=f"0 to 5, not {wrong}"):
+            mx.image.imresize(mx.nd.array(image, dtype="uint8"), 3, 5, interp=wrong)

@@ -445,3 +445,12 @@ def test_a_graph_as_an_operator():
     assert y.list_arguments() == ["b", "a"]
     out = y.bind(mx.cpu(), {"a": nd.array([2.0]), "b": nd.array([5.0])}).forward()[0]
     assert out.asnumpy().tolist() == [(5 * 4 + 1) * 3]
+
+
+def test_outputs_of_normalization_with_relu():
+    for more, names in (({}, ["b_output"]), ({"output_mean_var": True}, ["b_output", "b_mean", "b_var"])):
+        s = sym.contrib.BatchNormWithReLU(sym.Variable("x"), name="b", **more)
+        assert s.list_outputs() == names
+        assert s.infer_shape(x=(2, 4))[1] == [(2, 4), (4,), (4,)][: len(names)]
+        e = s.simple_bind(mx.cpu(), x=(2, 4))
+        assert [y.shape for y in e.forward()] == s.infer_shape(x=(2, 4))[1]

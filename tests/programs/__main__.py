@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -132,6 +133,13 @@ def main() -> int:
         parser.error("--repos, --legacy and --nnabla are needed")
     if unknown := set(options.only) - {p["name"] for p in chosen}:
         parser.error(f"not in the list: {', '.join(sorted(unknown))}")
+    if options.steps < 1:
+        parser.error(f"--steps: expected 1 or more, got {options.steps}")
+    if not options.repos.is_dir():
+        parser.error(f"--repos: {options.repos} is no folder")
+    for python in (options.legacy, options.nnabla, options.python):
+        if shutil.which(python) is None:
+            parser.error(f"there is no Python {python}")
     head = ("program", "frontend", "status", "first", "drift", "own", "original", "here", "times", "cpu")
     print("{:27}{:9}{:19}{:9}{:9}{:9}{:11}{:11}{:6}{}".format(*head))
     rows = []

@@ -176,3 +176,21 @@ def test_double():
 def test_python2():
     pytest.importorskip("lib2to3")
     assert Run.python2("print 'a', 1 / 2\nfor i in xrange(3): pass") == "print('a', 1 / 2)\nfor i in range(3): pass\n"
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--repos", "/nowhere"], "/nowhere is no folder"),
+        (["--repos", "/tmp", "--steps", "0"], "1 or more, got 0"),
+        (["--repos", "/tmp", "--python", "/nowhere/python"], "no Python /nowhere/python"),
+        (["--repos", "/tmp", "--only", "nothing"], "not in the list: nothing"),
+    ],
+)
+def test_mistakes_on_the_command_line(monkeypatch, capsys, words, told):
+    from tests.programs import __main__
+
+    monkeypatch.setattr("sys.argv", ["programs", "--legacy", sys.executable, "--nnabla", sys.executable, *words])
+    with pytest.raises(SystemExit):
+        __main__.main()
+    assert told in capsys.readouterr().err

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
 
 Taps = tuple[np.ndarray, np.ndarray]
 
@@ -78,6 +78,7 @@ _METHODS: dict[int, Callable[[int, int], Taps]] = {
     CUBIC: _cubic,
     AREA: _area,
     LANCZOS: _lanczos,
+    LINEAR_EXACT: _linear,
 }
 
 
@@ -104,7 +105,8 @@ def _combine(x: np.ndarray, at: np.ndarray, weights: np.ndarray, axis: int) -> n
 def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
     """An image of shape (height, width, channels) in another size; its dtype stays.
 
-    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels.
+    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels,
+    5 bilinear with rounding that is the same everywhere.
     """
     h, w, channels = x.shape
     if (h, w) == (height, width):
@@ -116,6 +118,8 @@ def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
         y = flat[rows[0][:, 0]][:, columns[0][:, 0]]
     elif x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
         y = _linear_of_bytes(flat, rows, columns)
+    elif x.dtype == np.uint8 and interp == LINEAR_EXACT:
+        y = _exact_of_bytes(flat, rows, columns)
     else:
         wide = flat.astype(np.float64 if x.dtype == np.float64 else np.float32)
         y = _as_dtype(_combine(_combine(wide, *rows, 0), *columns, 1), x.dtype, interp)
@@ -128,6 +132,16 @@ def _as_dtype(y: np.ndarray, dtype: np.dtype, interp: int) -> np.ndarray:
     limits = np.iinfo(dtype)
     y = np.floor(y + 0.5) if interp == AREA else np.rint(y)  # a sum of bytes is halved upwards
     return np.clip(y, limits.min, limits.max).astype(dtype)
+
+
+def _exact_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
+    """In integers: weights in units of 1 / 256, rounded once at the end."""
+    parts = []
+    for _, weights in (rows, columns):
+        second = np.rint(weights[:, 1] * 256).astype(np.int32)
+        parts.append(np.stack([256 - second, second], 1))
+    y = _combine(_combine(x, columns[0], parts[1], 1), rows[0], parts[0], 0)
+    return ((y + (1 << 15)) >> 16).astype(np.uint8)
 
 
 def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:

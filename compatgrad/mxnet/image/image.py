@@ -78,10 +78,10 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | Non
 def imresize(src: nd.NDArray, w: int, h: int, interp: int = 1, out: nd.NDArray | None = None) -> nd.NDArray:
     """An image in width `w` and height `h`, without a gradient.
 
-    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos. MXNetError for another one.
+    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos, 5 exact bilinear. MXNetError for another.
     """
-    if interp not in range(5):
-        raise MXNetError(f"imresize: interp must be 0 to 4, not {interp}")
+    if interp not in range(6):
+        raise MXNetError(f"imresize: interp must be 0 to 5, not {interp}")
     if src.ndim != 3:
         raise MXNetError(f"imresize: expected an image of shape (height, width, channels), got {src.shape}")
     if w <= 0 or h <= 0 or 0 in src.shape:

@@ -189,7 +189,9 @@ def n_visible(op: str, params: dict[str, str]) -> int:
         if not _flag(params, "state_outputs"):
             return 1
         return 3 if params.get("mode") == "lstm" else 2
-    if op in ("BatchNorm", "BatchNorm_v1", "LayerNorm", "GroupNorm", "_contrib_SyncBatchNorm"):
+    if op in (
+        "BatchNorm", "BatchNorm_v1", "LayerNorm", "GroupNorm", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU",
+    ):  # fmt: skip
         return 3 if _flag(params, "output_mean_var") else 1
     if op == "sample_multinomial" or op == "_sample_multinomial":
         return 2 if _flag(params, "get_prob") else 1
@@ -211,7 +213,8 @@ _SEVERAL = {"moments": 2, "_histogram": 2, "_linalg_gelqf": 2, "_linalg_slogdet"
             "quantized_conv quantized_pooling quantized_act quantized_flatten quantized_embedding quantized_concat "
             "quantized_elemwise_add quantized_elemwise_mul quantized_batch_norm".split()), 3)}  # fmt: skip
 _HIDDEN = {"BatchNorm": 3, "BatchNorm_v1": 3,
-           "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3, "Dropout": 2,
+           "LayerNorm": 3, "InstanceNorm": 3, "GroupNorm": 3, "_contrib_SyncBatchNorm": 3,
+           "_contrib_BatchNormWithReLU": 4, "Dropout": 2,
            "LRN": 2, "L2Normalization": 2, "Pooling": 2, "CTCLoss": 2, "SpatialTransformer": 3,
            "BilinearSampler": 2, "Correlation": 3, "_contrib_Proposal": 2, "_contrib_MultiProposal": 2,
            "_contrib_DeformablePSROIPooling": 2}  # fmt: skip

@@ -64,7 +64,10 @@ class _Deformable(HybridBlock):
         ]
         with self.name_scope():
             for what, kwargs, has_bias, init, bias_init in makers if self._offset_first else makers[::-1]:
-                weight = self.params.get(f"{what}_weight", shape=self._weight_shape(kwargs, in_channels), init=init,
+                # the weight of the deformable convolution is made at the first call, as in MXNet, which the order of
+                # random numbers shows
+                known = in_channels if what == "offset" else 0
+                weight = self.params.get(f"{what}_weight", shape=self._weight_shape(kwargs, known), init=init,
                                          allow_deferred_init=True)  # fmt: skip
                 setattr(self, f"{what}_weight", weight)
                 bias = None
