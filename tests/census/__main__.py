@@ -1,8 +1,8 @@
 """What the frontends lack of the originals' names, and where parameters differ.
 
-    python -m tests.census             check; fails where a difference has no line in a reasons file, or a line is stale
-    python -m tests.census --update    drop stale lines, append "not there yet" lines for differences that have none
-    python -m tests.census --list      print every difference with its reason
+python -m tests.census             check; fails where a difference has no line in a reasons file, or a line is stale
+python -m tests.census --update    drop stale lines, append "not there yet" lines for differences that have none
+python -m tests.census --list      print every difference with its reason
 """
 
 from __future__ import annotations

@@ -34,11 +34,17 @@ def test_parameters():
     assert differ(original, lambda x, axis=None, *, keepdims=False, more=0: x) == []
     assert differ(original, lambda x, keepdims=False, axis=None: x) == [("axis", "at place 1, here 2")]
     assert differ(original, lambda x, *, axis=None, keepdims=True: x) == [
-        ("axis", "by keyword only here"), ("keepdims", "default False, here True")]
+        ("axis", "by keyword only here"),
+        ("keepdims", "default False, here True"),
+    ]
     assert differ(original, lambda x, axis, **rest: x) == [
-        ("axis", "default None, here required"), ("keepdims", "only among further keywords")]
+        ("axis", "default None, here required"),
+        ("keepdims", "only among further keywords"),
+    ]
     assert differ(original, lambda a, axis=None, *, keepdims=False: a) == [
-        ("x", "absent"), ("a", "required here, not there")]
+        ("x", "absent"),
+        ("a", "required here, not there"),
+    ]
     assert differ(original, lambda *args, **kwargs: args) == [("...", "parameters not named here")]
     assert differ(lambda *args, **kwargs: args, original) == []
     assert differ(lambda x=[1], *y: x, lambda x=(1,), y=0: x) == [("y", "no further arguments by place")]  # noqa: B006
@@ -68,22 +74,33 @@ class Same:
 
 
 def test_classes():
-    theirs = ["class", [["a", "a"], ["b", "a", "1"]], {
-        "method": ["function", [["self", "a"], ["x", "a"]]], "size": ["property"], "gone": ["property"]}]
+    theirs = [
+        "class",
+        [["a", "a"], ["b", "a", "1"]],
+        {"method": ["function", [["self", "a"], ["x", "a"]]], "size": ["property"], "gone": ["property"]},
+    ]
     comparison = Comparison({"modules": {}})
     comparison._entry(Original, "m.C", theirs)
     assert comparison.lines == ["m.C.gone: absent"]
     comparison.lines.clear()
     comparison._entry(Same, "m.C", theirs)
     assert comparison.lines == [
-        "m.C(b): default 1, here 2", "m.C.method(x): absent", "m.C.method(y): required here, not there",
-        "m.C.size: a property, here a function", "m.C.gone: absent"]
+        "m.C(b): default 1, here 2",
+        "m.C.method(x): absent",
+        "m.C.method(y): required here, not there",
+        "m.C.size: a property, here a function",
+        "m.C.gone: absent",
+    ]
 
 
 def test_absent_modules_and_names():
-    census = {"modules": {
-        "json": {"dumps": ["function", None], "gone": ["value", "1", "int"]},
-        "no_such_package": {}, "no_such_package.module": {"name": ["function", None]}}}
+    census = {
+        "modules": {
+            "json": {"dumps": ["function", None], "gone": ["value", "1", "int"]},
+            "no_such_package": {},
+            "no_such_package.module": {"name": ["function", None]},
+        }
+    }
     assert Comparison(census).run() == ["json.gone: absent", "no_such_package: absent"]
 
 

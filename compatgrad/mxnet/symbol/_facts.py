@@ -8,8 +8,16 @@ from typing import Any
 from ..ndarray._distributions import DISTRIBUTIONS
 from ..ndarray._operator import operators, parse
 
-__all__ = ["aux_inputs", "canonical", "inputs_of", "is_variadic", "n_outputs", "n_visible", "needed_inputs",
-           "takes_optional"]
+__all__ = [
+    "aux_inputs",
+    "canonical",
+    "inputs_of",
+    "is_variadic",
+    "n_outputs",
+    "n_visible",
+    "needed_inputs",
+    "takes_optional",
+]
 
 # other names of operators -> the name in a graph
 _CANONICAL = {
