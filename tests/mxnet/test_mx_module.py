@@ -1,6 +1,7 @@
 """Modules: binding, training, prediction, checkpoints, several contexts, buckets, chains."""
 
 import logging
+import pickle
 
 import numpy as np
 import pytest
@@ -324,3 +325,35 @@ def test_an_epoch_may_be_a_float(tmp_path):
     assert mx.model.load_params(str(tmp_path / "m"), 2)[0]["a"].shape == (2,)
     with pytest.raises(TypeError):
         mx.model.save_checkpoint(str(tmp_path / "m"), "2", None, {}, {})
+
+
+@pytest.mark.parametrize(
+    "content, error",
+    [
+        (b"", EOFError),
+        (b"no pickle", pickle.UnpicklingError),
+        (pickle.dumps([1]), AttributeError),
+        (pickle.dumps({0: None})[:-1], (EOFError, pickle.UnpicklingError)),
+    ],
+)
+def test_damaged_states_of_optimizers_are_told_by_name(tmp_path, content, error):
+    path = tmp_path / "a.states"
+    path.write_bytes(content)
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam")
+
+    def step():
+        with mx.autograd.record():
+            y = net(mx.nd.ones((1, 3)))
+        y.backward()
+        trainer.step(1)
+
+    step()
+    mod = bound()
+    mod.init_params()
+    mod.init_optimizer(kvstore=None)
+    for load in (trainer.load_states, mod.load_optimizer_states):
+        with pytest.raises(error, match="a.states"):
+            load(str(path))
+    step()  # with the states that it had

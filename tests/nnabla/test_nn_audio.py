@@ -102,3 +102,15 @@ def test_open_files():
     audio_utils.auwrite(file, sound)
     file.seek(0)
     np.testing.assert_array_equal(audio_utils.auload(file), sound)
+
+
+def test_damaged_sounds_are_told_by_name(tmp_path):
+    for content in (b"", b"RIFFjunkjunk", b"RIFF\x24\x00\x00\x00WAVEfmt "):
+        path = tmp_path / "bad.wav"
+        path.write_bytes(content)
+        with pytest.raises((ValueError, OSError), match="bad.wav"):
+            audio_utils.auread(str(path))
+    sound = np.zeros((4, 1), np.int16)
+    for size in ((0, 1), (4, 0), (-1, 1)):
+        with pytest.raises(ValueError, match="cannot become"):
+            audio_utils.auresize(sound, size)

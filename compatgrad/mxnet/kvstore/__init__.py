@@ -271,8 +271,7 @@ class KVStore(KVStoreBase):
     def load_optimizer_states(self, fname):
         """Reads what `save_optimizer_states` wrote; call `set_optimizer` first."""
         assert self._updater is not None, "Cannot load states: the store has no optimizer"
-        with open(fname, "rb") as source:
-            self._updater.set_states(source.read())
+        self._updater.load(fname)
 
     @property
     def type(self):

@@ -360,8 +360,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
         else:
-            with open(fname, "rb") as source:
-                self._updater.set_states(source.read())
+            self._updater.load(fname)
 
     # ---- running ----
 

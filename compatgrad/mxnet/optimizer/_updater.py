@@ -19,6 +19,10 @@ def _on(state: Any, context: Any) -> Any:
     return state
 
 
+# what unpickling other bytes raises
+_BROKEN = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
+
+
 class Updater:
     """A callable `updater(index, grad, weight)` that updates weights in place; lists of all three go in one call.
 
@@ -62,12 +66,22 @@ class Updater:
     def set_states(self, states):
         """Takes what `get_states` gave (bytes): the states, and the optimizer where it is in there."""
         loaded = pickle.loads(states)
-        if isinstance(loaded, tuple) and len(loaded) == 2:
-            self.states, self.optimizer = loaded
-        else:
-            self.states = loaded
+        states, optimizer = loaded if isinstance(loaded, tuple) and len(loaded) == 2 else (loaded, self.optimizer)
+        if not isinstance(states, dict):
+            raise AttributeError(f"expected a dict of states, got {type(states).__name__}")
+        self.states, self.optimizer = states, optimizer
         self.states_synced = dict.fromkeys(self.states, False)
         self._last = ()
+
+    def load(self, file):
+        """Takes the states of a file; errors name it, and change nothing."""
+        with open(file, "rb") as source:
+            states = source.read()
+        try:
+            self.set_states(states)
+        except _BROKEN as e:
+            kind = next(kind for kind in _BROKEN if isinstance(e, kind))
+            raise kind(f"{file} holds no states of an optimizer: {e}") from e
 
     def get_states(self, dump_optimizer=False):
         """The states as bytes; `dump_optimizer` adds the optimizer, with its counts of updates."""

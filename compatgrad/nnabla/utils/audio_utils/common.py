@@ -75,6 +75,8 @@ def check_resized(audio_arr: Any, size: Any, channel_first: bool) -> np.ndarray:
         raise ValueError(f"a sound must be an array, not {type(audio_arr).__name__}")
     if not isinstance(size, (list, tuple)) or len(size) != 2:
         raise ValueError(f"size must be (samples, channels), not {size!r}")
+    if size[0] < 1 or size[1] < 1 or 0 in audio_arr.shape:
+        raise ValueError(f"a sound of shape {audio_arr.shape} cannot become one of {tuple(size)}")
     if audio_arr.dtype not in (np.uint8, np.int16):
         audio_arr = np.asarray(audio_arr, np.float32)
     audio_arr = placed(audio_arr, channel_first)

@@ -10,6 +10,7 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
+from ...core.file_errors import reading
 from .common import check_resized, check_saved, check_source, placed
 
 __all__ = ["auread", "auresize", "ausave"]
@@ -27,7 +28,7 @@ def _typed(data: bytes, width: int, channels: int) -> np.ndarray:
 
 def auread(source: Any, channel_first: bool = False, raw_format_param: Any = None) -> np.ndarray:
     check_source(source, raw_format_param)
-    with source.open() as file:
+    with source.open() as file, reading(getattr(file, "name", source), source.ext):
         if source.ext == ".raw":
             array = _typed(file.read(), raw_format_param["sample_width"], raw_format_param["channels"])
             array = array.view(np.int8) if array.dtype == np.uint8 else array
