@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_resized", "check_saved", "check_scaled", "check_source", "normalize_intensity", "placed",
-           "rescale_intensity"]
+__all__ = [
+    "check_resized",
+    "check_saved",
+    "check_scaled",
+    "check_source",
+    "normalize_intensity",
+    "placed",
+    "rescale_intensity",
+]
 
 
 def normalize_intensity(audio_arr: np.ndarray, input_low: float, input_high: float) -> np.ndarray:
@@ -19,8 +26,12 @@ def normalize_intensity(audio_arr: np.ndarray, input_low: float, input_high: flo
 
 
 def rescale_intensity(
-    audio_arr: np.ndarray, input_low: float = 0, input_high: float = 255, output_low: float = 0,
-    output_high: float = 255, output_type: Any = None,
+    audio_arr: np.ndarray,
+    input_low: float = 0,
+    input_high: float = 255,
+    output_low: float = 0,
+    output_high: float = 255,
+    output_type: Any = None,
 ) -> np.ndarray:
     """Values from `input_low` to `input_high` as `output_low` to `output_high`, of `output_type` or their own type."""
     if not isinstance(audio_arr, np.ndarray):
