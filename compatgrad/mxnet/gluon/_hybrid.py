@@ -144,6 +144,13 @@ class HybridBlock(Block):
         ValueError for inputs that are neither arrays nor None, that are on several contexts, or nested otherwise than
         at the first call.
         """
+        if self._out_format is not None and _fits((x, *args), self._in_format):
+            _state.hybridized = True
+            try:
+                out = HybridBlock.forward(self, x, *args)
+            finally:
+                _state.hybridized = False
+            return out if isinstance(out, _NDArray) else _in_lists(out)
         flat, structure = _flatten((x, *args))
         arrays = [value for value in flat if isinstance(value, _C.Variable)]
         if arrays and any(map(_is_symbol, flat)):
@@ -163,14 +170,12 @@ class HybridBlock(Block):
             out = HybridBlock.forward(self, x, *args)
         finally:
             _state.hybridized = False
-        if structure is None or isinstance(out, _NDArray):
-            nested = 0
-        else:
-            leaves, nested = _flatten(out, "output")
-            out = _regroup(leaves, nested)[0]  # lists in the place of tuples, as the original's compiled blocks give
-        if structure is not None and self._in_format is None:
+        if structure is None:
+            return out
+        _, nested = _flatten(out, "output")
+        if self._in_format is None:
             self._in_format, self._out_format = structure, nested
-        return out
+        return _in_lists(out)
 
     def _forward_anywhere(self, x, args):
         has_symbol, has_array, first = _kinds((x, args))
@@ -389,6 +394,27 @@ def _flatten(values, inout_str=None):
 
 def _structure(values):
     return _flatten(values)[1]
+
+
+def _fits(values, structure):
+    """Whether inputs are arrays on cpu(0) or a GPU, nested as those of the first call: nothing is left to check."""
+    if len(values) != len(structure):
+        return False
+    for value, kind in zip(values, structure, strict=True):
+        if kind == 0:
+            if not isinstance(value, _NDArray) or value._ctx is not None:
+                return False
+        elif kind == -1:
+            if value is not None:
+                return False
+        elif not isinstance(value, (list, tuple)) or not _fits(value, kind):
+            return False
+    return True
+
+
+def _in_lists(out):
+    """Results with lists in the place of tuples, as the original's compiled blocks give them."""
+    return [_in_lists(y) for y in out] if isinstance(out, (list, tuple)) else out
 
 
 def _same_structure(given, known):
