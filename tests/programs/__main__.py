@@ -74,9 +74,13 @@ def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = F
     repo = repo / program.get("folder", "")
     python = options.nnabla if program["frontend"] == "nnabla" else options.legacy
     original: dict[str, Any] = {}
+
+    def perturbed(*seeds: int) -> list[dict[str, Any]]:
+        return [run([python], driver, repo, options.steps, seed, double)["curves"] for seed in seeds]
+
     try:
         original = run([python], driver, repo, options.steps, None, double)
-        others = [run([python], driver, repo, options.steps, seed, double)["curves"] for seed in (1, 2)]
+        others = perturbed(1, 2)
     except Failed as e:
         return {**row, "status": "the original fails", "error": str(e)}
     try:
@@ -84,6 +88,11 @@ def judge(program: dict[str, Any], options: argparse.Namespace, double: bool = F
     except Failed as e:
         return {**row, "status": "fails", "error": str(e), "original_ms": median_ms(original)}
     verdict = compare(original["curves"], here["curves"], others, double)
+    if not verdict.same and not double:  # a threshold that is seldom crossed is so in some of the original's runs only
+        try:
+            verdict = compare(original["curves"], here["curves"], others + perturbed(3, 4, 5), double)
+        except Failed as e:
+            return {**row, "status": "the original fails", "error": str(e)}
     return {
         **row,
         "status": "same" if verdict.same else "differs",

@@ -1,5 +1,6 @@
 """The list of public programs, their drivers' form, and the comparison of curves."""
 
+import argparse
 import ast
 import json
 import math
@@ -10,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+import tests.programs.__main__ as programs_main
 from tests.programs.__main__ import FOLDER, driver_of, programs
 from tests.programs.compare import compare
 from tests.programs.harness import Run
@@ -87,6 +89,27 @@ def test_an_original_that_overflows_at_once_in_one_run_gives_no_verdict():
         assert not v.same and v.where == "loss: runs of the original are not finite alike at step 5"
     assert compare({"loss": nan}, {"loss": nan}, [{"loss": nan}]).same
     assert not compare({"loss": nan}, {"loss": CURVE}, [{"loss": nan}]).same
+
+
+@pytest.mark.parametrize("crossed", [1, 3, None])
+def test_more_perturbed_runs_before_a_program_differs(tmp_path, monkeypatch, crossed):
+    """Where a number is rounded, a run jumps whose number lies on the other side: few do."""
+    jump = [*CURVE[:5], *[v + 0.5 for v in CURVE[5:]]]
+    seeds = []
+
+    def run(command, driver, repo, steps, seed, double):
+        if command[0] != "here":
+            seeds.append(seed)
+        curve = jump if command[0] == "here" or (crossed and seed == crossed) else CURVE
+        return {"curves": {"loss": curve}, "seconds": [1.0] * 30, "cpu": [1.0] * 30}
+
+    monkeypatch.setattr(programs_main, "run", run)
+    program = next(p for p in PROGRAMS if p["frontend"] == "nnabla")
+    (tmp_path / program["repository"].replace("/", "+")).mkdir()
+    options = argparse.Namespace(repos=tmp_path, nnabla="there", python="here", steps=30)
+    row = programs_main.judge(program, options)
+    assert row["status"] == ("same" if crossed else "differs")
+    assert seeds == ([None, 1, 2] if crossed == 1 else [None, 1, 2, 3, 4, 5])
 
 
 def test_double_precision_allows_less():

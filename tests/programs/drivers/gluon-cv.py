@@ -11,7 +11,7 @@ def train(run):
     run.without("requests", "portalocker", "tqdm", "cv2")
     _mxnet.streams()
     from gluoncv.loss import MixSoftmaxCrossEntropyLoss, SSDMultiBoxLoss
-    from gluoncv.model_zoo import FCN, SSD, YOLOV3, DarknetV3
+    from gluoncv.model_zoo import FCN, SSD, YOLOV3, DarknetV3, resnetv1b, segbase
     from gluoncv.model_zoo.ssd.target import SSDTargetGenerator
     from gluoncv.model_zoo.yolo.yolo_target import YOLOV3PrefetchTargetGenerator
 
@@ -60,6 +60,8 @@ def train(run):
             yield dict(zip(("obj", "center", "scale", "cls"), map(_mxnet.mean, losses), strict=True))
 
     def fcn():
+        segbase.get_backbone = lambda name, pretrained, **options: resnetv1b.ResNetV1b(  # a ResNet-50 of fewer layers
+            resnetv1b.BottleneckV1b, [1, 1, 1, 1], deep_stem=True, stem_width=64, **options)
         net = FCN(4, aux=True, pretrained_base=False, crop_size=32)
         small, labels = mx.nd.array(rng.normal(size=(1, 3, 32, 32))), mx.nd.array(rng.randint(-1, 4, (1, 32, 32)))
         prepared(net, small)

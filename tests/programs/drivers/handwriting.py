@@ -16,10 +16,11 @@ def train(run):
     from ocr import word_and_line_segmentation as words
 
     np.seterr(all="warn")  # which the program sets to raise
-    resnet34 = lines.resnet34_v1
+    vision = gluon.model_zoo.vision
 
     def untrained(pretrained, ctx):
-        net = resnet34(ctx=ctx)
+        """A ResNet-34 of fewer and narrower layers."""
+        net = vision.ResNetV1(vision.BasicBlockV1, [1, 1, 1, 1], [64, 16, 24, 32, 48])
         net.initialize(mx.init.Xavier(), ctx=ctx)
         net(mx.nd.zeros((1, 3, 32, 32)))
         return net

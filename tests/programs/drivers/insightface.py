@@ -64,7 +64,7 @@ def train(run):
                 eval_metric=metrics,
                 batch_end_callback=end,
                 num_epoch=99,
-                optimizer=mx.optimizer.SGD(learning_rate=0.01, momentum=0.9, wd=0.0005, rescale_grad=1.0),
+                optimizer=mx.optimizer.SGD(learning_rate=1e-4, momentum=0.9, wd=0.0005, rescale_grad=1.0),
             )
 
         return _mxnet.stepwise(body)
