@@ -30,8 +30,16 @@ def train(run):
 
     def ssd():
         several = mx.nd.array(rng.normal(size=(4, 3, 64, 64)))  # its last layers normalize single pixels
-        net = SSD("mobilenet0.25", 64, ["relu22_fwd", "relu26_fwd"], [32], [12, 20, 32, 50], [[1, 2, 0.5]] * 3,
-                  [16, 32, 64], ["a", "b", "c"])
+        net = SSD(
+            "mobilenet0.25",
+            64,
+            ["relu22_fwd", "relu26_fwd"],
+            [32],
+            [12, 20, 32, 50],
+            [[1, 2, 0.5]] * 3,
+            [16, 32, 64],
+            ["a", "b", "c"],
+        )
         _, _, anchors = prepared(net, several)
         targets = SSDTargetGenerator(iou_thresh=0.5, stds=(0.1, 0.1, 0.2, 0.2), negative_mining_ratio=-1)
         cls_target, box_target, _ = targets(anchors, None, mx.nd.tile(boxes, (4, 1, 1)), mx.nd.tile(ids, (4, 1, 1)))
@@ -48,8 +56,14 @@ def train(run):
     def yolo():
         base = DarknetV3([1] * 5, [8, 8, 16, 16, 32, 32])
         stages = [base.features[:7], base.features[7:9], base.features[9:]]
-        net = YOLOV3(stages, [16, 8, 8], [[10, 13, 16, 30], [30, 31, 22, 45], [46, 40, 56, 58]], [8, 16, 32],
-                     ["a", "b", "c"], alloc_size=(16, 16))
+        net = YOLOV3(
+            stages,
+            [16, 8, 8],
+            [[10, 13, 16, 30], [30, 31, 22, 45], [46, 40, 56, 58]],
+            [8, 16, 32],
+            ["a", "b", "c"],
+            alloc_size=(16, 16),
+        )
         _, anchors, offsets, maps, *_ = prepared(net, images)
         targets = YOLOV3PrefetchTargetGenerator(num_class=3)(images, maps, anchors, offsets, boxes, ids, None)
         trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0001, "momentum": 0.9, "wd": 0.0005})
@@ -62,7 +76,8 @@ def train(run):
 
     def fcn():
         segbase.get_backbone = lambda name, pretrained, **options: resnetv1b.ResNetV1b(  # a ResNet-50 of fewer layers
-            resnetv1b.BottleneckV1b, [1, 1, 1, 1], deep_stem=True, stem_width=64, **options)
+            resnetv1b.BottleneckV1b, [1, 1, 1, 1], deep_stem=True, stem_width=64, **options
+        )
         net = FCN(4, aux=True, pretrained_base=False, crop_size=32)
         small, labels = mx.nd.array(rng.normal(size=(1, 3, 32, 32))), mx.nd.array(rng.randint(-1, 4, (1, 32, 32)))
         prepared(net, small)

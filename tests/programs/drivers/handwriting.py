@@ -10,8 +10,16 @@ def train(run):
     run.path()
     _mxnet.on_cpu()
     _mxnet.streams()
-    run.without("skimage", "skimage.draw", "mxboard", "cv2", "leven", "ocr.utils.iam_dataset",
-                "ocr.utils.draw_text_on_image", "ocr.utils.draw_box_on_image")
+    run.without(
+        "skimage",
+        "skimage.draw",
+        "mxboard",
+        "cv2",
+        "leven",
+        "ocr.utils.iam_dataset",
+        "ocr.utils.draw_text_on_image",
+        "ocr.utils.draw_box_on_image",
+    )
     from ocr import handwriting_line_recognition as lines
     from ocr import word_and_line_segmentation as words
 
