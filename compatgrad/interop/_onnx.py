@@ -36,7 +36,8 @@ def model_of(
     """The `onnx.ModelProto` of a graph of `interop.export`, without a word on stdout.
 
     tensors: examples of its inputs. dynamic: for each input, names of the dimensions that vary; False, none do.
-    opset_version: None, that of torch's exporter. optimize: fold constants, leave out what nothing reads.
+    opset_version: None, that of torch's exporter; ValueError for one that the model cannot be converted to. optimize:
+    fold constants, leave out what nothing reads.
     """
     shapes: Any = None
     if dynamic:
@@ -50,4 +51,10 @@ def model_of(
             opset_version=opset_version, dynamic_shapes=shapes, verbose=False, optimize=optimize,
         )  # fmt: skip
     assert program is not None
-    return program.model_proto
+    model = program.model_proto
+    found = max(x.version for x in model.opset_import if x.domain in ("", "ai.onnx"))
+    if opset_version is not None and found != opset_version:  # torch leaves it as it is where that fails
+        raise ValueError(
+            f"opset_version: expected one that the model can be converted to from {found}, got {opset_version}"
+        )
+    return model

@@ -151,3 +151,31 @@ def test_what_there_is_no_symbol_for_is_refused_by_name(operator, inputs, consta
     onnx.save(model(operator, inputs, constants, attributes), path)
     with pytest.raises(NotImplementedError, match=f"{operator} node: .*{reason}"):
         mx.contrib.onnx.import_model(path)
+
+
+def test_files_that_are_no_models_are_told_by_name(tmp_path):
+    from google.protobuf.message import DecodeError
+
+    path = tmp_path / "bad.onnx"
+    for content, error in ((b"", ValueError), (b"\x00\xff junk", DecodeError)):
+        path.write_bytes(content)
+        for read in (mx.contrib.onnx.import_model, mx.contrib.onnx.get_model_metadata):
+            with pytest.raises(error, match="bad.onnx is no ONNX model"):
+                read(str(path))
+    node = helper.make_node("Add", ["x", "missing"], ["y"])
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,)) for name in "xy"]
+    onnx.save(helper.make_model(helper.make_graph([node], "g", values[:1], values[1:])), str(path))
+    with pytest.raises(KeyError, match="nothing in the graph computes 'missing'"):
+        mx.contrib.onnx.import_model(str(path))
+
+
+def test_operator_sets_that_cannot_be_written_are_refused(tmp_path):
+    pytest.importorskip("onnxscript", reason="needs the extra compatgrad[onnx]")
+    import compatgrad.chainer.links as L
+    from compatgrad import onnx_chainer
+
+    path = tmp_path / "old.onnx"
+    path.write_bytes(b"old")
+    with pytest.raises(ValueError, match="opset_version.*got 999"):
+        onnx_chainer.export(L.Linear(3, 2), np.ones((1, 3), np.float32), filename=str(path), opset_version=999)
+    assert path.read_bytes() == b"old"

@@ -10,12 +10,22 @@ __all__ = ["GraphProto", "load"]
 
 
 def load(model_file):
-    """The `onnx.ModelProto` of a file; ImportError, which names the extra, without onnx."""
+    """The `onnx.ModelProto` of a file; ImportError, which names the extra, without onnx, DecodeError and ValueError,
+    which name the file, where it is no model.
+    """
     try:
         import onnx
     except ImportError as e:
         raise ImportError(f"{e}: mx.contrib.onnx needs onnx: pip install compatgrad[onnx]") from e
-    return onnx.load_model(model_file)
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load_model(model_file)
+    except DecodeError as e:
+        raise DecodeError(f"{model_file} is no ONNX model: {e}") from e
+    if not model.opset_import:
+        raise ValueError(f"{model_file} is no ONNX model: it has no operator set")
+    return model
 
 
 class Node:
@@ -76,6 +86,8 @@ class GraphProto:
 
     def _symbol(self, name):
         if name not in self._nodes:
+            if name not in self._params:
+                raise KeyError(f"import_model: nothing in the graph computes {name!r}")
             value = self._params[name]
             self._nodes[name] = symbol.var(name, shape=value.shape or (1,), dtype=value.dtype)
         return self._nodes[name]
