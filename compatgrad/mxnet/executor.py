@@ -226,6 +226,9 @@ class Executor:
         for g in grads:
             if not isinstance(g, NDArray):
                 raise TypeError(f"Executor.backward: out_grads: inputs must be NDArray, got {type(g)}")
+        for i, (g, y) in enumerate(zip(grads, outputs, strict=False)):
+            if g.size == y.size == 0 and g.shape != y.shape:  # no element is misplaced: taken there too
+                grads[i] = nd.zeros_like(y)
         for i, y in enumerate(outputs):  # more gradients than outputs are ignored, as in MXNet
             if i < len(grads) and grads[i].shape == y.shape or not (_C.in_graph(y) and self._reads_head(i)):
                 continue

@@ -123,6 +123,21 @@ def test_a_monitor_of_a_run_without_gradients_sees_none_and_states_are_written()
     assert seen == ["bn_output"]
 
 
+@mx.use_np_shape
+def test_gradients_without_elements_may_have_another_shape():
+    exe = mx.sym.contrib.index_array(mx.sym.Variable("x"), axes=(2, 1)).bind(
+        mx.cpu(), {"x": mx.nd.ones((0, 0, 0, 0))}, {"x": mx.nd.ones((0, 0, 0, 0))}
+    )
+    exe.forward(is_train=True)
+    assert exe.outputs[0].shape == (0, 0, 0, 0, 2)
+    exe.backward([mx.nd.ones((0, 0, 2))])
+    y = mx.sym.Variable("x") * 2
+    exe = y.bind(mx.cpu(), {"x": mx.nd.ones((0, 3))}, {"x": mx.nd.ones((0, 3))})
+    exe.forward(is_train=True)
+    exe.backward([mx.nd.ones((0,))])
+    assert exe.grad_dict["x"].shape == (0, 3)
+
+
 def test_repetitions_are_one_node():
     x = mx.sym.Variable("x")
     y = mx.sym.exp(x) + mx.sym.exp(x)
