@@ -199,9 +199,7 @@ class Frontend:
     record_constants: bool
     on_request: bool
     base: Frontend | None
-    def __init__(
-        self, name: str, arrays: Literal["numpy", "tensor"], record_constants: bool = False
-    ) -> None: ...
+    def __init__(self, name: str, arrays: Literal["numpy", "tensor"], record_constants: bool = False) -> None: ...
     @property
     def name(self) -> str: ...
     def bind(

@@ -124,9 +124,7 @@ def install(*names: str) -> None:
     for root in roots:
         if root in sys.modules and sys.modules.get(f"{_PACKAGE}.{root}") is not sys.modules[root]:
             where = getattr(sys.modules[root], "__file__", None) or "another place"
-            raise RuntimeError(
-                f"{root} is already imported, from {where}; install compatgrad's before importing it"
-            )
+            raise RuntimeError(f"{root} is already imported, from {where}; install compatgrad's before importing it")
     for root in roots:
         for name, module in _loaded(f"{_PACKAGE}.{root}"):
             legacy = name.partition(".")[2]
@@ -183,9 +181,7 @@ class _InstallOnLoad:
 
 def _preparation_data(name: str) -> dict[str, Any]:
     data = _plain_preparation_data(name)
-    if (
-        name == "ignore"
-    ):  # asked by the fork server, which takes no more than strings: it shall not preload the script
+    if name == "ignore":  # asked by the fork server, which takes no more than strings: it shall not preload the script
         data.pop("init_main_from_path", None)
         data.pop("main_path", None)
     else:

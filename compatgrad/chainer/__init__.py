@@ -78,6 +78,7 @@ utils.WalkerAlias = walker_alias.WalkerAlias
 
 _LAZY = ("distributions", "links")  # large, and loaded when they are asked for
 
+
 def __getattr__(name):
     if name in _LAZY:
         import importlib

@@ -48,9 +48,7 @@ def backward(outputs, grad_outputs=None, **kwargs):
             grad_outputs.append(gy)
     starts = [(y, as_variable(gy)) for y, gy in zip(outputs, grad_outputs, strict=True) if gy is not None]
     try:
-        _C.backward(
-            frontend, [y for y, _ in starts], [gy for _, gy in starts], False, None, enable_double_backprop
-        )
+        _C.backward(frontend, [y for y, _ in starts], [gy for _, gy in starts], False, None, enable_double_backprop)
     except BaseException:
         for y, gy in used:
             Variable.grad_var.fset(y, gy)

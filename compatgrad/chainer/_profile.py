@@ -42,9 +42,7 @@ def format_columns(summary, names, header, unit, units, factor):
     scales = {}
     for name in names:
         if unit == "auto":
-            scales[name] = choose_unit(
-                max([record[name] for record in summary.values()], default=0), units, factor
-            )
+            scales[name] = choose_unit(max([record[name] for record in summary.values()], default=0), units, factor)
         elif unit != "auto_foreach":
             scales[name] = factor ** units.index(unit), unit
     rows = [header]

@@ -72,9 +72,7 @@ def creator_node_property(base):
     def set_creator_node(self, func):
         setter(self, func.node if isinstance(func, chainer.Function) else func)
 
-    return property(
-        getter, set_creator_node, doc="The function node that made this variable, or None. Settable."
-    )
+    return property(getter, set_creator_node, doc="The function node that made this variable, or None. Settable.")
 
 
 class VariableNode(_C.VariableNode):

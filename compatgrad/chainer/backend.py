@@ -66,11 +66,7 @@ def copyto(dst, src):
         cuda.cupy.copyto(dst, src)
     elif not isinstance(src, numpy.ndarray):
         raise TypeError(f"cannot copy from a non-array object of type {type(src)}")
-    elif (
-        src.dtype == dst.dtype
-        and src.shape == dst.shape
-        and (dst.flags.c_contiguous or dst.flags.f_contiguous)
-    ):
+    elif src.dtype == dst.dtype and src.shape == dst.shape and (dst.flags.c_contiguous or dst.flags.f_contiguous):
         dst.set(src)
     else:
         cuda.cupy.copyto(dst, cuda.to_gpu(src, device=dst.device))
@@ -95,8 +91,7 @@ def get_device(device_spec):
         return GpuDevice(device_spec)
     if not isinstance(device_spec, str):
         raise TypeError(
-            "Device specifier must be a backend.Device, cuda.Device, integer or a string. "
-            f"Actual: {type(device_spec)}"
+            f"Device specifier must be a backend.Device, cuda.Device, integer or a string. Actual: {type(device_spec)}"
         )
     try:
         return _get_device_from_number(int(device_spec))
@@ -114,9 +109,7 @@ def get_device(device_spec):
         return Intel64Device()
     if module == "cupy" and colon:
         return GpuDevice.from_device_id(int(number))
-    raise ValueError(
-        f"A device specifier that starts with '@' must be '@numpy' or '@cupy:N'. Actual: {device_spec}"
-    )
+    raise ValueError(f"A device specifier that starts with '@' must be '@numpy' or '@cupy:N'. Actual: {device_spec}")
 
 
 def _get_device_from_number(number):

@@ -95,9 +95,7 @@ class ComputationalGraph:
         for head, tail in edges:
             kinds = isinstance(head, _C.VariableNode), isinstance(tail, _C.VariableNode)
             if kinds[0] == kinds[1] and not self.remove_variable:
-                raise TypeError(
-                    f"an edge must join a VariableNode and a FunctionNode: {type(head)}, {type(tail)}"
-                )
+                raise TypeError(f"an edge must join a VariableNode and a FunctionNode: {type(head)}, {type(tail)}")
         parts += dict.fromkeys([f"{id(head)} -> {id(tail)};" for head, tail in edges])
         return "".join(parts) + "}"
 

@@ -126,12 +126,8 @@ class FunctionNode(FunctionNodeBase):
             return
         types = tuple(type(y) for y in outputs)
         if not all(y is None or isinstance(y, backend.get_array_types()) for y in outputs):
-            raise TypeError(
-                f"forward output must be a tuple of ndarrays ({self.label}).\nActual output types: {types}"
-            )
-        raise TypeError(
-            f"incompatible array types are mixed in the forward output ({self.label}).\nActual: {types}"
-        )
+            raise TypeError(f"forward output must be a tuple of ndarrays ({self.label}).\nActual output types: {types}")
+        raise TypeError(f"incompatible array types are mixed in the forward output ({self.label}).\nActual: {types}")
 
     _has_nan = staticmethod(backend._contains_nan)
 
@@ -152,9 +148,7 @@ def _check_sequence(argument, value, others, other, optional=True):
     if value is None and optional:
         return
     if not isinstance(value, (tuple, list)):
-        raise TypeError(
-            f"{argument} must be a tuple or a list{' or None' if optional else ''}, not {type(value)}."
-        )
+        raise TypeError(f"{argument} must be a tuple or a list{' or None' if optional else ''}, not {type(value)}.")
     if others is not None and len(value) != len(others):
         raise ValueError(
             f"{argument} must be of the same length as {other}.\n"

@@ -75,9 +75,7 @@ def _check_differentiable(samples, diff_atol, diff_rtol, describe):
         return
     for i, y in outputs:
         points = len(samples)
-        _, (residuals, *_) = numpy.polynomial.polynomial.polyfit(
-            range(points), y.reshape(points, -1), 2, full=True
-        )
+        _, (residuals, *_) = numpy.polynomial.polynomial.polyfit(range(points), y.reshape(points, -1), 2, full=True)
         error = numpy.sqrt(residuals / points).reshape(y.shape[1:])
         low, high = y.min(axis=0), y.max(axis=0)
         tolerance = diff_atol + diff_rtol * (high - low)
@@ -255,9 +253,7 @@ class _CheckBackward:
         self.gys = tuple([None if y is None else gy for gy, y in zip(self.gys, ys, strict=True)])
 
     def _sample_directions(self):
-        shapes = [
-            None if x is None else x.shape for x, no_gx in zip(self.xs, self.no_gxs, strict=True) if not no_gx
-        ]
+        shapes = [None if x is None else x.shape for x, no_gx in zip(self.xs, self.no_gxs, strict=True) if not no_gx]
         shapes += [p.shape for p in self.params]
         sizes = [0 if shape is None else math.prod(shape) for shape in shapes]
         packed = self._sample_unit_vector(sum(sizes), self.device.xp)
@@ -283,9 +279,7 @@ class _CheckBackward:
         backward(ys, gys)
         for no_gx, x in zip(self.no_gxs, xs, strict=True):
             if no_gx and x.grad is not None:
-                raise RuntimeError(
-                    "the gradient of an input that is in no_grads, or is not floating, must be None"
-                )
+                raise RuntimeError("the gradient of an input that is in no_grads, or is not floating, must be None")
         grads = [None if x is None else x.grad for x, no_gx in zip(xs, self.no_gxs, strict=True) if not no_gx]
         grads += [p.grad for p in params]
         total = 0
@@ -409,9 +403,7 @@ def _check_backward_with_params(
     arguments.
     """
     assert all(isinstance(p, backend.get_array_types()) for p in params)
-    _CheckBackward(
-        func, x_data, y_grad, params, eps, atol, rtol, no_grads, dtype, detect_nondifferentiable, True
-    ).run()
+    _CheckBackward(func, x_data, y_grad, params, eps, atol, rtol, no_grads, dtype, detect_nondifferentiable, True).run()
 
 
 def check_double_backward(
@@ -440,10 +432,7 @@ def check_double_backward(
     def first_order_grad(*inputs):
         xs_, gys_ = inputs[: len(xs)], inputs[len(xs) :]
         ys = _as_tuple(func(*xs_))
-        gys_ = [
-            None if gy is None else chainer.functions.cast(gy, y.dtype)
-            for y, gy in zip(ys, gys_, strict=True)
-        ]
+        gys_ = [None if gy is None else chainer.functions.cast(gy, y.dtype) for y, gy in zip(ys, gys_, strict=True)]
         _check_outputs_and_grad_outputs(ys, gys_)
         backward(ys, gys_, enable_double_backprop=True)
         wrong = [i for i, x in enumerate(xs_) if integral[i] and x.grad is not None]

@@ -17,9 +17,7 @@ _COPY_MODES = ("init", "copy", "share")
 
 
 def _bad_copy_mode(mode):
-    return ValueError(
-        f"The 'mode' argument should be either 'init', 'copy', or 'share'. But {mode} was given."
-    )
+    return ValueError(f"The 'mode' argument should be either 'init', 'copy', or 'share'. But {mode} was given.")
 
 
 def _is_shape(value):
@@ -85,9 +83,7 @@ class Link(device_resident.DeviceResident):
 
     @property
     def _device_id(self):
-        warnings.warn(
-            "Link._device_id is deprecated. Use Link.device instead.", DeprecationWarning, stacklevel=2
-        )
+        warnings.warn("Link._device_id is deprecated. Use Link.device instead.", DeprecationWarning, stacklevel=2)
         return self.device.device.id if self.device.xp is not numpy else None
 
     @property
@@ -267,9 +263,7 @@ class Link(device_resident.DeviceResident):
 
     def zerograds(self):
         """Deprecated: fills every parameter's gradient with zeros."""
-        warnings.warn(
-            "Link.zerograds is deprecated. Use Link.cleargrads instead.", DeprecationWarning, stacklevel=2
-        )
+        warnings.warn("Link.zerograds is deprecated. Use Link.cleargrads instead.", DeprecationWarning, stacklevel=2)
         for param in self.params():
             param.zerograd()
 

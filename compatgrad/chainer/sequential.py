@@ -61,9 +61,7 @@ class Sequential(_link.ChainList):
     @staticmethod
     def _check_addend(other):
         if not isinstance(other, Sequential):
-            raise ValueError(
-                f"add (+) operator supports only objects of Sequential class, but {type(other)} is given."
-            )
+            raise ValueError(f"add (+) operator supports only objects of Sequential class, but {type(other)} is given.")
 
     def __add__(self, other):
         self._check_addend(other)
@@ -93,8 +91,7 @@ class Sequential(_link.ChainList):
 
     def __str__(self):
         layers = (
-            inspect.getsource(layer).strip().rstrip(",") if _is_lambda(layer) else layer
-            for layer in self._layers
+            inspect.getsource(layer).strip().rstrip(",") if _is_lambda(layer) else layer for layer in self._layers
         )
         return _link._block_str(self, enumerate(layers))
 
@@ -116,9 +113,7 @@ class Sequential(_link.ChainList):
         if i < 0:
             i += n
         if not callable(layer):
-            raise ValueError(
-                f"All elements of the argument should be callable. But given {layer} is not callable."
-            )
+            raise ValueError(f"All elements of the argument should be callable. But given {layer} is not callable.")
         self._layers.insert(i, layer)
         if isinstance(layer, _link.Link):
             # Behind the FIRST link, not the last one before it: the original numbers its children so, and

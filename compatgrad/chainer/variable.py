@@ -92,9 +92,7 @@ class Variable(_C.Variable):
             self._grad_array = grad
 
     @staticmethod
-    def _init_unchecked(
-        data=None, device=None, name=None, grad=None, requires_grad=True, is_chainerx_array=False
-    ):
+    def _init_unchecked(data=None, device=None, name=None, grad=None, requires_grad=True, is_chainerx_array=False):
         if is_chainerx_array:
             raise RuntimeError("ChainerX is not available.")
         var = Variable(data, name=name, grad=grad, requires_grad=requires_grad)
@@ -152,9 +150,7 @@ class Variable(_C.Variable):
         _set_grad_var(self, g)
 
     _grad = _C.Variable._grad_array
-    grad = property(
-        _C.Variable._grad_array.__get__, _set_grad, doc="Gradient array or None; checked when it is set."
-    )
+    grad = property(_C.Variable._grad_array.__get__, _set_grad, doc="Gradient array or None; checked when it is set.")
     grad_var = property(
         _C.Variable.grad_var.__get__,
         _set_grad_var,
@@ -464,9 +460,7 @@ class Parameter(Variable):
             if var is not None:
                 _set_array(var, d)
 
-    array = data = raw_array = property(
-        _get_array, _set_shared_array, doc="The array, None while empty. Settable."
-    )
+    array = data = raw_array = property(_get_array, _set_shared_array, doc="The array, None while empty. Settable.")
 
     def _leave_sharing(self):
         if self._sharing is not None:
@@ -476,18 +470,14 @@ class Parameter(Variable):
     def _get_grad(self):
         g = self._grad_array
         if g is None and not self._grad_valid:
-            raise RuntimeError(
-                "The grad of an uninitialized parameter is not determined: call cleargrad() or set it."
-            )
+            raise RuntimeError("The grad of an uninitialized parameter is not determined: call cleargrad() or set it.")
         return g
 
     def _set_grad(self, g):
         Variable.grad.fset(self, g)
         self._grad_valid = True
 
-    grad = property(
-        _get_grad, _set_grad, doc="Gradient array or None; RuntimeError while neither is determined."
-    )
+    grad = property(_get_grad, _set_grad, doc="Gradient array or None; RuntimeError while neither is determined.")
 
     @property
     def is_initialized(self):

@@ -39,9 +39,7 @@ def _as_list(variables, what: str) -> list:
 def _check(variables: list, what: str, optional: bool = False) -> None:
     for v in variables:
         if not (isinstance(v, _C.Variable) or (optional and v is None)):
-            raise TypeError(
-                f"each of {what} must be a Variable{' or None' if optional else ''}, not {type(v)}"
-            )
+            raise TypeError(f"each of {what} must be a Variable{' or None' if optional else ''}, not {type(v)}")
 
 
 def _gradients(given, count: int, what: str, of: str) -> list:
@@ -125,9 +123,7 @@ def compute_grad(
                 ones *= loss_scale
             gy = frontend.variable_class(ones, requires_grad=False)
         gys.append(gy)
-    gxs = _C.grad(
-        frontend, outputs, inputs, gys, grad_inputs, retain_grad, loss_scale, enable_double_backprop
-    )
+    gxs = _C.grad(frontend, outputs, inputs, gys, grad_inputs, retain_grad, loss_scale, enable_double_backprop)
     if set_grad:
         for x, gx in zip(inputs, gxs, strict=True):
             if not isinstance(x, _C.DeferredVariable):

@@ -121,9 +121,7 @@ class FunctionNodeBase(_C.FunctionNode):
         fuse both.
         """
         gxs = _one_per_target(self, target_input_indexes, self.backward(target_input_indexes, grad_outputs))
-        return tuple(
-            gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True)
-        )
+        return tuple(gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True))
 
     def _backward_step(self, indexes, grad_outputs, grad_inputs):
         """Called by the loop. `grad_inputs` is empty unless `backward_accumulate` is overridden."""
@@ -326,15 +324,9 @@ class FunctionBase:
         return self._adapter(self) if node is None else node
 
     inputs = property(attrgetter("node.inputs"), doc="Variable nodes of the inputs.")
-    outputs = property(
-        attrgetter("node.outputs"), doc="Weak references to the variable nodes of the outputs."
-    )
-    local_function_hooks = property(
-        attrgetter("node.local_function_hooks"), doc="Hooks of this function alone."
-    )
-    output_data = property(
-        attrgetter("node.output_data"), doc="Data of the outputs, None where not retained."
-    )
+    outputs = property(attrgetter("node.outputs"), doc="Weak references to the variable nodes of the outputs.")
+    local_function_hooks = property(attrgetter("node.local_function_hooks"), doc="Hooks of this function alone.")
+    output_data = property(attrgetter("node.output_data"), doc="Data of the outputs, None where not retained.")
     rank = property(attrgetter("node.rank"), doc="Longest path from a leaf.")
     stack = property(attrgetter("node.stack"), doc="Where the function was called; known under debug only.")
 
@@ -400,9 +392,7 @@ class FunctionNode(FunctionNodeBase):
     def _check_outputs(self, outputs):
         for y in outputs:
             if y is not None and not isinstance(y, torch.Tensor):
-                raise TypeError(
-                    f"forward output must be a tuple of tensors ({self.label})\nActual: {type(y)}"
-                )
+                raise TypeError(f"forward output must be a tuple of tensors ({self.label})\nActual: {type(y)}")
 
     @staticmethod
     def _has_nan(y):

@@ -174,11 +174,13 @@ class Composite:
 
     def backward(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[torch.Tensor | None]:
         with using_modes(plain=True, deferred=False, enable_backprop=True):
-            xs = [None if t is None else _core.Variable(t, requires_grad=w)
-                  for t, w in zip(inputs, wanted, strict=True)]
+            xs = [
+                None if t is None else _core.Variable(t, requires_grad=w) for t, w in zip(inputs, wanted, strict=True)
+            ]
             ys = self._body(xs)
-            gxs = self._gradient(_C.native_frontend, xs, ys, [None if g is None else constant(g) for g in gradients],
-                                 wanted, False)
+            gxs = self._gradient(
+                _C.native_frontend, xs, ys, [None if g is None else constant(g) for g in gradients], wanted, False
+            )
         return [None if g is None else g.tensor for g in gxs]
 
     def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
@@ -198,8 +200,17 @@ class Composite:
         global in_gradients
         in_gradients += 1
         try:
-            found = _C.grad(frontend, [y for y, _ in some], [xs[i] for i in asked], [g for _, g in some],
-                            enable_double_backprop=again) if some else [None] * len(asked)
+            found = (
+                _C.grad(
+                    frontend,
+                    [y for y, _ in some],
+                    [xs[i] for i in asked],
+                    [g for _, g in some],
+                    enable_double_backprop=again,
+                )
+                if some
+                else [None] * len(asked)
+            )
         finally:
             in_gradients -= 1
         result: list[Any] = [None] * len(wanted)

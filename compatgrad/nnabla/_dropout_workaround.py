@@ -19,8 +19,10 @@ def _dropout_of(x: Any) -> Any:
     for f in x.function_references:
         if f.info.type_name == "Dropout":
             return f
-    raise RuntimeError("dropout_backward: the input must be that of a F.dropout in the same graph; "
-                       f"the given variable of shape {tuple(x.shape)} is in none.")
+    raise RuntimeError(
+        "dropout_backward: the input must be that of a F.dropout in the same graph; "
+        f"the given variable of shape {tuple(x.shape)} is in none."
+    )
 
 
 class _Scale:
@@ -67,8 +69,9 @@ def _get_dropout_mask(dropout_input: Any) -> Any:
     return mask.get_unlinked_variable(need_grad=False)
 
 
-def dropout_backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
-                     p: float = 0.5, seed: int = -1) -> Any:
+def dropout_backward(
+    grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, p: float = 0.5, seed: int = -1
+) -> Any:
     """The gradient of the Dropout that takes inputs[0], with what its last forward drew. RuntimeError without one."""
     from compatgrad.nnabla.backward_functions import _asked
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 __all__ = [
-    "add_available_context", "array_classes", "available_contexts", "clear_memory_cache", "device_synchronize",
-    "get_device_count", "get_devices", "prefer_cached_array", "reset_array_preference",
+    "add_available_context",
+    "array_classes",
+    "available_contexts",
+    "clear_memory_cache",
+    "device_synchronize",
+    "get_device_count",
+    "get_devices",
+    "prefer_cached_array",
+    "reset_array_preference",
 ]
 
 available_contexts = ["cpu"]

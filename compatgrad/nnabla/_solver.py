@@ -112,8 +112,7 @@ class Solver:
     def __init__(self, **arguments):
         # the first one is the learning rate; numbers are rounded to single precision
         self.info = {
-            name: value if isinstance(value, bool) else c_float(value).value
-            for name, value in arguments.items()
+            name: value if isinstance(value, bool) else c_float(value).value for name, value in arguments.items()
         }
         self._lr = self._first_lr = next(iter(self.info.values()), 0.0)
         self._entries: dict[str, _Entry] = {}

@@ -31,8 +31,9 @@ _asked: list[Any] = []
 def _native(type_name: str) -> Callable[..., Any]:
     """The engine's own backward of a type, in the form of a registered one."""
 
-    def backward(grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any,
-                 **args: Any) -> list[Variable | None]:
+    def backward(
+        grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, **args: Any
+    ) -> list[Variable | None]:
         spec = specs[type_name]
         if _asked and _asked[-1].info.type_name == type_name:
             asked = _asked[-1]
@@ -80,8 +81,9 @@ def _again(spec: Any, xs: Sequence[Variable], args: dict[str, Any], outputs: int
 
 
 def _snake(name: str) -> str:
-    return "".join("_" + c.lower() if c.isupper() and i and not name[i - 1].isupper() else c.lower()
-                   for i, c in enumerate(name))
+    return "".join(
+        "_" + c.lower() if c.isupper() and i and not name[i - 1].isupper() else c.lower() for i, c in enumerate(name)
+    )
 
 
 class _Registry(OrderedDict):
@@ -114,8 +116,9 @@ def _old_form(f: Callable[..., Any]) -> bool:
         return False
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return False
-    positional = [p for p in parameters
-                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]
     return bool(positional) and (len(positional) < 5 and positional[0].name != "grad_inputs")
 
 
@@ -144,16 +147,22 @@ def _registered(function: Any, gradients: Sequence[Variable | None]) -> list[Var
     return result + [None] * (len(inputs) - len(result))
 
 
-def _ask(f: Callable[..., Any], function: Any, gys: list[Variable], inputs: list[Variable],
-         outputs: list[Variable]) -> Any:
+def _ask(
+    f: Callable[..., Any], function: Any, gys: list[Variable], inputs: list[Variable], outputs: list[Variable]
+) -> Any:
     if _old_form(f):
         return f([*gys, *inputs], **function.info.args)
     n = range(len(inputs))
     reads_input = [any(function.grad_depends_input_data(i, j) for i in n) for j in n]
     reads_output = [any(function.grad_depends_output_data(i, o) for i in n) for o in range(len(outputs))]
-    return f(gys, [x if r else None for x, r in zip(inputs, reads_input, strict=True)],
-               [x.shape for x in inputs], [y if r else None for y, r in zip(outputs, reads_output, strict=True)],
-               [y.shape for y in outputs], **function.info.args)
+    return f(
+        gys,
+        [x if r else None for x, r in zip(inputs, reads_input, strict=True)],
+        [x.shape for x in inputs],
+        [y if r else None for y, r in zip(outputs, reads_output, strict=True)],
+        [y.shape for y in outputs],
+        **function.info.args,
+    )
 
 
 registry: OrderedDict[str, Callable[..., Any]] = _Registry()
@@ -183,8 +192,10 @@ def show_registry() -> None:
     """Prints every entry, then a note."""
     for name, f in registry.items():
         print(name, f)
-    print("These are the functions that have a gradient.\n"
-          "Others, such as F.constant, may stand in a graph that nn.grad takes: nothing flows back through them.")
+    print(
+        "These are the functions that have a gradient.\n"
+        "Others, such as F.constant, may stand in a graph that nn.grad takes: nothing flows back through them."
+    )
 
 
 _fill()

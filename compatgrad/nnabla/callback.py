@@ -8,8 +8,14 @@ from typing import Any
 from ._solver import set_solver_post_hook, set_solver_pre_hook, unset_solver_post_hook, unset_solver_pre_hook
 
 __all__ = [
-    "set_function_post_hook", "set_function_pre_hook", "set_solver_post_hook", "set_solver_pre_hook",
-    "unset_function_post_hook", "unset_function_pre_hook", "unset_solver_post_hook", "unset_solver_pre_hook",
+    "set_function_post_hook",
+    "set_function_pre_hook",
+    "set_solver_post_hook",
+    "set_solver_pre_hook",
+    "unset_function_post_hook",
+    "unset_function_pre_hook",
+    "unset_solver_post_hook",
+    "unset_solver_pre_hook",
 ]
 
 _pre: dict[str, Callable[[Any], Any]] = {}

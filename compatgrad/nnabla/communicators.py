@@ -206,9 +206,7 @@ class Communicator:
             if rank == self._rank:
                 ndarray.tensor.copy_(total / len(ranks) if division else total)
 
-    def all_reduce_callback(
-        self, data, pack_size, division=False, group=_WORLD, scale_grad=1, keep_dtype=False
-    ):
+    def all_reduce_callback(self, data, pack_size, division=False, group=_WORLD, scale_grad=1, keep_dtype=False):
         """An object for `backward(communicator_callbacks=...)` that all-reduces gradients when they are
         complete.
 

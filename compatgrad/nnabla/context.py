@@ -40,9 +40,7 @@ class Context:
         return getattr(self, key)
 
     def __repr__(self):
-        return (
-            f"Context(backend={self.backend}, array_class='{self.array_class}', device_id='{self.device_id}')"
-        )
+        return f"Context(backend={self.backend}, array_class='{self.array_class}', device_id='{self.device_id}')"
 
     def __reduce__(self):
         return Context, (self.backend, self.array_class, self.device_id)

@@ -3,8 +3,17 @@
 import numpy as np
 
 _ORDER = {
-    0: (bool,), 1: (np.int8,), 2: (np.uint8,), 3: (np.int16,), 4: (np.uint16,), 5: (np.int32,), 6: (np.uint32,),
-    9: (np.longlong, np.int64), 10: (np.ulonglong, np.uint64), 11: (np.float32,), 12: (np.float64,),
+    0: (bool,),
+    1: (np.int8,),
+    2: (np.uint8,),
+    3: (np.int16,),
+    4: (np.uint16,),
+    5: (np.int32,),
+    6: (np.uint32,),
+    9: (np.longlong, np.int64),
+    10: (np.ulonglong, np.uint64),
+    11: (np.float32,),
+    12: (np.float64,),
     13: (np.longdouble,),
 }
 

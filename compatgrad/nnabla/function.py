@@ -99,12 +99,14 @@ class Function(_C.FunctionNode):
         """Runs the function on the given Variables' data."""
         _C.function_forward(self, inputs, outputs, False)
 
-    def backward(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
-                 accum: Sequence[bool] | None = None) -> None:
+    def backward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], accum: Sequence[bool] | None = None
+    ) -> None:
         """From the gradients of `outputs` to those of `inputs` with need_grad, added to them where `accum` says."""
         flags = [] if accum is None else list(accum)
-        _C.function_backward(self, inputs, outputs, [v.need_grad for v in inputs],
-                             flags + [True] * (len(inputs) - len(flags)))
+        _C.function_backward(
+            self, inputs, outputs, [v.need_grad for v in inputs], flags + [True] * (len(inputs) - len(flags))
+        )
 
     def setup_recompute(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         """Nothing has to be prepared before a function is run again."""

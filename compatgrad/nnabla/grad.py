@@ -56,8 +56,10 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
     if not isinstance(given, (type(None), int, float, np.number, np.ndarray, NdArray, Variable)):
         raise ValueError(f"Element of `grad_outputs` must be {_KINDS}: grad_outputs[{i}] is {type(given).__name__}.")
     if isinstance(given, (np.ndarray, NdArray, Variable)) and given.shape != output.shape:
-        raise ValueError(f"Each of grad_outputs must have the shape of its output: grad_outputs[{i}] has "
-                         f"{given.shape}, outputs[{i}] has {output.shape}.")
+        raise ValueError(
+            f"Each of grad_outputs must have the shape of its output: grad_outputs[{i}] has "
+            f"{given.shape}, outputs[{i}] has {output.shape}."
+        )
     (end,) = _C.apply_host(fe, _End(), [output], Info("GradEndFunction", {}))
     end.need_grad = False
     if given is None:
@@ -71,8 +73,13 @@ def _start(output: Variable, given: Any, i: int) -> Variable:
     return end * v
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, persistent_outputs: Sequence[bool] = (),
-         bind_grad_output: bool = False) -> list[Variable]:
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    persistent_outputs: Sequence[bool] = (),
+    bind_grad_output: bool = False,
+) -> list[Variable]:
     """The gradients of the sum of `outputs` with respect to each of `inputs`, as Variables of the same graph.
 
     They run with the next `forward` (at once in auto-forward mode) and can be differentiated again, to any order.

@@ -21,8 +21,13 @@ class SwapInOutScheduler:
     """
 
     def __init__(
-        self, h_ctx: Context, d_ctx: Context, size: int, prefetch_size: int | None = None,
-        save_host_mem: bool = False, save_host_mem_no_abort: bool = False,
+        self,
+        h_ctx: Context,
+        d_ctx: Context,
+        size: int,
+        prefetch_size: int | None = None,
+        save_host_mem: bool = False,
+        save_host_mem_no_abort: bool = False,
     ) -> None:
         self.h_ctx, self.d_ctx, self.size = h_ctx, d_ctx, int(size)
         self.prefetch_size = int(size * 1.5) if prefetch_size is None else int(prefetch_size)

@@ -67,9 +67,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
     there, here = array(out), array(result)
     if type(out) is not type(result) or there.shape != here.shape or there.dtype != here.dtype:
-        raise ValueError("dot: out must be as the result in kind, shape and dtype, "
-                         f"{type(result).__name__} {here.shape} {here.dtype}, not "
-                         f"{type(out).__name__} {there.shape} {there.dtype}.")
+        raise ValueError(
+            "dot: out must be as the result in kind, shape and dtype, "
+            f"{type(result).__name__} {here.shape} {here.dtype}, not "
+            f"{type(out).__name__} {there.shape} {there.dtype}."
+        )
     if isinstance(out, NdArray):
         out.cast(here.dtype)[...] = here
     elif isinstance(out, Variable):

@@ -266,9 +266,7 @@ class AMSBound(_Adam):
     _rule = "amsbound"
     _states = ("m", "v", "v_hat")
 
-    def __init__(
-        self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, final_lr=0.1, gamma=0.001, bias_correction=False
-    ):
+    def __init__(self, alpha=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, final_lr=0.1, gamma=0.001, bias_correction=False):
         super().__init__(
             alpha=alpha,
             beta1=beta1,
@@ -368,9 +366,7 @@ class Lamb(Solver):
     _states = ("mean", "var")
     _fused = True
 
-    def __init__(
-        self, eta=1e-3, beta1=0.9, beta2=0.999, gamma_l=0.0, gamma_u=10.0, eps=1e-6, bias_correction=False
-    ):
+    def __init__(self, eta=1e-3, beta1=0.9, beta2=0.999, gamma_l=0.0, gamma_u=10.0, eps=1e-6, bias_correction=False):
         super().__init__(
             eta=eta,
             beta1=beta1,

@@ -206,8 +206,13 @@ class Variable(_C.DeferredVariable):
                     y.parent = None
 
     # ---- passes ------------------------------------------------------------------------------------------------
-    def forward(self, clear_buffer: bool = False, clear_no_need_grad: bool = False,
-                function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
+    def forward(
+        self,
+        clear_buffer: bool = False,
+        clear_no_need_grad: bool = False,
+        function_pre_hook: Any = None,
+        function_post_hook: Any = None,
+    ) -> None:
         """Computes this Variable and all it depends on.
 
         clear_buffer: frees every array after its last use, persistent ones excepted. clear_no_need_grad: frees those
@@ -215,11 +220,23 @@ class Variable(_C.DeferredVariable):
         """
         from compatgrad.nnabla import callback
 
-        _C.deferred_forward((self,), clear_buffer, clear_no_need_grad, callback.before(function_pre_hook),
-                            callback.after(function_post_hook), callback.done())
+        _C.deferred_forward(
+            (self,),
+            clear_buffer,
+            clear_no_need_grad,
+            callback.before(function_pre_hook),
+            callback.after(function_post_hook),
+            callback.done(),
+        )
 
-    def backward(self, grad: Any = 1, clear_buffer: bool = False, communicator_callbacks: Any = None,
-                 function_pre_hook: Any = None, function_post_hook: Any = None) -> None:
+    def backward(
+        self,
+        grad: Any = 1,
+        clear_buffer: bool = False,
+        communicator_callbacks: Any = None,
+        function_pre_hook: Any = None,
+        function_post_hook: Any = None,
+    ) -> None:
         """Adds the gradients of all leaves that need one; intermediates' gradients are replaced.
 
         grad: what to start from: a number, an array, an NdArray (shared), or None for this Variable's own `grad`.
@@ -235,11 +252,20 @@ class Variable(_C.DeferredVariable):
             callbacks = [callbacks]
         finished = None
         if callbacks:
+
             def finished(f: Any) -> None:
                 for c in callbacks:
                     c.on_finish_function_backward(f)
-        _C.deferred_backward(self, start, clear_buffer, own, callback.before(function_pre_hook),
-                             callback.after(function_post_hook), callback.done(finished))
+
+        _C.deferred_backward(
+            self,
+            start,
+            clear_buffer,
+            own,
+            callback.before(function_pre_hook),
+            callback.after(function_post_hook),
+            callback.done(finished),
+        )
         for c in callbacks:
             c.on_finish_backward()
 

@@ -9,9 +9,7 @@ from compatgrad.nnabla.context import Context
 def make_context(libraries, device_id, type_config):
     """The context of `libraries`, best first, at a precision: "float", "half" or "mixed_half"."""
     if type_config not in ("float", "half", "mixed_half"):
-        raise ValueError(
-            f"{libraries[0]}.context: type_config must be float, half or mixed_half, got {type_config!r}"
-        )
+        raise ValueError(f"{libraries[0]}.context: type_config must be float, half or mixed_half, got {type_config!r}")
     kinds = ("float",) if type_config == "float" else (type_config, "float")
     backends = [f"{library}:{kind}" for library in libraries for kind in kinds]
     return Context([*backends, "cpu:float"], array_classes()[0], str(device_id))

@@ -1,4 +1,5 @@
 """Handwritten digits that come with scikit-learn: 1,797 images of 8x8 pixels."""
+
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -19,4 +20,4 @@ def minibatches(n, batchsize):
     """Yield the indices of one epoch in a random order, without a short last batch."""
     order = np.random.permutation(n)
     for i in range(0, n - batchsize + 1, batchsize):
-        yield order[i:i + batchsize]
+        yield order[i : i + batchsize]

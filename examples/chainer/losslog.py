@@ -1,15 +1,15 @@
 """Prints a table of the training progress and keeps every iteration for later."""
+
 import json
 import time
 
 
 class LossLog:
-
     def __init__(self, columns):
         self.columns = columns
         self.records = []
         self._start = time.time()
-        print('  '.join('{:>12}'.format(c) for c in ('iteration',) + tuple(columns) + ('elapsed',)))
+        print("  ".join("{:>12}".format(c) for c in ("iteration",) + tuple(columns) + ("elapsed",)))
 
     def add(self, **values):
         self.records.append({k: float(v) for k, v in values.items()})
@@ -20,12 +20,12 @@ class LossLog:
 
     def show(self, last, **extra):
         """Print one row: the means of the latest iterations, and what `extra` says."""
-        row = ['{:12d}'.format(len(self.records))]
+        row = ["{:12d}".format(len(self.records))]
         for c in self.columns:
-            row.append('{:12.5f}'.format(extra[c] if c in extra else self.mean(c, last)))
-        row.append('{:10.1f} s'.format(time.time() - self._start))
-        print('  '.join(row), flush=True)
+            row.append("{:12.5f}".format(extra[c] if c in extra else self.mean(c, last)))
+        row.append("{:10.1f} s".format(time.time() - self._start))
+        print("  ".join(row), flush=True)
 
     def save(self, path):
-        with open(path, 'w') as f:
+        with open(path, "w") as f:
             json.dump(self.records, f, indent=1)

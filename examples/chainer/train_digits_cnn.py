@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """Convolutional network with batch normalization on handwritten digits."""
+
 import argparse
 
 import numpy as np
@@ -16,7 +17,6 @@ from losslog import LossLog
 
 
 class ConvBN(chainer.Chain):
-
     def __init__(self, in_channels, out_channels):
         super().__init__()
         w = initializers.HeNormal()
@@ -30,7 +30,6 @@ class ConvBN(chainer.Chain):
 
 
 class CNN(chainer.Chain):
-
     def __init__(self, width, n_out):
         super().__init__()
         with self.init_scope():
@@ -47,21 +46,21 @@ class CNN(chainer.Chain):
 
 
 def evaluate(model, x, t):
-    with chainer.using_config('train', False), chainer.using_config('enable_backprop', False):
+    with chainer.using_config("train", False), chainer.using_config("enable_backprop", False):
         y = model(x)
         return float(F.softmax_cross_entropy(y, t).array), float(F.accuracy(y, t).array)
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Convolutional network on the digits of scikit-learn')
-    parser.add_argument('--batchsize', '-b', type=int, default=50, help='number of images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=10, help='number of sweeps over the data')
-    parser.add_argument('--width', '-w', type=int, default=16, help='channels of the first layer')
-    parser.add_argument('--lr', type=float, default=0.01, help='learning rate')
-    parser.add_argument('--lr-drop', type=int, default=5, help='divide the learning rate by 10 every so many epochs')
-    parser.add_argument('--seed', '-s', type=int, default=0, help='random seed')
-    parser.add_argument('--out', '-o', help='write the loss of every iteration to this JSON file')
-    parser.add_argument('--model', '-m', help='save the trained model to this npz file')
+    parser = argparse.ArgumentParser(description="Convolutional network on the digits of scikit-learn")
+    parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
+    parser.add_argument("--epoch", "-e", type=int, default=10, help="number of sweeps over the data")
+    parser.add_argument("--width", "-w", type=int, default=16, help="channels of the first layer")
+    parser.add_argument("--lr", type=float, default=0.01, help="learning rate")
+    parser.add_argument("--lr-drop", type=int, default=5, help="divide the learning rate by 10 every so many epochs")
+    parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
+    parser.add_argument("--out", "-o", help="write the loss of every iteration to this JSON file")
+    parser.add_argument("--model", "-m", help="save the trained model to this npz file")
     args = parser.parse_args()
 
     np.random.seed(args.seed)
@@ -78,12 +77,12 @@ def main():
         log.add(loss=loss.array, accuracy=F.accuracy(y, t).array)
         return loss
 
-    log = LossLog(('loss', 'accuracy', 'test loss', 'test'))
+    log = LossLog(("loss", "accuracy", "test loss", "test"))
     for epoch in range(1, args.epoch + 1):
         for index in digits.minibatches(len(x_train), args.batchsize):
             optimizer.update(lossfun, x_train[index], t_train[index])
         test_loss, accuracy = evaluate(model, x_test, t_test)
-        log.show(len(x_train) // args.batchsize, **{'test loss': test_loss, 'test': accuracy})
+        log.show(len(x_train) // args.batchsize, **{"test loss": test_loss, "test": accuracy})
         if epoch % args.lr_drop == 0:
             optimizer.lr *= 0.1
 
@@ -93,5 +92,5 @@ def main():
         serializers.save_npz(args.model, model)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """Multilayer perceptron on handwritten digits, with a training loop of its own."""
+
 import argparse
 
 import numpy as np
@@ -15,7 +16,6 @@ from losslog import LossLog
 
 
 class MLP(chainer.Chain):
-
     def __init__(self, n_units, n_out):
         super().__init__()
         with self.init_scope():
@@ -30,20 +30,20 @@ class MLP(chainer.Chain):
 
 
 def evaluate(model, x, t):
-    with chainer.using_config('train', False), chainer.no_backprop_mode():
+    with chainer.using_config("train", False), chainer.no_backprop_mode():
         return float(F.accuracy(model(x), t).array)
 
 
 def main():
-    parser = argparse.ArgumentParser(description='MLP on the digits of scikit-learn')
-    parser.add_argument('--batchsize', '-b', type=int, default=50, help='number of images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=20, help='number of sweeps over the data')
-    parser.add_argument('--unit', '-u', type=int, default=100, help='number of hidden units')
-    parser.add_argument('--lr', type=float, default=0.001, help='learning rate of Adam')
-    parser.add_argument('--decay', type=float, default=1e-4, help='weight decay')
-    parser.add_argument('--seed', '-s', type=int, default=0, help='random seed')
-    parser.add_argument('--out', '-o', help='write the loss of every iteration to this JSON file')
-    parser.add_argument('--model', '-m', help='save the trained model to this npz file')
+    parser = argparse.ArgumentParser(description="MLP on the digits of scikit-learn")
+    parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
+    parser.add_argument("--epoch", "-e", type=int, default=20, help="number of sweeps over the data")
+    parser.add_argument("--unit", "-u", type=int, default=100, help="number of hidden units")
+    parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam")
+    parser.add_argument("--decay", type=float, default=1e-4, help="weight decay")
+    parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
+    parser.add_argument("--out", "-o", help="write the loss of every iteration to this JSON file")
+    parser.add_argument("--model", "-m", help="save the trained model to this npz file")
     args = parser.parse_args()
 
     np.random.seed(args.seed)
@@ -54,7 +54,7 @@ def main():
     optimizer.setup(model)
     optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(args.decay))
 
-    log = LossLog(('loss', 'accuracy', 'test'))
+    log = LossLog(("loss", "accuracy", "test"))
     for _ in range(args.epoch):
         for index in digits.minibatches(len(x_train), args.batchsize):
             x = chainer.Variable(x_train[index])
@@ -73,5 +73,5 @@ def main():
         serializers.save_npz(args.model, model)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ Each image is a one-step episode: the policy names a digit and earns 1 when it i
 The natural gradient is found by conjugate gradient; the product of the Hessian of the
 KL divergence with a vector comes from differentiating twice, so no matrix is ever built.
 """
+
 import argparse
 
 import numpy as np
@@ -20,7 +21,6 @@ from losslog import LossLog
 
 
 class Policy(chainer.Chain):
-
     def __init__(self, n_units, n_actions):
         super().__init__()
         with self.init_scope():
@@ -41,33 +41,33 @@ class Surrogate(chainer.Function):
 
     def check_type_forward(self, in_types):
         type_check.expect(in_types.size() == 1)
-        log_prob, = in_types
+        (log_prob,) = in_types
         type_check.expect(
-            log_prob.dtype.kind == 'f',
+            log_prob.dtype.kind == "f",
             log_prob.ndim == 2,
             log_prob.shape[0] == len(self.action),
         )
 
     def forward(self, inputs):
-        log_prob, = inputs
+        (log_prob,) = inputs
         self.retain_inputs(())
         self.shape = log_prob.shape
         rows = np.arange(len(self.action))
         ratio = np.exp(log_prob[rows, self.action] - self.log_prob_old)
         self.weighted = (ratio * self.advantage).astype(log_prob.dtype)
-        return np.asarray(self.weighted.mean()),
+        return (np.asarray(self.weighted.mean()),)
 
     def backward(self, inputs, grad_outputs):
-        gy, = grad_outputs
+        (gy,) = grad_outputs
         gx = np.zeros(self.shape, dtype=self.weighted.dtype)
         gx[np.arange(len(self.action)), self.action] = gy * self.weighted / len(self.action)
-        return gx,
+        return (gx,)
 
 
 class CallCounter(chainer.FunctionHook):
     """Counts how often each function ran forward and backward."""
 
-    name = 'CallCounter'
+    name = "CallCounter"
 
     def __init__(self):
         self.forward_calls = {}
@@ -80,10 +80,10 @@ class CallCounter(chainer.FunctionHook):
         self.backward_calls[function.label] = self.backward_calls.get(function.label, 0) + 1
 
     def report(self):
-        print(f'{"function":>24}  {"forward":>8}  {"backward":>8}')
+        print(f"{'function':>24}  {'forward':>8}  {'backward':>8}")
         for label in sorted(set(self.forward_calls) | set(self.backward_calls)):
             forward, backward = self.forward_calls.get(label, 0), self.backward_calls.get(label, 0)
-            print(f'{label:>24}  {forward:8d}  {backward:8d}')
+            print(f"{label:>24}  {forward:8d}  {backward:8d}")
 
 
 def assert_twice_differentiable(variable):
@@ -95,7 +95,7 @@ def assert_twice_differentiable(variable):
             continue
         seen.add(id(node))
         if isinstance(node, chainer.FunctionAdapter):
-            raise RuntimeError(f'{node.label} cannot be differentiated twice')
+            raise RuntimeError(f"{node.label} cannot be differentiated twice")
         stack.extend(x.creator_node for x in node.inputs)
 
 
@@ -110,7 +110,7 @@ def get_params(params):
 def set_params(params, flat):
     start = 0
     for p in params:
-        p.array[...] = flat[start:start + p.size].reshape(p.shape)
+        p.array[...] = flat[start : start + p.size].reshape(p.shape)
         start += p.size
 
 
@@ -180,7 +180,7 @@ def update(policy, params, x, t, args):
     # Accept the longest of some steps that improves the surrogate within the trust region.
     theta = get_params(params)
     for k in range(10):
-        set_params(params, theta + (0.5 ** k) * scale * direction)
+        set_params(params, theta + (0.5**k) * scale * direction)
         with chainer.no_backprop_mode():
             log_prob = policy(x)
             new_objective = float(surrogate(log_prob).array)
@@ -199,17 +199,17 @@ def evaluate(policy, x, t):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='TRPO on the digits of scikit-learn')
-    parser.add_argument('--batchsize', '-b', type=int, default=300, help='number of episodes in an update')
-    parser.add_argument('--epoch', '-e', type=int, default=30, help='number of sweeps over the data')
-    parser.add_argument('--unit', '-u', type=int, default=32, help='number of hidden units')
-    parser.add_argument('--max-kl', type=float, default=0.01, help='size of the trust region')
-    parser.add_argument('--damping', type=float, default=0.1, help='added to the diagonal of the Hessian')
-    parser.add_argument('--cg-iter', type=int, default=10, help='steps of the conjugate gradient method')
-    parser.add_argument('--profile', action='store_true', help='print how often each function was called')
-    parser.add_argument('--seed', '-s', type=int, default=0, help='random seed')
-    parser.add_argument('--out', '-o', help='write the loss of every iteration to this JSON file')
-    parser.add_argument('--model', '-m', help='save the trained policy to this npz file')
+    parser = argparse.ArgumentParser(description="TRPO on the digits of scikit-learn")
+    parser.add_argument("--batchsize", "-b", type=int, default=300, help="number of episodes in an update")
+    parser.add_argument("--epoch", "-e", type=int, default=30, help="number of sweeps over the data")
+    parser.add_argument("--unit", "-u", type=int, default=32, help="number of hidden units")
+    parser.add_argument("--max-kl", type=float, default=0.01, help="size of the trust region")
+    parser.add_argument("--damping", type=float, default=0.1, help="added to the diagonal of the Hessian")
+    parser.add_argument("--cg-iter", type=int, default=10, help="steps of the conjugate gradient method")
+    parser.add_argument("--profile", action="store_true", help="print how often each function was called")
+    parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
+    parser.add_argument("--out", "-o", help="write the loss of every iteration to this JSON file")
+    parser.add_argument("--model", "-m", help="save the trained policy to this npz file")
     args = parser.parse_args()
 
     np.random.seed(args.seed)
@@ -219,7 +219,7 @@ def main():
     params = list(policy.params())
     counter = CallCounter()
 
-    log = LossLog(('loss', 'surrogate', 'kl', 'reward', 'test'))
+    log = LossLog(("loss", "surrogate", "kl", "reward", "test"))
     with counter:
         for _ in range(args.epoch):
             for index in digits.minibatches(len(x_train), args.batchsize):
@@ -236,5 +236,5 @@ def main():
         serializers.save_npz(args.model, policy)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

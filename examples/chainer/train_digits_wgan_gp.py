@@ -4,6 +4,7 @@
 The critic's gradient with respect to its input is part of its loss (Gulrajani et al.,
 "Improved Training of Wasserstein GANs"), so the loss is differentiated through a gradient.
 """
+
 import argparse
 
 import numpy as np
@@ -19,7 +20,6 @@ from losslog import LossLog
 
 
 class Generator(chainer.Chain):
-
     def __init__(self, n_hidden, width):
         super().__init__()
         self.n_hidden = n_hidden
@@ -42,7 +42,6 @@ class Generator(chainer.Chain):
 
 
 class Critic(chainer.Chain):
-
     def __init__(self, width):
         super().__init__()
         with self.init_scope():
@@ -62,31 +61,31 @@ def gradient_penalty(critic, x_real, x_fake):
     eps = np.random.uniform(0, 1, (len(x_real), 1, 1, 1)).astype(np.float32)
     x_mid = chainer.Variable(eps * x_real + (1 - eps) * x_fake)
     y_mid = critic(x_mid)
-    grad, = chainer.grad([y_mid], [x_mid], enable_double_backprop=True)
+    (grad,) = chainer.grad([y_mid], [x_mid], enable_double_backprop=True)
     norm = F.sqrt(F.sum(F.square(grad), axis=(1, 2, 3)) + 1e-8)
     return F.mean_squared_error(norm, np.ones_like(norm.array))
 
 
 def show_samples(generator, n):
     """Draw some digits in the terminal."""
-    with chainer.using_config('train', False), chainer.no_backprop_mode():
+    with chainer.using_config("train", False), chainer.no_backprop_mode():
         images = generator(generator.make_hidden(n)).array[:, 0]
     for row in range(8):
-        print('  '.join(''.join(' .:-=+*#%@'[min(int(p * 10), 9)] for p in image[row]) for image in images))
+        print("  ".join("".join(" .:-=+*#%@"[min(int(p * 10), 9)] for p in image[row]) for image in images))
 
 
 def main():
-    parser = argparse.ArgumentParser(description='WGAN-GP on the digits of scikit-learn')
-    parser.add_argument('--batchsize', '-b', type=int, default=50, help='number of images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=40, help='number of sweeps over the data')
-    parser.add_argument('--n-critic', type=int, default=3, help='updates of the critic for one of the generator')
-    parser.add_argument('--hidden', type=int, default=32, help='dimension of the hidden vector')
-    parser.add_argument('--width', '-w', type=int, default=16, help='channels of the widest images')
-    parser.add_argument('--lam', type=float, default=10, help='weight of the gradient penalty')
-    parser.add_argument('--lr', type=float, default=0.0001, help='learning rate of Adam')
-    parser.add_argument('--seed', '-s', type=int, default=0, help='random seed')
-    parser.add_argument('--out', '-o', help='write the losses of every iteration to this JSON file')
-    parser.add_argument('--model', '-m', help='save the trained generator to this npz file')
+    parser = argparse.ArgumentParser(description="WGAN-GP on the digits of scikit-learn")
+    parser.add_argument("--batchsize", "-b", type=int, default=50, help="number of images in a mini-batch")
+    parser.add_argument("--epoch", "-e", type=int, default=40, help="number of sweeps over the data")
+    parser.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    parser.add_argument("--hidden", type=int, default=32, help="dimension of the hidden vector")
+    parser.add_argument("--width", "-w", type=int, default=16, help="channels of the widest images")
+    parser.add_argument("--lam", type=float, default=10, help="weight of the gradient penalty")
+    parser.add_argument("--lr", type=float, default=0.0001, help="learning rate of Adam")
+    parser.add_argument("--seed", "-s", type=int, default=0, help="random seed")
+    parser.add_argument("--out", "-o", help="write the losses of every iteration to this JSON file")
+    parser.add_argument("--model", "-m", help="save the trained generator to this npz file")
     args = parser.parse_args()
 
     np.random.seed(args.seed)
@@ -99,8 +98,8 @@ def main():
     opt_critic = optimizers.Adam(alpha=args.lr, beta1=0.0, beta2=0.9)
     opt_critic.setup(critic)
 
-    generator_loss = float('nan')
-    log = LossLog(('loss', 'penalty', 'generator'))
+    generator_loss = float("nan")
+    log = LossLog(("loss", "penalty", "generator"))
     for _ in range(args.epoch):
         for index in digits.minibatches(len(x_train), args.batchsize):
             x_real = x_train[index]
@@ -129,5 +128,5 @@ def main():
         serializers.save_npz(args.model, generator)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

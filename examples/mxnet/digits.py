@@ -1,4 +1,5 @@
 """Handwritten digits that come with scikit-learn: 1,797 images of 8x8 pixels."""
+
 import numpy as np
 from mxnet import gluon
 from sklearn.datasets import load_digits
@@ -18,8 +19,8 @@ def loader(batch_size, train=True):
     """The batches of one epoch: of training images in a random order, of test images in theirs."""
     dataset = gluon.data.ArrayDataset(*arrays(train))
     if train:
-        return gluon.data.DataLoader(dataset, batch_size, shuffle=True, last_batch='discard')
-    return gluon.data.DataLoader(dataset, batch_size, last_batch='keep')
+        return gluon.data.DataLoader(dataset, batch_size, shuffle=True, last_batch="discard")
+    return gluon.data.DataLoader(dataset, batch_size, last_batch="keep")
 
 
 def forever(batches):
@@ -33,4 +34,4 @@ def show(images):
     """Draw some images (N, 1, 8, 8) in the terminal."""
     images = images.asnumpy()[:, 0]
     for row in range(images.shape[1]):
-        print('  '.join(''.join(' .:-=+*#%@'[min(int(p * 10), 9)] for p in image[row]) for image in images))
+        print("  ".join("".join(" .:-=+*#%@"[min(int(p * 10), 9)] for p in image[row]) for image in images))

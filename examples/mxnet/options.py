@@ -1,4 +1,5 @@
 """Options, progress and files that the programs have in common."""
+
 import argparse
 import json
 import logging
@@ -11,22 +12,22 @@ import numpy as np
 def parser(description, steps, batch_size, lr):
     """An argument parser with the options of every program."""
     p = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument('--steps', '-n', type=int, default=steps, help='number of updates')
-    p.add_argument('--batch-size', '-b', type=int, default=batch_size, help='samples in an update')
-    p.add_argument('--lr', type=float, default=lr, help='learning rate')
-    p.add_argument('--gpu', '-g', type=int, default=-1, help='number of the GPU, -1 for the CPU')
-    p.add_argument('--seed', '-s', type=int, default=0, help='of parameters, data order and noise')
-    p.add_argument('--log-interval', type=int, default=50, help='updates between two lines of progress')
-    p.add_argument('--init', metavar='FILE', help='start from the parameters in this .params file')
-    p.add_argument('--save', metavar='FILE', help='save the trained parameters to this .params file')
-    p.add_argument('--curve', metavar='FILE', help='write the values of every update to this JSON file')
-    p.add_argument('--plot', metavar='FILE', help='draw them into this image (needs matplotlib)')
+    p.add_argument("--steps", "-n", type=int, default=steps, help="number of updates")
+    p.add_argument("--batch-size", "-b", type=int, default=batch_size, help="samples in an update")
+    p.add_argument("--lr", type=float, default=lr, help="learning rate")
+    p.add_argument("--gpu", "-g", type=int, default=-1, help="number of the GPU, -1 for the CPU")
+    p.add_argument("--seed", "-s", type=int, default=0, help="of parameters, data order and noise")
+    p.add_argument("--log-interval", type=int, default=50, help="updates between two lines of progress")
+    p.add_argument("--init", metavar="FILE", help="start from the parameters in this .params file")
+    p.add_argument("--save", metavar="FILE", help="save the trained parameters to this .params file")
+    p.add_argument("--curve", metavar="FILE", help="write the values of every update to this JSON file")
+    p.add_argument("--plot", metavar="FILE", help="draw them into this image (needs matplotlib)")
     return p
 
 
 def start(args):
     """Seed the random numbers; return the context to compute in."""
-    logging.basicConfig(level=logging.INFO, format='%(message)s')
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     np.random.seed(args.seed)
     mx.random.seed(args.seed)
     return mx.cpu() if args.gpu < 0 else mx.gpu(args.gpu)
@@ -55,14 +56,14 @@ class Curve(object):
         if len(self.records) % n == 0:
             last = self.records[-n:]
             means = {k: np.mean([r[k] for r in last if k in r]) for k in sorted(set().union(*last))}
-            means = ', '.join('%s %.5f' % item for item in means.items())
-            logging.info('[update %d] %s, %.0f updates/s', len(self.records), means, n / (time.time() - self.tic))
+            means = ", ".join("%s %.5f" % item for item in means.items())
+            logging.info("[update %d] %s, %.0f updates/s", len(self.records), means, n / (time.time() - self.tic))
             self.tic = time.time()
 
     def finish(self, net):
         """Write the files that were asked for."""
         if self.args.curve:
-            with open(self.args.curve, 'w') as f:
+            with open(self.args.curve, "w") as f:
                 json.dump(self.records, f, indent=1)
         if self.args.save:
             net.save_parameters(self.args.save)
@@ -71,11 +72,13 @@ class Curve(object):
 
     def plot(self, path):
         import matplotlib
-        matplotlib.use('Agg')
+
+        matplotlib.use("Agg")
         from matplotlib import pyplot
+
         for name in sorted(set().union(*self.records)):
             steps = [i for i, r in enumerate(self.records) if name in r]
             pyplot.plot(steps, [self.records[i][name] for i in steps], label=name)
-        pyplot.xlabel('update')
+        pyplot.xlabel("update")
         pyplot.legend()
         pyplot.savefig(path)

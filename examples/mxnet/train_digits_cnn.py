@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """A small residual network with batch normalization on handwritten digits, on one or more devices."""
+
 import logging
 
 import mxnet as mx
@@ -20,17 +21,16 @@ class ConvBN(nn.HybridSequential):
             self.add(nn.Conv2D(channels, kernel_size=3, padding=1, use_bias=False))
             self.add(nn.BatchNorm(momentum=0.9))
             if activation:
-                self.add(nn.Activation('relu'))
+                self.add(nn.Activation("relu"))
 
 
 class Residual(nn.HybridBlock):
-
     def __init__(self, channels, **kwargs):
         super(Residual, self).__init__(**kwargs)
         with self.name_scope():
-            self.body = nn.HybridSequential(prefix='')
+            self.body = nn.HybridSequential(prefix="")
             self.body.add(ConvBN(channels), ConvBN(channels, activation=False))
-            self.slope = self.params.get('slope', shape=(1, channels, 1, 1), init=mx.init.Constant(0.1))
+            self.slope = self.params.get("slope", shape=(1, channels, 1, 1), init=mx.init.Constant(0.1))
 
     def hybrid_forward(self, F, x, slope):
         y = self.body(x) + x
@@ -38,11 +38,10 @@ class Residual(nn.HybridBlock):
 
 
 class ResNet(nn.HybridBlock):
-
     def __init__(self, width, classes, **kwargs):
         super(ResNet, self).__init__(**kwargs)
         with self.name_scope():
-            self.features = nn.HybridSequential(prefix='features_')
+            self.features = nn.HybridSequential(prefix="features_")
             with self.features.name_scope():
                 self.features.add(ConvBN(width))
                 self.features.add(Residual(width))
@@ -62,26 +61,29 @@ def evaluate(net, batches, ctx):
         data = gluon.utils.split_and_load(batch[0], ctx, even_split=False)
         label = gluon.utils.split_and_load(batch[1], ctx, even_split=False)
         metric.update(label, [net(x) for x in data])
-    return ', '.join('%s %.4f' % pair for pair in zip(*metric.get()))
+    return ", ".join("%s %.4f" % pair for pair in zip(*metric.get()))
 
 
 def main():
-    p = options.parser('Residual network on the digits of scikit-learn', steps=300, batch_size=50, lr=0.05)
-    p.add_argument('--width', '-w', type=int, default=16, help='channels of the first layers')
-    p.add_argument('--wd', type=float, default=5e-4, help='weight decay')
-    p.add_argument('--decay-at', type=int, nargs='*', default=[200], help='updates after which the rate is a tenth')
-    p.add_argument('--devices', type=int, default=1, help='CPUs or GPUs that share a batch')
+    p = options.parser("Residual network on the digits of scikit-learn", steps=300, batch_size=50, lr=0.05)
+    p.add_argument("--width", "-w", type=int, default=16, help="channels of the first layers")
+    p.add_argument("--wd", type=float, default=5e-4, help="weight decay")
+    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="updates after which the rate is a tenth")
+    p.add_argument("--devices", type=int, default=1, help="CPUs or GPUs that share a batch")
     args = p.parse_args()
     first = options.start(args)
     ctx = [mx.Context(first.device_type, first.device_id + i) for i in range(args.devices)]
 
-    net = ResNet(args.width, 10, prefix='resnet_')
+    net = ResNet(args.width, 10, prefix="resnet_")
     options.initialize(net, mx.init.MSRAPrelu(), args, ctx)
     net.hybridize(static_alloc=True)
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
     schedule = mx.lr_scheduler.MultiFactorScheduler(args.decay_at, 0.1, base_lr=args.lr) if args.decay_at else None
-    trainer = gluon.Trainer(net.collect_params(), 'sgd', {
-        'learning_rate': args.lr, 'momentum': 0.9, 'wd': args.wd, 'lr_scheduler': schedule})
+    trainer = gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": args.lr, "momentum": 0.9, "wd": args.wd, "lr_scheduler": schedule},
+    )
 
     test_batches = digits.loader(99, train=False)
     train_batches = digits.forever(digits.loader(args.batch_size))
@@ -95,10 +97,10 @@ def main():
         autograd.backward(losses)
         trainer.step(args.batch_size)
         curve.add(loss=sum(loss.sum().asscalar() for loss in losses) / args.batch_size)
-    logging.info('learning rate at the end: %g', trainer.learning_rate)
-    logging.info('test: %s', evaluate(net, test_batches, ctx))
+    logging.info("learning rate at the end: %g", trainer.learning_rate)
+    logging.info("test: %s", evaluate(net, test_batches, ctx))
     curve.finish(net)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

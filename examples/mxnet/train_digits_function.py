@@ -6,6 +6,7 @@ Labels are known of clear images only, not of dim and noisy ones. A second class
 the two an image is; the features learn to make that hard, for its gradient reaches them with its sign reversed.
 The reversal and the loss are operators of our own, the latter computed by numpy.
 """
+
 import logging
 
 import mxnet as mx
@@ -48,18 +49,17 @@ class LogisticLoss(autograd.Function):
 
 
 class Network(gluon.Block):
-
     def __init__(self, units, **kwargs):
         super(Network, self).__init__(**kwargs)
         with self.name_scope():
-            self.features = nn.Sequential(prefix='features_')
+            self.features = nn.Sequential(prefix="features_")
             with self.features.name_scope():
-                self.features.add(nn.Conv2D(units // 4, 3, activation='relu'), nn.AvgPool2D(2), nn.Flatten())
-                self.features.add(nn.Dense(units, activation='tanh'))
-            self.digit = nn.Dense(10, prefix='digit_')
-            self.domain = nn.Sequential(prefix='domain_')
+                self.features.add(nn.Conv2D(units // 4, 3, activation="relu"), nn.AvgPool2D(2), nn.Flatten())
+                self.features.add(nn.Dense(units, activation="tanh"))
+            self.digit = nn.Dense(10, prefix="digit_")
+            self.domain = nn.Sequential(prefix="domain_")
             with self.domain.name_scope():
-                self.domain.add(nn.Dense(units, activation='tanh'), nn.Dense(1))
+                self.domain.add(nn.Dense(units, activation="tanh"), nn.Dense(1))
 
     def forward(self, x, strength=0.0):
         features = self.features(x)
@@ -78,9 +78,9 @@ def evaluate(net, images, labels, ctx):
 
 
 def main():
-    p = options.parser('Domain adaptation on the digits of scikit-learn', steps=900, batch_size=32, lr=0.003)
-    p.add_argument('--units', '-u', type=int, default=64, help='hidden units of a layer')
-    p.add_argument('--strength', type=float, default=1.0, help='of the reversed gradient in the end')
+    p = options.parser("Domain adaptation on the digits of scikit-learn", steps=900, batch_size=32, lr=0.003)
+    p.add_argument("--units", "-u", type=int, default=64, help="hidden units of a layer")
+    p.add_argument("--strength", type=float, default=1.0, help="of the reversed gradient in the end")
     args = p.parse_args()
     ctx = options.start(args)
     rng = np.random.RandomState(args.seed)
@@ -90,9 +90,9 @@ def main():
     test_source, test_labels = digits.arrays(train=False)
     test_target = other_domain(test_source, rng)
 
-    net = Network(args.units, prefix='dann_')
+    net = Network(args.units, prefix="dann_")
     options.initialize(net, mx.init.Xavier(magnitude=2), args, ctx)
-    trainer = gluon.Trainer(net.collect_params(), 'adam', {'learning_rate': args.lr})
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
     cross_entropy = gluon.loss.SoftmaxCrossEntropyLoss()
     domain = nd.concat(nd.zeros((args.batch_size, 1), ctx=ctx), nd.ones((args.batch_size, 1), ctx=ctx), dim=0)
 
@@ -106,16 +106,19 @@ def main():
         strength = args.strength * (2 / (1 + np.exp(-10.0 * i / args.steps)) - 1)
         with autograd.record():
             digit_scores, domain_scores = net(data, strength)
-            digit_loss = cross_entropy(digit_scores[:args.batch_size], label)
+            digit_loss = cross_entropy(digit_scores[: args.batch_size], label)
             domain_loss, right = LogisticLoss()(domain_scores, domain)
             loss = digit_loss.mean() + domain_loss.mean()
         loss.backward()
         trainer.step(1)
         curve.add(digit=digit_loss.mean(), domain=domain_loss.mean(), told_apart=right.mean())
-    logging.info('test: accuracy %.4f, of the other images %.4f', evaluate(net, test_source, test_labels, ctx),
-                 evaluate(net, test_target, test_labels, ctx))
+    logging.info(
+        "test: accuracy %.4f, of the other images %.4f",
+        evaluate(net, test_source, test_labels, ctx),
+        evaluate(net, test_target, test_labels, ctx),
+    )
     curve.finish(net)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

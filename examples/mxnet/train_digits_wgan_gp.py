@@ -4,6 +4,7 @@
 The critic's gradient with respect to its input is part of its loss, so the loss is differentiated through
 `autograd.grad`.
 """
+
 import mxnet as mx
 import numpy as np
 from mxnet import autograd, gluon, nd
@@ -14,19 +15,19 @@ import options
 
 
 def build_generator(latent, width):
-    net = nn.HybridSequential(prefix='generator_')
+    net = nn.HybridSequential(prefix="generator_")
     with net.name_scope():
         net.add(nn.Dense(2 * width * 2 * 2, in_units=latent, use_bias=False))
-        net.add(nn.BatchNorm(in_channels=2 * width * 2 * 2), nn.Activation('relu'))
+        net.add(nn.BatchNorm(in_channels=2 * width * 2 * 2), nn.Activation("relu"))
         net.add(nn.HybridLambda(lambda F, x: F.reshape(x, shape=(0, -1, 2, 2))))
         net.add(nn.Conv2DTranspose(width, 4, strides=2, padding=1, in_channels=2 * width, use_bias=False))
-        net.add(nn.BatchNorm(in_channels=width), nn.Activation('relu'))
-        net.add(nn.Conv2DTranspose(1, 4, strides=2, padding=1, in_channels=width, activation='sigmoid'))
+        net.add(nn.BatchNorm(in_channels=width), nn.Activation("relu"))
+        net.add(nn.Conv2DTranspose(1, 4, strides=2, padding=1, in_channels=width, activation="sigmoid"))
     return net
 
 
 def build_critic(width):
-    net = nn.HybridSequential(prefix='critic_')
+    net = nn.HybridSequential(prefix="critic_")
     with net.name_scope():
         net.add(nn.Conv2D(width, 4, strides=2, padding=1, in_channels=1), nn.LeakyReLU(0.2))
         net.add(nn.Conv2D(2 * width, 4, strides=2, padding=1, in_channels=width), nn.LeakyReLU(0.2))
@@ -56,21 +57,21 @@ def gradient_penalty(critic, real, fake, eps):
 
 
 def main():
-    p = options.parser('WGAN-GP on the digits of scikit-learn', steps=600, batch_size=50, lr=0.0005)
-    p.add_argument('--n-critic', type=int, default=3, help='updates of the critic for one of the generator')
-    p.add_argument('--latent', type=int, default=32, help='dimension of the noise')
-    p.add_argument('--width', '-w', type=int, default=16, help='channels of the widest images')
-    p.add_argument('--lam', type=float, default=10, help='weight of the gradient penalty')
+    p = options.parser("WGAN-GP on the digits of scikit-learn", steps=600, batch_size=50, lr=0.0005)
+    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    p.add_argument("--latent", type=int, default=32, help="dimension of the noise")
+    p.add_argument("--width", "-w", type=int, default=16, help="channels of the widest images")
+    p.add_argument("--lam", type=float, default=10, help="weight of the gradient penalty")
     args = p.parse_args()
     ctx = options.start(args)
     rng = np.random.RandomState(args.seed)
 
-    net = WGAN(args.latent, args.width, prefix='wgan_')
+    net = WGAN(args.latent, args.width, prefix="wgan_")
     generator, critic = net.generator, net.critic
     options.initialize(net, mx.init.Normal(0.05), args, ctx)
-    adam = {'learning_rate': args.lr, 'beta1': 0.0, 'beta2': 0.9}
-    critic_trainer = gluon.Trainer(critic.collect_params(), 'adam', adam)
-    generator_trainer = gluon.Trainer(generator.collect_params(), 'adam', adam)
+    adam = {"learning_rate": args.lr, "beta1": 0.0, "beta2": 0.9}
+    critic_trainer = gluon.Trainer(critic.collect_params(), "adam", adam)
+    generator_trainer = gluon.Trainer(generator.collect_params(), "adam", adam)
 
     def noise(n):
         return nd.array(rng.randn(n, args.latent), ctx=ctx)
@@ -88,19 +89,19 @@ def main():
             loss = distance + args.lam * penalty
         loss.backward()
         critic_trainer.step(1)
-        values = {'critic': loss, 'penalty': penalty, 'distance': distance}
+        values = {"critic": loss, "penalty": penalty, "distance": distance}
 
         if (i + 1) % args.n_critic == 0:
             with autograd.record():
                 loss = -critic(generator(noise(args.batch_size))).mean()
             loss.backward()
             generator_trainer.step(1)
-            values['generator'] = loss
+            values["generator"] = loss
         curve.add(**values)
 
     digits.show(generator(noise(8)))
     curve.finish(net)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

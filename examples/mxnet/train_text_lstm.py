@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """Character-level LSTM language model, trained with truncated backprop through time."""
+
 import logging
 import os
 
@@ -13,7 +14,7 @@ import options
 
 # Descriptions of data sets in scikit-learn. These three read the same in its
 # releases of many years, most others were edited now and then.
-TEXTS = ['covtype.rst', 'diabetes.rst', 'olivetti_faces.rst']
+TEXTS = ["covtype.rst", "diabetes.rst", "olivetti_faces.rst"]
 
 
 def load_text(path=None):
@@ -21,13 +22,13 @@ def load_text(path=None):
     if path:
         paths = [path]
     else:
-        descr = os.path.join(os.path.dirname(sklearn.datasets.__file__), 'descr')
+        descr = os.path.join(os.path.dirname(sklearn.datasets.__file__), "descr")
         paths = [os.path.join(descr, name) for name in TEXTS]
     words = []
     for p in paths:
-        with open(p, encoding='utf-8') as f:
+        with open(p, encoding="utf-8") as f:
             words += [w for w in f.read().lower().split() if any(c.isalnum() for c in w)]
-    text = ' '.join(words)
+    text = " ".join(words)
     chars = sorted(set(text))
     ids = {c: i for i, c in enumerate(chars)}
     return np.array([ids[c] for c in text], dtype=np.float32), chars
@@ -36,18 +37,17 @@ def load_text(path=None):
 def batchify(ids, batch_size, ctx):
     """Cut the text into pieces that are read side by side: (time, batch)."""
     length = len(ids) // batch_size
-    return nd.array(ids[:length * batch_size].reshape(batch_size, length).T, ctx=ctx)
+    return nd.array(ids[: length * batch_size].reshape(batch_size, length).T, ctx=ctx)
 
 
 def windows(text, bptt):
     """Yield inputs, targets and whether a new sweep over the text begins, for ever."""
     while True:
         for i in range(0, text.shape[0] - bptt, bptt):
-            yield text[i:i + bptt], text[i + 1:i + 1 + bptt], i == 0
+            yield text[i : i + bptt], text[i + 1 : i + 1 + bptt], i == 0
 
 
 class CharLM(gluon.Block):
-
     def __init__(self, vocab, units, layers, dropout, tied, **kwargs):
         super(CharLM, self).__init__(**kwargs)
         self.units = units
@@ -76,7 +76,7 @@ def detach(state):
 def sample(model, chars, length, ctx):
     """Let the model continue from a space, taking the likeliest character each time."""
     state = model.begin_state(func=nd.zeros, batch_size=1, ctx=ctx)
-    text = ' '
+    text = " "
     for _ in range(length):
         output, state = model(nd.array([[chars.index(text[-1])]], ctx=ctx), state)
         text += chars[int(output.argmax(axis=1).asscalar())]
@@ -84,24 +84,24 @@ def sample(model, chars, length, ctx):
 
 
 def main():
-    p = options.parser('LSTM language model of characters', steps=1500, batch_size=10, lr=0.004)
-    p.add_argument('--text', metavar='FILE', help='a text to learn, instead of descriptions in scikit-learn')
-    p.add_argument('--bptt', type=int, default=20, help='characters that a gradient goes back')
-    p.add_argument('--units', '-u', type=int, default=64, help='LSTM units of a layer')
-    p.add_argument('--layers', type=int, default=2)
-    p.add_argument('--dropout', type=float, default=0.1)
-    p.add_argument('--tied', action='store_true', help='one matrix for the characters read and written')
-    p.add_argument('--clip', type=float, default=0.25, help='norm of the gradients, for each character of a batch')
+    p = options.parser("LSTM language model of characters", steps=1500, batch_size=10, lr=0.004)
+    p.add_argument("--text", metavar="FILE", help="a text to learn, instead of descriptions in scikit-learn")
+    p.add_argument("--bptt", type=int, default=20, help="characters that a gradient goes back")
+    p.add_argument("--units", "-u", type=int, default=64, help="LSTM units of a layer")
+    p.add_argument("--layers", type=int, default=2)
+    p.add_argument("--dropout", type=float, default=0.1)
+    p.add_argument("--tied", action="store_true", help="one matrix for the characters read and written")
+    p.add_argument("--clip", type=float, default=0.25, help="norm of the gradients, for each character of a batch")
     args = p.parse_args()
     ctx = options.start(args)
 
     ids, chars = load_text(args.text)
     text = batchify(ids, args.batch_size, ctx)
-    logging.info('%d characters, %d different ones', len(ids), len(chars))
+    logging.info("%d characters, %d different ones", len(ids), len(chars))
 
-    model = CharLM(len(chars), args.units, args.layers, args.dropout, args.tied, prefix='lm_')
+    model = CharLM(len(chars), args.units, args.layers, args.dropout, args.tied, prefix="lm_")
     options.initialize(model, mx.init.Xavier(), args, ctx)
-    trainer = gluon.Trainer(model.collect_params(), 'adam', {'learning_rate': args.lr})
+    trainer = gluon.Trainer(model.collect_params(), "adam", {"learning_rate": args.lr})
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
 
     curve = options.Curve(args)
@@ -122,11 +122,11 @@ def main():
         curve.add(loss=loss.mean(), norm=norm)
 
     if curve.records:
-        last = [r['loss'] for r in curve.records[-50:]]
-        logging.info('perplexity of the last updates: %.2f', np.exp(np.mean(last)))
+        last = [r["loss"] for r in curve.records[-50:]]
+        logging.info("perplexity of the last updates: %.2f", np.exp(np.mean(last)))
     print(repr(sample(model, chars, 60, ctx)))
     curve.finish(model)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,4 +1,5 @@
 """Handwritten digits that come with scikit-learn: 1,797 images of 8x8 pixels."""
+
 import numpy as np
 from nnabla.utils.data_iterator import data_iterator_simple
 from sklearn.datasets import load_digits

@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """A small residual network on handwritten digits: a static graph and a solver."""
+
 import numpy as np
 
 import nnabla as nn
@@ -21,22 +22,22 @@ def conv_unit(x, maps, name, test):
 def residual_unit(x, name, test):
     maps = x.shape[1]
     with nn.parameter_scope(name):
-        h = conv_unit(x, maps // 2, 'conv1', test)
-        h = PF.convolution(h, maps, (3, 3), pad=(1, 1), with_bias=False, name='conv2')
-        h = PF.batch_normalization(h, batch_stat=not test, name='bn2')
+        h = conv_unit(x, maps // 2, "conv1", test)
+        h = PF.convolution(h, maps, (3, 3), pad=(1, 1), with_bias=False, name="conv2")
+        h = PF.batch_normalization(h, batch_stat=not test, name="bn2")
     return F.elu(F.add2(h, x))
 
 
 def network(image, maps, dropout, test=False):
-    h = conv_unit(image, maps, 'conv0', test)
-    h = residual_unit(h, 'res1', test)
+    h = conv_unit(image, maps, "conv0", test)
+    h = residual_unit(h, "res1", test)
     h = F.average_pooling(h, (2, 2))
-    h = residual_unit(h, 'res2', test)
+    h = residual_unit(h, "res2", test)
     h = F.max_pooling(h, (2, 2))
-    h = F.relu(PF.affine(h, 2 * maps, name='hidden'), inplace=True)
+    h = F.relu(PF.affine(h, 2 * maps, name="hidden"), inplace=True)
     if not test and dropout > 0:
         h = F.dropout(h, dropout)
-    return PF.affine(h, 10, name='classifier')
+    return PF.affine(h, 10, name="classifier")
 
 
 class Graph(object):
@@ -61,12 +62,12 @@ def validate(graph, data, n):
 
 
 def main():
-    p = options.parser('a classifier of the digits of scikit-learn', max_iter=300, learning_rate=0.05)
-    p.add_argument('--maps', type=int, default=16, help='feature maps')
-    p.add_argument('--dropout', type=float, default=0.2)
-    p.add_argument('--weight-decay', type=float, default=1e-4)
-    p.add_argument('--decay-at', type=int, nargs='*', default=[200], help='iterations with a tenth of the rate')
-    p.add_argument('--val-interval', type=int, default=100)
+    p = options.parser("a classifier of the digits of scikit-learn", max_iter=300, learning_rate=0.05)
+    p.add_argument("--maps", type=int, default=16, help="feature maps")
+    p.add_argument("--dropout", type=float, default=0.2)
+    p.add_argument("--weight-decay", type=float, default=1e-4)
+    p.add_argument("--decay-at", type=int, nargs="*", default=[200], help="iterations with a tenth of the rate")
+    p.add_argument("--val-interval", type=int, default=100)
     args = p.parse_args()
     options.start(args)
 
@@ -79,7 +80,7 @@ def main():
     solver = S.Momentum(args.learning_rate, 0.9)
     solver.set_parameters(nn.get_parameters())
 
-    log = options.Log(args, 'loss', 'error', validation=1)
+    log = options.Log(args, "loss", "error", validation=1)
     for i in range(args.max_iter):
         if i % args.val_interval == 0:
             log.add(i, validation=validate(val, data_val, 3))
@@ -97,5 +98,5 @@ def main():
     log.finish(args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """DCGAN on handwritten digits with a dynamic graph: every function runs when it is called."""
+
 import numpy as np
 
 import nnabla as nn
@@ -12,26 +13,26 @@ import options
 
 
 def generator(z, maps=32, test=False):
-    with nn.parameter_scope('gen'):
+    with nn.parameter_scope("gen"):
         h = F.reshape(z, (z.shape[0], z.size // z.shape[0], 1, 1))
-        with nn.parameter_scope('deconv1'):
+        with nn.parameter_scope("deconv1"):
             h = PF.deconvolution(h, maps, (2, 2), with_bias=False)
             h = F.elu(PF.batch_normalization(h, batch_stat=not test))
-        with nn.parameter_scope('deconv2'):
+        with nn.parameter_scope("deconv2"):
             h = PF.deconvolution(h, maps // 2, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
             h = F.elu(PF.batch_normalization(h, batch_stat=not test))
-        return F.tanh(PF.deconvolution(h, 1, (4, 4), pad=(1, 1), stride=(2, 2), name='deconv3'))
+        return F.tanh(PF.deconvolution(h, 1, (4, 4), pad=(1, 1), stride=(2, 2), name="deconv3"))
 
 
 def discriminator(x, maps=32, test=False):
-    with nn.parameter_scope('dis'):
-        with nn.parameter_scope('conv1'):
+    with nn.parameter_scope("dis"):
+        with nn.parameter_scope("conv1"):
             h = PF.convolution(x, maps // 2, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
             h = F.elu(PF.batch_normalization(h, batch_stat=not test))
-        with nn.parameter_scope('conv2'):
+        with nn.parameter_scope("conv2"):
             h = PF.convolution(h, maps, (4, 4), pad=(1, 1), stride=(2, 2), with_bias=False)
             h = F.elu(PF.batch_normalization(h, batch_stat=not test))
-        return PF.affine(h, 1, name='affine')
+        return PF.affine(h, 1, name="affine")
 
 
 def bce(pred, value):
@@ -41,14 +42,14 @@ def bce(pred, value):
 def show(images):
     """Draw some digits in the terminal."""
     for row in range(images.shape[2]):
-        line = [''.join(' .:-=+*#%@'[int(np.clip((p + 1) * 5, 0, 9))] for p in image[0][row]) for image in images]
-        print('  '.join(line))
+        line = ["".join(" .:-=+*#%@"[int(np.clip((p + 1) * 5, 0, 9))] for p in image[0][row]) for image in images]
+        print("  ".join(line))
 
 
 def main():
-    p = options.parser('DCGAN on the digits of scikit-learn', max_iter=400, learning_rate=0.0005)
-    p.add_argument('--latent', type=int, default=24, help='dimension of the noise')
-    p.add_argument('--maps', type=int, default=32)
+    p = options.parser("DCGAN on the digits of scikit-learn", max_iter=400, learning_rate=0.0005)
+    p.add_argument("--latent", type=int, default=24, help="dimension of the noise")
+    p.add_argument("--maps", type=int, default=32)
     args = p.parse_args()
     options.start(args)
     nn.set_auto_forward(True)
@@ -64,12 +65,12 @@ def main():
     discriminator(generator(noise(2), args.maps), args.maps)
     solver_gen = S.Adam(args.learning_rate, beta1=0.5)
     solver_dis = S.Adam(args.learning_rate, beta1=0.5)
-    with nn.parameter_scope('gen'):
+    with nn.parameter_scope("gen"):
         solver_gen.set_parameters(nn.get_parameters())
-    with nn.parameter_scope('dis'):
+    with nn.parameter_scope("dis"):
         solver_dis.set_parameters(nn.get_parameters())
 
-    log = options.Log(args, 'generator', 'discriminator')
+    log = options.Log(args, "generator", "discriminator")
     for i in range(args.max_iter):
         image, _ = data.next()
         real = nn.Variable.from_numpy_array(image * 2 - 1)
@@ -94,5 +95,5 @@ def main():
     log.finish(args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

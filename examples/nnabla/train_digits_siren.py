@@ -5,6 +5,7 @@ Representations with Periodic Activation Functions").
 The sine is a function of our own: computed by numpy, and with a backward function of its own by which
 `nn.grad` gets the derivatives of the network with respect to the coordinates.
 """
+
 import numpy as np
 
 import nnabla as nn
@@ -28,11 +29,11 @@ class ScaledSine(PythonFunction):
 
     @property
     def name(self):
-        return 'ScaledSine'
+        return "ScaledSine"
 
     @property
     def args(self):
-        return {'omega': self.omega}
+        return {"omega": self.omega}
 
     def min_outputs(self):
         return 1
@@ -66,7 +67,7 @@ def scaled_sine_backward(grad_inputs, inputs, input_shapes, outputs, output_shap
     return omega * dy * scaled_sine(x + np.pi / 2 / omega, omega)
 
 
-register('ScaledSine', scaled_sine_backward)
+register("ScaledSine", scaled_sine_backward)
 
 
 def scaled_sine(x, omega):
@@ -79,28 +80,28 @@ def siren(x, units, layers, omega):
         fan_in = h.shape[1]
         lim = 1 / fan_in if i == 0 else np.sqrt(6 / fan_in) / omega
         init = UniformInitializer((-lim, lim))
-        h = scaled_sine(PF.affine(h, units, w_init=init, b_init=init, name='layer%d' % i), omega)
+        h = scaled_sine(PF.affine(h, units, w_init=init, b_init=init, name="layer%d" % i), omega)
     lim = np.sqrt(6 / units) / omega
-    return PF.affine(h, 1, w_init=UniformInitializer((-lim, lim)), name='out')
+    return PF.affine(h, 1, w_init=UniformInitializer((-lim, lim)), name="out")
 
 
 def coordinates(n):
     axis = np.linspace(-1, 1, n)
-    return np.stack(np.meshgrid(axis, axis, indexing='ij'), axis=-1).reshape(-1, 2).astype(np.float32)
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.float32)
 
 
 def show(image):
     scaled = (image - image.min()) / (np.ptp(image) + 1e-6)
     for row in scaled:
-        print(''.join(' .:-=+*#%@'[min(int(p * 10), 9)] * 2 for p in row))
+        print("".join(" .:-=+*#%@"[min(int(p * 10), 9)] * 2 for p in row))
 
 
 def main():
-    p = options.parser('an image learned from its gradients', max_iter=300, learning_rate=0.002)
-    p.add_argument('--digit', type=int, default=9, help='number of the image')
-    p.add_argument('--units', type=int, default=32)
-    p.add_argument('--layers', type=int, default=2)
-    p.add_argument('--omega', type=float, default=8.0)
+    p = options.parser("an image learned from its gradients", max_iter=300, learning_rate=0.002)
+    p.add_argument("--digit", type=int, default=9, help="number of the image")
+    p.add_argument("--units", type=int, default=32)
+    p.add_argument("--layers", type=int, default=2)
+    p.add_argument("--omega", type=float, default=8.0)
     args = p.parse_args()
     options.start(args)
     rng = np.random.RandomState(args.seed)
@@ -112,13 +113,13 @@ def main():
     x = nn.Variable((args.batch_size, 2), need_grad=True)
     t = nn.Variable((args.batch_size, 2))
     y = siren(x, args.units, args.layers, args.omega)
-    grad, = nn.grad([y], [x])
+    (grad,) = nn.grad([y], [x])
     loss = F.mean(F.sum(F.squared_error(grad, t), axis=1))
     loss.persistent = True
     solver = S.Adam(args.learning_rate)
     solver.set_parameters(nn.get_parameters())
 
-    log = options.Log(args, 'loss')
+    log = options.Log(args, "loss")
     for i in range(args.max_iter):
         index = rng.randint(0, len(xy), args.batch_size)
         x.d, t.d = xy[index], target[index]
@@ -135,5 +136,5 @@ def main():
     log.finish(args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -4,6 +4,7 @@
 The norm of the critic's gradient with respect to its input is part of the critic's loss, so
 `nn.grad` extends the graph by the gradient and `backward` goes through it.
 """
+
 import numpy as np
 
 import nnabla as nn
@@ -17,31 +18,31 @@ import options
 
 
 def generator(z, maps):
-    with nn.parameter_scope('generator'):
-        h = F.elu(PF.layer_normalization(PF.affine(z, 2 * maps * 2 * 2, name='fc'), name='ln'))
+    with nn.parameter_scope("generator"):
+        h = F.elu(PF.layer_normalization(PF.affine(z, 2 * maps * 2 * 2, name="fc"), name="ln"))
         h = F.reshape(h, (-1, 2 * maps, 2, 2))
-        h = F.interpolate(h, scale=(2, 2), mode='nearest')
-        h = F.elu(PF.convolution(h, maps, (3, 3), pad=(1, 1), name='conv1'))
-        h = F.interpolate(h, scale=(2, 2), mode='nearest')
-        return F.sigmoid(PF.convolution(h, 1, (3, 3), pad=(1, 1), name='conv2'))
+        h = F.interpolate(h, scale=(2, 2), mode="nearest")
+        h = F.elu(PF.convolution(h, maps, (3, 3), pad=(1, 1), name="conv1"))
+        h = F.interpolate(h, scale=(2, 2), mode="nearest")
+        return F.sigmoid(PF.convolution(h, 1, (3, 3), pad=(1, 1), name="conv2"))
 
 
 def critic(x, maps):
     w_init = NormalInitializer(0.1)
-    with nn.parameter_scope('critic'):
-        h = PF.convolution(x, maps, (3, 3), pad=(1, 1), w_init=w_init, name='conv1')
+    with nn.parameter_scope("critic"):
+        h = PF.convolution(x, maps, (3, 3), pad=(1, 1), w_init=w_init, name="conv1")
         h = F.average_pooling(F.softplus(h), (2, 2))
-        h = PF.convolution(h, 2 * maps, (3, 3), pad=(1, 1), w_init=w_init, name='conv2')
+        h = PF.convolution(h, 2 * maps, (3, 3), pad=(1, 1), w_init=w_init, name="conv2")
         h = F.average_pooling(F.softplus(h), (2, 2))
-        return PF.affine(h, 1, with_bias=False, name='fc')
+        return PF.affine(h, 1, with_bias=False, name="fc")
 
 
 def main():
-    p = options.parser('WGAN-GP on the digits of scikit-learn', max_iter=300, learning_rate=0.001)
-    p.add_argument('--latent', type=int, default=16, help='dimension of the noise')
-    p.add_argument('--maps', type=int, default=12)
-    p.add_argument('--n-critic', type=int, default=3, help='updates of the critic for one of the generator')
-    p.add_argument('--lambda', dest='lmd', type=float, default=10, help='weight of the gradient penalty')
+    p = options.parser("WGAN-GP on the digits of scikit-learn", max_iter=300, learning_rate=0.001)
+    p.add_argument("--latent", type=int, default=16, help="dimension of the noise")
+    p.add_argument("--maps", type=int, default=12)
+    p.add_argument("--n-critic", type=int, default=3, help="updates of the critic for one of the generator")
+    p.add_argument("--lambda", dest="lmd", type=float, default=10, help="weight of the gradient penalty")
     args = p.parse_args()
     options.start(args)
     # The iterator shuffles in a thread of its own, so it has its own random numbers.
@@ -62,7 +63,7 @@ def main():
     eps = nn.Variable((b, 1, 1, 1))
     x_mid = (eps * x_real + (1.0 - eps) * x_made).apply(need_grad=True)
     grads = nn.grad([critic(x_mid, args.maps)], [x_mid])
-    norms = [F.sum(g ** 2.0, axis=(1, 2, 3)) ** 0.5 for g in grads]
+    norms = [F.sum(g**2.0, axis=(1, 2, 3)) ** 0.5 for g in grads]
     penalty = sum(F.mean((norm - 1.0) ** 2.0) for norm in norms)
     distance = F.mean(critic(x_made, args.maps)) - F.mean(critic(x_real, args.maps))
     loss_critic = distance + args.lmd * penalty
@@ -71,12 +72,12 @@ def main():
 
     solver_gen = S.Adam(args.learning_rate, beta1=0.0, beta2=0.9)
     solver_critic = S.Adam(args.learning_rate, beta1=0.0, beta2=0.9)
-    with nn.parameter_scope('generator'):
+    with nn.parameter_scope("generator"):
         solver_gen.set_parameters(nn.get_parameters())
-    with nn.parameter_scope('critic'):
+    with nn.parameter_scope("critic"):
         solver_critic.set_parameters(nn.get_parameters())
 
-    log = options.Log(args, 'critic', 'penalty', 'distance', 'generator')
+    log = options.Log(args, "critic", "penalty", "distance", "generator")
     for i in range(args.max_iter):
         x_real.d, _ = data.next()
         z.d = rng.randn(*z.shape)
@@ -98,5 +99,5 @@ def main():
     log.finish(args)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -189,9 +189,6 @@ class Comparison:
         elif entry[0] == "value" and isinstance(value, _SIMPLE):
             self._value(value, path, entry)
 
-
-
-
     def _called(self, cls: type, path: str, name: str, theirs: list | None, ours: list | None) -> None:
         if theirs and theirs[0][0] == "self":
             theirs = theirs[1:]

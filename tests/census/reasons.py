@@ -84,8 +84,11 @@ class Reasons:
         assert self.path is not None
         present = set(differences)
         judged = [regex for _, regex, _ in self.patterns]
-        gone = {p for p, reason in self.exact.items() if reason == PENDING
-                and (p not in present or any(regex.fullmatch(p) for regex in judged))}
+        gone = {
+            p
+            for p, reason in self.exact.items()
+            if reason == PENDING and (p not in present or any(regex.fullmatch(p) for regex in judged))
+        }
         lines = [line for line in self.lines if line.partition("\t")[0] not in gone]
         unexplained, stale = Reasons(lines).judge(differences)
         lines = [line for line in lines if line.startswith("#") or line.partition("\t")[0] not in stale]

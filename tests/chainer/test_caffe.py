@@ -52,9 +52,7 @@ def test_a_network_computes(tmp_path):
     var_blob = dict(mean_blob, data=[2.0, 4.0, 6.0, 8.0])
     path = write(
         tmp_path / "model",
-        layer(
-            "conv", "Convolution", "x", "h1", convolution_param={"kernel_size": [3]}, blobs=[W_blob, b_blob]
-        ),
+        layer("conv", "Convolution", "x", "h1", convolution_param={"kernel_size": [3]}, blobs=[W_blob, b_blob]),
         layer(
             "bn",
             "BatchNorm",
@@ -103,9 +101,7 @@ def test_the_first_format(tmp_path):
 def test_grouped_filters(tmp_path):
     W, W_blob = blob(4, 2, 1, 1)
     params = {"kernel_h": 1, "kernel_w": 1, "group": 2, "bias_term": False}
-    path = write(
-        tmp_path / "model", layer("c", "Convolution", "x", "y", convolution_param=params, blobs=[W_blob])
-    )
+    path = write(tmp_path / "model", layer("c", "Convolution", "x", "y", convolution_param=params, blobs=[W_blob]))
     x = np.random.RandomState(1).normal(size=(2, 4, 3, 3)).astype(np.float32)
     (y,) = CaffeFunction(path)({"x": chainer.Variable(x)}, ["y"])
     np.testing.assert_allclose(y.array, F.convolution_2d(x, W, groups=2).array, rtol=1e-5, atol=1e-6)
@@ -139,9 +135,7 @@ def test_files_that_are_no_models(tmp_path):
 
 @pytest.mark.skipif(ORIGINAL, reason="tests our reader of protocol buffers")
 def test_messages():
-    net = fill(
-        caffe_pb.NetParameter(), {"layer": [{"name": "é", "reshape_param": {"shape": {"dim": [-1, 300]}}}]}
-    )
+    net = fill(caffe_pb.NetParameter(), {"layer": [{"name": "é", "reshape_param": {"shape": {"dim": [-1, 300]}}}]})
     other = caffe_pb.NetParameter()
     other.MergeFromString(net.SerializeToString() + b"\xa8\x7d\x05")  # an unknown field at the end
     assert other.layer[0].name == "é" and list(other.layer[0].reshape_param.shape.dim) == [-1, 300]
@@ -191,9 +185,7 @@ def test_googlenet_takes_weights_by_name(monkeypatch):
         link = model
         for part in path.split("/"):
             link = link[part]
-        assert (link.W.array == FakeCaffe.number(name)).all() and (
-            link.b.array == FakeCaffe.number(name) + 0.5
-        ).all()
+        assert (link.W.array == FakeCaffe.number(name)).all() and (link.b.array == FakeCaffe.number(name) + 0.5).all()
     assert len(set(source.asked)) == 10 + 9 * 6
 
 

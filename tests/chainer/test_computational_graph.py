@@ -52,9 +52,7 @@ def test_dot():
     statements = text[text.index(";") + 1 : -1].split(";")[:-1]
     nodes = [s for s in statements if "->" not in s]
     assert len(nodes) == 7 and len(statements) == len(set(statements)) == 14
-    assert (
-        f'{id(x.node)} [label="x: (1), float32",shape="octagon",fillcolor="#E0E0E0",style="filled"]' in nodes
-    )
+    assert f'{id(x.node)} [label="x: (1), float32",shape="octagon",fillcolor="#E0E0E0",style="filled"]' in nodes
     assert f'{id(w.creator_node)} [label="_ + _",shape="record",fillcolor="#6495ED",style="filled"]' in nodes
     assert f"{id(x.node)} -> {id(y.creator_node)}" in statements
 

@@ -17,7 +17,8 @@ from subject import ORIGINAL, chainer, f32
 D, dataset = chainer.datasets, chainer.dataset
 convert, download, image_dataset = (
     importlib.import_module(f"{chainer.__name__}.{name}")
-    for name in ("dataset.convert", "dataset.download", "datasets.image_dataset"))
+    for name in ("dataset.convert", "dataset.download", "datasets.image_dataset")
+)
 tabular = importlib.import_module(f"{chainer.__name__}.dataset.tabular")
 ours_only = pytest.mark.skipif(ORIGINAL, reason="the original fails here")
 
@@ -234,6 +235,7 @@ def test_failed_download_names_url_and_cache(root):
 
 def serve(monkeypatch, files):
     """Answer downloads with the given contents, by the end of the URL."""
+
     def urlretrieve(url, path):
         with open(path, "wb") as f:
             f.write(next(data for name, data in files.items() if url.endswith(name)))
@@ -251,16 +253,23 @@ def idx(array):
 def test_mnist(root, monkeypatch, get):
     rng = np.random.RandomState(0)
     x, y = rng.randint(0, 256, (5, 28, 28), np.uint8), np.arange(5, dtype=np.uint8)
-    serve(monkeypatch, {"train-images-idx3-ubyte.gz": idx(x), "train-labels-idx1-ubyte.gz": idx(y),
-                        "t10k-images-idx3-ubyte.gz": idx(x[:2]), "t10k-labels-idx1-ubyte.gz": idx(y[:2])})
+    serve(
+        monkeypatch,
+        {
+            "train-images-idx3-ubyte.gz": idx(x),
+            "train-labels-idx1-ubyte.gz": idx(y),
+            "t10k-images-idx3-ubyte.gz": idx(x[:2]),
+            "t10k-labels-idx1-ubyte.gz": idx(y[:2]),
+        },
+    )
     train, test = get()
     assert len(train) == 5 and len(test) == 2
     image, label = train[3]
     assert image.dtype == np.float32 and label.dtype == np.int32 and label == 3
-    np.testing.assert_array_equal(image, x[3].ravel().astype("f") * np.float32(1 / 255.))
+    np.testing.assert_array_equal(image, x[3].ravel().astype("f") * np.float32(1 / 255.0))
 
     serve(monkeypatch, {})  # from the cache now
-    assert get(withlabel=False, ndim=2, scale=255.)[0].shape == (5, 28, 28)
+    assert get(withlabel=False, ndim=2, scale=255.0)[0].shape == (5, 28, 28)
     assert get(withlabel=False, ndim=3)[0].shape == (5, 1, 28, 28)
     rgb = get(withlabel=False, ndim=3, rgb_format=True, dtype=np.float64)[1]
     assert rgb.shape == (2, 3, 28, 28) and rgb.dtype == np.float64 and (rgb[:, 0] == rgb[:, 2]).all()
@@ -270,8 +279,13 @@ def test_mnist(root, monkeypatch, get):
 
 
 def test_mnist_files_that_do_not_match(root, monkeypatch):
-    serve(monkeypatch, {"images-idx3-ubyte.gz": idx(np.zeros((2, 28, 28), np.uint8)),
-                        "labels-idx1-ubyte.gz": idx(np.zeros(3, np.uint8))})
+    serve(
+        monkeypatch,
+        {
+            "images-idx3-ubyte.gz": idx(np.zeros((2, 28, 28), np.uint8)),
+            "labels-idx1-ubyte.gz": idx(np.zeros(3, np.uint8)),
+        },
+    )
     with pytest.raises(RuntimeError, match="wrong pair"):
         D.get_mnist()
 
@@ -294,16 +308,23 @@ def test_cifar(root, monkeypatch):
         return out.getvalue()
 
     names = [f"cifar-10-batches-py/{n}" for n in ["test_batch", *(f"data_batch_{i}" for i in range(1, 6))]]
-    serve(monkeypatch, {
-        "cifar-10-python.tar.gz": archive({n: {"data": data, "labels": labels} for n in names}),
-        "cifar-100-python.tar.gz": archive({
-            f"cifar-100-python/{n}": {"data": data[:k], "fine_labels": labels[:k]}
-            for n, k in (("train", 4), ("test", 2))})})
+    serve(
+        monkeypatch,
+        {
+            "cifar-10-python.tar.gz": archive({n: {"data": data, "labels": labels} for n in names}),
+            "cifar-100-python.tar.gz": archive(
+                {
+                    f"cifar-100-python/{n}": {"data": data[:k], "fine_labels": labels[:k]}
+                    for n, k in (("train", 4), ("test", 2))
+                }
+            ),
+        },
+    )
     train, test = D.get_cifar10()
     assert len(train) == 5 * size and len(test) == size
     image, label = train[size + 3]
     assert image.shape == (3, 32, 32) and image.dtype == np.float32 and label == 3 and label.dtype == np.int32
-    np.testing.assert_array_equal(image.ravel(), data[3].astype("f") * np.float32(1 / 255.))
+    np.testing.assert_array_equal(image.ravel(), data[3].astype("f") * np.float32(1 / 255.0))
     train, test = D.get_cifar100(withlabel=False, ndim=1)
     assert train.shape == (4, 3072) and test.shape == (2, 3072)
     with pytest.raises(ValueError, match="ndim"):
@@ -316,7 +337,7 @@ def test_svhn(root, monkeypatch):
     out = io.BytesIO()
     scipy_io.savemat(out, {"X": x, "y": np.array([[1], [10], [3], [10]], np.uint8)})
     serve(monkeypatch, {"_32x32.mat": out.getvalue()})
-    train, test, extra = D.get_svhn(add_extra=True, scale=255.)
+    train, test, extra = D.get_svhn(add_extra=True, scale=255.0)
     assert [int(label) for _, label in train] == [1, 0, 3, 0] and len(test) == len(extra) == 4
     np.testing.assert_allclose(train[2][0], x[..., 2].transpose(2, 0, 1), rtol=1e-6)
     assert D.get_svhn(withlabel=False)[1].shape == (4, 3, 32, 32)
@@ -434,9 +455,11 @@ def test_image_datasets(tmp_path):
 
 @ours_only
 def test_image_datasets_without_pillow():
-    code = (f"import sys; sys.modules['PIL'] = None; import {chainer.__name__} as chainer\n"
-            "try: chainer.datasets.ZippedImageDataset('a')\n"
-            "except ImportError as e: print(e)")
+    code = (
+        f"import sys; sys.modules['PIL'] = None; import {chainer.__name__} as chainer\n"
+        "try: chainer.datasets.ZippedImageDataset('a')\n"
+        "except ImportError as e: print(e)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "Install Pillow" in run.stdout, run.stderr
 
@@ -461,8 +484,12 @@ def test_tabular_views():
     assert isinstance(columns, tuple) and columns[2] == [0, 1, 4, 9, 16]
     assert table.convert(columns)[2].tolist() == [0, 1, 4, 9, 16]
     assert table.with_converter(lambda a, b, c: "".join(b)).convert(columns) == "vwxyz"
-    for error, index in ((IndexError, [5]), (ValueError, [True]), (KeyError, (slice(None), "d")),
-                         (IndexError, (slice(None), 3))):
+    for error, index in (
+        (IndexError, [5]),
+        (ValueError, [True]),
+        (KeyError, (slice(None), "d")),
+        (IndexError, (slice(None), 3)),
+    ):
         with pytest.raises(error):
             table.slice[index]
 
@@ -478,8 +505,7 @@ def test_tabular_concat_and_join():
     joined = table.join(other)
     assert joined.keys == ("a", "b", "c", "d", "e", "f") and joined[3] == (3, "y", 9, 1, 3, -3)
     assert joined.slice[2:3, ("f", "a", "f")][0] == (-2, 2, -2)
-    for wrong in (lambda: table.concat(other), lambda: table.join(table),
-                  lambda: table.join(other.slice[:2])):
+    for wrong in (lambda: table.concat(other), lambda: table.join(table), lambda: table.join(other.slice[:2])):
         with pytest.raises(ValueError):
             wrong()
 
@@ -500,7 +526,9 @@ def test_tabular_transform():
 
 
 def test_tabular_from_data_errors():
-    for error, make in ((ValueError, lambda: tabular.from_data(len)),
-                        (ValueError, lambda: tabular.from_data(("a", len)))):
+    for error, make in (
+        (ValueError, lambda: tabular.from_data(len)),
+        (ValueError, lambda: tabular.from_data(("a", len))),
+    ):
         with pytest.raises(error):
             make()

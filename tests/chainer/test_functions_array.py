@@ -37,9 +37,7 @@ def added(x, rows, b):
 
 def patches(x, k=2, stride=2):
     n, c, h, w = x.shape
-    cols = [
-        x[:, :, i : h - k + i + 1 : stride, j : w - k + j + 1 : stride] for i in range(k) for j in range(k)
-    ]
+    cols = [x[:, :, i : h - k + i + 1 : stride, j : w - k + j + 1 : stride] for i in range(k) for j in range(k)]
     return np.stack(cols, 2).reshape(n, c * k * k, *cols[0].shape[2:])
 
 
@@ -231,9 +229,7 @@ def test_gradient_of_other_paddings_is_the_inner_part(mode):
     np.testing.assert_array_equal(y.array, np.pad(X, 1, mode))
     y.grad = rand(5, 6)
     y.backward()
-    np.testing.assert_array_equal(
-        x.grad, y.grad[1:-1, 1:-1] if y.grad is not None else rand(5, 6)[1:-1, 1:-1]
-    )
+    np.testing.assert_array_equal(x.grad, y.grad[1:-1, 1:-1] if y.grad is not None else rand(5, 6)[1:-1, 1:-1])
 
 
 def test_resize_images():

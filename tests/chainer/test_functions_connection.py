@@ -29,9 +29,7 @@ def places(W, stride, pad, dilate, out):
     for index in np.ndindex(W.shape[2:]):
         yield (
             index,
-            tuple(
-                slice(i * d, i * d + s * n, s) for i, d, s, n in zip(index, dilate, stride, out, strict=True)
-            ),
+            tuple(slice(i * d, i * d + s * n, s) for i, d, s, n in zip(index, dilate, stride, out, strict=True)),
         )
 
 
@@ -105,9 +103,7 @@ def test_convolution_is_torchs():
     expected = torch.nn.functional.conv2d(*map(torch.from_numpy, (x, W, b)), stride=2, padding=1, groups=2)
     np.testing.assert_allclose(y.array, expected.numpy(), atol=1e-12)
     y = F.deconvolution_2d(x, rand(4, 3, 3, 2), stride=2, pad=1)
-    expected = torch.nn.functional.conv_transpose2d(
-        *map(torch.from_numpy, (x, rand(4, 3, 3, 2))), stride=2, padding=1
-    )
+    expected = torch.nn.functional.conv_transpose2d(*map(torch.from_numpy, (x, rand(4, 3, 3, 2))), stride=2, padding=1)
     np.testing.assert_allclose(y.array, expected.numpy(), atol=1e-12)
 
 

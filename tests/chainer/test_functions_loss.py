@@ -166,9 +166,7 @@ def f_crf1d(cost, *xs, **options):
 
 def f_ctc(*xs, lengths=None, **options):
     used = () if lengths is None else np.int32(lengths).T
-    return F.connectionist_temporal_classification(
-        list(xs), ints(1, 2, 3, 3).reshape(2, 2), 0, *used, **options
-    )
+    return F.connectionist_temporal_classification(list(xs), ints(1, 2, 3, 3).reshape(2, 2), 0, *used, **options)
 
 
 def f_negative_sampling(x, t, w, **options):
@@ -412,9 +410,7 @@ def test_hooks_see_one_function(f, args):
         assert all(labels == [label] for labels in seen.values())
 
 
-@pytest.mark.parametrize(
-    "name", ["squared_error", "mean_squared_error", "absolute_error", "mean_absolute_error"]
-)
+@pytest.mark.parametrize("name", ["squared_error", "mean_squared_error", "absolute_error", "mean_absolute_error"])
 def test_labels(name):
     y = getattr(F, name)(chainer.Variable(A), B)
     assert y.creator.label == name.title().replace("_", "")

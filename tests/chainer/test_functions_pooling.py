@@ -56,9 +56,7 @@ def test_max_pooling(ksize, stride, pad, cover_all, dtype):
     x = rand(2, 3, *SIZE[: len(ksize)]).astype(dtype)
     y = F.max_pooling_nd(x, ksize, stride, pad, cover_all)
     assert y.dtype == dtype
-    np.testing.assert_array_equal(
-        y.array, pooled(x, lambda v: v.max(-1), ksize, stride, pad, cover_all).astype(dtype)
-    )
+    np.testing.assert_array_equal(y.array, pooled(x, lambda v: v.max(-1), ksize, stride, pad, cover_all).astype(dtype))
     _, at = F.max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices=True)
     assert at.shape == y.shape and at.dtype.kind == "i"
 
@@ -208,8 +206,7 @@ def test_empty_bins():
 # ---- gradients ---------------------------------------------------------------------------------------------
 
 Y, AT = (
-    v if isinstance(v, np.ndarray) else v.array
-    for v in F.max_pooling_2d(rand(1, 2, 4, 6), 2, return_indices=True)
+    v if isinstance(v, np.ndarray) else v.array for v in F.max_pooling_2d(rand(1, 2, 4, 6), 2, return_indices=True)
 )
 DIFFERENTIABLE = {
     "max": (lambda x: F.max_pooling_2d(x, 3, 2, 1), (1, 2, 5, 6)),

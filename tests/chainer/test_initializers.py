@@ -54,9 +54,7 @@ def test_a_seed_tells_the_values(name, draw, scale, dtype):
 
 
 def test_fan_option():
-    np.testing.assert_array_equal(
-        make(I.HeNormal(fan_option="fan_out")), normal((2 / FAN_OUT) ** 0.5).astype("f")
-    )
+    np.testing.assert_array_equal(make(I.HeNormal(fan_option="fan_out")), normal((2 / FAN_OUT) ** 0.5).astype("f"))
     with pytest.raises(ValueError, match="fan_option"):
         make(I.HeNormal(fan_option="fan"))
     with pytest.raises(ValueError, match="length >= 2"):

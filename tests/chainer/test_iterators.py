@@ -40,8 +40,13 @@ def test_epochs(make):
     for _ in range(5):
         batch = it.next()
         seen.append((batch, it.epoch, it.is_new_epoch, it.current_position, it.epoch_detail))
-    assert seen == [([1, 2], 0, False, 2, 0.4), ([3, 4], 0, False, 4, 0.8), ([5, 1], 1, True, 1, 1.2),
-                    ([2, 3], 1, False, 3, 1.6), ([4, 5], 2, True, 0, 2.0)]
+    assert seen == [
+        ([1, 2], 0, False, 2, 0.4),
+        ([3, 4], 0, False, 4, 0.8),
+        ([5, 1], 1, True, 1, 1.2),
+        ([2, 3], 1, False, 3, 1.6),
+        ([4, 5], 2, True, 0, 2.0),
+    ]
     assert it.previous_epoch_detail == 1.6
     it.finalize()
     it.finalize()
@@ -299,8 +304,7 @@ def test_exit_leaves_nothing_behind(tmp_path, case):
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(SCRIPT.format(chainer=chainer.__name__)))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, str(path), case], capture_output=True, text=True, timeout=60,
-                         env=env)
+    run = subprocess.run([sys.executable, str(path), case], capture_output=True, text=True, timeout=60, env=env)
     if case == "error":
         assert run.returncode == 1 and run.stderr.rstrip().endswith("KeyError")
     else:
@@ -327,6 +331,8 @@ def test_dali_iterator():
         it = iterators.DaliIterator(pipeline)
         once = iterators.DaliIterator(pipeline, repeat=False)
     assert [(it.next(), it.epoch, it.current_position, it.is_new_epoch) for _ in range(2)] == [
-        ("batch", 0, 3, False), ("batch", 1, 1, True)]
+        ("batch", 0, 3, False),
+        ("batch", 1, 1, True),
+    ]
     assert it.previous_epoch_detail == 0.6 and pipeline.built == 1
     assert list(once) == ["batch", "batch"]

@@ -24,16 +24,24 @@ def finite(f, x, gy):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("f, expected", [
-    # a choice between two branches keeps what belongs to one of them away from the other
-    (lambda x: F.where(TAKEN, x, ZEROS), EVERYWHERE),
-    (lambda x: F.where(TAKEN, ZEROS, x), SECOND),
-    (lambda x: F.maximum(x, ZEROS), [1, 1, 1, 0, 1, 1, 1, 1]),
-    # a mask that the gradient is multiplied by does not
-    (lambda x: F.minimum(x, ZEROS), SECOND), (F.relu, SECOND), (lambda x: F.clip(x, -1.0, 1.0), SECOND),
-    (lambda x: F.clipped_relu(x, 1.0), SECOND), (F.relu6, SECOND), (F.hard_sigmoid, SECOND),
-    (lambda x: F.leaky_relu(x, 0.5), SECOND), (lambda x: F.absolute(x), SECOND),
-])
+@pytest.mark.parametrize(
+    "f, expected",
+    [
+        # a choice between two branches keeps what belongs to one of them away from the other
+        (lambda x: F.where(TAKEN, x, ZEROS), EVERYWHERE),
+        (lambda x: F.where(TAKEN, ZEROS, x), SECOND),
+        (lambda x: F.maximum(x, ZEROS), [1, 1, 1, 0, 1, 1, 1, 1]),
+        # a mask that the gradient is multiplied by does not
+        (lambda x: F.minimum(x, ZEROS), SECOND),
+        (F.relu, SECOND),
+        (lambda x: F.clip(x, -1.0, 1.0), SECOND),
+        (lambda x: F.clipped_relu(x, 1.0), SECOND),
+        (F.relu6, SECOND),
+        (F.hard_sigmoid, SECOND),
+        (lambda x: F.leaky_relu(x, 0.5), SECOND),
+        (lambda x: F.absolute(x), SECOND),
+    ],
+)
 def test_gradients_that_are_not_finite(f, expected, bad):
     assert finite(f, X, [1, bad, 1, bad]) == expected
 

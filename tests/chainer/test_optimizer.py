@@ -119,9 +119,7 @@ def test_hyperparameters_of_one_parameter():
     before = arrays(link)
     optimizer.update()
     steps = [b - p.array for b, p in zip(before, link.params(), strict=True)]
-    np.testing.assert_allclose(
-        [s[0] / p.grad[0] for s, p in zip(steps, link.params(), strict=True)], [0.5, 1, 0.5]
-    )
+    np.testing.assert_allclose([s[0] / p.grad[0] for s, p in zip(steps, link.params(), strict=True)], [0.5, 1, 0.5])
 
 
 def test_state_arrays_are_the_users():
@@ -243,9 +241,7 @@ def test_hooks_run_in_order_around_the_update():
     optimizer.add_hook(lambda opt: log.append(("post", opt.t)), name="post", timing="post")
     optimizer.add_hook(lambda opt: log.append(("second", opt.t)), name="second")
     link.a.update_rule.add_hook(lambda rule, p: log.append(("rule pre", p.array[0])), name="x")
-    link.a.update_rule.add_hook(
-        lambda rule, p: log.append(("rule post", p.array[0])), name="y", timing="post"
-    )
+    link.a.update_rule.add_hook(lambda rule, p: log.append(("rule post", p.array[0])), name="y", timing="post")
     optimizer.update()
     assert log == [("first", 0), ("second", 0), ("rule pre", 1), ("rule post", 0.5), ("post", 1)]
     optimizer.remove_hook("first")
@@ -312,9 +308,7 @@ def test_errors_of_hooks():
         (lambda: H.GradientHardClipping(-0.5, 0.75), lambda p, g: np.clip(g, -0.5, 0.75)),
         (
             lambda: H.GradientLARS(0.01, 0.1, 1e-9),
-            lambda p, g: (
-                (g + 0.1 * p) * np.linalg.norm(p) / (1e-9 + np.linalg.norm(g) + 0.1 * np.linalg.norm(p))
-            ),
+            lambda p, g: (g + 0.1 * p) * np.linalg.norm(p) / (1e-9 + np.linalg.norm(g) + 0.1 * np.linalg.norm(p)),
         ),
     ],
 )

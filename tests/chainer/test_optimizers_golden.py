@@ -212,9 +212,7 @@ def test_nan_and_infinity_stay_where_they_are(case):
     optimizer.update()
     # a NaN factor is 0 for M-SVAG
     assert np.isnan(link.p1.array[1]) or case == "MSVAG"
-    assert (
-        np.isfinite(np.delete(link.p1.array, 1)).all() and (np.delete(before - link.p1.array, 1) != 0).any()
-    )
+    assert np.isfinite(np.delete(link.p1.array, 1)).all() and (np.delete(before - link.p1.array, 1) != 0).any()
 
 
 @pytest.mark.parametrize("case", CASES)

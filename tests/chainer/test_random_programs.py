@@ -3,7 +3,6 @@
 `python -m compatgrad run -m tests.random_programs --show SEED` prints the program of a seed.
 """
 
-
 import numpy as np
 import pytest
 
@@ -32,9 +31,7 @@ def assert_same_array(value, want, what, none_is_zero=False):
     value_, want_ = np.array(value["values"]), np.array(want["values"])
     scale = max(np.abs(want_).max(initial=0), FLOOR[want["dtype"]])
     error = np.abs(value_ - want_).max(initial=0)
-    assert error <= TOLERANCE[want["dtype"]] * scale, (
-        f"{what}: differs by {error:.1e} at a scale of {scale:.1e}"
-    )
+    assert error <= TOLERANCE[want["dtype"]] * scale, f"{what}: differs by {error:.1e} at a scale of {scale:.1e}"
 
 
 def requires_grad(program, i):

@@ -95,9 +95,7 @@ def test_reported_variable_has_no_graph():
 
 def test_dict_summary():
     summary = chainer.DictSummary()
-    summary.add(
-        {"x": 1.0, "v": chainer.Variable(np.array(2, "f")), "w": (10.0, 3), "text": [1], "array": f32([1, 2])}
-    )
+    summary.add({"x": 1.0, "v": chainer.Variable(np.array(2, "f")), "w": (10.0, 3), "text": [1], "array": f32([1, 2])})
     summary.add({"x": np.float32(3), "w": (2.0, np.array(1))})
     assert summary.compute_mean() == {"x": 2.0, "v": 2.0, "w": 8.0}
     statistics = summary.make_statistics()

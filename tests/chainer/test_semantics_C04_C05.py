@@ -71,11 +71,14 @@ class OldTwo(chainer.Function):
 
 @pytest.mark.semantics("C04")
 @pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("function, expected", [
-    (lambda x: F.split_axis(F.concat([x, x], 0), 2, 0), [6, 6]),
-    (lambda x: Two().apply((x,)), [17, 17]),
-    (lambda x: OldTwo()(x), [17, 17]),
-])
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda x: F.split_axis(F.concat([x, x], 0), 2, 0), [6, 6]),
+        (lambda x: Two().apply((x,)), [17, 17]),
+        (lambda x: OldTwo()(x), [17, 17]),
+    ],
+)
 def test_a_gradient_given_to_another_output_of_the_function_takes_part(function, expected, double):
     x = var([1, 2])
     y, z = function(x)

@@ -191,9 +191,7 @@ def test_nan_in_a_gradient_of_a_built_in_function():
     y = chainer.functions.sqrt(x)
     y.grad = f32([1, 0])
     with chainer.using_config("debug", True):
-        with pytest.raises(
-            RuntimeError, match="NaN is detected on"
-        ):  # original: forward computation of _ / _
+        with pytest.raises(RuntimeError, match="NaN is detected on"):  # original: forward computation of _ / _
             y.backward()
 
 

@@ -137,6 +137,4 @@ def test_str():
         chainer.links.Linear(2, 3),
         lambda x: x + 1,
     )
-    assert str(seq) == (
-        "Sequential(\n  (0): Linear(in_size=2, out_size=3, nobias=False),\n  (1): lambda x: x + 1,\n)"
-    )
+    assert str(seq) == ("Sequential(\n  (0): Linear(in_size=2, out_size=3, nobias=False),\n  (1): lambda x: x + 1,\n)")

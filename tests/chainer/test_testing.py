@@ -15,8 +15,8 @@ from subject import ORIGINAL, chainer, f32
 
 testing = importlib.import_module(chainer.__name__ + ".testing")
 condition, parameterized, random_module = (
-    importlib.import_module(f"{testing.__name__}.{name}")
-    for name in ("condition", "parameterized", "random"))
+    importlib.import_module(f"{testing.__name__}.{name}") for name in ("condition", "parameterized", "random")
+)
 CPU = testing.BackendConfig({})
 ours_only = pytest.mark.skipif(ORIGINAL, reason="the original fails here")
 
@@ -62,7 +62,7 @@ def test_class_names_and_attributes():
 
 
 def test_a_function_parameter_is_no_method():
-    cls, = generated(testing.parameterize({"check": lambda: None}), Base).values()
+    (cls,) = generated(testing.parameterize({"check": lambda: None}), Base).values()
     assert outcome(cls, "test_it").wasSuccessful()
 
 
@@ -70,8 +70,8 @@ def test_failure_names_the_parameters():
     def check():
         raise KeyError("lost")
 
-    cls, = generated(testing.parameterize({"check": check, "size": 3}), Base).values()
-    (_, text), = outcome(cls, "test_it").errors
+    (cls,) = generated(testing.parameterize({"check": check, "size": 3}), Base).values()
+    ((_, text),) = outcome(cls, "test_it").errors
     assert "KeyError" in text and "Base.test_it" in text and "size: 3" in text and "lost" in text
 
 
@@ -80,8 +80,8 @@ def test_failure_of_a_class_that_needs_more_than_a_message():
     def check():
         b"\xff".decode("utf-8")
 
-    cls, = generated(testing.parameterize({"check": check}), Base).values()
-    (_, text), = outcome(cls, "test_it").errors
+    (cls,) = generated(testing.parameterize({"check": check}), Base).values()
+    ((_, text),) = outcome(cls, "test_it").errors
     assert "UnicodeDecodeError" in text and "invalid start byte" in text
 
 
@@ -89,7 +89,7 @@ def test_skip_passes_through():
     def check():
         raise unittest.SkipTest("why not")
 
-    cls, = generated(testing.parameterize({"check": check}), Base).values()
+    (cls,) = generated(testing.parameterize({"check": check}), Base).values()
     assert [reason for _, reason in outcome(cls, "test_it").skipped] == ["why not"]
 
 
@@ -102,8 +102,7 @@ def test_stacked_decorators_leave_only_the_product():
 
 
 def test_product_and_pytest_form():
-    assert testing.product({"a": [1, 2], "b,c": [(3, 4)]}) == [
-        {"a": 1, "b": 3, "c": 4}, {"a": 2, "b": 3, "c": 4}]
+    assert testing.product({"a": [1, 2], "b,c": [(3, 4)]}) == [{"a": 1, "b": 3, "c": 4}, {"a": 2, "b": 3, "c": 4}]
     assert testing.product([[{"a": 1}], [{"b": 2}, {"b": 3}]]) == [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
     assert testing.from_pytest_parameterize("a", [(1, 2)]) == [{"a": (1, 2)}]
     for wrong in ((), [{"a": 1}], [[1]]):
@@ -137,7 +136,8 @@ def test_backend_config():
     assert config.get_array((x,))[0] is x
     assert testing.BackendConfig({"use_cuda": True}).get_func_str() == (
         "use_chainerx_false__chainerx_device_None__use_cuda_true__cuda_device_0__use_cudnn_never__"
-        "cudnn_deterministic_false__autotune_false__cudnn_fast_batch_normalization_false__use_ideep_never")
+        "cudnn_deterministic_false__autotune_false__cudnn_fast_batch_normalization_false__use_ideep_never"
+    )
 
 
 def test_inject_some_methods():
@@ -221,7 +221,7 @@ def run_inner(tmp_path, *arguments):
 
 
 def test_under_pytest(tmp_path):
-    summary, = run_inner(tmp_path, ["-m", "not gpu and not ideep and not slow"])
+    (summary,) = run_inner(tmp_path, ["-m", "not gpu and not ideep and not slow"])
     for part in ("7 passed", "4 skipped", "1 xfailed", "13 deselected"):
         assert part in summary
     assert "failed" not in summary.replace("xfailed", "")
@@ -246,16 +246,16 @@ class Cube(chainer.FunctionNode):
 
     def forward(self, inputs):
         self.retain_inputs((0,))
-        x, = inputs
-        return np.asarray(x ** 3 + (self.wrong == 0), x.dtype),
+        (x,) = inputs
+        return (np.asarray(x**3 + (self.wrong == 0), x.dtype),)
 
     def backward(self, indexes, grad_outputs):
-        x, = self.get_retained_inputs()
+        (x,) = self.get_retained_inputs()
         if self.wrong == 1:
-            return grad_outputs[0] * x * x * 4.0,
+            return (grad_outputs[0] * x * x * 4.0,)
         if self.wrong == 2:
-            return chainer.Variable(3.0 * grad_outputs[0].array * x.array ** 2) + 0.0 * x * grad_outputs[0],
-        return grad_outputs[0] * x * x * 3.0,
+            return (chainer.Variable(3.0 * grad_outputs[0].array * x.array**2) + 0.0 * x * grad_outputs[0],)
+        return (grad_outputs[0] * x * x * 3.0,)
 
 
 class CubeTest(testing.FunctionTestCase):
@@ -264,13 +264,13 @@ class CubeTest(testing.FunctionTestCase):
     shape = (2, 3)
 
     def generate_inputs(self):
-        return np.random.uniform(0.5, 1, self.shape).astype(np.float32),
+        return (np.random.uniform(0.5, 1, self.shape).astype(np.float32),)
 
     def forward(self, inputs, device):
         return Cube(self.wrong).apply(inputs)
 
     def forward_expected(self, inputs):
-        return np.asarray(inputs[0] ** 3, np.float32),
+        return (np.asarray(inputs[0] ** 3, np.float32),)
 
 
 STEPS = ("run_test_forward", "run_test_backward", "run_test_double_backward")
@@ -309,10 +309,12 @@ def test_function_that_writes_to_its_input():
 
 
 def test_function_with_wrong_results():
-    cases = {"shapes and/or dtypes": lambda self, inputs, device: (inputs[0].reshape(3, 2),),
-             "Number of outputs": lambda self, inputs, device: (inputs[0], inputs[0]),
-             "return a tuple": lambda self, inputs, device: inputs[0],
-             "tuple of Variables": lambda self, inputs, device: (inputs[0].array,)}
+    cases = {
+        "shapes and/or dtypes": lambda self, inputs, device: (inputs[0].reshape(3, 2),),
+        "Number of outputs": lambda self, inputs, device: (inputs[0], inputs[0]),
+        "return a tuple": lambda self, inputs, device: inputs[0],
+        "tuple of Variables": lambda self, inputs, device: (inputs[0].array,),
+    }
     for message, forward in cases.items():
         with pytest.raises(testing.FunctionTestError, match=f"(?i){message}"):
             make_case(CubeTest, forward=forward).run_test_forward(CPU)
@@ -335,11 +337,15 @@ def test_dodge_nondifferentiable():
 
     def generate_inputs(self):
         drawn.append(0.0 if len(drawn) < 2 else 0.7)
-        return np.array([drawn[-1]], np.float32),
+        return (np.array([drawn[-1]], np.float32),)
 
-    case = make_case(CubeTest, generate_inputs=generate_inputs, dodge_nondifferentiable=True,
-                     forward=lambda self, inputs, device: (abs(inputs[0]),),
-                     forward_expected=lambda self, inputs: (abs(inputs[0]),))
+    case = make_case(
+        CubeTest,
+        generate_inputs=generate_inputs,
+        dodge_nondifferentiable=True,
+        forward=lambda self, inputs, device: (abs(inputs[0]),),
+        forward_expected=lambda self, inputs: (abs(inputs[0]),),
+    )
     case.run_test_backward(CPU)
     assert drawn == [0.0, 0.0, 0.7]
 
@@ -369,10 +375,10 @@ class AffineTest:
         return Affine(*initializers, wrong=self.wrong)
 
     def generate_inputs(self):
-        return np.random.rand(2, 3).astype(np.float32),
+        return (np.random.rand(2, 3).astype(np.float32),)
 
     def forward_expected(self, link, inputs):
-        return link.a.array * inputs[0] + link.b.array,
+        return (link.a.array * inputs[0] + link.b.array,)
 
     def get_initializers(self):
         return [2, f32([1, 2, 3])], [chainer.initializers.Constant(3), testing.InitializerArgument(None, 0)]
@@ -412,7 +418,7 @@ def test_wrong_link():
 def test_wrong_gradient_of_a_link():
     def forward(self, link, inputs, device):
         y = link(*inputs)
-        return chainer.Variable(y.array) + 0 * y,
+        return (chainer.Variable(y.array) + 0 * y,)
 
     with pytest.raises(testing.LinkTestError, match="backward"):
         make_case(AffineLinkTest, forward=forward).test_backward(CPU)
@@ -426,8 +432,14 @@ def test_assert_allclose():
     with pytest.raises(AssertionError) as e:
         testing.assert_allclose(f32([[1, 2]]), f32([[1, 2.5]]), atol=0.125, rtol=0.125)
     text = str(e.value)
-    for part in ("i: (0, 1)", "x[i]: 2.0", "y[i]: 2.5", "absolute error[i]: 0.5", "total tolerance: 0.4375",
-                 "shape: (1, 2) (1, 2)"):
+    for part in (
+        "i: (0, 1)",
+        "x[i]: 2.0",
+        "y[i]: 2.5",
+        "absolute error[i]: 0.5",
+        "total tolerance: 0.4375",
+        "shape: (1, 2) (1, 2)",
+    ):
         assert part in text
     with pytest.raises(AssertionError, match=r"shape: \(2,\) \(3,\)"):
         testing.assert_allclose(np.zeros(2), np.zeros(3))
@@ -447,9 +459,13 @@ def test_generate_matrix():
     np.testing.assert_allclose(np.linalg.svd(a, compute_uv=False), [[3, 2, 1]] * 2, rtol=1e-5)
     assert testing.generate_matrix((0, 3), singular_values=1).shape == (0, 3)
     for error, shape, dtype, values in (
-            (ValueError, (3,), float, 1), (TypeError, (2, 2), int, 1), (TypeError, (2, 2), float, None),
-            (TypeError, (2, 2), float, 1j), (ValueError, (2, 2), float, -1),
-            (ValueError, (2, 2), float, [1, 2, 3])):
+        (ValueError, (3,), float, 1),
+        (TypeError, (2, 2), int, 1),
+        (TypeError, (2, 2), float, None),
+        (TypeError, (2, 2), float, 1j),
+        (ValueError, (2, 2), float, -1),
+        (ValueError, (2, 2), float, [1, 2, 3]),
+    ):
         with pytest.raises(error):
             testing.generate_matrix(shape, dtype, singular_values=values)
 
@@ -476,14 +492,17 @@ def count_runs(decorator, succeeds):
     return runs.count("run"), result
 
 
-@pytest.mark.parametrize("decorator,succeeds,runs,passes", [
-    (condition.retry(5), lambda n: n == 3, 3, True),
-    (condition.retry(5), lambda n: False, 5, False),
-    (condition.repeat(5), lambda n: True, 5, True),
-    (condition.repeat(5), lambda n: n != 2, 2, False),
-    (condition.repeat_with_success_at_least(5, 2), lambda n: n > 3, 5, True),
-    (condition.repeat_with_success_at_least(5, 3), lambda n: n > 3, 3, False),
-])
+@pytest.mark.parametrize(
+    "decorator,succeeds,runs,passes",
+    [
+        (condition.retry(5), lambda n: n == 3, 3, True),
+        (condition.retry(5), lambda n: False, 5, False),
+        (condition.repeat(5), lambda n: True, 5, True),
+        (condition.repeat(5), lambda n: n != 2, 2, False),
+        (condition.repeat_with_success_at_least(5, 2), lambda n: n > 3, 5, True),
+        (condition.repeat_with_success_at_least(5, 3), lambda n: n > 3, 3, False),
+    ],
+)
 def test_condition(decorator, succeeds, runs, passes):
     n, result = count_runs(decorator, succeeds)
     assert (n, result.wasSuccessful()) == (runs, passes)
@@ -534,6 +553,7 @@ def test_with_requires():
     def skipped(decorator):
         def f(self):
             pass
+
         return getattr(decorator(f), "__unittest_skip__", False)
 
     assert not skipped(testing.with_requires("numpy>=1.20"))
@@ -546,6 +566,7 @@ def test_with_requires():
 def test_patch_calls_the_original():
     with testing.patch("os.path.join") as join:
         import os
+
         assert os.path.join("a", "b") == f"a{os.sep}b"
     join.assert_called_once_with("a", "b")
     with testing.patch("os.path.join", wraps=lambda *args: args):

@@ -129,9 +129,23 @@ def test_extensions_names_priorities_triggers():
     assert isinstance(trainer.get_extension("Ext_1"), Ext) and trainer.get_extension("Ext_1").name == "Ext_1"
     trainer.run()
     assert called == [
-        ("b", "initialize"), ("a", "initialize"), ("c", "initialize"), ("a", 0),
-        ("b", 1), ("a", 1), ("c", 1), ("l", 1), ("w", 2), ("b", 2), ("a", 2), ("c", 2), ("l", 2),
-        ("b", "finalize"), ("a", "finalize"), ("c", "finalize")]
+        ("b", "initialize"),
+        ("a", "initialize"),
+        ("c", "initialize"),
+        ("a", 0),
+        ("b", 1),
+        ("a", 1),
+        ("c", 1),
+        ("l", 1),
+        ("w", 2),
+        ("b", 2),
+        ("a", 2),
+        ("c", 2),
+        ("l", 2),
+        ("b", "finalize"),
+        ("a", "finalize"),
+        ("c", "finalize"),
+    ]
     with pytest.raises(ValueError, match="'?nobody'? not found"):
         trainer.get_extension("nobody")
     with pytest.raises(ValueError, match="training"):
@@ -156,8 +170,9 @@ def test_exceptions(capsys):
     def fails(trainer):
         raise KeyError("in the loop")
 
-    @training.make_extension(on_error=lambda t, exc, tb: handled.append((exc, tb)), priority=2,
-                             finalizer=lambda: handled.append("finalized"))
+    @training.make_extension(
+        on_error=lambda t, exc, tb: handled.append((exc, tb)), priority=2, finalizer=lambda: handled.append("finalized")
+    )
     def other(trainer):
         pass
 
@@ -197,8 +212,9 @@ def test_converter_device_and_loss_func(tmp_path):
         x, t = chainer.dataset.concat_examples(batch, device)
         return {"x": x, "t": t}
 
-    trainer, model = make_trainer(tmp_path, (1, "iteration"), converter=converter, device=-1, loss_scale=8,
-                                  loss_func=lambda x, t: model(x, t) * 2)
+    trainer, model = make_trainer(
+        tmp_path, (1, "iteration"), converter=converter, device=-1, loss_scale=8, loss_func=lambda x, t: model(x, t) * 2
+    )
     updater = trainer.updater
     assert updater.device == updater.input_device == chainer.get_device("@numpy")
     a = model.a.array.copy()
@@ -208,8 +224,10 @@ def test_converter_device_and_loss_func(tmp_path):
     trainer, model = make_trainer(tmp_path, (1, "iteration"))
     trainer.run()
     np.testing.assert_allclose(scaled, 2 * (model.a.array - a), rtol=1e-5)
-    assert updater.get_iterator("main").dataset is DATA and updater.get_optimizer("main") is (
-        updater.get_all_optimizers()["main"])
+    assert (
+        updater.get_iterator("main").dataset is DATA
+        and updater.get_optimizer("main") is (updater.get_all_optimizers()["main"])
+    )
 
 
 def test_auto_new_epoch(tmp_path):
@@ -256,16 +274,19 @@ def test_multiprocess_parallel_updater_says_what_it_needs():
 # triggers
 
 
-@pytest.mark.parametrize("trigger,fired", [
-    ((2, "iteration"), [2, 4, 6]),
-    ((0.5, "epoch"), [2, 3, 5, 6]),
-    ((1, "epoch"), [3, 6]),
-    (training.get_trigger(None), []),
-    (lambda t: t.updater.iteration == 4, [4]),
-    (triggers.ManualScheduleTrigger([1, 4], "iteration"), [1, 4]),
-    (triggers.ManualScheduleTrigger(1.2, "epoch"), [4]),
-    (triggers.OnceTrigger(), [1]),
-])
+@pytest.mark.parametrize(
+    "trigger,fired",
+    [
+        ((2, "iteration"), [2, 4, 6]),
+        ((0.5, "epoch"), [2, 3, 5, 6]),
+        ((1, "epoch"), [3, 6]),
+        (training.get_trigger(None), []),
+        (lambda t: t.updater.iteration == 4, [4]),
+        (triggers.ManualScheduleTrigger([1, 4], "iteration"), [1, 4]),
+        (triggers.ManualScheduleTrigger(1.2, "epoch"), [4]),
+        (triggers.OnceTrigger(), [1]),
+    ],
+)
 def test_triggers(trigger, fired):
     assert run_counting(mock_trainer((6, "iteration"), iter_per_epoch=3), trigger) == fired
 
@@ -321,9 +342,10 @@ def test_best_value_triggers():
     values = [3, 1, 5, 5, 2, 0, 9, 9]
     every_two = (2, "iteration")
     for trigger, fired in (
-            (triggers.MaxValueTrigger("x", every_two), [2, 4, 8]),
-            (triggers.MinValueTrigger("x", every_two), [2, 6]),
-            (triggers.BestValueTrigger("x", lambda best, new: new == best - 3, every_two), [2])):
+        (triggers.MaxValueTrigger("x", every_two), [2, 4, 8]),
+        (triggers.MinValueTrigger("x", every_two), [2, 6]),
+        (triggers.BestValueTrigger("x", lambda best, new: new == best - 3, every_two), [2]),
+    ):
         assert run_counting(observing(values), trigger) == fired
     other = triggers.MaxValueTrigger("x", (2, "iteration"))
     save_and_load(trigger, other)

@@ -15,18 +15,22 @@ extensions = training.extensions
 graph_extension = importlib.import_module(f"{extensions.__name__}.computational_graph")
 
 
-@pytest.mark.parametrize("shift,values", [
-    (extensions.ExponentialShift("lr", 0.5, init=8), [8, 4, 2, 1]),
-    (extensions.ExponentialShift("lr", 0.5, target=0.5), [1, 0.5, 0.5, 0.5]),
-    (extensions.ExponentialShift("lr", 2, init=-1, target=-3), [-1, -2, -3, -3]),
-    (extensions.InverseShift("lr", 1, 2, init=36), [36, 9, 4, 2.25]),
-    (extensions.LinearShift("lr", (1, 2), (1, 3)), [1, 1, 1.5, 2]),
-    (extensions.PolynomialShift("lr", 2, 2, init=4), [4, 1, 0, 0]),
-    (extensions.PolynomialShift("lr", 1, 4, init=4, target=2), [4, 3, 2, 2]),
-    (extensions.StepShift("lr", 0.5, 2, init=4), [4, 4, 2, 2]),
-    (extensions.MultistepShift("lr", 0.5, [2, 3], 4), [4, 4, 2, 1]),
-    (extensions.WarmupShift("lr", 1, 2, 5), [1, 3, 5, 5]),
-], ids=lambda x: type(x).__name__ if isinstance(x, training.Extension) else None)
+@pytest.mark.parametrize(
+    "shift,values",
+    [
+        (extensions.ExponentialShift("lr", 0.5, init=8), [8, 4, 2, 1]),
+        (extensions.ExponentialShift("lr", 0.5, target=0.5), [1, 0.5, 0.5, 0.5]),
+        (extensions.ExponentialShift("lr", 2, init=-1, target=-3), [-1, -2, -3, -3]),
+        (extensions.InverseShift("lr", 1, 2, init=36), [36, 9, 4, 2.25]),
+        (extensions.LinearShift("lr", (1, 2), (1, 3)), [1, 1, 1.5, 2]),
+        (extensions.PolynomialShift("lr", 2, 2, init=4), [4, 1, 0, 0]),
+        (extensions.PolynomialShift("lr", 1, 4, init=4, target=2), [4, 3, 2, 2]),
+        (extensions.StepShift("lr", 0.5, 2, init=4), [4, 4, 2, 2]),
+        (extensions.MultistepShift("lr", 0.5, [2, 3], 4), [4, 4, 2, 1]),
+        (extensions.WarmupShift("lr", 1, 2, 5), [1, 3, 5, 5]),
+    ],
+    ids=lambda x: type(x).__name__ if isinstance(x, training.Extension) else None,
+)
 def test_shifts(shift, values):
     trainer = mock_trainer((3, "iteration"))
     optimizer = chainer.optimizers.SGD(1.0)
@@ -68,7 +72,7 @@ def test_log_and_print(tmp_path):
     assert [(e["epoch"], e["iteration"], e["extra"]) for e in log] == [(1, 3, 1), (2, 6, 1)]
     assert set(log[0]) == {"epoch", "iteration", "elapsed_time", "main/loss", "extra"}
     with open(tmp_path / "out" / "log_4") as f:
-        entry, = json.load(f)
+        (entry,) = json.load(f)
     assert entry["main/n"] == 4 and "lr" in entry
     header, row = out.getvalue().replace("\033[J", "").splitlines()
     assert header == "epoch       main/loss   missing     lr        "
@@ -104,7 +108,7 @@ def test_evaluator(tmp_path):
     trainer.extend(evaluator)
     trainer.run()
     assert hooked == [evaluator] * 2 and set(modes) == {(False, False)} and len(modes) == 6
-    expected = np.mean([model(X[i:i + 5], 3 * X[i:i + 5] - 1).array for i in (0, 5, 10)])
+    expected = np.mean([model(X[i : i + 5], 3 * X[i : i + 5] - 1).array for i in (0, 5, 10)])
     np.testing.assert_allclose(trainer.observation["validation/main/loss"], expected, rtol=1e-5)
     evaluator.name = None
     np.testing.assert_allclose(evaluator()["main/loss"], expected, rtol=1e-5)
@@ -165,8 +169,9 @@ def test_snapshot_on_error(tmp_path):
     assert os.listdir(trainer.out) == ["snapshot_iter_2"]
 
 
-@pytest.mark.parametrize("name", ["SimpleWriter", "ThreadWriter", "ProcessWriter", "ThreadQueueWriter",
-                                  "ProcessQueueWriter"])
+@pytest.mark.parametrize(
+    "name", ["SimpleWriter", "ThreadWriter", "ProcessWriter", "ThreadQueueWriter", "ProcessQueueWriter"]
+)
 def test_snapshot_writers(tmp_path, name):
     trainer, model = make_trainer(tmp_path, (3, "iteration"))
     writer = getattr(extensions.snapshot_writers, name)()
@@ -239,8 +244,8 @@ def test_parameter_statistics(tmp_path):
     trainer, model = make_trainer(tmp_path, (2, "iteration"))
     model.name = "line"
     statistics = extensions.ParameterStatistics(
-        model, {"two": lambda x: np.array([x[0], 1])}, report_grads=False, prefix="p",
-        trigger=(2, "iteration"))
+        model, {"two": lambda x: np.array([x[0], 1])}, report_grads=False, prefix="p", trigger=(2, "iteration")
+    )
     statistics.register_statistics("max", np.max)
     trainer.extend(statistics)
     values = []
@@ -248,7 +253,8 @@ def test_parameter_statistics(tmp_path):
     trainer.run()
     observed = trainer.observation
     assert {k for k in observed if k.startswith("p/")} == {
-        f"p/line/{n}/data/{s}" for n in "ab" for s in ("two/0", "two/1", "max")}
+        f"p/line/{n}/data/{s}" for n in "ab" for s in ("two/0", "two/1", "max")
+    }
     assert observed["p/line/a/data/max"] == pytest.approx(np.mean(values))
     default = extensions.ParameterStatistics(model, trigger=(1, "iteration"), skip_nan_params=True)
     model.a.grad = f32(np.nan)
@@ -267,18 +273,22 @@ def test_plots(tmp_path):
     def postprocess(figure, axes, summary):
         shown.append([line.get_ydata().tolist() for line in axes.get_lines()])
 
-    report = extensions.PlotReport(
-        ["main/loss", "missing"], "epoch", filename="a.png", postprocess=postprocess)
+    report = extensions.PlotReport(["main/loss", "missing"], "epoch", filename="a.png", postprocess=postprocess)
     trainer.extend(report)
     trainer.extend(extensions.VariableStatisticsPlot(model, file_name="b.png", max_sample_size=2))
-    for kwargs in ({"plot_mean": False}, {"plot_std": False, "percentile_sigmas": 50},
-                   {"percentile_sigmas": (), "report_grad": False}):
+    for kwargs in (
+        {"plot_mean": False},
+        {"plot_std": False, "percentile_sigmas": 50},
+        {"percentile_sigmas": (), "report_grad": False},
+    ):
         filename = f"{len(kwargs)}{'plot_mean' in kwargs}.png"
         trainer.extend(extensions.VariableStatisticsPlot([model.a], filename=filename, **kwargs))
     trainer.run()
     assert {"a.png", "b.png", "1True.png", "2False.png"} <= set(os.listdir(trainer.out))
     assert [len(y) for y in shown[-1]] == [2] and json.loads(json.dumps(report._data)) == {
-        "main/loss": [[e, y] for e, y in zip((1, 2), shown[-1][0], strict=True)], "missing": []}
+        "main/loss": [[e, y] for e, y in zip((1, 2), shown[-1][0], strict=True)],
+        "missing": [],
+    }
     values = {}
     report.serialize(S.DictionarySerializer(values))
     other = extensions.PlotReport("main/loss", filename="a.png")

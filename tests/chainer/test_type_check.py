@@ -104,8 +104,7 @@ def test_broadcast(types):
     with pytest.raises(T.InvalidType) as e:
         T.expect_broadcast_shapes(types[0].shape, types[1].shape)
     assert str(e.value) == (
-        "cannot broadcast inputs of the following shapes:\n"
-        "in_types[0].shape = (2, 3)\nin_types[1].shape = (2, 4)"
+        "cannot broadcast inputs of the following shapes:\nin_types[0].shape = (2, 3)\nin_types[1].shape = (2, 4)"
     )
 
 

@@ -77,9 +77,7 @@ def _run_elementwise(kernel, x, shape, *sizes):
         }}"""
     with utils.tempdir() as folder:
         library = f"{folder}/kernel.so"
-        subprocess.run(
-            ["c++", "-shared", "-fPIC", "-x", "c++", "-o", library, "-"], input=code, text=True, check=True
-        )
+        subprocess.run(["c++", "-shared", "-fPIC", "-x", "c++", "-o", library, "-"], input=code, text=True, check=True)
         run = getattr(ctypes.CDLL(library), name)
     result = np.empty(shape)
     x = np.ascontiguousarray(x)
@@ -108,9 +106,7 @@ def test_kernels_of_im2col_and_col2im(ndim):
     sizes = dims, col.shape[2 + ndim :], ksize, stride, pad, dilate
     np.testing.assert_array_equal(_run_elementwise(kernels.Im2colNDKernel, img, col.shape, *sizes), col)
     back = conv_nd.col2im_nd(col, stride, pad, dims, dilate)
-    np.testing.assert_allclose(
-        _run_elementwise(kernels.Col2imNDKernel, col, img.shape, *sizes), back, rtol=1e-12
-    )
+    np.testing.assert_allclose(_run_elementwise(kernels.Col2imNDKernel, col, img.shape, *sizes), back, rtol=1e-12)
 
 
 def test_im2col_pads_with_a_value():

@@ -10,12 +10,44 @@ from pathlib import Path
 import numpy as np
 
 GOLDEN = Path(__file__).with_suffix(".npz")
-NO_GRADIENT = {"argmax", "argmin", "argmax_channel", "one_hot", "argsort", "shape_array", "size_array", "zeros_like",
-               "ones_like", "unravel_index", "ravel_multi_index", "histogram", "all_finite", "moveaxis", "concatenate",
-               "multi_sum_sq", "contrib.arange_like", "contrib.index_array", "contrib.allclose",
-               "contrib.index_copy", "fill_element_0index", "moments", "batch_take", "khatri_rao"}
-INDEX_SECOND = {"take", "batch_take", "pick", "choose_element_0index", "gather_nd", "scatter_nd", "SequenceMask",
-                "SequenceLast", "SequenceReverse", "contrib.boolean_mask"}
+NO_GRADIENT = {
+    "argmax",
+    "argmin",
+    "argmax_channel",
+    "one_hot",
+    "argsort",
+    "shape_array",
+    "size_array",
+    "zeros_like",
+    "ones_like",
+    "unravel_index",
+    "ravel_multi_index",
+    "histogram",
+    "all_finite",
+    "moveaxis",
+    "concatenate",
+    "multi_sum_sq",
+    "contrib.arange_like",
+    "contrib.index_array",
+    "contrib.allclose",
+    "contrib.index_copy",
+    "fill_element_0index",
+    "moments",
+    "batch_take",
+    "khatri_rao",
+}
+INDEX_SECOND = {
+    "take",
+    "batch_take",
+    "pick",
+    "choose_element_0index",
+    "gather_nd",
+    "scatter_nd",
+    "SequenceMask",
+    "SequenceLast",
+    "SequenceReverse",
+    "contrib.boolean_mask",
+}
 rng = np.random.default_rng(0)
 
 
@@ -122,8 +154,16 @@ def lists():
     yield case("add_n", A(2, 3), A(2, 3), A(2, 3))
     yield case("where", I([[1, 0, 2], [0, 0, -1]]), A(2, 3), A(2, 3))
     yield case("where", I(1, 0), A(2, 3), A(2, 3))
-    for name in ("zeros_like", "ones_like", "shape_array", "size_array", "identity", "stop_gradient", "make_loss",
-                 "all_finite"):
+    for name in (
+        "zeros_like",
+        "ones_like",
+        "shape_array",
+        "size_array",
+        "identity",
+        "stop_gradient",
+        "make_loss",
+        "all_finite",
+    ):
         yield case(name, A(2, 3))
     yield case("MakeLoss", A(2, 3), grad_scale=2.5)
     yield case("MakeLoss", A(2, 3), normalization="batch")
@@ -251,9 +291,18 @@ def run(mx, name, inputs, args):
     many = isinstance(inputs[0], list)
     inputs = inputs[0] if many else inputs
     xs = [mx.nd.array(a, dtype=a.dtype) for a in inputs]
-    wanted = [] if name in NO_GRADIENT else [
-        i for i, a in enumerate(inputs) if a.dtype.kind == "f" and not (i == 1 and name in INDEX_SECOND)
-        and not (i == 0 and name == "where") and not (i == 1 and name.endswith("_like"))]
+    wanted = (
+        []
+        if name in NO_GRADIENT
+        else [
+            i
+            for i, a in enumerate(inputs)
+            if a.dtype.kind == "f"
+            and not (i == 1 and name in INDEX_SECOND)
+            and not (i == 0 and name == "where")
+            and not (i == 1 and name.endswith("_like"))
+        ]
+    )
     for i in wanted:
         xs[i].attach_grad()
     with mx.autograd.record():

@@ -146,8 +146,10 @@ def layer(mx, name):
     x = mx.nd.array(np.random.RandomState(7).uniform(-1, 1, shape))
     inputs, args = [x], [x]
     if "states" in how:
-        states = [mx.nd.array(np.random.RandomState(i).uniform(-1, 1, info["shape"]))
-                  for i, info in enumerate(net.state_info(batch))]
+        states = [
+            mx.nd.array(np.random.RandomState(i).uniform(-1, 1, info["shape"]))
+            for i, info in enumerate(net.state_info(batch))
+        ]
         inputs, args = [x, *states], [x, states]
     return differentiated(mx, net, inputs, lambda: net(*args))
 
@@ -170,15 +172,21 @@ def cells(mx):
         "gru": (rnn.GRUCell(5), {}),
         "gru_valid_list": (rnn.GRUCell(5), {"valid": [1, 4, 3], "merge": False, "list": True}),
         "sequential": (stack(rnn.SequentialRNNCell, rnn.LSTMCell(4), rnn.GRUCell(3)), {"merge": True}),
-        "residual": (stack(rnn.HybridSequentialRNNCell, rnn.RNNCell(2), rnn.ResidualCell(rnn.GRUCell(2))),
-                     {"valid": [4, 2, 3]}),
+        "residual": (
+            stack(rnn.HybridSequentialRNNCell, rnn.RNNCell(2), rnn.ResidualCell(rnn.GRUCell(2))),
+            {"valid": [4, 2, 3]},
+        ),
         "dropout": (stack(rnn.SequentialRNNCell, rnn.DropoutCell(0.5), rnn.RNNCell(3)), {}),
         "zoneout": (rnn.ZoneoutCell(rnn.LSTMCell(3), 0.3, 0.2), {"merge": True}),
         "bidirectional": (rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.GRUCell(4)), {"merge": True}),
-        "bidirectional_valid": (rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(4)),
-                                {"valid": [2, 4, 1], "merge": True}),
-        "bidirectional_list": (rnn.BidirectionalCell(rnn.RNNCell(3), rnn.RNNCell(4)),
-                               {"layout": "TNC", "merge": False}),
+        "bidirectional_valid": (
+            rnn.BidirectionalCell(rnn.LSTMCell(3), rnn.LSTMCell(4)),
+            {"valid": [2, 4, 1], "merge": True},
+        ),
+        "bidirectional_list": (
+            rnn.BidirectionalCell(rnn.RNNCell(3), rnn.RNNCell(4)),
+            {"layout": "TNC", "merge": False},
+        ),
         "vardrop": (more.VariationalDropoutCell(rnn.LSTMCell(3), 0.2, 0.3, 0.4), {"merge": True}),
         "lstmp": (more.LSTMPCell(5, 3), {"merge": True}),
     }

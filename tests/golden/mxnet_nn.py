@@ -74,15 +74,36 @@ def layers():
 def convolutions():
     name = "Convolution"
     yield case(name, A(2, 4, 6, 5), A(6, 4, 3, 3), A(6), kernel=(3, 3), num_filter=6)
-    yield case(name, A(2, 4, 6, 5), A(6, 2, 3, 2), A(6), kernel=(3, 2), num_filter=6, num_group=2, stride=(2, 1),
-               pad=(1, 2), dilate=(1, 2))
+    yield case(
+        name,
+        A(2, 4, 6, 5),
+        A(6, 2, 3, 2),
+        A(6),
+        kernel=(3, 2),
+        num_filter=6,
+        num_group=2,
+        stride=(2, 1),
+        pad=(1, 2),
+        dilate=(1, 2),
+    )
     yield case(name, A(2, 3, 7), A(4, 3, 3), kernel=(3,), num_filter=4, no_bias=True, stride=(2,))
     yield case(name, A(1, 2, 4, 4, 5), A(3, 2, 2, 3, 2), A(3), kernel=(2, 3, 2), num_filter=3)
     yield case(name, A(2, 4, 5, 5), A(4, 1, 3, 3), A(4), kernel=(3, 3), num_filter=4, num_group=4, pad=(1, 1))
     name = "Deconvolution"
     yield case(name, A(1, 2, 3, 3), A(2, 4, 3, 3), kernel=(3, 3), num_filter=4)
-    yield case(name, A(1, 2, 3, 3), A(2, 2, 3, 3), A(4), kernel=(3, 3), num_filter=4, num_group=2, no_bias=False,
-               stride=(2, 2), pad=(1, 0), adj=(1, 0))
+    yield case(
+        name,
+        A(1, 2, 3, 3),
+        A(2, 2, 3, 3),
+        A(4),
+        kernel=(3, 3),
+        num_filter=4,
+        num_group=2,
+        no_bias=False,
+        stride=(2, 2),
+        pad=(1, 0),
+        adj=(1, 0),
+    )
     yield case(name, A(1, 2, 3, 3), A(2, 4, 2, 2), kernel=(2, 2), num_filter=4, pad=(1, 1), dilate=(2, 2))
     yield case(name, A(1, 2, 4), A(2, 3, 3), kernel=(3,), num_filter=3, stride=(2,))
     yield case("UpSampling", A(1, 2, 3, 3), scale=2, sample_type="nearest")
@@ -107,8 +128,16 @@ def poolings():
             yield case(name, x, pool_type=pool, global_pool=True)
         yield case(name, x, kernel=kernel, pool_type="avg", pad=(1,) * n, count_include_pad=False)
         for pad in (False, True):
-            yield value_only(name, x, kernel=(3,) * n, pool_type="avg", pad=(1,) * n, stride=(2,) * n,
-                             count_include_pad=pad, pooling_convention="full")
+            yield value_only(
+                name,
+                x,
+                kernel=(3,) * n,
+                pool_type="avg",
+                pad=(1,) * n,
+                stride=(2,) * n,
+                count_include_pad=pad,
+                pooling_convention="full",
+            )
     for p in (1, 2, 3):
         yield case(name, images[2, 3], kernel=(2, 3), pool_type="lp", p_value=p)
         yield case(name, images[2, 3], global_pool=True, pool_type="lp", p_value=p)
@@ -122,8 +151,14 @@ def poolings():
 def norms():
     x, shape = A(4, 3, 2, 2), (3,)
     statistics = L(A(3)), L(A(3, low=0.5, high=2.0))
-    for args in ({}, {"fix_gamma": False}, {"fix_gamma": False, "use_global_stats": True}, {"use_global_stats": True},
-                 {"fix_gamma": False, "output_mean_var": True}, {"fix_gamma": False, "eps": 1e-5, "momentum": 0.7}):
+    for args in (
+        {},
+        {"fix_gamma": False},
+        {"fix_gamma": False, "use_global_stats": True},
+        {"use_global_stats": True},
+        {"fix_gamma": False, "output_mean_var": True},
+        {"fix_gamma": False, "eps": 1e-5, "momentum": 0.7},
+    ):
         yield case("BatchNorm", x, A(*shape), A(*shape), *statistics, **args)
     yield case("BatchNorm", x, A(*shape), A(*shape), *statistics, fix_gamma=False, predict=True)
     yield case("BatchNorm", x, A(*shape), A(*shape), *statistics, predict=True)
@@ -147,14 +182,25 @@ def norms():
 
 def outputs():
     name, x = "SoftmaxOutput", A(2, 3)
-    for args in ({}, {"grad_scale": 2.0}, {"normalization": "batch"}, {"normalization": "valid"},
-                 {"use_ignore": True, "ignore_label": 2}, {"smooth_alpha": 0.1},
-                 {"use_ignore": True, "ignore_label": 2, "normalization": "valid"}):
+    for args in (
+        {},
+        {"grad_scale": 2.0},
+        {"normalization": "batch"},
+        {"normalization": "valid"},
+        {"use_ignore": True, "ignore_label": 2},
+        {"smooth_alpha": 0.1},
+        {"use_ignore": True, "ignore_label": 2, "normalization": "valid"},
+    ):
         yield case(name, x, L([0, 2]), **args)
     yield case(name, x, L([[0.1, 0.2, 0.7], [0, 1, 0]]), grad_scale=2.0, normalization="batch")
     x = A(2, 3, 2)
-    for args in ({}, {"normalization": "batch"}, {"normalization": "valid"}, {"smooth_alpha": 0.1},
-                 {"normalization": "valid", "use_ignore": True, "ignore_label": 0}):
+    for args in (
+        {},
+        {"normalization": "batch"},
+        {"normalization": "valid"},
+        {"smooth_alpha": 0.1},
+        {"normalization": "valid", "use_ignore": True, "ignore_label": 0},
+    ):
         yield case(name, x, L([[1, 0], [2, 0]]), multi_output=True, **args)
         if "smooth_alpha" not in args:
             yield case(name, x, L([[1, 0, 1], [1, 0, 0]]), preserve_shape=True, **args)
@@ -181,11 +227,30 @@ def recurrent():
             widths = [inputs] + [units * directions] * (layers_ - 1)
             n = directions * sum(g * units * (width + units + 2) for width in widths)
             start = [A(layers_ * directions, batch, units) for _ in range(2 if mode == "lstm" else 1)]
-            yield case("RNN", A(time, batch, inputs), A(n), *start, state_size=units, num_layers=layers_, mode=mode,
-                       bidirectional=directions == 2, state_outputs=states)
+            yield case(
+                "RNN",
+                A(time, batch, inputs),
+                A(n),
+                *start,
+                state_size=units,
+                num_layers=layers_,
+                mode=mode,
+                bidirectional=directions == 2,
+                state_outputs=states,
+            )
     n = 4 * 3 * (inputs + 2 + 2) + 2 * 3 + 4 * 3 * (2 + 2 + 2) + 2 * 3
-    yield value_only("RNN", A(time, batch, inputs), A(n), A(2, batch, 2), A(2, batch, 3), state_size=3, num_layers=2,
-                     mode="lstm", projection_size=2, state_outputs=True)
+    yield value_only(
+        "RNN",
+        A(time, batch, inputs),
+        A(n),
+        A(2, batch, 2),
+        A(2, batch, 3),
+        state_size=3,
+        num_layers=2,
+        mode="lstm",
+        projection_size=2,
+        state_outputs=True,
+    )
 
 
 def images():
@@ -193,8 +258,14 @@ def images():
     yield case("BilinearSampler", A(1, 2, 4, 5), grid)
     yield case("GridGenerator", A(2, 6), transform_type="affine", target_shape=(3, 4))
     yield case("GridGenerator", A(2, 2, 3, 4), transform_type="warp")
-    yield case("SpatialTransformer", A(1, 2, 4, 5), A(1, 6), target_shape=(3, 4), transform_type="affine",
-               sampler_type="bilinear")
+    yield case(
+        "SpatialTransformer",
+        A(1, 2, 4, 5),
+        A(1, 6),
+        target_shape=(3, 4),
+        transform_type="affine",
+        sampler_type="bilinear",
+    )
     rois = L([[0, 0, 0, 3, 3], [1, 1, 1, 1.5, 1.2], [1, 0.5, 1.5, 2.5, 3]])
     yield case("ROIPooling", A(2, 2, 4, 4), rois, pooled_size=(2, 2), spatial_scale=1.0)
     yield case("ROIPooling", A(2, 2, 4, 4), rois * np.array([1, 2, 2, 2, 2]), pooled_size=(3, 2), spatial_scale=0.5)
@@ -204,9 +275,14 @@ def images():
 
 def contributed():
     name = "contrib.BilinearResize2D"
-    for args in ({"height": 3, "width": 7}, {"height": 6, "width": 2, "align_corners": False},
-                 {"scale_height": 1.7, "scale_width": 0.5}, {"mode": "to_even_up"}, {"mode": "to_odd_down"},
-                 {"mode": "odd_scale", "scale_height": 2.0, "scale_width": 1.5}):
+    for args in (
+        {"height": 3, "width": 7},
+        {"height": 6, "width": 2, "align_corners": False},
+        {"scale_height": 1.7, "scale_width": 0.5},
+        {"mode": "to_even_up"},
+        {"mode": "to_odd_down"},
+        {"mode": "odd_scale", "scale_height": 2.0, "scale_width": 1.5},
+    ):
         yield case(name, A(1, 2, 4, 5), **args)
     yield case(name, A(1, 2, 4, 5), L(A(1, 2, 3, 3)), mode="like")
     for size in ((), 2, (2,), (2, 3), (7, 4), (4, 5)):
@@ -220,8 +296,16 @@ def contributed():
     corners = L([[0, 0, 1, 1], [0.5, 0.5, 1, 1]]), L([[0, 0, 0.5, 0.5], [0.25, 0.25, 1, 1], [2, 2, 3, 3]])
     yield case("contrib.box_iou", *corners)
     yield case("contrib.box_iou", *corners, format="center")
-    boxes = np.array([[0, 0.5, 0.1, 0.1, 0.2, 0.2], [1, 0.4, 0.1, 0.1, 0.2, 0.2], [0, 0.3, 0.1, 0.1, 0.14, 0.14],
-                      [2, 0.6, 0.5, 0.5, 0.7, 0.8], [2, -0.1, 0.5, 0.5, 0.6, 0.6]], "float32")
+    boxes = np.array(
+        [
+            [0, 0.5, 0.1, 0.1, 0.2, 0.2],
+            [1, 0.4, 0.1, 0.1, 0.2, 0.2],
+            [0, 0.3, 0.1, 0.1, 0.14, 0.14],
+            [2, 0.6, 0.5, 0.5, 0.7, 0.8],
+            [2, -0.1, 0.5, 0.5, 0.6, 0.6],
+        ],
+        "float32",
+    )
     for args in ({"force_suppress": True}, {}, {"topk": 2}, {"background_id": 0}, {"valid_thresh": 0.35}):
         yield case("contrib.box_nms", boxes, overlap_thresh=0.1, id_index=0, **args)
     for args in ({"out_format": "center"}, {"in_format": "center"}):
@@ -231,15 +315,23 @@ def contributed():
     for args in ({"threshold": 1e-12}, {"threshold": 0.35}, {"threshold": 0.55, "is_ascend": True}):
         yield case("contrib.bipartite_matching", scores, **args)
     anchors = L([[[0, 0, 1, 1], [0.2, 0.2, 0.6, 0.8]]])
-    yield case("contrib.box_encode", L([[1, -1]]), L([[1, 0]]), anchors,
-               L([[[0.1, 0.1, 0.9, 0.8], [0.3, 0.2, 0.5, 0.9]]]), L([0.1, 0.2, 0.3, 0.4]), L([0.1, 0.1, 0.2, 0.2]))
+    yield case(
+        "contrib.box_encode",
+        L([[1, -1]]),
+        L([[1, 0]]),
+        anchors,
+        L([[[0.1, 0.1, 0.9, 0.8], [0.3, 0.2, 0.5, 0.9]]]),
+        L([0.1, 0.2, 0.3, 0.4]),
+        L([0.1, 0.1, 0.2, 0.2]),
+    )
     for args in ({}, {"std0": 0.1, "std2": 0.2}, {"format": "corner"}, {"clip": 0.1}):
         yield case("contrib.box_decode", L(A(1, 2, 4)), anchors, **args)
     x = L(A(1, 3, 2, 3))
     yield case("contrib.MultiBoxPrior", x, sizes=(0.5, 0.25), ratios=(1, 2, 0.5))
     yield case("contrib.MultiBoxPrior", x, sizes=(0.9,), ratios=(2, 1), clip=True, steps=(0.3, 0.4), offsets=(0.2, 0.7))
-    anchors = L([[[0.1, 0.1, 0.4, 0.5], [0.15, 0.2, 0.5, 0.5], [0.6, 0.5, 0.9, 0.9], [0, 0, 0.2, 0.2],
-                  [0.5, 0.5, 1, 1]]])
+    anchors = L(
+        [[[0.1, 0.1, 0.4, 0.5], [0.15, 0.2, 0.5, 0.5], [0.6, 0.5, 0.9, 0.9], [0, 0, 0.2, 0.2], [0.5, 0.5, 1, 1]]]
+    )
     truth = L([[[1, 0.1, 0.1, 0.45, 0.5], [0, 0.55, 0.5, 0.95, 0.95]], [[2, 0, 0, 0.3, 0.3], [-1, -1, -1, -1, -1]]])
     guess = L(A(2, 4, 5))
     yield case("contrib.MultiBoxTarget", anchors, truth, guess)
@@ -249,8 +341,9 @@ def contributed():
     moves = L(A(2, 20))
     yield case("contrib.MultiBoxDetection", probabilities, moves, anchors)
     yield case("contrib.MultiBoxDetection", probabilities, moves, anchors, threshold=0.3, nms_threshold=0.1, clip=False)
-    yield case("contrib.MultiBoxDetection", probabilities, moves, anchors, force_suppress=True, nms_threshold=0.2,
-               nms_topk=3)
+    yield case(
+        "contrib.MultiBoxDetection", probabilities, moves, anchors, force_suppress=True, nms_threshold=0.2, nms_topk=3
+    )
     bad = L([np.nan, np.inf, -np.inf, 1])
     for name in ("isnan", "isinf", "isfinite"):
         yield case(f"contrib.{name}", bad)
@@ -275,8 +368,11 @@ def deformed():
     yield case(name, A(1, 2, 3, 3), A(1, 2, 3, 3), A(1, 2, 1, 1), **one)
 
 
-CASES = [c for family in (layers, convolutions, poolings, norms, outputs, recurrent, images, contributed, deformed)
-         for c in family()]
+CASES = [
+    c
+    for family in (layers, convolutions, poolings, norms, outputs, recurrent, images, contributed, deformed)
+    for c in family()
+]
 
 
 def run(mx, name, inputs, args, predict):
@@ -294,8 +390,9 @@ def run(mx, name, inputs, args, predict):
     grads = [None] * len(xs)
     if wanted:
         heads = ys[:1] if name in FIRST_RESULT else ys
-        mx.autograd.backward(heads, head_grads=[mx.nd.array(cotangent(y.shape), dtype=y.dtype) for y in heads],
-                             train_mode=not predict)
+        mx.autograd.backward(
+            heads, head_grads=[mx.nd.array(cotangent(y.shape), dtype=y.dtype) for y in heads], train_mode=not predict
+        )
         grads = [x.grad.asnumpy() if i in wanted else None for i, x in enumerate(xs)]
     return [y.asnumpy() for y in ys], grads, [x.asnumpy() for x in xs[3:5]] if "BatchNorm" in name else []
 

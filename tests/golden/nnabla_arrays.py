@@ -13,8 +13,18 @@ import numpy as np
 GOLDEN = Path(__file__).with_suffix(".npz")
 INTEGERS = {"gather": (1,), "gather_nd": (1,), "scatter_nd": (1,), "scatter_add": (1,), "one_hot": (0,)}
 MASKS = {"bool_gather": (1,), "bool_scatter": (1,), "bool_fill": (1,)}
-CONSTANT = {"broadcast_to", "eye_like", "image_augmentation", "nonzero", "one_hot", "searchsorted", "shape", "sort",
-            "unique", "unlink"}
+CONSTANT = {
+    "broadcast_to",
+    "eye_like",
+    "image_augmentation",
+    "nonzero",
+    "one_hot",
+    "searchsorted",
+    "shape",
+    "sort",
+    "unique",
+    "unlink",
+}
 rng = np.random.default_rng(0)
 
 
@@ -80,10 +90,14 @@ def shapes():
     yield case("eye_like", A(3, 4), k=-1)
     for start, end in ((0, 0), (1, 0), (-2, -1)):
         yield case("shape", x, start=start, end=end)
-    for start, stop, step in [((0, 1, -1), (2, 3, -5), (1, 1, -1)),
-                              ((None, None, 3), (None, None, None), (None, -1, -2)),
-                              ((0, 0, -3), (9, 9, -1), (1, 1, 1)), ((0, 2, 0), (2, 0, 4), (1, -1, 3)),
-                              ((0, 1, 1), None, None), (None, None, (1, -1, 2))]:
+    for start, stop, step in [
+        ((0, 1, -1), (2, 3, -5), (1, 1, -1)),
+        ((None, None, 3), (None, None, None), (None, -1, -2)),
+        ((0, 0, -3), (9, 9, -1), (1, 1, 1)),
+        ((0, 2, 0), (2, 0, 4), (1, -1, 3)),
+        ((0, 1, 1), None, None),
+        (None, None, (1, -1, 2)),
+    ]:
         yield case("slice", x, start=start, stop=stop, step=step)
 
 
@@ -115,8 +129,17 @@ def indices():
     yield case("top_k_grad", x, k=3, abs=True, base_axis=2)
     repeated = np.array([[2, 1, 2, 0], [1, 1, 1, 5], [2, 1, 2, 0]], "float32")
     for flatten, in_order in product((False, True), repeat=2):
-        yield case("unique", repeated, flatten=flatten, axis=0, sorted=in_order, with_index=True, with_inverse=True,
-                   with_counts=True, n_outputs=4)
+        yield case(
+            "unique",
+            repeated,
+            flatten=flatten,
+            axis=0,
+            sorted=in_order,
+            with_index=True,
+            with_inverse=True,
+            with_counts=True,
+            n_outputs=4,
+        )
 
 
 def matrices():
@@ -126,9 +149,15 @@ def matrices():
         yield case(name, A(2, 3, 3))
     yield case("batch_cholesky", positive)
     yield case("batch_cholesky", positive, upper=True)
-    for equation, sizes in (("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("ii->i", [(3, 3)]),
-                            ("bij,bjk,kl->bl", [(2, 3, 4), (2, 4, 2), (2, 3)]), ("iij,jk->ik", [(3, 3, 2), (2, 4)]),
-                            ("...ij,...jk->...ik", [(2, 2, 3), (2, 3, 4)]), ("i...,j->...j", [(2, 3, 4), (3,)])):
+    for equation, sizes in (
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("ii->i", [(3, 3)]),
+        ("bij,bjk,kl->bl", [(2, 3, 4), (2, 4, 2), (2, 3)]),
+        ("iij,jk->ik", [(3, 3, 2), (2, 4)]),
+        ("...ij,...jk->...ik", [(2, 2, 3), (2, 3, 4)]),
+        ("i...,j->...j", [(2, 3, 4), (3,)]),
+    ):
         yield case("einsum", *(A(*s) for s in sizes), equation=equation)
 
 
@@ -138,10 +167,15 @@ def drawn():
     yield case("arange", start=5, stop=-1, step=-2)
     yield case("linspace", start=2, stop=3, num=7)
     for seed in (3, 1234):
-        for name, args in (("rand", dict(low=-1, high=2)), ("randn", dict(mu=1, sigma=2)),
-                           ("randint", dict(low=-3, high=9)), ("rand_binomial", dict(n=7, p=0.3)),
-                           ("rand_beta", dict(alpha=0.5, beta=0.5)), ("rand_beta", dict(alpha=2, beta=0.5)),
-                           ("rand_gamma", dict(k=3, theta=2))):
+        for name, args in (
+            ("rand", dict(low=-1, high=2)),
+            ("randn", dict(mu=1, sigma=2)),
+            ("randint", dict(low=-3, high=9)),
+            ("rand_binomial", dict(n=7, p=0.3)),
+            ("rand_beta", dict(alpha=0.5, beta=0.5)),
+            ("rand_beta", dict(alpha=2, beta=0.5)),
+            ("rand_gamma", dict(k=3, theta=2)),
+        ):
             yield case(name, **args, shape=(3, 4), seed=seed)
         yield case("dropout", A(4, 5), p=0.3, seed=seed)
         weights = np.abs(A(2, 5))
@@ -151,14 +185,37 @@ def drawn():
             yield case("random_crop", A(2, 5, 6, 4), shape=(3, 2, 2), base_axis=base_axis, seed=seed)
             yield case("random_flip", A(2, 3, 4, 3), axes=(-1, 2), base_axis=base_axis, seed=seed)
             for mode in ("nearest", "reflect", "constant"):
-                yield case("random_shift", A(2, 3, 4, 3), shifts=(1, 2), border_mode=mode, constant_value=0.5,
-                           base_axis=base_axis, seed=seed)
+                yield case(
+                    "random_shift",
+                    A(2, 3, 4, 3),
+                    shifts=(1, 2),
+                    border_mode=mode,
+                    constant_value=0.5,
+                    base_axis=base_axis,
+                    seed=seed,
+                )
         for share in (True, False):
             yield case("random_erase", A(2, 2, 8, 7), prob=0.8, n=2, share=share, seed=seed)
-        yield case("image_augmentation", A(2, 3, 6, 5), shape=(3, 4, 7), pad=(2, 1), min_scale=0.8, max_scale=1.2,
-                   angle=0.2, aspect_ratio=1.1, distortion=0.1, flip_lr=True, flip_ud=True,
-                   brightness=0.1, brightness_each=True, contrast=1.1, contrast_center=0.5, contrast_each=True,
-                   noise=0.1, seed=seed)
+        yield case(
+            "image_augmentation",
+            A(2, 3, 6, 5),
+            shape=(3, 4, 7),
+            pad=(2, 1),
+            min_scale=0.8,
+            max_scale=1.2,
+            angle=0.2,
+            aspect_ratio=1.1,
+            distortion=0.1,
+            flip_lr=True,
+            flip_ud=True,
+            brightness=0.1,
+            brightness_each=True,
+            contrast=1.1,
+            contrast_center=0.5,
+            contrast_each=True,
+            noise=0.1,
+            seed=seed,
+        )
 
 
 CASES = [c for family in (reductions, shapes, indices, matrices, drawn) for c in family()]

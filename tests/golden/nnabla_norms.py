@@ -29,20 +29,32 @@ def case(name, inputs, wanted=(0,), **args):
 
 def normalizations():
     for axis, stat in [(0, (2, 1, 1)), (1, (1, 3, 1)), (-1, (1, 1, 4))]:
+
         def statistics(stat=stat):
             return [A(*stat), P(*stat)]
 
         name = "batch_normalization"
         case(name, [A(2, 3, 4), A(*stat), A(*stat), *statistics()], (0, 1, 2), axes=[axis])
         case(name, [A(2, 3, 4), A(*stat), A(*stat), *statistics()], (0, 1, 2), axes=[axis], batch_stat=False)
-        case(name, [A(2, 3, 4), None, A(*stat), *statistics()], (0, 2), axes=[axis], output_stat=True,
-             decay_rate=0.5, eps=1e-2)
+        case(
+            name,
+            [A(2, 3, 4), None, A(*stat), *statistics()],
+            (0, 2),
+            axes=[axis],
+            output_stat=True,
+            decay_rate=0.5,
+            eps=1e-2,
+        )
         case(name, [A(2, 3, 4), None, None, None, None], axes=[axis])
     pair = (1, 3, 1, 5)
     case(name, [A(2, 3, 4, 5), A(*pair), A(*pair), A(*pair), P(*pair)], (0, 1, 2), axes=[1, 3], batch_stat=False)
     for batch_stat, z in [(True, [A(2, 3, 4)]), (False, [])]:
-        case("fused_batch_normalization", [A(2, 3, 4), A(1, 3, 1), A(1, 3, 1), A(1, 3, 1), P(1, 3, 1), *z],
-             (0, 1, 2) + (5,) * len(z), batch_stat=batch_stat)
+        case(
+            "fused_batch_normalization",
+            [A(2, 3, 4), A(1, 3, 1), A(1, 3, 1), A(1, 3, 1), P(1, 3, 1), *z],
+            (0, 1, 2) + (5,) * len(z),
+            batch_stat=batch_stat,
+        )
     for batch_axis, shape in [(0, (1, 3, 4, 5)), (1, (2, 1, 4, 5)), ([0, 1], (1, 1, 4, 5)), (-1, (2, 3, 4, 1))]:
         name = "layer_normalization"
         case(name, [A(2, 3, 4, 5), A(*shape), A(*shape)], (0, 1, 2), batch_axis=batch_axis)
@@ -66,8 +78,7 @@ def normalizations():
         case("norm_normalization", [A(2, 3, 4)], p=p, axes=[0, 2])
     case("norm_normalization", [A(2, 3)])
     case("mean_subtraction", [A(2, 3, 4), A(3, 4), np.array([3.0], "float32")], ())
-    case("mean_subtraction", [A(2, 3, 4), A(4), np.array([3.0], "float32")], base_axis=2,
-         update_running_mean=False)
+    case("mean_subtraction", [A(2, 3, 4), A(4), np.array([3.0], "float32")], base_axis=2, update_running_mean=False)
     for axes in (None, (1,), ()):
         case("clip_grad_by_norm", [A(2, 3, 4)], clip_norm=2.0, axes=axes)
     case("clip_grad_by_value", [A(2, 3, 4), -P(2, 3, 4), P(2, 3, 4)])
@@ -75,23 +86,48 @@ def normalizations():
 
 
 def geometry():
-    for size, out in [((2, 5), (8,)), ((5,), (3,)), ((2, 4, 5), (8, 7)), ((2, 4, 5), (2, 3)), ((2, 4, 5), (1, 5)),
-                      ((2, 3, 4, 5), (5, 3, 7))]:
+    for size, out in [
+        ((2, 5), (8,)),
+        ((5,), (3,)),
+        ((2, 4, 5), (8, 7)),
+        ((2, 4, 5), (2, 3)),
+        ((2, 4, 5), (1, 5)),
+        ((2, 3, 4, 5), (5, 3, 7)),
+    ]:
         for mode in ("linear", "nearest"):
             for where in ({"align_corners": True}, {"half_pixel": True}, {}):
                 case("interpolate", [A(*size)], output_size=out, mode=mode, **where)
         case("interpolate", [A(*size)], output_size=out, mode="nearest", half_pixel_for_nn=True)
     case("interpolate", [A(2, 3, 4, 5)], scale=(2, 1.5))
     roi = (0, 0, 0.1, 0.3, 1, 1, 0.8, 1.4)
-    for coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-                        "tf_crop_and_resize"):
+    for coordinates in (
+        "half_pixel",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize",
+    ):
         crop = {"roi": roi, "extrapolation_value": 7.0} if "crop" in coordinates else {}
         for sizes in ((1, 2, 7, 9), (1, 2, 3, 2), (1, 2, 1, 1)):
-            for more in ({}, {"nearest_mode": "round_prefer_ceil"}, {"nearest_mode": "floor"},
-                         {"nearest_mode": "ceil"}, {"mode": "linear"}, {"mode": "cubic"},
-                         {"mode": "cubic", "exclude_outside": 1, "cubic_coeff_a": -0.5}):
-                case("onnx_resize", [A(1, 2, 4, 5)], (), sizes=sizes, coordinate_transformation_mode=coordinates,
-                     **crop, **more)
+            for more in (
+                {},
+                {"nearest_mode": "round_prefer_ceil"},
+                {"nearest_mode": "floor"},
+                {"nearest_mode": "ceil"},
+                {"mode": "linear"},
+                {"mode": "cubic"},
+                {"mode": "cubic", "exclude_outside": 1, "cubic_coeff_a": -0.5},
+            ):
+                case(
+                    "onnx_resize",
+                    [A(1, 2, 4, 5)],
+                    (),
+                    sizes=sizes,
+                    coordinate_transformation_mode=coordinates,
+                    **crop,
+                    **more,
+                )
     case("onnx_resize", [A(2, 3, 4)], (), scales=(1, 1.4, 0.7), mode="linear")
     for align_corners in (True, False):
         case("affine_grid", [A(2, 2, 3)], size=[3, 4], align_corners=align_corners)
@@ -122,10 +158,26 @@ def detection():
     for per_class in (True, False):
         case("nms_detection2d", [x], (), thresh=0.6, nms=0.1, nms_per_class=per_class)
     for center, most in [(0, 4), (1, 3)]:
-        case("onnx_non_max_suppression", [P(2, 20, 4), A(2, 3, 20)], (), max_output_boxes_per_class=most,
-             iou_threshold=0.1, score_threshold=-0.5, center_point_box=center)
-    case("patch_correlation", [A(2, 5, 6, 3), A(2, 5, 6, 3)], (0, 1), patch=(2, 3), shift=(2, 1), patch_step=(2, 1),
-         shift_step=(2, 1), padding=(1, 0, 2, 1), channel_last=True)
+        case(
+            "onnx_non_max_suppression",
+            [P(2, 20, 4), A(2, 3, 20)],
+            (),
+            max_output_boxes_per_class=most,
+            iou_threshold=0.1,
+            score_threshold=-0.5,
+            center_point_box=center,
+        )
+    case(
+        "patch_correlation",
+        [A(2, 5, 6, 3), A(2, 5, 6, 3)],
+        (0, 1),
+        patch=(2, 3),
+        shift=(2, 1),
+        patch_step=(2, 1),
+        shift_step=(2, 1),
+        padding=(1, 0, 2, 1),
+        channel_last=True,
+    )
     case("patch_correlation", [A(1, 2, 4, 5), A(1, 2, 4, 5)], (0, 1), patch=2, shift=1)
 
 
@@ -154,7 +206,7 @@ def run(nn, functions, name, inputs, wanted, args):
         end.backward()
     else:
         nn.forward_all(ys)
-    return ([y.d.copy() for y in ys] + [x.d.copy() for x in xs if x is not None] + [xs[i].g.copy() for i in wanted])
+    return [y.d.copy() for y in ys] + [x.d.copy() for x in xs if x is not None] + [xs[i].g.copy() for i in wanted]
 
 
 if __name__ == "__main__":

@@ -72,9 +72,7 @@ def train(nn, S, name, kwargs):
         solver.update()
         if i in (1, 7):
             seen.append([_arrays(params, "d"), _arrays({k: params[k] for k in "abc"}, "g")])
-    states = {
-        key: [int(state.t), _arrays(state.pstate, "d")] for key, state in sorted(solver.get_states().items())
-    }
+    states = {key: [int(state.t), _arrays(state.pstate, "d")] for key, state in sorted(solver.get_states().items())}
     facts = [solver.name, solver.info, solver.learning_rate(), solver.weight_decay_is_fused()]
     return [seen, states, facts]
 

@@ -37,7 +37,9 @@ def own_parameters():
 def test_chainer():
     l = L.Linear(3, 4)  # noqa: E741
     g = interop.graph(F.sum(F.relu(l(var(2, 3, name="x")))))
-    assert_expected_inline(str(g), """\
+    assert_expected_inline(
+        str(g),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 104 B in 3 tensors, 72 B of it leaves"; labelloc=b;
@@ -60,14 +62,17 @@ digraph {
   n6 -> n7;
   n7 -> n8;
 }
-""")
+""",
+    )
     assert repr(g) == "<Graph of 6 variables and 3 functions>"
 
 
 def test_nnabla_before_and_after_a_pass():
     x = nn.Variable((2, 3), need_grad=True)
     y = NF.leaky_relu(PF.affine(x, 4, name="layer"), 0.2)
-    assert_expected_inline(statements(interop.graph(y)), """\
+    assert_expected_inline(
+        statements(interop.graph(y)),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 48 B in 1 tensor, 48 B of it leaves; 56 B not in memory"; labelloc=b;
@@ -85,7 +90,8 @@ digraph {
   n4 -> n5;
   n5 -> n6;
 }
-""")
+""",
+    )
     y.forward()
     g = interop.graph(y)
     assert "reads" not in str(g) and "keeps layer/affine/W (3, 4): 48 B" in label(g, "Affine")
@@ -98,7 +104,9 @@ def test_nnabla_dynamic():
     with nn.auto_forward():
         x = nn.Variable.from_numpy_array(f32(2, 3)).apply(need_grad=True)
         y = NF.tanh(x) * 2
-    assert_expected_inline(statements(interop.graph(y, names={x: "x"})), """\
+    assert_expected_inline(
+        statements(interop.graph(y, names={x: "x"})),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 24 B in 1 tensor"; labelloc=b;
@@ -112,7 +120,8 @@ digraph {
   n2 -> n3;
   n3 -> n4;
 }
-""")
+""",
+    )
 
 
 def test_mxnet():
@@ -121,7 +130,9 @@ def test_mxnet():
     with mx.autograd.record():
         h = mx.nd.FullyConnected(mx.nd.ones((2, 3)), w, mx.nd.zeros((4,)), num_hidden=4)
         y = mx.nd.relu(h)
-    assert_expected_inline(statements(interop.graph(y, names={w: "weight"})), """\
+    assert_expected_inline(
+        statements(interop.graph(y, names={w: "weight"})),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 56 B in 2 tensors, 24 B of it leaves"; labelloc=b;
@@ -139,7 +150,8 @@ digraph {
   n4 -> n5;
   n5 -> n6;
 }
-""")
+""",
+    )
 
 
 def test_mxnet_np():
@@ -152,7 +164,9 @@ def test_mxnet_np():
 
 def test_native():
     x = core.Variable(torch.ones(2, 3, dtype=torch.float64))
-    assert_expected_inline(statements(interop.graph(x * x + x, names={x: "x"})), """\
+    assert_expected_inline(
+        statements(interop.graph(x * x + x, names={x: "x"})),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 48 B in 1 tensor, 48 B of it leaves"; labelloc=b;
@@ -168,7 +182,8 @@ digraph {
   n0 -> n3;
   n3 -> n4;
 }
-""")
+""",
+    )
 
 
 # ---- what is drawn ------------------------------------------------------------------------------------------------

@@ -97,8 +97,9 @@ def test_an_index_is_kept():
 
 def test_every_member_that_a_backward_reads_is_listed():
     files = Path(_C.__file__).parent.parents[1] / "csrc" / "ops"
-    read = [(file.name, name) for file in files.glob("*.cpp")
-            for name in re.findall(r"c\.saved\((\w+)\)", file.read_text())]
+    read = [
+        (file.name, name) for file in files.glob("*.cpp") for name in re.findall(r"c\.saved\((\w+)\)", file.read_text())
+    ]
     assert len(read) > 20
     assert not [(file, name) for file, name in read if f'param("{name}", &' not in (files / file).read_text()]
 

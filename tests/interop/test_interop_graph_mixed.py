@@ -29,7 +29,9 @@ def test_across_nnablas_boundary():
     x = var(2, 3, name="x")
     inner = NF.leaky_relu(PF.affine(interop.to("nnabla", F.relu(l(x))), 5, name="fc"), 0.2)
     y = F.sum(interop.to("chainer", inner))
-    assert_expected_inline(statements(interop.graph(y)), """\
+    assert_expected_inline(
+        statements(interop.graph(y)),
+        """\
 digraph {
   rankdir=TB;
   label="kept for backward: 224 B in 5 tensors, 152 B of it leaves"; labelloc=b;
@@ -71,7 +73,8 @@ digraph {
   n16 -> n17;
   n17 -> n18;
 }
-""")
+""",
+    )
 
 
 def test_from_nnabla_into_an_eager_graph():

@@ -52,9 +52,16 @@ def close(got: mx.nd.NDArray, expected: np.ndarray, what: str, tol: float) -> No
     np.testing.assert_allclose(got.asnumpy(), expected, rtol=tol, atol=tol, err_msg=what)
 
 
-def check_gradients(call: Callable, *arrays: np.ndarray, wrt: Sequence[int] | None = None, train: bool = True,
-                    second: bool = True, step: float = STEP, tol: float = 2e-5,
-                    outputs: Sequence[int] | None = None) -> None:
+def check_gradients(
+    call: Callable,
+    *arrays: np.ndarray,
+    wrt: Sequence[int] | None = None,
+    train: bool = True,
+    second: bool = True,
+    step: float = STEP,
+    tol: float = 2e-5,
+    outputs: Sequence[int] | None = None,
+) -> None:
     """See the module's text. `call` takes NDArrays and gives one or a list.
 
     wrt: the inputs to differentiate by (default: all of floating dtype; others are passed on as they are).
@@ -89,8 +96,9 @@ def check_gradients(call: Callable, *arrays: np.ndarray, wrt: Sequence[int] | No
         for h in hs:
             h.attach_grad()
         with autograd.record(train_mode=train):
-            gs = autograd.grad(ys, [xs[i] for i in wrt], head_grads=hs, create_graph=record, retain_graph=record,
-                               train_mode=train)
+            gs = autograd.grad(
+                ys, [xs[i] for i in wrt], head_grads=hs, create_graph=record, retain_graph=record, train_mode=train
+            )
         return [xs[i] for i in wrt], hs, gs
 
     def slope(*values: np.ndarray) -> float:
@@ -116,5 +124,5 @@ def check_gradients(call: Callable, *arrays: np.ndarray, wrt: Sequence[int] | No
     seconds = autograd.grad(total, [*xs, *hs], train_mode=train)
     for i, g in zip(wrt, seconds, strict=False):
         close(g, differences(slope, everything, i, step), f"second derivative, input {i}", tol)
-    for j, g in enumerate(seconds[len(wrt):]):
+    for j, g in enumerate(seconds[len(wrt) :]):
         close(g, differences(slope, everything, n + j, step), f"derivative by head gradient {j}", tol)

@@ -7,9 +7,15 @@ import pytest
 import compatgrad.mxnet as mx
 
 
-@pytest.mark.parametrize("module, name", [
-    ("image.image", "CreateAugmenter"), ("io.io", "CSVIter"), ("ndarray.ndarray", "zeros"), ("symbol.symbol", "ones"),
-])
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("image.image", "CreateAugmenter"),
+        ("io.io", "CSVIter"),
+        ("ndarray.ndarray", "zeros"),
+        ("symbol.symbol", "ones"),
+    ],
+)
 def test_home_modules(module, name):
     package = module.partition(".")[0]
     home = importlib.import_module(f"compatgrad.mxnet.{module}")

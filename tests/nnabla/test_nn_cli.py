@@ -30,8 +30,14 @@ from tests.golden import nnabla_models, nnabla_parameters
 pytest.importorskip("h5py")
 
 # what `nnabla_cli train` of the files below reports there
-COSTS = [4.985139936208725, 1.2332723587751389, 2.212241470813751, 0.7963456213474274, 1.2637851387262344,
-         0.5931292586028576]
+COSTS = [
+    4.985139936208725,
+    1.2332723587751389,
+    2.212241470813751,
+    0.7963456213474274,
+    1.2637851387262344,
+    0.5931292586028576,
+]
 ERRORS = [0.9386473447084427, 1.395585149526596, 0.5416829213500023, 1.063780054450035, 0.602453887462616]
 # and `forward` and `infer` of what it trained
 FORWARD = [4.547794, 3.5753708]
@@ -77,13 +83,42 @@ def folder(tmp_path, monkeypatch):
             {"name": "val", "batch_size": 4, "outputs": {"err": err}, "names": both},
             {"name": "run", "batch_size": 4, "outputs": {"y": y}, "names": {"x": x}},
         ],
-        "datasets": [{"name": "d", "uri": "data.csv", "cache_dir": None, "variables": both, "shuffle": False,
-                      "batch_size": 4, "no_image_normalization": True}],
-        "optimizers": [{"name": "opt", "network": "net", "dataset": "d", "solver": solver, "weight_decay": 0.001,
-                        "lr_decay": 1.0, "lr_decay_interval": 1, "update_interval": 2, "data_variables": names,
-                        "generator_variables": {}, "loss_variables": ["loss"]}],
-        "monitors": [{"name": "valid_error", "network": "val", "dataset": "d", "data_variables": names,
-                      "generator_variables": {}, "monitor_variables": ["err"]}],
+        "datasets": [
+            {
+                "name": "d",
+                "uri": "data.csv",
+                "cache_dir": None,
+                "variables": both,
+                "shuffle": False,
+                "batch_size": 4,
+                "no_image_normalization": True,
+            }
+        ],
+        "optimizers": [
+            {
+                "name": "opt",
+                "network": "net",
+                "dataset": "d",
+                "solver": solver,
+                "weight_decay": 0.001,
+                "lr_decay": 1.0,
+                "lr_decay_interval": 1,
+                "update_interval": 2,
+                "data_variables": names,
+                "generator_variables": {},
+                "loss_variables": ["loss"],
+            }
+        ],
+        "monitors": [
+            {
+                "name": "valid_error",
+                "network": "val",
+                "dataset": "d",
+                "data_variables": names,
+                "generator_variables": {},
+                "monitor_variables": ["err"],
+            }
+        ],
         "executors": [{"name": "runtime", "network": "run", "data": ["x"], "output": ["y"]}],
     }
     save("net.nnp", contents)
@@ -138,8 +173,10 @@ def test_forward_writes_images_and_matrices(folder, monkeypatch):
     image = F.reshape(F.concatenate(*[F.sigmoid(x)] * 4, axis=1), (4, 3, 2, 2))
     matrix = F.reshape(F.concatenate(x, x, axis=1), (4, 2, 3))
     network = {"name": "n", "batch_size": 4, "outputs": {"i": image, "m": matrix}, "names": {"x": x}}
-    save("pictures.nnp", {"networks": [network], "executors": [
-        {"name": "e", "network": "n", "data": ["x"], "output": ["i", "m"]}]})
+    save(
+        "pictures.nnp",
+        {"networks": [network], "executors": [{"name": "e", "network": "n", "data": ["x"], "output": ["i", "m"]}]},
+    )
     run(monkeypatch, "forward", "-c", "pictures.nnp", "-d", "data.csv", "-o", "out", "--result_outdir", "files")
     rows = list(csv.reader(open("out/output_result.csv")))
     assert rows[0][4:] == ["i", "m"]
@@ -153,10 +190,18 @@ def test_forward_writes_images_and_matrices(folder, monkeypatch):
 def test_evaluations_and_their_deviation(folder, monkeypatch):
     x = nn.Variable((4, 3))
     y = x + F.randn(0, 1, shape=(4, 3))
-    executor = {"name": "e", "network": "n", "data": ["x"], "output": ["y"], "num_evaluations": 200,
-                "repeat_evaluation_type": "std"}
-    save("noise.nnp", {"networks": [{"name": "n", "batch_size": 4, "outputs": {"y": y}, "names": {"x": x}}],
-                       "executors": [executor]})
+    executor = {
+        "name": "e",
+        "network": "n",
+        "data": ["x"],
+        "output": ["y"],
+        "num_evaluations": 200,
+        "repeat_evaluation_type": "std",
+    }
+    save(
+        "noise.nnp",
+        {"networks": [{"name": "n", "batch_size": 4, "outputs": {"y": y}, "names": {"x": x}}], "executors": [executor]},
+    )
     run(monkeypatch, "forward", "-c", "noise.nnp", "-d", "data.csv", "-o", "out")
     rows = list(csv.reader(open("out/output_result.csv")))
     found = np.array([[float(v) for v in row[4:]] for row in rows[1:]])
@@ -232,12 +277,16 @@ def test_repetitions_are_written_out(tmp_path):
     np.testing.assert_array_equal(*results)
     assert [f.name for f in converted.protobuf.network[0].function][:2] == ["RecurrentInput", "cell_Loop_0"]
 
-    executor.write_text('executor { name: "e" network_name: "Training" '
-                        'parameter_variable { variable_name: "Convolution_2{RepeatStart}/W" } }')
+    executor.write_text(
+        'executor { name: "e" network_name: "Training" '
+        'parameter_variable { variable_name: "Convolution_2{RepeatStart}/W" } }'
+    )
     proto = NnpImporter(str(tmp_path / "imagenet/Resnet-18.nnp"), str(executor)).execute().protobuf
     assert not proto.network[0].repeat_info
     assert [p.variable_name for p in proto.executor[0].parameter_variable] == [
-        "Convolution_2[0]/W", "Convolution_2[1]/W"]
+        "Convolution_2[0]/W",
+        "Convolution_2[1]/W",
+    ]
     functions = [f.name for f in proto.network[0].function]
     assert functions.index("Add2_RepeatStart_0") < functions.index("Convolution_2_RepeatStart_1")
     held = {p.variable_name for p in proto.parameter}
@@ -246,9 +295,19 @@ def test_repetitions_are_written_out(tmp_path):
 
 def test_what_cannot_be_converted(folder, monkeypatch, capsys):
     def arguments(**changes):
-        given = {"import_format": "NNP", "export_format": "NNP", "nnp_no_expand_network": False, "split": None,
-                 "nnp_import_executor_index": None, "nnp_exclude_parameter": False, "nnp_parameter_h5": False,
-                 "nnp_parameter_nntxt": False, "batch_size": 1, "config": None, "nnp_version": None}
+        given = {
+            "import_format": "NNP",
+            "export_format": "NNP",
+            "nnp_no_expand_network": False,
+            "split": None,
+            "nnp_import_executor_index": None,
+            "nnp_exclude_parameter": False,
+            "nnp_parameter_h5": False,
+            "nnp_parameter_nntxt": False,
+            "batch_size": 1,
+            "config": None,
+            "nnp_version": None,
+        }
         return SimpleNamespace(**{**given, **changes})
 
     for changes, error, what in (
@@ -341,11 +400,12 @@ def test_states_of_optimizers(folder, extension):
         for v in state.pstate.values():
             v.d = len(name)
     files = utility.save_optimizer_states("states", extension, info)
-    expected = "states_opt_Momentum_optimizer.h5.optimizer" if extension == ".h5" else (
-        "states_optimizer.protobuf.optimizer")
+    expected = (
+        "states_opt_Momentum_optimizer.h5.optimizer" if extension == ".h5" else ("states_optimizer.protobuf.optimizer")
+    )
     assert files == [expected]
     with zipfile.ZipFile("state.nnp", "w") as archive:
-        archive.write(files[0], files[0][len("states_"):])
+        archive.write(files[0], files[0][len("states_") :])
     nn.clear_parameters()
     again = load(["net.nnp"], prepare_data_iterator=False)
     utility.load_train_state("state.nnp", again)

@@ -56,8 +56,9 @@ def test_comparison_of_two_files(folder, monkeypatch):  # noqa: F811
     names = [name for name, _ in same]
     assert names[0].startswith("forward_function (@net/Affine, ")
     assert any(n.startswith("backward_function (") for n in names)
-    assert names[-4:] == [f"update (Momentum, {p})" for p in ("a1/affine/W", "a1/affine/b", "a2/affine/W",
-                                                             "a2/affine/b")]
+    assert names[-4:] == [
+        f"update (Momentum, {p})" for p in ("a1/affine/W", "a1/affine/b", "a2/affine/W", "a2/affine/b")
+    ]
     assert all(float(v) == 0 for _, v in same)
 
     def doubled(x, y):  # the second file's steps are wrong
@@ -130,8 +131,13 @@ def test_optimized_networks_compute_the_same(tmp_path, monkeypatch, shared, no_p
     x, y = product(shared=shared)
     x.d = [[1, -2, 3]]
     y.forward()
-    save("net.nnp", {"networks": [{"name": "n", "batch_size": 1, "outputs": {"y": y}, "names": {"x": x}}],
-                     "executors": [{"name": "e", "network": "n", "data": ["x"], "output": ["y"]}]})
+    save(
+        "net.nnp",
+        {
+            "networks": [{"name": "n", "batch_size": 1, "outputs": {"y": y}, "names": {"x": x}}],
+            "executors": [{"name": "e", "network": "n", "data": ["x"], "output": ["y"]}],
+        },
+    )
     run(monkeypatch, "optimize", "net.nnp", "small.nnp")
     graph = graph_def.load("small.nnp")
     types = [f.type for f in graph.default_graph().forward_sequence()]

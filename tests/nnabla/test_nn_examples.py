@@ -22,9 +22,7 @@ def test_loss_curve(name):
     for curve, expected in golden.items():
         assert len(curves[curve]) == len(expected) == programs.NNABLA_STEPS
         for step, (value, want) in enumerate(zip(curves[curve], expected, strict=True)):
-            assert abs(value - want) <= TOLERANCE * abs(want), (
-                f"{curve} at step {step}: {value}, nnabla has {want}"
-            )
+            assert abs(value - want) <= TOLERANCE * abs(want), f"{curve} at step {step}: {value}, nnabla has {want}"
     assert "[nnabla][INFO]: done" in printed
 
 

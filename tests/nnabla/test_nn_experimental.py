@@ -132,6 +132,7 @@ def test_function_profiles(capsys):
     assert "function work" in out and "{built-in method builtins.sorted}" in out
     assert work.profiler.ncalls == 0
 
+
 def test_nan_tracer(capsys):
     x = nn.Variable.from_numpy_array(np.array([1.0, 0.0], np.float32))
     x.need_grad = True

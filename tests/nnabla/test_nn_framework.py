@@ -46,16 +46,45 @@ def test_the_steps_of_a_training_come_in_order():
     worker = Recorded(None, max_epoch=2, iter_per_epoch=2)
     framework.Trainer(worker).train()
     names = [name for name, *_ in worker.calls if name not in ("max_epoch", "iter_per_epoch", "_loopCallbackCondition")]
-    start = ["load_checkpoint", "training_prepare", "_ctx_init", "_var_init", "_comm_init", "_data_init",
-             "_graph_init", "_loss_init", "_solver_init", "_monitor_init", "save_model_at_start"]
+    start = [
+        "load_checkpoint",
+        "training_prepare",
+        "_ctx_init",
+        "_var_init",
+        "_comm_init",
+        "_data_init",
+        "_graph_init",
+        "_loss_init",
+        "_solver_init",
+        "_monitor_init",
+        "save_model_at_start",
+    ]
     evaluation = ["_eval_callback_on_start", "_eval_data_feeder", "_eval_graph_forward", "_eval_callback_on_finish"]
-    update = ["iter_loop_start", "update_in_iteration", "_solver_zero_grad", "_train_data_feeder",
-              "_loss_forward_callback_on_start", "_loss_forward", "_loss_forward_callback_on_finish",
-              "_loss_backward_callback_on_start", "_loss_backward", "_loss_backward_callback_on_finish",
-              "_solver_update_callback_on_start", "_solver_update", "_solver_update_callback_on_finish",
-              "iter_loop_end"]
-    epoch = ["epoch_loop_start", "evaluate_at_epoch_start", *evaluation, *update, *update, "epoch_loop_end",
-             "save_checkpoint_at_epoch_end"]
+    update = [
+        "iter_loop_start",
+        "update_in_iteration",
+        "_solver_zero_grad",
+        "_train_data_feeder",
+        "_loss_forward_callback_on_start",
+        "_loss_forward",
+        "_loss_forward_callback_on_finish",
+        "_loss_backward_callback_on_start",
+        "_loss_backward",
+        "_loss_backward_callback_on_finish",
+        "_solver_update_callback_on_start",
+        "_solver_update",
+        "_solver_update_callback_on_finish",
+        "iter_loop_end",
+    ]
+    epoch = [
+        "epoch_loop_start",
+        "evaluate_at_epoch_start",
+        *evaluation,
+        *update,
+        *update,
+        "epoch_loop_end",
+        "save_checkpoint_at_epoch_end",
+    ]
     end = ["evaluate_at_training_end", *evaluation, "save_model_at_end", "training_complete"]
     assert names == [*start, *epoch, *epoch, *end]
     feeds = [rest for name, *rest in worker.calls if name == "_train_data_feeder"]
@@ -113,9 +142,18 @@ def test_gradients_of_several_batches_and_processes():
     def note(name):
         return lambda *where: calls.append((name, *where))
 
-    updater = Updater(note("feed"), note("zero"), note("update"), note("forward"), note("backward"),
-                      comm_all_reduce=note("reduce"), solver_update_callback_on_start=[note("a"), note("b")],
-                      accum_grad=2, comm=object(), grads=[1])
+    updater = Updater(
+        note("feed"),
+        note("zero"),
+        note("update"),
+        note("forward"),
+        note("backward"),
+        comm_all_reduce=note("reduce"),
+        solver_update_callback_on_start=[note("a"), note("b")],
+        accum_grad=2,
+        comm=object(),
+        grads=[1],
+    )
     updater.update(3, 4)
     batches = [(name, 3, 4, k) for k in range(2) for name in ("feed", "forward", "backward")]
     assert calls == [("zero", 3, 4), *batches, *[(name, 3, 4) for name in ("reduce", "a", "b", "update")]]

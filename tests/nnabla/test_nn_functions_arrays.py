@@ -36,12 +36,19 @@ def test_like_nnabla(k, golden):
             np.testing.assert_allclose(g, golden[f"{k}_g{i}"], rtol=1e-4, atol=1e-4)
 
 
-COMPOSITES = [("norm", A(3, 4), dict(p=3.0, axis=0)), ("norm", A(3, 4), dict(axis=1)),
-              ("cumprod", A(3, 4), dict(axis=1, exclusive=True, reverse=True)), ("cumprod", A(3, 4), dict(axis=0)),
-              ("prod", A(2, 3), {}), ("batch_inv", A(2, 2, 2), {}), ("batch_det", A(2, 3, 3), {}),
-              ("sort", A(3, 4), dict(reverse=True)), ("max", A(3, 4), dict(axis=0)),
-              ("tile", A(2, 3), dict(reps=(2, 2))),
-              ("pad", A(2, 3), dict(pad_width=(1, 2), mode="reflect"))]
+COMPOSITES = [
+    ("norm", A(3, 4), dict(p=3.0, axis=0)),
+    ("norm", A(3, 4), dict(axis=1)),
+    ("cumprod", A(3, 4), dict(axis=1, exclusive=True, reverse=True)),
+    ("cumprod", A(3, 4), dict(axis=0)),
+    ("prod", A(2, 3), {}),
+    ("batch_inv", A(2, 2, 2), {}),
+    ("batch_det", A(2, 3, 3), {}),
+    ("sort", A(3, 4), dict(reverse=True)),
+    ("max", A(3, 4), dict(axis=0)),
+    ("tile", A(2, 3), dict(reps=(2, 2))),
+    ("pad", A(2, 3), dict(pad_width=(1, 2), mode="reflect")),
+]
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -53,9 +60,9 @@ def test_first_and_second_derivative(name, a, args, dynamic):
 
     def slopes(x):
         y = getattr(F, name)(x, **args)
-        (g,) = nn.grad([F.sum(y ** 3)], [x])
-        (gg,) = nn.grad([F.sum(g ** 2)], [x])
-        return [F.sum(y ** 3), F.sum(g ** 2)], [g, gg]
+        (g,) = nn.grad([F.sum(y**3)], [x])
+        (gg,) = nn.grad([F.sum(g**2)], [x])
+        return [F.sum(y**3), F.sum(g**2)], [g, gg]
 
     with nn.auto_forward(dynamic):
         values, gradients = slopes(variable(a))
@@ -70,9 +77,15 @@ def test_first_and_second_derivative(name, a, args, dynamic):
             assert float((g.d * direction).sum()) == pytest.approx(expected, abs=5e-3 * scale)
 
 
-RANDOM = [("dropout", dict(p=0.5)), ("random_flip", dict(base_axis=0)), ("random_crop", dict(shape=(4, 3))),
-          ("random_shift", dict(shifts=(0, 2), border_mode="constant")), ("random_erase", dict(replacements=(0, 0))),
-          ("random_choice", dict(shape=(3,))), ("image_augmentation", dict(angle=0.3))]
+RANDOM = [
+    ("dropout", dict(p=0.5)),
+    ("random_flip", dict(base_axis=0)),
+    ("random_crop", dict(shape=(4, 3))),
+    ("random_shift", dict(shifts=(0, 2), border_mode="constant")),
+    ("random_erase", dict(replacements=(0, 0))),
+    ("random_choice", dict(shape=(3,))),
+    ("image_augmentation", dict(angle=0.3)),
+]
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -84,7 +97,7 @@ def test_derivatives_see_the_numbers_that_were_drawn(name, args, dynamic):
         more = [F.constant(1, x.shape)] if name == "random_choice" else []
         z = F.sum(getattr(F, name)(x, *more, **args) ** 3)
         (g,) = nn.grad([z], [x])
-        w = F.sum(g ** 2)
+        w = F.sum(g**2)
         (h,) = nn.grad([w], [x])
         if not dynamic:
             nn.forward_all([z, g, w, h])
@@ -182,23 +195,35 @@ def test_writing_in_place():
     np.testing.assert_array_equal(to.d, source.d)
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda x: F.reshape(x, (5, 2)), "reshape.*12.*10"), (lambda x: F.reshape(x, (-1, -1)), "negative"),
-    (lambda x: F.transpose(x, (0, 0)), "duplicated"), (lambda x: F.transpose(x, (1,)), "transpose: axes"),
-    (lambda x: F.concatenate(x, x, axis=5), "concatenate.*5"),
-    (lambda x: F.concatenate(x, F.reshape(x, (4, 3))), "match"),
-    (lambda x: F.stack(x, F.reshape(x, (4, 3))), "stack.*differ"), (lambda x: F.sum(x, axis=2), "sum.*2"),
-    (lambda x: F.pad(x, (1,)), "even"), (lambda x: F.pad(x, (1, 1), mode="wrap"), "wrap"),
-    (lambda x: F.pad(x, (-1, 1)), "negative"), (lambda x: F.broadcast(x, (3, 3)), r"\(3, 4\).*\(3, 3\)"),
-    (lambda x: F.slice(x, step=(0, 1)), "zero"), (lambda x: F.dropout(x, 1.0), "dropout"),
-    (lambda x: F.norm(x, p=0.5), "0.5"), (lambda x: F.top_k_data(x, 9), "k is 9"),
-    (lambda x: F.tile(x, (0, 1)), "less than 1"),
-    (lambda x: F.one_hot(x, (4,)), "one_hot"), (lambda x: F.batch_det(x), "square"),
-    (lambda x: F.einsum(x, equation="ij,jk->ik"), "one term for each input"),
-    (lambda x: F.einsum(x, equation="i->i"), "does not fit"),
-    (lambda x: F.random_crop(x, (5, 5)), "smaller"), (lambda x: F.random_shift(x, (1,), border_mode="wrap"), "wrap"),
-    (lambda x: F.gather(x, variable(np.array([7]), False)).forward(), "7"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x: F.reshape(x, (5, 2)), "reshape.*12.*10"),
+        (lambda x: F.reshape(x, (-1, -1)), "negative"),
+        (lambda x: F.transpose(x, (0, 0)), "duplicated"),
+        (lambda x: F.transpose(x, (1,)), "transpose: axes"),
+        (lambda x: F.concatenate(x, x, axis=5), "concatenate.*5"),
+        (lambda x: F.concatenate(x, F.reshape(x, (4, 3))), "match"),
+        (lambda x: F.stack(x, F.reshape(x, (4, 3))), "stack.*differ"),
+        (lambda x: F.sum(x, axis=2), "sum.*2"),
+        (lambda x: F.pad(x, (1,)), "even"),
+        (lambda x: F.pad(x, (1, 1), mode="wrap"), "wrap"),
+        (lambda x: F.pad(x, (-1, 1)), "negative"),
+        (lambda x: F.broadcast(x, (3, 3)), r"\(3, 4\).*\(3, 3\)"),
+        (lambda x: F.slice(x, step=(0, 1)), "zero"),
+        (lambda x: F.dropout(x, 1.0), "dropout"),
+        (lambda x: F.norm(x, p=0.5), "0.5"),
+        (lambda x: F.top_k_data(x, 9), "k is 9"),
+        (lambda x: F.tile(x, (0, 1)), "less than 1"),
+        (lambda x: F.one_hot(x, (4,)), "one_hot"),
+        (lambda x: F.batch_det(x), "square"),
+        (lambda x: F.einsum(x, equation="ij,jk->ik"), "one term for each input"),
+        (lambda x: F.einsum(x, equation="i->i"), "does not fit"),
+        (lambda x: F.random_crop(x, (5, 5)), "smaller"),
+        (lambda x: F.random_shift(x, (1,), border_mode="wrap"), "wrap"),
+        (lambda x: F.gather(x, variable(np.array([7]), False)).forward(), "7"),
+    ],
+)
 def test_errors_name_what_is_wrong(call, words):
     with pytest.raises(RuntimeError, match=words):
         call(variable(A(3, 4)))
@@ -227,8 +252,18 @@ def test_arguments_are_recorded():
     assert F.max(x).parent.info.type_name == "Max"
 
 
-@pytest.mark.parametrize("shapes", [((), (2, 3)), ((2, 3), ()), ((4,), (4,)), ((2, 4), (4,)), ((2, 4), (4, 3)),
-                                    ((4,), (4, 3)), ((2, 3, 4), (5, 4, 2))])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((), (2, 3)),
+        ((2, 3), ()),
+        ((4,), (4,)),
+        ((2, 4), (4,)),
+        ((2, 4), (4, 3)),
+        ((4,), (4, 3)),
+        ((2, 3, 4), (5, 4, 2)),
+    ],
+)
 def test_dot(shapes):
     a, b = (A(*s) for s in shapes)
     with nn.auto_forward():

@@ -33,45 +33,62 @@ def close(a, b, **tolerance):
     np.testing.assert_allclose(a, b, **{"rtol": 1e-5, "atol": 1e-6, **tolerance})
 
 
-@pytest.mark.parametrize("name, args, gradient", [
-    ("abs", {}, [-1, -1, -1, 1, 1, 1, 1]),
-    ("relu", {}, [0, 0, 0, 0, 1, 1, 1]),
-    ("leaky_relu", {"alpha": 0.2}, [0.2, 0.2, 0.2, 0.2, 1, 1, 1]),
-    ("elu", {"alpha": 2.0}, [2 * np.exp(-2.5), 2 * np.exp(-1), 2 * np.exp(-0.5), 1, 1, 1, 1]),
-    ("relu6", {}, [0, 0, 0, 0, 1, 1, 1]),
-    ("hard_sigmoid", {}, [0.2] * 7),
-    ("hard_tanh", {}, [0, 1, 1, 1, 1, 1, 0]),
-    ("crelu", {"axis": 0}, [-1, -1, -1, -1, 1, 1, 1]),
-    ("celu", {"axis": 0, "alpha": 2.0}, [2 * np.exp(-2.5) - 1, 2 * np.exp(-1) - 1, 2 * np.exp(-0.5) - 1, 0,
-                                         1 - 2 * np.exp(-0.5), 1 - 2 * np.exp(-1), 1 - 2 * np.exp(-2.5)]),
-    ("maximum_scalar", {"val": 0.5}, [0, 0, 0, 0, 0, 1, 1]),
-    ("minimum_scalar", {"val": 0.5}, [1, 1, 1, 1, 0, 0, 0]),
-    ("sinc", {}, [(np.cos(x) - np.sin(x) / x) / x if x else 0 for x in POINTS]),
-    ("sign", {"alpha": 0.25}, [1] * 7),
-    ("round", {}, [1] * 7),
-    ("ceil", {}, [1] * 7),
-    ("floor", {}, [1] * 7),
-    ("binary_tanh", {}, [0, 0, 1, 1, 1, 0, 0]),
-    ("binary_sigmoid", {}, [0, 0, 0.5, 0.5, 0.5, 0, 0]),
-    ("prune", {"rate": 0.5}, [1] * 7),
-    ("greater_scalar", {"val": 0.0}, [0] * 7),
-])
+@pytest.mark.parametrize(
+    "name, args, gradient",
+    [
+        ("abs", {}, [-1, -1, -1, 1, 1, 1, 1]),
+        ("relu", {}, [0, 0, 0, 0, 1, 1, 1]),
+        ("leaky_relu", {"alpha": 0.2}, [0.2, 0.2, 0.2, 0.2, 1, 1, 1]),
+        ("elu", {"alpha": 2.0}, [2 * np.exp(-2.5), 2 * np.exp(-1), 2 * np.exp(-0.5), 1, 1, 1, 1]),
+        ("relu6", {}, [0, 0, 0, 0, 1, 1, 1]),
+        ("hard_sigmoid", {}, [0.2] * 7),
+        ("hard_tanh", {}, [0, 1, 1, 1, 1, 1, 0]),
+        ("crelu", {"axis": 0}, [-1, -1, -1, -1, 1, 1, 1]),
+        (
+            "celu",
+            {"axis": 0, "alpha": 2.0},
+            [
+                2 * np.exp(-2.5) - 1,
+                2 * np.exp(-1) - 1,
+                2 * np.exp(-0.5) - 1,
+                0,
+                1 - 2 * np.exp(-0.5),
+                1 - 2 * np.exp(-1),
+                1 - 2 * np.exp(-2.5),
+            ],
+        ),
+        ("maximum_scalar", {"val": 0.5}, [0, 0, 0, 0, 0, 1, 1]),
+        ("minimum_scalar", {"val": 0.5}, [1, 1, 1, 1, 0, 0, 0]),
+        ("sinc", {}, [(np.cos(x) - np.sin(x) / x) / x if x else 0 for x in POINTS]),
+        ("sign", {"alpha": 0.25}, [1] * 7),
+        ("round", {}, [1] * 7),
+        ("ceil", {}, [1] * 7),
+        ("floor", {}, [1] * 7),
+        ("binary_tanh", {}, [0, 0, 1, 1, 1, 0, 0]),
+        ("binary_sigmoid", {}, [0, 0, 0.5, 0.5, 0.5, 0, 0]),
+        ("prune", {"rate": 0.5}, [1] * 7),
+        ("greater_scalar", {"val": 0.0}, [0] * 7),
+    ],
+)
 def test_slope_at_kinks(name, args, gradient):
     close(slopes(lambda x: getattr(F, name)(x, **args), POINTS)[1], gradient)
 
 
-@pytest.mark.parametrize("name, args, values", [
-    ("round", {}, [-3, -1, -1, 0, 1, 1, 3]),
-    ("sign", {"alpha": 0.25}, [-1, -1, -1, 0.25, 1, 1, 1]),
-    ("binary_tanh", {}, [-1, -1, -1, -1, 1, 1, 1]),
-    ("binary_sigmoid", {}, [0, 0, 0, 0, 1, 1, 1]),
-    ("prune", {"rate": 0.5}, [-2.5, -1, 0, 0, 0, 1, 2.5]),
-    ("less_equal_scalar", {"val": 0.5}, [1, 1, 1, 1, 1, 0, 0]),
-    ("logical_not", {}, [0, 0, 0, 1, 0, 0, 0]),
-    ("logical_xor_scalar", {"val": True}, [0, 0, 0, 1, 0, 0, 0]),
-    ("clip_by_value", {"min": -1.0, "max": 0.5}, [-1, -1, -0.5, 0, 0.5, 0.5, 0.5]),
-    ("r_div_scalar", {"val": 2.0}, [-0.8, -2, -4, np.inf, 4, 2, 0.8]),
-])
+@pytest.mark.parametrize(
+    "name, args, values",
+    [
+        ("round", {}, [-3, -1, -1, 0, 1, 1, 3]),
+        ("sign", {"alpha": 0.25}, [-1, -1, -1, 0.25, 1, 1, 1]),
+        ("binary_tanh", {}, [-1, -1, -1, -1, 1, 1, 1]),
+        ("binary_sigmoid", {}, [0, 0, 0, 0, 1, 1, 1]),
+        ("prune", {"rate": 0.5}, [-2.5, -1, 0, 0, 0, 1, 2.5]),
+        ("less_equal_scalar", {"val": 0.5}, [1, 1, 1, 1, 1, 0, 0]),
+        ("logical_not", {}, [0, 0, 0, 1, 0, 0, 0]),
+        ("logical_xor_scalar", {"val": True}, [0, 0, 0, 1, 0, 0, 0]),
+        ("clip_by_value", {"min": -1.0, "max": 0.5}, [-1, -1, -0.5, 0, 0.5, 0.5, 0.5]),
+        ("r_div_scalar", {"val": 2.0}, [-0.8, -2, -4, np.inf, 4, 2, 0.8]),
+    ],
+)
 def test_values(name, args, values):
     y = getattr(F, name)(variable(POINTS), **args)
     y.forward()
@@ -79,31 +96,46 @@ def test_values(name, args, values):
     close(y.d, values)
 
 
-@pytest.mark.parametrize("name, first, second", [
-    ("maximum2", [0, 0, 1], [1, 1, 0]),
-    ("minimum2", [1, 0, 0], [0, 1, 1]),
-    ("absolute_error", [-1, -1, 1], [1, 1, -1]),
-    ("huber_loss", [-2, 0, 2], [2, 0, -2]),
-    ("squared_error", [-4, 0, 4], [4, 0, -4]),
-    ("equal", [0, 0, 0], [0, 0, 0]),
-])
+@pytest.mark.parametrize(
+    "name, first, second",
+    [
+        ("maximum2", [0, 0, 1], [1, 1, 0]),
+        ("minimum2", [1, 0, 0], [0, 1, 1]),
+        ("absolute_error", [-1, -1, 1], [1, 1, -1]),
+        ("huber_loss", [-2, 0, 2], [2, 0, -2]),
+        ("squared_error", [-4, 0, 4], [4, 0, -4]),
+        ("equal", [0, 0, 0], [0, 0, 0]),
+    ],
+)
 def test_slope_where_inputs_are_equal(name, first, second):
     _, g0, g1 = slopes(getattr(F, name), [0.0, 2.0, 4.0], [2.0, 2.0, 2.0])
     close(g0, first)
     close(g1, second)
 
 
-@pytest.mark.parametrize("f, value, slope", [
-    (F.abs, np.abs, lambda x: np.where(x < 0, -1, 1)),
-    (F.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1), lambda x: 0.2 * (np.abs(x) <= 2.5)),
-    (lambda x: F.maximum_scalar(x, 0.3), lambda x: np.maximum(x, 0.3), lambda x: x > 0.3),
-    (lambda x: F.huber_loss(x, x * 0, 0.7), lambda x: np.where(np.abs(x) < 0.7, x * x, 0.7 * (2 * np.abs(x) - 0.7)),
-     lambda x: 2 * np.clip(x, -0.7, 0.7)),
-    (lambda x: F.elu(x, 2.0), lambda x: np.where(x < 0, 2 * np.expm1(x), x),
-     lambda x: np.where(x < 0, 2 * np.exp(x), 1)),
-    (lambda x: F.fixed_point_quantize(x, n=3, delta=0.5), lambda x: np.clip(np.round(x / 0.5), -3, 3) * 0.5,
-     lambda x: np.abs(x) <= 1.5),
-])
+@pytest.mark.parametrize(
+    "f, value, slope",
+    [
+        (F.abs, np.abs, lambda x: np.where(x < 0, -1, 1)),
+        (F.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1), lambda x: 0.2 * (np.abs(x) <= 2.5)),
+        (lambda x: F.maximum_scalar(x, 0.3), lambda x: np.maximum(x, 0.3), lambda x: x > 0.3),
+        (
+            lambda x: F.huber_loss(x, x * 0, 0.7),
+            lambda x: np.where(np.abs(x) < 0.7, x * x, 0.7 * (2 * np.abs(x) - 0.7)),
+            lambda x: 2 * np.clip(x, -0.7, 0.7),
+        ),
+        (
+            lambda x: F.elu(x, 2.0),
+            lambda x: np.where(x < 0, 2 * np.expm1(x), x),
+            lambda x: np.where(x < 0, 2 * np.exp(x), 1),
+        ),
+        (
+            lambda x: F.fixed_point_quantize(x, n=3, delta=0.5),
+            lambda x: np.clip(np.round(x / 0.5), -3, 3) * 0.5,
+            lambda x: np.abs(x) <= 1.5,
+        ),
+    ],
+)
 @pytest.mark.parametrize("size", [1, 15, 1073, 70001])
 def test_long_arrays(f, value, slope, size):
     """Loops that take several elements at a time, and kernels that run without the interpreter lock."""
@@ -128,20 +160,23 @@ def test_broadcasting_needs_equal_ndim():
                 f(*map(nn.Variable, shapes))
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda x: F.softmax(x, axis=2), "softmax: axis"),
-    (lambda x: F.celu(x, axis=-3), "celu: axis"),
-    (lambda x: F.prelu(x, nn.Variable((2,))), "prelu: the negative slope"),
-    (lambda x: F.softmax_cross_entropy(x, nn.Variable((2, 3))), "softmax_cross_entropy.*must be 1"),
-    (lambda x: F.sigmoid_cross_entropy(x, nn.Variable((2, 1))), "sigmoid_cross_entropy: dimensions"),
-    (lambda x: F.where(nn.Variable((3,)), x, x), "where: the first dimensions"),
-    (lambda x: F.batch_matmul(x, x), "batch_matmul: input must be >=3"),
-    (lambda x: F.prune(x, rate=1.5), "prune: rate"),
-    (lambda x: F.fixed_point_quantize(x, n=1), "fixed_point_quantize: n=1"),
-    (lambda x: F.pow2_quantize(x, n=2), "pow2_quantize: n=2"),
-    (lambda x: F.quantize_linear(x, nn.Variable((1,)), nn.Variable((1, 1))), "quantize_linear: dimensions"),
-    (lambda x: F.add_n(x, nn.Variable((3, 2))), "add_n: dimensions"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: F.softmax(x, axis=2), "softmax: axis"),
+        (lambda x: F.celu(x, axis=-3), "celu: axis"),
+        (lambda x: F.prelu(x, nn.Variable((2,))), "prelu: the negative slope"),
+        (lambda x: F.softmax_cross_entropy(x, nn.Variable((2, 3))), "softmax_cross_entropy.*must be 1"),
+        (lambda x: F.sigmoid_cross_entropy(x, nn.Variable((2, 1))), "sigmoid_cross_entropy: dimensions"),
+        (lambda x: F.where(nn.Variable((3,)), x, x), "where: the first dimensions"),
+        (lambda x: F.batch_matmul(x, x), "batch_matmul: input must be >=3"),
+        (lambda x: F.prune(x, rate=1.5), "prune: rate"),
+        (lambda x: F.fixed_point_quantize(x, n=1), "fixed_point_quantize: n=1"),
+        (lambda x: F.pow2_quantize(x, n=2), "pow2_quantize: n=2"),
+        (lambda x: F.quantize_linear(x, nn.Variable((1,)), nn.Variable((1, 1))), "quantize_linear: dimensions"),
+        (lambda x: F.add_n(x, nn.Variable((3, 2))), "add_n: dimensions"),
+    ],
+)
 def test_bad_arguments(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(nn.Variable((2, 3)))
@@ -191,8 +226,8 @@ def test_errors_of_classification():
 def test_second_derivatives_pass_through_steps():
     x = variable([-1.4, 0.3, 2.6])
     for f in (F.round, F.floor, F.ceil, F.sign, lambda v: F.fixed_point_quantize(v, n=8, delta=0.5)):
-        first, = nn.grad([F.sum(f(x) * x * x)], [x])  # f(x) stands for x: the derivative is x * x + 2 * x * f(x)
-        second, = nn.grad([F.sum(first)], [x])
+        (first,) = nn.grad([F.sum(f(x) * x * x)], [x])  # f(x) stands for x: the derivative is x * x + 2 * x * f(x)
+        (second,) = nn.grad([F.sum(first)], [x])
         q = f(x)
         for v in (first, second, q):
             v.forward()
@@ -200,22 +235,38 @@ def test_second_derivatives_pass_through_steps():
         close(second.d, 2 * x.d + 2 * q.d + 2 * x.d)
 
 
-@pytest.mark.parametrize("f", [
-    F.mish, F.sinc, F.tanh_shrink, F.swish, F.gelu, F.softplus, lambda x: F.elu(x, 0.5), F.celu, F.log_softmax,
-    lambda x: F.kl_multinomial(F.softmax(x), F.softmax(x * 2)), lambda x: F.binary_cross_entropy(F.sigmoid(x), x),
-    lambda x: F.categorical_cross_entropy(F.softmax(x), nn.Variable.from_numpy_array(np.array([[1], [2]]))),
-    lambda x: F.softmax_cross_entropy(x, nn.Variable.from_numpy_array(np.array([[1], [2]]))),
-    lambda x: F.sigmoid_cross_entropy(x, nn.Variable.from_numpy_array(np.array([[1, 0, 1], [0, 0, 1]]))),
-    lambda x: F.huber_loss(x, x * x), lambda x: F.mul_n(x, F.sin(x), x), lambda x: F.pow2(F.exp(x), x),
-    lambda x: F.prelu(x, F.reshape(F.sin(x), (6,))[:3]), lambda x: F.clip_by_norm(x, 0.7, axis=1),
-    lambda x: F.atan2(x, F.exp(x)), lambda x: F.dequantize_linear(x, F.exp(x), F.sin(x)),
-])
+@pytest.mark.parametrize(
+    "f",
+    [
+        F.mish,
+        F.sinc,
+        F.tanh_shrink,
+        F.swish,
+        F.gelu,
+        F.softplus,
+        lambda x: F.elu(x, 0.5),
+        F.celu,
+        F.log_softmax,
+        lambda x: F.kl_multinomial(F.softmax(x), F.softmax(x * 2)),
+        lambda x: F.binary_cross_entropy(F.sigmoid(x), x),
+        lambda x: F.categorical_cross_entropy(F.softmax(x), nn.Variable.from_numpy_array(np.array([[1], [2]]))),
+        lambda x: F.softmax_cross_entropy(x, nn.Variable.from_numpy_array(np.array([[1], [2]]))),
+        lambda x: F.sigmoid_cross_entropy(x, nn.Variable.from_numpy_array(np.array([[1, 0, 1], [0, 0, 1]]))),
+        lambda x: F.huber_loss(x, x * x),
+        lambda x: F.mul_n(x, F.sin(x), x),
+        lambda x: F.pow2(F.exp(x), x),
+        lambda x: F.prelu(x, F.reshape(F.sin(x), (6,))[:3]),
+        lambda x: F.clip_by_norm(x, 0.7, axis=1),
+        lambda x: F.atan2(x, F.exp(x)),
+        lambda x: F.dequantize_linear(x, F.exp(x), F.sin(x)),
+    ],
+)
 def test_second_derivatives(f):
     """The slope of the gradient of sum(sin(f)) against finite differences of the gradient."""
     rng = np.random.RandomState(4)
     x, direction = variable(rng.uniform(-0.9, 0.9, (2, 3))), rng.randn(2, 3).astype("float32")
-    first, = nn.grad([F.sum(F.sin(f(x)))], [x])
-    second, = nn.grad([F.sum(first * nn.Variable.from_numpy_array(direction))], [x])
+    (first,) = nn.grad([F.sum(F.sin(f(x)))], [x])
+    (second,) = nn.grad([F.sum(first * nn.Variable.from_numpy_array(direction))], [x])
 
     def at(values):
         x.d = values
@@ -232,8 +283,8 @@ def test_second_derivatives(f):
 
 def test_sinc_is_smooth_at_0():
     x = variable([0.0, 1e-3])
-    first, = nn.grad([F.sum(F.sinc(x))], [x])
-    second, = nn.grad([F.sum(first)], [x])
+    (first,) = nn.grad([F.sum(F.sinc(x))], [x])
+    (second,) = nn.grad([F.sum(first)], [x])
     nn.forward_all([first, second])
     close(first.d, [0, -1e-3 / 3], atol=1e-9)
     close(second.d, [-1 / 3, -1 / 3])
@@ -329,18 +380,27 @@ def test_clip_by_value_takes_tensors():
 
 
 def test_nd_arrays_run_at_once():
-    y = F.maximum2(nn.NdArray.from_numpy_array(np.array([1.0, 5.0], "float32")),
-                   nn.NdArray.from_numpy_array(np.array([2.0, 3.0], "float32")))
+    y = F.maximum2(
+        nn.NdArray.from_numpy_array(np.array([1.0, 5.0], "float32")),
+        nn.NdArray.from_numpy_array(np.array([2.0, 3.0], "float32")),
+    )
     assert isinstance(y, nn.NdArray)
     close(y.data, [2, 5])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("f, passes", [
-    (lambda x: F.where(variable([0.0, 0.0]), x, variable([1.0, 1.0])), False),
-    (F.relu, False), (F.relu6, False), (F.hard_tanh, True), (lambda x: F.maximum_scalar(x, 0.0), False),
-    (lambda x: F.maximum2(x, variable([0.0, 0.0])), True), (lambda x: F.minimum2(x, variable([-9.0, -9.0])), True),
-])
+@pytest.mark.parametrize(
+    "f, passes",
+    [
+        (lambda x: F.where(variable([0.0, 0.0]), x, variable([1.0, 1.0])), False),
+        (F.relu, False),
+        (F.relu6, False),
+        (F.hard_tanh, True),
+        (lambda x: F.maximum_scalar(x, 0.0), False),
+        (lambda x: F.maximum2(x, variable([0.0, 0.0])), True),
+        (lambda x: F.minimum2(x, variable([-9.0, -9.0])), True),
+    ],
+)
 def test_gradients_that_are_not_finite(f, passes, bad):
     """Most functions choose between the gradient and 0; those of two inputs multiply by a mask."""
     x = variable([-0.5, -1.0])

@@ -76,16 +76,19 @@ def test_second_derivative(k):
     assert actual == pytest.approx(expected, abs=3e-3 * (1 + scale))
 
 
-@pytest.mark.parametrize("name, args", [
-    ("convolution", dict(group=2, pad=(1, 0), stride=(2, 1), dilation=(1, 2))),
-    ("deconvolution", dict(group=2, stride=(2, 1), output_padding=(1, 0))),
-    ("max_pooling", dict(kernel=(2, 3), stride=(2, 1), pad=(1, 0), ignore_border=False)),
-    ("average_pooling", dict(kernel=(2, 3), pad=(1, 1), including_pad=False)),
-    ("sum_pooling", dict(kernel=(2, 2))),
-    ("unpooling", dict(kernel=(2, 3))),
-    ("deformable_convolution", dict(group=2, pad=(1, 0))),
-    ("roi_align", dict(output_size=(2, 2))),
-])
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("convolution", dict(group=2, pad=(1, 0), stride=(2, 1), dilation=(1, 2))),
+        ("deconvolution", dict(group=2, stride=(2, 1), output_padding=(1, 0))),
+        ("max_pooling", dict(kernel=(2, 3), stride=(2, 1), pad=(1, 0), ignore_border=False)),
+        ("average_pooling", dict(kernel=(2, 3), pad=(1, 1), including_pad=False)),
+        ("sum_pooling", dict(kernel=(2, 2))),
+        ("unpooling", dict(kernel=(2, 3))),
+        ("deformable_convolution", dict(group=2, pad=(1, 0))),
+        ("roi_align", dict(output_size=(2, 2))),
+    ],
+)
 def test_channel_last(name, args):
     """Not on nnabla's CPU; the same with all axes moved."""
     x, more = A(2, 4, 6, 7), []
@@ -113,29 +116,43 @@ def test_hot_functions_are_single_nodes():
     x = nn.Variable((2, 4, 6, 6))
     y = F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=[1, 1])
     assert y.parent.info.type_name == "Convolution"
-    assert dict(y.parent.info.args) == {"base_axis": 1, "pad": [1, 1], "stride": [1, 1], "dilation": [1, 1],
-                                        "group": 1, "channel_last": False}
+    assert dict(y.parent.info.args) == {
+        "base_axis": 1,
+        "pad": [1, 1],
+        "stride": [1, 1],
+        "dilation": [1, 1],
+        "group": 1,
+        "channel_last": False,
+    }
     y = F.max_pooling(x, [2, 2])
-    assert dict(y.parent.info.args) == {"kernel": [2, 2], "stride": [2, 2], "ignore_border": True,
-                                        "pad": [0, 0], "channel_last": False}
+    assert dict(y.parent.info.args) == {
+        "kernel": [2, 2],
+        "stride": [2, 2],
+        "ignore_border": True,
+        "pad": [0, 0],
+        "channel_last": False,
+    }
     y = F.affine(x, nn.Variable((144, 5)))
     assert (y.shape, dict(y.parent.info.args)) == ((2, 5), {"base_axis": 1})
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda x: F.affine(x, nn.Variable((5, 2))), "affine.*weight"),
-    (lambda x: F.affine(x, nn.Variable((144, 2)), nn.Variable((3,))), "affine.*bias"),
-    (lambda x: F.convolution(x, nn.Variable((3, 3, 3, 3))), "convolution.*channels"),
-    (lambda x: F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=(1,)), "convolution.*pad"),
-    (lambda x: F.convolution(x, nn.Variable((3, 4, 9, 3))), "convolution.*spatial"),
-    (lambda x: F.convolution(x, nn.Variable((3, 4, 3, 3)), nn.Variable((2,))), "convolution.*bias"),
-    (lambda x: F.deconvolution(x, nn.Variable((4, 3, 3, 3)), output_padding=(1, 1)), "output_padding"),
-    (lambda x: F.depthwise_convolution(x, nn.Variable((5, 3, 3))), "depthwise_convolution.*weight"),
-    (lambda x: F.max_pooling(x, (7, 2), stride=(1, 1)), "max_pooling.*result"),
-    (lambda x: F.average_pooling(x, (2, 2), stride=(2,)), "average_pooling.*stride"),
-    (lambda x: F.roi_align(x, nn.Variable((3, 4)), (2, 2)), "roi_align.*boxes"),
-    (lambda x: F.lstm(x, x, x, x), "lstm.*x must"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: F.affine(x, nn.Variable((5, 2))), "affine.*weight"),
+        (lambda x: F.affine(x, nn.Variable((144, 2)), nn.Variable((3,))), "affine.*bias"),
+        (lambda x: F.convolution(x, nn.Variable((3, 3, 3, 3))), "convolution.*channels"),
+        (lambda x: F.convolution(x, nn.Variable((3, 4, 3, 3)), pad=(1,)), "convolution.*pad"),
+        (lambda x: F.convolution(x, nn.Variable((3, 4, 9, 3))), "convolution.*spatial"),
+        (lambda x: F.convolution(x, nn.Variable((3, 4, 3, 3)), nn.Variable((2,))), "convolution.*bias"),
+        (lambda x: F.deconvolution(x, nn.Variable((4, 3, 3, 3)), output_padding=(1, 1)), "output_padding"),
+        (lambda x: F.depthwise_convolution(x, nn.Variable((5, 3, 3))), "depthwise_convolution.*weight"),
+        (lambda x: F.max_pooling(x, (7, 2), stride=(1, 1)), "max_pooling.*result"),
+        (lambda x: F.average_pooling(x, (2, 2), stride=(2,)), "average_pooling.*stride"),
+        (lambda x: F.roi_align(x, nn.Variable((3, 4)), (2, 2)), "roi_align.*boxes"),
+        (lambda x: F.lstm(x, x, x, x), "lstm.*x must"),
+    ],
+)
 def test_refusals(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(nn.Variable((2, 4, 6, 6)))
@@ -195,8 +212,7 @@ def test_incremental_quantization():
 def test_fused_convolution():
     x, w, z = variable(A(2, 3, 5, 5)), variable(A(4, 3, 3, 3)), variable(A(2, 4, 5, 5))
     stats = [variable(np.full((1, 4, 1, 1), v, "float32")) for v in (0.1, 1.2, 0.0, 1.0)]
-    y = F.fused_convolution(x, w, None, *stats, z=z, pad=(1, 1), nonlinearity="leaky_relu",
-                            nonlinearity_args=[0.3])
+    y = F.fused_convolution(x, w, None, *stats, z=z, pad=(1, 1), nonlinearity="leaky_relu", nonlinearity_args=[0.3])
     h = F.convolution(x, w, pad=(1, 1))
     h = F.batch_normalization(h, *stats[:2], *[v.get_unlinked_variable() for v in stats[2:]])
     expected = F.leaky_relu(F.add2(h, z), 0.3)
@@ -216,8 +232,13 @@ def test_attention():
     mask = rng.standard_normal((targets, sources)).astype("float32")
     hidden = np.array([[0, 0, 0, 1], [0, 1, 0, 0]], "float32")
     with nn.auto_forward():
-        y, weights = F.multi_head_attention(*map(variable, (q, k, v)), heads, *map(variable, ws),
-                                            additive_mask=variable(mask), key_padding_mask=variable(hidden))
+        y, weights = F.multi_head_attention(
+            *map(variable, (q, k, v)),
+            heads,
+            *map(variable, ws),
+            additive_mask=variable(mask),
+            key_padding_mask=variable(hidden),
+        )
     part = width // heads
     q, k, v = ((a @ w).reshape(-1, batch, heads, part) for a, w in zip((q, k, v), ws, strict=False))
     scores = np.einsum("tbhd,sbhd->bhts", q, k) / np.sqrt(part) + mask
@@ -249,13 +270,12 @@ def test_packing_and_back(enforce_sorted):
     with nn.auto_forward():
         packed = rnn.pack_sequence([variable(a) for a in arrays], enforce_sorted=enforce_sorted)
         np.testing.assert_array_equal(packed.batch_sizes.d, [3, 2, 1, 1])
-        padded, found = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0,
-                                                 total_length=5)
+        padded, found = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0, total_length=5)
     np.testing.assert_array_equal(found.d, lengths)
     assert padded.shape == (3, 5, 3)
     for row, a in zip(padded.d, arrays, strict=True):
-        np.testing.assert_array_equal(row[:len(a)], a)
-        assert (row[len(a):] == 0).all()
+        np.testing.assert_array_equal(row[: len(a)], a)
+        assert (row[len(a) :] == 0).all()
     with pytest.raises(ValueError, match="total_length"):
         rnn.pad_packed_sequence(packed, total_length=3)
 

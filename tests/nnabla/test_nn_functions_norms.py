@@ -28,15 +28,18 @@ def outputs(y):
 @pytest.mark.parametrize("k", range(len(CASES)), ids=NAMES)
 def test_as_recorded(k):
     found = np.concatenate([np.ravel(a) for a in nnabla_norms.run(nn, F, *CASES[k])])
-    expected = RECORDED["values"][ENDS[k] - len(found):ENDS[k]]
+    expected = RECORDED["values"][ENDS[k] - len(found) : ENDS[k]]
     assert ENDS[k] - len(found) == (ENDS[k - 1] if k else 0)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5)
 
 
 # ---- second derivatives -------------------------------------------------------------------------------------
 NOT_DERIVATIVES = {"clip_grad_by_norm", "clip_grad_by_value", "vat_noise", "spectral_norm"}  # by definition
-SMOOTH = [k for k, (name, _, wanted, args) in enumerate(CASES)
-          if wanted and name not in NOT_DERIVATIVES and args.get("window_type", "hanning") == "hanning"]
+SMOOTH = [
+    k
+    for k, (name, _, wanted, args) in enumerate(CASES)
+    if wanted and name not in NOT_DERIVATIVES and args.get("window_type", "hanning") == "hanning"
+]
 SECOND = [k for n, k in enumerate(SMOOTH) if n == 0 or CASES[k][0] != CASES[SMOOTH[n - 1]][0] or n % 3 == 0]
 
 
@@ -91,7 +94,7 @@ def test_batch_normalization_moves_the_running_statistics_at_every_forward():
         np.testing.assert_allclose(var.d, expected[1], rtol=1e-5)
     before = mean.d.copy()
     y.backward()
-    g, = nn.grad([y], [x])
+    (g,) = nn.grad([y], [x])
     np.testing.assert_array_equal(mean.d, before)
     F.batch_normalization(x, None, None, mean, var, batch_stat=False).forward()
     np.testing.assert_array_equal(mean.d, before)

@@ -55,8 +55,14 @@ def test_grad_outputs(auto):
     variable = nn.Variable.from_numpy_array(go, need_grad=True)
     with nn.auto_forward(auto):
         y = x**2
-        for given, factor in [(None, 1), (2, 2), (0.5, 0.5), (go, go), (nn.NdArray.from_numpy_array(go), go),
-                              (variable, go)]:
+        for given, factor in [
+            (None, 1),
+            (2, 2),
+            (0.5, 0.5),
+            (go, go),
+            (nn.NdArray.from_numpy_array(go), go),
+            (variable, go),
+        ]:
             for grad_outputs in ([given], given) if not isinstance(given, nn.Variable) else ([given],):
                 (g,) = nn.grad([y], [x], grad_outputs)
                 if not auto:

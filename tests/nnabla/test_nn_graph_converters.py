@@ -56,13 +56,17 @@ def test_converted_graphs_give_what_nnabla_gives():
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("layer", [
-    lambda x: PF.convolution(x, 6, (3, 3), group=2),
-    lambda x: PF.convolution(x, 6, (3, 3), with_bias=False),
-    lambda x: PF.deconvolution(x, 6, (1, 1), group=2, with_bias=False),
-    lambda x: PF.deconvolution(x, 6, (1, 1)),
-    lambda x: PF.affine(x, (6, 2, 2)),
-], ids=["grouped", "no bias", "grouped deconvolution", "deconvolution", "affine"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda x: PF.convolution(x, 6, (3, 3), group=2),
+        lambda x: PF.convolution(x, 6, (3, 3), with_bias=False),
+        lambda x: PF.deconvolution(x, 6, (1, 1), group=2, with_bias=False),
+        lambda x: PF.deconvolution(x, 6, (1, 1)),
+        lambda x: PF.affine(x, (6, 2, 2)),
+    ],
+    ids=["grouped", "no bias", "grouped deconvolution", "deconvolution", "affine"],
+)
 @pytest.mark.parametrize("opposite", [False, True])
 def test_folding_leaves_the_result(layer, opposite):
     x = data(2, 4, 5, 5)

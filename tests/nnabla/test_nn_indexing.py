@@ -8,11 +8,36 @@ import compatgrad.nnabla.functions as F
 
 X = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 KEYS = [
-    0, -1, (1, 2), (1, 2, 3, 4), (slice(None), 1), slice(0, 1), slice(None, None, -1), (Ellipsis, 2), (Ellipsis,), (),
-    (1, Ellipsis, slice(1, 3)), (slice(None), slice(2, None, -2)), (slice(-1, None),), (slice(5, 9),), None, (None, 1),
-    (Ellipsis, None), (slice(None), None, 1), (1, None, slice(None), None, 2), (0, slice(3, 1)),
-    [1, 0, 1], ([1, 0],), ([1, 0], [2, 1]), np.array([[1, 0], [0, 0]]), ([-1, 0], [-2, 1], [0, -1]),
-    ([1, 0], None), (None, [1, 0]), (None, [1, 0], [1, 1], None), X > 50, (X > 50, None),
+    0,
+    -1,
+    (1, 2),
+    (1, 2, 3, 4),
+    (slice(None), 1),
+    slice(0, 1),
+    slice(None, None, -1),
+    (Ellipsis, 2),
+    (Ellipsis,),
+    (),
+    (1, Ellipsis, slice(1, 3)),
+    (slice(None), slice(2, None, -2)),
+    (slice(-1, None),),
+    (slice(5, 9),),
+    None,
+    (None, 1),
+    (Ellipsis, None),
+    (slice(None), None, 1),
+    (1, None, slice(None), None, 2),
+    (0, slice(3, 1)),
+    [1, 0, 1],
+    ([1, 0],),
+    ([1, 0], [2, 1]),
+    np.array([[1, 0], [0, 0]]),
+    ([-1, 0], [-2, 1], [0, -1]),
+    ([1, 0], None),
+    (None, [1, 0]),
+    (None, [1, 0], [1, 1], None),
+    X > 50,
+    (X > 50, None),
 ]
 
 
@@ -55,11 +80,21 @@ def test_gradients(key):
     np.testing.assert_allclose(x.g, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("key, error", [
-    (2, IndexError), (-3, IndexError), ((0,) * 5, IndexError), ((Ellipsis, Ellipsis), IndexError), ("a", TypeError),
-    (1.5, TypeError), ({}, TypeError), (([0, 1], slice(1, 2)), NotImplementedError),
-    ((slice(None), [1]), NotImplementedError), ((slice(None, None, 0),), RuntimeError),
-])
+@pytest.mark.parametrize(
+    "key, error",
+    [
+        (2, IndexError),
+        (-3, IndexError),
+        ((0,) * 5, IndexError),
+        ((Ellipsis, Ellipsis), IndexError),
+        ("a", TypeError),
+        (1.5, TypeError),
+        ({}, TypeError),
+        (([0, 1], slice(1, 2)), NotImplementedError),
+        ((slice(None), [1]), NotImplementedError),
+        ((slice(None, None, 0),), RuntimeError),
+    ],
+)
 @pytest.mark.parametrize("kind", [nn.NdArray, nn.Variable])
 def test_errors(kind, key, error):
     x = kind.from_numpy_array(X)

@@ -143,16 +143,20 @@ ONE_SIDED = {
     "weight norm": lambda x: PF.convolution(x, 5, (3, 3), apply_w=PF.weight_normalization),
     "standardized": lambda x: F.convolution(x, F.weight_standardization(shaped(5, 4, 3, 3, need_grad=True))),
     "transposed": lambda x: F.deconvolution(x, shaped(4, 5, 3, 3, need_grad=True) * 2.0),
-    "transposed, padded": lambda x: F.deconvolution(x, shaped(4, 5, 3, 3, need_grad=True) * 2.0, stride=(2, 2),
-                                                    output_padding=(1, 1)),
+    "transposed, padded": lambda x: F.deconvolution(
+        x, shaped(4, 5, 3, 3, need_grad=True) * 2.0, stride=(2, 2), output_padding=(1, 1)
+    ),
     "each channel": lambda x: F.depthwise_convolution(x, shaped(4, 3, 3, need_grad=True) * 2.0),
     "transposed each channel": lambda x: F.depthwise_deconvolution(x, shaped(4, 3, 3, need_grad=True) * 2.0),
-    "frozen": lambda x: PF.convolution(PF.batch_normalization(PF.convolution(x, 4, (3, 3), name="a")), 4, (3, 3),
-                                       name="b", fix_parameters=True),
-    "frozen, transposed": lambda x: PF.deconvolution(PF.convolution(x, 4, (3, 3), name="a"), 4, (3, 3), name="b",
-                                                     fix_parameters=True),
-    "frozen, each channel": lambda x: PF.depthwise_convolution(PF.convolution(x, 4, (3, 3), name="a"), (3, 3),
-                                                               name="b", fix_parameters=True),
+    "frozen": lambda x: PF.convolution(
+        PF.batch_normalization(PF.convolution(x, 4, (3, 3), name="a")), 4, (3, 3), name="b", fix_parameters=True
+    ),
+    "frozen, transposed": lambda x: PF.deconvolution(
+        PF.convolution(x, 4, (3, 3), name="a"), 4, (3, 3), name="b", fix_parameters=True
+    ),
+    "frozen, each channel": lambda x: PF.depthwise_convolution(
+        PF.convolution(x, 4, (3, 3), name="a"), (3, 3), name="b", fix_parameters=True
+    ),
     "computed and frozen": lambda x: F.convolution(shaped(2, 4, 6, 6, need_grad=True) * 1.0, shaped(5, 4, 3, 3) * 2.0),
 }
 

@@ -97,10 +97,13 @@ def test_category_names_come_from_a_file(home):
     assert len(object_detection.base.VOC_NAMES) == 20 and len(object_detection.base.COCO_NAMES) == 80
 
 
-@pytest.mark.parametrize("text, error", [
-    ('repeat_id: "Twice"', "how often 'Twice' is repeated"),
-    ('repeat_id: "Other"', "has no variable"),
-])
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ('repeat_id: "Twice"', "how often 'Twice' is repeated"),
+        ('repeat_id: "Other"', "has no variable"),
+    ],
+)
 def test_a_repetition_that_is_not_whole_is_refused(tmp_path, text, error):
     path = tmp_path / "net.nntxt"
     path.write_text(
@@ -150,8 +153,14 @@ def test_images_for_segmentation(tmp_path):
 
 
 def test_every_module_has_its_class():
-    for module, name in (("alexnet", "AlexNet"), ("senet", "SENet"), ("shufflenet", "ShuffleNet20"),
-                         ("squeezenet", "SqueezeNetV10"), ("xception", "Xception"), ("resnext", "ResNeXt101")):
+    for module, name in (
+        ("alexnet", "AlexNet"),
+        ("senet", "SENet"),
+        ("shufflenet", "ShuffleNet20"),
+        ("squeezenet", "SqueezeNetV10"),
+        ("xception", "Xception"),
+        ("resnext", "ResNeXt101"),
+    ):
         found = importlib.import_module(f"compatgrad.nnabla.models.imagenet.{module}")
         assert getattr(found, name) is getattr(imagenet, name)
 

@@ -80,8 +80,14 @@ def test_data_is_live_and_reading_is_not_writing():
 
 def test_zeroing_until_somebody_may_write():
     a = array(1, 2)
-    for ask in (lambda: a.data, lambda: a.get_data("rw"), lambda: a.cast(np.float32), lambda: a.fill(0),
-                lambda: a.cast(np.float32, nn.get_current_context()), lambda: a.copy_from(nn.NdArray(2))):
+    for ask in (
+        lambda: a.data,
+        lambda: a.get_data("rw"),
+        lambda: a.cast(np.float32),
+        lambda: a.fill(0),
+        lambda: a.cast(np.float32, nn.get_current_context()),
+        lambda: a.copy_from(nn.NdArray(2)),
+    ):
         a.zero()
         assert a.zeroing
         assert not a.get_data("r").any() and a.zeroing
@@ -181,8 +187,13 @@ def test_narrow_dtypes():
         b.dtype  # noqa: B018
     b.data = np.arange(2)  # nobody looked yet: the part decides
     assert a.dtype == np.int64
-    for wrong in (lambda: b.cast(np.float32), lambda: b.copy_from(array(1, 2)), lambda: b.get_data("rw", np.float16),
-                  lambda: setattr(b, "data", np.zeros(2, np.float32)), lambda: F.add_scalar(b, 1, outputs=[b])):
+    for wrong in (
+        lambda: b.cast(np.float32),
+        lambda: b.copy_from(array(1, 2)),
+        lambda: b.get_data("rw", np.float16),
+        lambda: setattr(b, "data", np.zeros(2, np.float32)),
+        lambda: F.add_scalar(b, 1, outputs=[b]),
+    ):
         with pytest.raises(RuntimeError, match="narrow"):
             wrong()
     assert b.get_data("r", np.float16).dtype == np.float16
@@ -198,8 +209,13 @@ def test_narrow_dtypes():
 
 def test_narrow_errors():
     a = nn.NdArray((4, 2))
-    for args, words in (((1, 0, 1), "dim"), ((-1, 0, 1), "dim"), ((0, -1, 2), "start"), ((0, 0, -1), "length"),
-                        ((0, 3, 2), "exceed")):
+    for args, words in (
+        ((1, 0, 1), "dim"),
+        ((-1, 0, 1), "dim"),
+        ((0, -1, 2), "start"),
+        ((0, 0, -1), "length"),
+        ((0, 3, 2), "exceed"),
+    ):
         with pytest.raises(RuntimeError, match=words):
             a.narrow(*args)
     b = a.narrow(0, 1, 2)
@@ -333,10 +349,24 @@ def test_results_in_parts_and_views():
 def test_operators_run_at_once():
     x, y = np.array([1.0, 2.0, 4.0], np.float32), np.array([3.0, 0.5, 2.0], np.float32)
     a, b = nn.NdArray.from_numpy_array(x), nn.NdArray.from_numpy_array(y)
-    for f in (lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p**q,
-              lambda p, q: p + 2, lambda p, q: 2 - p, lambda p, q: p - 2, lambda p, q: p * 3, lambda p, q: 3 / p,
-              lambda p, q: p / 3, lambda p, q: 2**p, lambda p, q: p**2, lambda p, q: -p, lambda p, q: +p,
-              lambda p, q: p @ q):
+    for f in (
+        lambda p, q: p + q,
+        lambda p, q: p - q,
+        lambda p, q: p * q,
+        lambda p, q: p / q,
+        lambda p, q: p**q,
+        lambda p, q: p + 2,
+        lambda p, q: 2 - p,
+        lambda p, q: p - 2,
+        lambda p, q: p * 3,
+        lambda p, q: 3 / p,
+        lambda p, q: p / 3,
+        lambda p, q: 2**p,
+        lambda p, q: p**2,
+        lambda p, q: -p,
+        lambda p, q: +p,
+        lambda p, q: p @ q,
+    ):
         result = f(a, b)
         assert isinstance(result, nn.NdArray) and result.dtype == np.float32
         np.testing.assert_allclose(result.data, f(x, y), rtol=1e-6)
@@ -370,10 +400,20 @@ def test_inplace_operators_write_into_the_array():
     assert b.data.tolist() == [1, 9] and a.data.tolist() == [5, 9]
 
 
-@pytest.mark.parametrize("shapes", [
-    ((3,), (3,)), ((2, 3), (3,)), ((2,), (2, 3)), ((2, 3), (3, 4)), ((4, 2, 3), (3, 5)), ((3,), (4, 3, 5)),
-    ((4, 2, 3), (3,)), ((2, 1, 2, 3), (4, 3, 5)), ((4, 2, 3), (4, 3, 2)),
-])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2,), (2, 3)),
+        ((2, 3), (3, 4)),
+        ((4, 2, 3), (3, 5)),
+        ((3,), (4, 3, 5)),
+        ((4, 2, 3), (3,)),
+        ((2, 1, 2, 3), (4, 3, 5)),
+        ((4, 2, 3), (4, 3, 2)),
+    ],
+)
 def test_matmul(shapes):
     rng = np.random.RandomState(0)
     x, y = (rng.randn(*s).astype(np.float32) for s in shapes)
@@ -390,8 +430,12 @@ def test_matmul(shapes):
 
 def test_results_own_their_memory():
     a = array(1, 2, 3, 4)
-    for f in (F.identity, lambda x: x[1:3], lambda x: F.transpose(F.reshape(x, (2, 2)), (1, 0)),
-              lambda x: F.broadcast(F.reshape(x, (1, 4)), (2, 4))):
+    for f in (
+        F.identity,
+        lambda x: x[1:3],
+        lambda x: F.transpose(F.reshape(x, (2, 2)), (1, 0)),
+        lambda x: F.broadcast(F.reshape(x, (1, 4)), (2, 4)),
+    ):
         y = f(a)
         y.data[...] = 9
         assert a.data.tolist() == [1, 2, 3, 4]

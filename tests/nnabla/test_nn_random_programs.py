@@ -18,7 +18,6 @@ What the programs leave out, because nnabla is wrong or unpredictable there:
 - The gradient of comparisons, which is an error in nnabla; the order inside of a gradient's own graph.
 """
 
-
 import numpy as np
 import pytest
 

@@ -150,9 +150,7 @@ def test_a_temporary_cache_is_removed():
 
 
 def test_schedulers():
-    np.testing.assert_allclose(
-        [PolynomialScheduler(2.0, 10, 2).get_learning_rate(i) for i in (0, 5, 10)], [2, 0.5, 0]
-    )
+    np.testing.assert_allclose([PolynomialScheduler(2.0, 10, 2).get_learning_rate(i) for i in (0, 5, 10)], [2, 0.5, 0])
     np.testing.assert_allclose(
         [CosineScheduler(2.0, 10).get_learning_rate(i) for i in (0, 5, 10)], [2, 1, 0], atol=1e-12
     )

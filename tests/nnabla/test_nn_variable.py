@@ -361,8 +361,10 @@ def test_results_survive_hooks_and_order():
     seen = []
     x = leaf(1, 2)
     y = F.sum(F.sin(x * 2))
-    y.forward(function_pre_hook=lambda f: seen.append(("before", f.name, f.outputs[0].d.any())),
-              function_post_hook=lambda f: seen.append(("after", f.name)))
+    y.forward(
+        function_pre_hook=lambda f: seen.append(("before", f.name, f.outputs[0].d.any())),
+        function_post_hook=lambda f: seen.append(("after", f.name)),
+    )
     names = ["MulScalar", "Sin", "Sum"]
     assert [s[:2] for s in seen] == [(when, n) for n in names for when in ("before", "after")]
     seen.clear()

@@ -12,10 +12,16 @@ CALLS = {
     "max_pooling of a fraction": (lambda x: F.max_pooling(x, (2.5, 2.5)), (1, 2, 4, 4)),
     "average_pooling": (lambda x: F.average_pooling(x, TWO), (1, 2, 4, 4)),
     "unpooling": (lambda x: F.unpooling(x, TWO), (1, 2, 16, 16)),
-    "convolution": (lambda x: F.convolution(x, nn.Variable((3, 2, 3, 3)), stride=TWO, pad=(1.0, 1.0),
-                                            dilation=(1.0, 1.0), group=1.0), (1, 3, 4, 4)),
-    "deconvolution": (lambda x: F.deconvolution(x, nn.Variable((2, 3, 3, 3)), stride=TWO, output_padding=(1.0, 1.0)),
-                      (1, 3, 18, 18)),
+    "convolution": (
+        lambda x: F.convolution(
+            x, nn.Variable((3, 2, 3, 3)), stride=TWO, pad=(1.0, 1.0), dilation=(1.0, 1.0), group=1.0
+        ),
+        (1, 3, 4, 4),
+    ),
+    "deconvolution": (
+        lambda x: F.deconvolution(x, nn.Variable((2, 3, 3, 3)), stride=TWO, output_padding=(1.0, 1.0)),
+        (1, 3, 18, 18),
+    ),
     "reshape": (lambda x: F.reshape(x, (2.0, np.float64(64))), (2, 64)),
     "broadcast": (lambda x: F.broadcast(F.reshape(x, (1, 2, 8, 8, 1)), (1.0, 2, 8, 8, 3.0)), (1, 2, 8, 8, 3)),
     "slice": (lambda x: F.slice(x, (0, 0.0, 0, 0), (1, 1.0, 8, 8), (1, 1, 1, 2.0)), (1, 1, 8, 4)),

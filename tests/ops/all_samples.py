@@ -15,9 +15,20 @@ import samples_regions
 
 from compatgrad import _C
 
-FAMILIES = (samples, samples_networks, samples_cells, samples_nn_arrays, samples_nn_elementwise, samples_nn_layers,
-            samples_nn_norm, samples_mx_linalg, samples_mx_loss, samples_mx_nn, samples_regions,
-            samples_deform)
+FAMILIES = (
+    samples,
+    samples_networks,
+    samples_cells,
+    samples_nn_arrays,
+    samples_nn_elementwise,
+    samples_nn_layers,
+    samples_nn_norm,
+    samples_mx_linalg,
+    samples_mx_loss,
+    samples_mx_nn,
+    samples_regions,
+    samples_deform,
+)
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 

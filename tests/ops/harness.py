@@ -41,8 +41,12 @@ class Sample:
     tolerance: float = 1.0  # factor on the tolerance of low precision
 
     def __str__(self) -> str:
-        shapes = ",".join(str(list(np.shape(x) if x is not None else [])) if not isinstance(x, Floats)
-                          else "x".join(map(str, x.shape)) or "0d" for x in self.inputs)
+        shapes = ",".join(
+            str(list(np.shape(x) if x is not None else []))
+            if not isinstance(x, Floats)
+            else "x".join(map(str, x.shape)) or "0d"
+            for x in self.inputs
+        )
         params = ",".join(f"{k}={v}" for k, v in self.params.items())
         return f"{self.op}({shapes}{';' if params else ''}{params})".replace("\n", " ")[:100]
 
@@ -58,16 +62,19 @@ class Sample:
         return [x.draw(rng).astype(dtype) if isinstance(x, Floats) else x for x in self.inputs]
 
     def expected(self, arrays: Sequence) -> list:
-        wide = [np.asarray(a, "float64") if isinstance(x, Floats) else a
-                for a, x in zip(arrays, self.inputs, strict=True)]
+        wide = [
+            np.asarray(a, "float64") if isinstance(x, Floats) else a for a, x in zip(arrays, self.inputs, strict=True)
+        ]
         y = self.reference(wide, **self.params) if self.many else self.reference(*wide, **self.params)
         return [np.asarray(v) for v in (y if isinstance(y, (tuple, list)) else [y])]
 
     def variables(self, arrays: Sequence, requires_grad: Sequence | None = None) -> list:
         """Variables of the inputs; `requires_grad` lists those that need a gradient (None: all targets)."""
         wanted = self.targets if requires_grad is None else requires_grad
-        return [None if a is None else Variable(a if torch.is_tensor(a) else torch.tensor(a), i in wanted)
-                for i, a in enumerate(arrays)]
+        return [
+            None if a is None else Variable(a if torch.is_tensor(a) else torch.tensor(a), i in wanted)
+            for i, a in enumerate(arrays)
+        ]
 
     def run(self, xs: Sequence) -> list:
         op = _C.op(self.op)
@@ -77,8 +84,15 @@ class Sample:
         return list(y) if isinstance(y, tuple) else [y]
 
 
-def sample(op: str, reference: Callable, *inputs: Any, dtypes: tuple = Sample.dtypes, tolerance: float = 1.0,
-           differentiable: tuple | None = None, **params: Any) -> list:
+def sample(
+    op: str,
+    reference: Callable,
+    *inputs: Any,
+    dtypes: tuple = Sample.dtypes,
+    tolerance: float = 1.0,
+    differentiable: tuple | None = None,
+    **params: Any,
+) -> list:
     """Inputs are Floats, other arrays as they are, None, or one list of them for an op that takes a list."""
     many = len(inputs) == 1 and isinstance(inputs[0], list)
     inputs = tuple(inputs[0]) if many else inputs
@@ -94,15 +108,20 @@ def unary(op: str, reference: Callable, low: float = -1.0, high: float = 1.0, **
 def binary(op: str, reference: Callable, low: float = -1.0, high: float = 1.0, **more: Any) -> list:
     """An elementwise op of two inputs, with every way of broadcasting."""
     pairs = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((), (2, 3)), ((3, 4), (4,)), ((), ()), ((0, 4), (1, 4))]
-    return [s for a, b in pairs for s in sample(op, reference, Floats(*a, low=low, high=high),
-                                                Floats(*b, low=low, high=high), **more)]
+    return [
+        s
+        for a, b in pairs
+        for s in sample(op, reference, Floats(*a, low=low, high=high), Floats(*b, low=low, high=high), **more)
+    ]
 
 
 def by_torch(f: Callable) -> Callable:
     """A reference that is written with torch."""
+
     def reference(*arrays: Any, **params: Any) -> Any:
         y = f(*(None if a is None else torch.as_tensor(a) for a in arrays), **params)
         return [v.numpy() for v in y] if isinstance(y, (tuple, list)) else y.numpy()
+
     return reference
 
 
@@ -147,8 +166,10 @@ def assert_slope(f, at, slopes, what):
     rng = np.random.default_rng(2)
     for i, slope in enumerate(slopes):
         direction = torch.tensor(rng.standard_normal(tuple(at[i].shape)))
+
         def moved(step, i=i, direction=direction):
             return f([t + step * direction if k == i else t for k, t in enumerate(at)])
+
         numerical = (moved(STEP) - moved(-STEP)) / (2 * STEP)
         analytic = 0.0 if slope is None else float((slope * direction).sum())
         assert analytic == pytest.approx(numerical, rel=1e-5, abs=1e-6), f"{what} {i}"

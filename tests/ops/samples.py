@@ -31,9 +31,11 @@ def gelu(x, approximate=False):
 
 def derivative(f):
     """gy times the derivative of f, by torch's autograd."""
+
     def g(gy, x, **params):
         x = x.detach().requires_grad_()
         return torch.autograd.grad(f(x, **params), x, gy)[0]
+
     return by_torch(g)
 
 
@@ -61,8 +63,9 @@ def turned(shape, swap):
 
 
 def matmul(a, b, transa=False, transb=False):
-    return np.matmul(a.swapaxes(-1, -2) if transa and a.ndim > 1 else a,
-                     b.swapaxes(-1, -2) if transb and b.ndim > 1 else b)
+    return np.matmul(
+        a.swapaxes(-1, -2) if transa and a.ndim > 1 else a, b.swapaxes(-1, -2) if transb and b.ndim > 1 else b
+    )
 
 
 def linear(x, w, b=0.0):
@@ -70,8 +73,9 @@ def linear(x, w, b=0.0):
 
 
 def reduction(f):
-    return lambda x, axis=None, keepdims=False, **more: f(x, axis=axis and tuple(np.atleast_1d(axis).tolist())
-                                                          if axis != () else (), keepdims=keepdims, **more)
+    return lambda x, axis=None, keepdims=False, **more: f(
+        x, axis=axis and tuple(np.atleast_1d(axis).tolist()) if axis != () else (), keepdims=keepdims, **more
+    )
 
 
 def sum_to(x, shape):
@@ -115,10 +119,17 @@ def repeat_grad(gy, repeats, axis, shape):
 def items(index, *shape):
     """x[index], its gradient and its scattering, as three samples."""
     result = np.zeros(shape)[index].shape
-    return (sample("get_item", lambda x, index: x[index], A(*shape), index=index)
-            + sample("get_item_grad", lambda gy, index, shape: add_at(np.zeros(shape), gy, index), A(*result),
-                     index=index, shape=shape)
-            + sample("scatter_add", add_at, A(*shape), A(*result), index=index))
+    return (
+        sample("get_item", lambda x, index: x[index], A(*shape), index=index)
+        + sample(
+            "get_item_grad",
+            lambda gy, index, shape: add_at(np.zeros(shape), gy, index),
+            A(*result),
+            index=index,
+            shape=shape,
+        )
+        + sample("scatter_add", add_at, A(*shape), A(*result), index=index)
+    )
 
 
 ARITHMETIC = [
@@ -237,8 +248,15 @@ ACTIVATIONS = [
     unary("hard_sigmoid", lambda x, product: np.clip(0.2 * x + 0.5, 0, 1), -4, 4, product=False),
     unary("clipped_relu", lambda x, z: np.clip(x, 0, z), -2, 5, z=3.0),
     unary("clipped_relu", lambda x, z, product: np.clip(x, 0, z), -2, 5, z=3.0, product=False),
-    sample("hardtanh_grad", lambda gy, x, lower, upper: gy * ((x > lower) & (x < upper)), A(3, 4), A(3, 4),
-           lower=-0.4, upper=0.6, differentiable=(0,)),
+    sample(
+        "hardtanh_grad",
+        lambda gy, x, lower, upper: gy * ((x > lower) & (x < upper)),
+        A(3, 4),
+        A(3, 4),
+        lower=-0.4,
+        upper=0.6,
+        differentiable=(0,),
+    ),
     sample("prelu", prelu, A(2, 3, 4), A(3)),
     sample("prelu", prelu, A(2, 3, 4), A(3, 4)),
     sample("prelu", prelu, A(2, 3), A()),
@@ -262,8 +280,13 @@ CHOICES = [
 REDUCTIONS = [
     s
     for name, f, low, more in [
-        ("sum", np.sum, -1, {}), ("mean", np.mean, -1, {}), ("max", np.max, -1, {}), ("min", np.min, -1, {}),
-        ("prod", np.prod, -1, {}), ("logsumexp", sp.logsumexp, -1, {}), ("var", np.var, -1, {}),
+        ("sum", np.sum, -1, {}),
+        ("mean", np.mean, -1, {}),
+        ("max", np.max, -1, {}),
+        ("min", np.min, -1, {}),
+        ("prod", np.prod, -1, {}),
+        ("logsumexp", sp.logsumexp, -1, {}),
+        ("var", np.var, -1, {}),
         ("var", np.var, -1, {"ddof": 1}),
     ]
     for s in [
@@ -298,9 +321,16 @@ REDUCTIONS = [
 PRODUCTS = [
     sample("matmul", matmul, A(*turned(a, "transa" in turns)), A(*turned(b, "transb" in turns)), **turns)
     for a, b in [
-        ((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((5, 2, 3), (5, 3, 2)),
-        ((0, 3), (3, 2)), ((2, 3), (5, 3, 2)), ((5, 1, 2, 3), (4, 3, 2)),
-        ((3,), (5, 3, 2)), ((5, 2, 3), (3,)),
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3,)),
+        ((5, 2, 3), (5, 3, 2)),
+        ((0, 3), (3, 2)),
+        ((2, 3), (5, 3, 2)),
+        ((5, 1, 2, 3), (4, 3, 2)),
+        ((3,), (5, 3, 2)),
+        ((5, 2, 3), (3,)),
     ]
     for turns in [{}, dict(transa=True), dict(transb=True), dict(transa=True, transb=True)]
 ] + [

@@ -91,8 +91,15 @@ def both(name, cell, xs, outputs, **params):
 
 
 def lstms():
-    for c, x in [((3, 5), (3, 20)), ((4, 2), (2, 8)), ((2, 3, 2, 2), (2, 12, 2, 2)), ((3, 2, 3), (1, 8, 3)),
-                 ((2, 35), (2, 140)), ((0, 3), (0, 12)), ((2, 3), (0, 12))]:
+    for c, x in [
+        ((3, 5), (3, 20)),
+        ((4, 2), (2, 8)),
+        ((2, 3, 2, 2), (2, 12, 2, 2)),
+        ((3, 2, 3), (1, 8, 3)),
+        ((2, 35), (2, 140)),
+        ((0, 3), (0, 12)),
+        ((2, 3), (0, 12)),
+    ]:
         for order in ("", "ifao", "oafi"):
             yield from both("lstm", lstm, (c, x), (c, (x[0], *c[1:])), **({"order": order} if order else {}))
     grad = by_torch(gradient(lstm, 2))
@@ -124,8 +131,12 @@ def trees():
             shapes = [units] * n + [(units[0], (n + 3) * units[1], *units[2:])]
             for name, cell, more in (("", tree_lstm, []), ("_grad", gradient(tree_lstm, n + 1), [units] * 2)):
                 reference = by_torch(cell)
-                yield sample("tree_lstm" + name, lambda given, f=reference: f(*given),
-                             [A(*x, low=-2, high=2) for x in (*shapes, *more)], tolerance=4)
+                yield sample(
+                    "tree_lstm" + name,
+                    lambda given, f=reference: f(*given),
+                    [A(*x, low=-2, high=2) for x in (*shapes, *more)],
+                    tolerance=4,
+                )
 
 
 SAMPLES = [s for family in (lstms, others, trees) for line in family() for s in line]

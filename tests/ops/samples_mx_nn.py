@@ -36,8 +36,13 @@ def gru(h, x, s):
 def others():
     boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [1.5, 1.5, 3, 3], [0.1, 0, 2, 2], [5, 5, 6, 6]])
     for classes, kept in ((None, [1, 0, 1, 0, 1]), (np.array([0, 1, 1, 0, 0]), [1, 1, 1, 0, 1])):
-        yield sample("box_suppression", lambda *given, threshold, kept=kept: np.array(kept, "bool"), boxes, classes,
-                     threshold=0.5)
+        yield sample(
+            "box_suppression",
+            lambda *given, threshold, kept=kept: np.array(kept, "bool"),
+            boxes,
+            classes,
+            threshold=0.5,
+        )
     yield sample("mx_dropout", lambda x, p: x, A(3, 4), p=0.0)
     yield sample("mx_dropout", lambda x, p: x * 0, A(3, 4), p=1.0)
 
@@ -48,8 +53,12 @@ def ctc(x, labels, steps, lengths, blank=0):
 
 
 def sequences():
-    cases = ((0, [[1, 2], [3, 3]], [5, 4], [2, 2]), (3, [[1, 1, 0], [0, 2, 0]], [5, 3], [3, 1]),
-             (1, [[0, 2], [2, 0]], [5, 5], [0, 1]), (0, [[1, 1], [2, 3]], [2, 3], [2, 2]))
+    cases = (
+        (0, [[1, 2], [3, 3]], [5, 4], [2, 2]),
+        (3, [[1, 1, 0], [0, 2, 0]], [5, 3], [3, 1]),
+        (1, [[0, 2], [2, 0]], [5, 5], [0, 1]),
+        (0, [[1, 1], [2, 3]], [2, 3], [2, 2]),
+    )
     for blank, labels, steps, lengths in cases:
         numbers = [np.array(v) for v in (labels, steps, lengths)]
         yield sample("ctc_loss", by_torch(ctc), A(5, 2, 4, low=-2, high=2), *numbers, blank=blank, tolerance=4)
@@ -82,11 +91,31 @@ def layers():
     for mode, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)):
         for reverse, time in ((False, 3), (True, 3), (False, 1)):
             c, b = A(2, 3) if mode == "lstm" else None, A(3 * gates) if mode == "gru" else None
-            yield sample("rnn_layer", rnn_layer, A(time, 2, 3 * gates, low=-2, high=2), A(2, 3), c, A(3 * gates, 3), b,
-                         mode=mode, reverse=reverse, tolerance=4)
+            yield sample(
+                "rnn_layer",
+                rnn_layer,
+                A(time, 2, 3 * gates, low=-2, high=2),
+                A(2, 3),
+                c,
+                A(3 * gates, 3),
+                b,
+                mode=mode,
+                reverse=reverse,
+                tolerance=4,
+            )
     for b, order in ((None, "ifao"), (A(12), "ifao"), (A(12), "")):
-        yield sample("rnn_layer", rnn_layer, A(3, 2, 12, low=-2, high=2), A(2, 3), A(2, 3), A(12, 3), b, mode="lstm",
-                     order=order, tolerance=4)
+        yield sample(
+            "rnn_layer",
+            rnn_layer,
+            A(3, 2, 12, low=-2, high=2),
+            A(2, 3),
+            A(2, 3),
+            A(12, 3),
+            b,
+            mode="lstm",
+            order=order,
+            tolerance=4,
+        )
 
 
 def losses():

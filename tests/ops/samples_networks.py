@@ -35,8 +35,7 @@ def deconv(x, w, b=None, stride=1, pad=0, dilate=1, groups=1, outsize=None):
     """The gradient of conv by its image, from torch's autograd."""
     n = x.dim() - 2
     s, p, d = (tuple(np.broadcast_to(v, n).tolist()) for v in (stride, pad, dilate))
-    out = outsize or [s[k] * (x.shape[k + 2] - 1) + d[k] * (w.shape[k + 2] - 1) + 1 - 2 * p[k]
-                      for k in range(n)]
+    out = outsize or [s[k] * (x.shape[k + 2] - 1) + d[k] * (w.shape[k + 2] - 1) + 1 - 2 * p[k] for k in range(n)]
     image = torch.zeros(x.shape[0], w.shape[1] * groups, *out, dtype=x.dtype, requires_grad=True)
     y = conv(image, w, None, stride, pad, dilate, groups, list(x.shape[2:]))
     g = torch.autograd.grad(y, image, x)[0]
@@ -68,8 +67,7 @@ def convolutions():
         more = {k: v for k, v in params.items() if k != "outsize"}
         groups = params.get("groups", 1)
         yield sample("convolution_grad_w", by_torch(conv_grad_w), A(*x), A(*y), ksize=list(w[2:]), **more)
-        yield sample("deconvolution", by_torch(deconv), A(*y), A(*w), A(w[1] * groups), outsize=list(x[2:]),
-                     **more)
+        yield sample("deconvolution", by_torch(deconv), A(*y), A(*w), A(w[1] * groups), outsize=list(x[2:]), **more)
         yield sample("deconvolution", by_torch(deconv), A(*y), A(*w), **more)
 
 
@@ -133,10 +131,10 @@ def transposed(f, insize, gy, **geometry):
 def unpooling(x, ksize, stride=None, pad=None, outsize=None, cover_all=True, divisor=1):
     n = x.ndim - 2
     s, p = stride or ksize, pad or [0] * n
-    outsize = outsize or [s[k] * (x.shape[k + 2] - 1) + ksize[k] - 2 * p[k] - (s[k] - 1 if cover_all else 0)
-                          for k in range(n)]
-    return transposed(sum_pooling, outsize, x, ksize=ksize, stride=s, pad=p, outsize=x.shape[2:],
-                      divisor=divisor)
+    outsize = outsize or [
+        s[k] * (x.shape[k + 2] - 1) + ksize[k] - 2 * p[k] - (s[k] - 1 if cover_all else 0) for k in range(n)
+    ]
+    return transposed(sum_pooling, outsize, x, ksize=ksize, stride=s, pad=p, outsize=x.shape[2:], divisor=divisor)
 
 
 def max_pooling_grad(gy, indexes, insize, **geometry):
@@ -168,8 +166,9 @@ def poolings():
             yield sample("unpooling", unpooling, A(*shape[:2], *out), outsize=list(shape[2:]), **geometry)
             indexes = max_pooling(rng().random(shape), cover_all, True, **geometry)[1]
             yield sample("max_pooling_at", max_pooling_at, A(*shape), indexes, **geometry)
-            yield sample("max_pooling_grad", max_pooling_grad, A(*indexes.shape), indexes,
-                         insize=list(shape[2:]), **geometry)
+            yield sample(
+                "max_pooling_grad", max_pooling_grad, A(*indexes.shape), indexes, insize=list(shape[2:]), **geometry
+            )
         yield sample("max_pooling", max_pooling, A(*shape), return_indices=True, **geometry)
         yield sample("average_pooling", average_pooling, A(*shape), **geometry)
         yield sample("average_pooling", average_pooling, A(*shape), pad_value=None, **geometry)
@@ -179,11 +178,11 @@ def poolings():
     yield sample("max_pooling_grad", max_pooling_grad, A(1, 1, 2, 2), indexes, insize=[3, 4], **geometry)
     yield sample("sum_pooling", sum_pooling, A(1, 1, 5, 4), ksize=[3, 2], stride=[3, 2], outsize=[2, 2])
     # the last windows lie in the padding: -inf
-    yield sample("max_pooling", max_pooling, A(1, 1, 4, 4), ksize=[2, 2], stride=[3, 3], pad=[1, 1],
-                 differentiable=[])
+    yield sample("max_pooling", max_pooling, A(1, 1, 4, 4), ksize=[2, 2], stride=[3, 3], pad=[1, 1], differentiable=[])
     yield sample("unpooling", unpooling, A(1, 2, 3, 4), ksize=[2, 3])
-    yield sample("unpooling", unpooling, A(1, 2, 3, 4), ksize=[3, 3], stride=[2, 2], pad=[1, 1],
-                 cover_all=False, divisor=9)
+    yield sample(
+        "unpooling", unpooling, A(1, 2, 3, 4), ksize=[3, 3], stride=[2, 2], pad=[1, 1], cover_all=False, divisor=9
+    )
 
 
 # ---- normalization -----------------------------------------------------------------------------------------
@@ -212,9 +211,11 @@ def fixed_batch_norm(x, gamma, beta, mean, var, eps=2e-5, axis=None):
 
 def gradients_of(f):
     """(x, gamma, gy) -> the gradients of x, gamma and beta, by torch's autograd."""
+
     def g(x, gamma, gy, mean=None, inv_std=None, **params):
         inputs = [t.detach().requires_grad_() for t in (x, gamma, torch.zeros_like(gamma))]
         return torch.autograd.grad(f(*inputs, **params), inputs, gy)
+
     return by_torch(g)
 
 
@@ -233,24 +234,36 @@ def normalize(x, eps=1e-5, axis=(1,)):
 def local_response(x, n=5, k=2, alpha=1e-4, beta=0.75):
     half, squares = n // 2, np.zeros_like(x)
     for c in range(x.shape[1]):
-        squares[:, c] = (x[:, max(0, c - half):c + half + 1] ** 2).sum(1)
+        squares[:, c] = (x[:, max(0, c - half) : c + half + 1] ** 2).sum(1)
     return x / (k + alpha * squares) ** beta
 
 
 def normalizations():
-    for x, gamma, axis in [((6, 3), (3,), None), ((4, 3, 5), (3,), None), ((3, 2, 4, 4), (2,), None),
-                           ((5, 2, 3), (2, 3), None), ((3, 4, 2), (4,), [0, 2]), ((3, 4, 2), (2,), [0, 1]),
-                           ((4, 3, 2, 3), (4, 2), [1, 3]), ((2, 17, 20), (17,), None)]:
+    for x, gamma, axis in [
+        ((6, 3), (3,), None),
+        ((4, 3, 5), (3,), None),
+        ((3, 2, 4, 4), (2,), None),
+        ((5, 2, 3), (2, 3), None),
+        ((3, 4, 2), (4,), [0, 2]),
+        ((3, 4, 2), (2,), [0, 1]),
+        ((4, 3, 2, 3), (4, 2), [1, 3]),
+        ((2, 17, 20), (17,), None),
+    ]:
         params = {"eps": 1e-2} if axis is None else {"eps": 1e-3, "axis": axis}
-        wide = [A(*x, low=-2, high=3), A(*gamma, low=.5, high=2), A(*gamma)]
+        wide = [A(*x, low=-2, high=3), A(*gamma, low=0.5, high=2), A(*gamma)]
         yield sample("batch_normalization", by_torch(batch_norm), *wide, tolerance=4, **params)
-        yield sample("batch_normalization_grad", gradients_of(batch_norm), *wide[:2], A(*x), tolerance=4,
-                     **params)
-        yield sample("fixed_batch_normalization", by_torch(fixed_batch_norm), *wide, A(*gamma),
-                     A(*gamma, low=.5, high=2), tolerance=4, **params)
+        yield sample("batch_normalization_grad", gradients_of(batch_norm), *wide[:2], A(*x), tolerance=4, **params)
+        yield sample(
+            "fixed_batch_normalization",
+            by_torch(fixed_batch_norm),
+            *wide,
+            A(*gamma),
+            A(*gamma, low=0.5, high=2),
+            tolerance=4,
+            **params,
+        )
     running = dict(running_mean=torch.zeros(3), running_var=torch.ones(3), decay=0.8)
-    yield sample("batch_normalization", by_torch(batch_norm), A(4, 3), A(3), A(3), eps=1e-2, tolerance=4,
-                 **running)
+    yield sample("batch_normalization", by_torch(batch_norm), A(4, 3), A(3), A(3), eps=1e-2, tolerance=4, **running)
     for x in [(3, 5), (4, 1), (2, 40)]:
         more = dict(eps=1e-2, tolerance=4)
         yield sample("layer_normalization", by_torch(layer_norm), A(*x), A(x[1]), A(x[1]), **more)
@@ -261,8 +274,11 @@ def normalizations():
         yield sample("group_normalization_grad", gradients_of(group_norm), A(*x), A(x[1]), A(*x), **more)
     for x, params in [((3, 4), {}), ((2, 3, 4), dict(axis=[1, 2], eps=1e-2)), ((2, 3, 4), dict(axis=[0]))]:
         yield sample("normalize", normalize, A(*x), **params)
-    for x, params in [((2, 7), {}), ((2, 4, 3, 2), dict(n=3, k=1.0, alpha=0.5, beta=0.6)),
-                      ((1, 2, 3), dict(n=5, alpha=1.0))]:
+    for x, params in [
+        ((2, 7), {}),
+        ((2, 4, 3, 2), dict(n=3, k=1.0, alpha=0.5, beta=0.6)),
+        ((1, 2, 3), dict(n=5, alpha=1.0)),
+    ]:
         yield sample("local_response_normalization", local_response, A(*x), **params)
 
 
@@ -315,15 +331,36 @@ def losses():
         wide = A(*x, low=-3, high=3)
         yield sample("softmax_cross_entropy", by_torch(cross_entropy), wide, t)
         yield sample("softmax_cross_entropy", by_torch(cross_entropy), wide, t, reduce="no")
-        yield sample("softmax_cross_entropy", by_torch(cross_entropy), wide, t.astype("int64"),
-                     A(x[1], low=.5, high=2), normalize=False, ignore_label=0, differentiable=[0])
-        yield sample("softmax_cross_entropy", by_torch(cross_entropy), wide, t.astype("int16"),
-                     A(x[1], low=.5, high=2), reduce="no", ignore_label=-100, differentiable=[0])
+        yield sample(
+            "softmax_cross_entropy",
+            by_torch(cross_entropy),
+            wide,
+            t.astype("int64"),
+            A(x[1], low=0.5, high=2),
+            normalize=False,
+            ignore_label=0,
+            differentiable=[0],
+        )
+        yield sample(
+            "softmax_cross_entropy",
+            by_torch(cross_entropy),
+            wide,
+            t.astype("int16"),
+            A(x[1], low=0.5, high=2),
+            reduce="no",
+            ignore_label=-100,
+            differentiable=[0],
+        )
         yield sample("softmax_cross_entropy", by_torch(cross_entropy), wide, np.full_like(t, -1))
     for x in [(4, 3), (5,), (2, 3, 4)]:
         for dtype, params in [("int32", {}), ("int8", dict(normalize=False)), ("int64", dict(reduce="no"))]:
-            yield sample("sigmoid_cross_entropy", by_torch(sigmoid_cross_entropy), A(*x, low=-4, high=4),
-                         labels(*x, classes=2, dtype=dtype), **params)
+            yield sample(
+                "sigmoid_cross_entropy",
+                by_torch(sigmoid_cross_entropy),
+                A(*x, low=-4, high=4),
+                labels(*x, classes=2, dtype=dtype),
+                **params,
+            )
     for x in [(3, 4), (2, 3, 2), (1,)]:
         yield sample("mean_squared_error", lambda a, b: ((a - b) ** 2).mean(), A(*x), A(*x))
         yield sample("squared_error", lambda a, b: (a - b) ** 2, A(*x), A(*x))
@@ -361,8 +398,12 @@ def resize_grad(gy, size, insize, align_corners=True, mode="bilinear"):
 
 def im2col(x, ksize, stride=(1, 1), pad=(0, 0), dilate=(1, 1), cover_all=False, outsize=None):
     """Through a convolution with filters of a single 1."""
-    n = outsize or [(x.shape[k + 2] + 2 * pad[k] - dilate[k] * (ksize[k] - 1) - 1
-                     + (stride[k] - 1 if cover_all else 0)) // stride[k] + 1 for k in (0, 1)]
+    n = outsize or [
+        (x.shape[k + 2] + 2 * pad[k] - dilate[k] * (ksize[k] - 1) - 1 + (stride[k] - 1 if cover_all else 0))
+        // stride[k]
+        + 1
+        for k in (0, 1)
+    ]
     w = torch.eye(ksize[0] * ksize[1], dtype=x.dtype).reshape(-1, 1, *ksize).repeat(x.shape[1], 1, 1, 1)
     return conv(x, w, None, stride, pad, dilate, x.shape[1], list(n))
 
@@ -374,8 +415,7 @@ def col2im(gy, ksize, insize, **geometry):
 
 
 def tables_and_images():
-    for ids in [np.array([3, 0, -1, 3], "int32"), np.array([[1, 2], [4, 1]], "int64"),
-                np.array([[-1], [1]], "int8")]:
+    for ids in [np.array([3, 0, -1, 3], "int32"), np.array([[1, 2], [4, 1]], "int64"), np.array([[-1], [1]], "int8")]:
         for params in [{}, dict(ignore_index=-1), dict(ignore_index=1)]:
             yield sample("embedding", embedding, A(5, 3), ids, **params)
             yield sample("embedding_grad", embedding_grad, A(*ids.shape, 3), ids, rows=5, **params)
@@ -386,16 +426,26 @@ def tables_and_images():
     yield sample("dropout_apply", lambda x, mask, scale=1: x * mask * scale, A(3, 4), kept.numpy(), scale=2.5)
     for ratio in (0.0, 1.0):  # the others are drawn
         yield sample("dropout", lambda x, ratio: x * (1 - ratio), A(3, 4), ratio=ratio)
-    for shape, params in [((1, 2, 3, 4), dict(size=[5, 3])),
-                          ((1, 1, 4, 4), dict(size=[2, 7], align_corners=False)),
-                          ((2, 1, 3, 4), dict(size=[5, 9], mode="nearest")),
-                          ((1, 1, 3, 3), dict(size=[1, 1]))]:
+    for shape, params in [
+        ((1, 2, 3, 4), dict(size=[5, 3])),
+        ((1, 1, 4, 4), dict(size=[2, 7], align_corners=False)),
+        ((2, 1, 3, 4), dict(size=[5, 9], mode="nearest")),
+        ((1, 1, 3, 3), dict(size=[1, 1])),
+    ]:
         yield sample("resize", by_torch(resize), A(*shape), dtypes=SINGLE, **params)
-        yield sample("resize_grad", by_torch(resize_grad), A(*shape[:2], *params["size"]), insize=list(shape),
-                     dtypes=SINGLE, **params)
-    for shape, params in [((2, 3, 5, 6), dict(ksize=[3, 2], stride=[2, 3], pad=[1, 1])),
-                          ((1, 2, 6, 5), dict(ksize=[2, 2], dilate=[2, 3])),
-                          ((1, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], outsize=[3, 2]))]:
+        yield sample(
+            "resize_grad",
+            by_torch(resize_grad),
+            A(*shape[:2], *params["size"]),
+            insize=list(shape),
+            dtypes=SINGLE,
+            **params,
+        )
+    for shape, params in [
+        ((2, 3, 5, 6), dict(ksize=[3, 2], stride=[2, 3], pad=[1, 1])),
+        ((1, 2, 6, 5), dict(ksize=[2, 2], dilate=[2, 3])),
+        ((1, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], outsize=[3, 2])),
+    ]:
         yield sample("im2col", by_torch(im2col), A(*shape), **params)
         out = im2col(torch.zeros(shape), **params).shape
         more = {k: v for k, v in params.items() if k != "outsize"}

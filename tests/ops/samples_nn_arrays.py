@@ -31,7 +31,7 @@ def select_along(x, index, axis=0):
 
 
 def add_along(gy, index, axis, size):
-    y = np.zeros((*gy.shape[:axis], size, *gy.shape[axis + 1:]))
+    y = np.zeros((*gy.shape[:axis], size, *gy.shape[axis + 1 :]))
     np.add.at(y, (slice(None),) * axis + (index,), gy)
     return y
 
@@ -50,8 +50,9 @@ def scatter_along(gy, index, axis, shape):
 
 def gather(x, t, axis=0, batch_dims=0):
     if batch_dims:
-        return np.stack([gather(a, b, axis - 1 if axis > 0 else axis, batch_dims - 1)
-                         for a, b in zip(x, t, strict=True)])
+        return np.stack(
+            [gather(a, b, axis - 1 if axis > 0 else axis, batch_dims - 1) for a, b in zip(x, t, strict=True)]
+        )
     return np.take(x, t, axis)
 
 
@@ -88,7 +89,7 @@ def sort(x, axis=-1, reverse=False, with_index=False, only_index=False):
 def extreme(x, axis=None, keepdims=False, smallest=False, with_index=False, only_index=False):
     axes = tuple(range(x.ndim)) if axis is None else tuple(a % x.ndim for a in axis)
     lines = np.moveaxis(x, axes, range(-len(axes), 0))
-    lines = lines.reshape(*lines.shape[:x.ndim - len(axes)], -1)
+    lines = lines.reshape(*lines.shape[: x.ndim - len(axes)], -1)
     index = (lines.argmin if smallest else lines.argmax)(-1)
     values = np.take_along_axis(lines, index[..., None], -1)[..., 0]
     if keepdims:
@@ -150,8 +151,10 @@ def edges(x, before, after, mode):
     for axis, (b, a) in enumerate(zip(before, after, strict=True)):
         name = {"repeat": "edge", "reflect": "reflect", "symmetric": "symmetric"}[mode]
         widths = [(max(b, 0), max(a, 0)) if k == axis else (0, 0) for k in range(x.ndim)]
-        part = [slice(max(-b, 0), n + max(b, 0) + max(a, 0) - max(-a, 0)) if k == axis
-                else slice(None) for k, n in enumerate(x.shape)]
+        part = [
+            slice(max(-b, 0), n + max(b, 0) + max(a, 0) - max(-a, 0)) if k == axis else slice(None)
+            for k, n in enumerate(x.shape)
+        ]
         x = np.pad(x, widths, name)[tuple(part)]
     return x
 
@@ -160,8 +163,6 @@ def running_sum(x, axis=0, exclusive=False, reverse=False):
     x = np.flip(x, axis) if reverse else x
     y = np.cumsum(x, axis) - (x if exclusive else 0)
     return np.flip(y, axis) if reverse else y
-
-
 
 
 def einsum(xs, equation):
@@ -185,30 +186,33 @@ def words(bytes_of_state):
 def draw(given, kind, a, b, shape, device="cpu"):
     take = words(np.asarray(given))
     if kind == "uniform":
-        return (take(int(np.prod(shape))) * np.float32(2 ** -32) * (b - a) + a).reshape(shape).astype("float32")
+        return (take(int(np.prod(shape))) * np.float32(2**-32) * (b - a) + a).reshape(shape).astype("float32")
     values = []
     while len(values) < np.prod(shape):  # Marsaglia's polar method
-        u, v = take(2).astype("float32") * np.float32(2 ** -32) * 2 - 1
+        u, v = take(2).astype("float32") * np.float32(2**-32) * 2 - 1
         s = u * u + v * v
         if 0 < s <= 1:
             values += [v * np.sqrt(-2 * np.log(s) / s), u * np.sqrt(-2 * np.log(s) / s)]
-    return (np.array(values)[:int(np.prod(shape))] * b + a).reshape(shape).astype("float32")
+    return (np.array(values)[: int(np.prod(shape))] * b + a).reshape(shape).astype("float32")
 
 
 def dropout(x, p=0.5, rng=None):
     take = words(rng.numpy())(2 * x.size).astype("float64")
-    kept = (take[::2] + take[1::2] * 2.0 ** 32) / 2.0 ** 64 < 1 - p
+    kept = (take[::2] + take[1::2] * 2.0**32) / 2.0**64 < 1 - p
     return x * kept.reshape(x.shape) / (1 - p)
 
 
 def affine_in_x(op):
     """A reference for what the op does with its first input: found by running it on one element after the other."""
+
     def reference(x, *more, **params):
         def run(a):
             given = {k: v.clone() if k == "rng" else v for k, v in params.items()}
             return _C.op(op)(torch.tensor(a), *(torch.tensor(v) for v in more), **given).tensor.numpy()
+
         base = run(np.zeros(x.shape))
         return base + sum(v * (run(e.reshape(x.shape)) - base) for v, e in zip(x.ravel(), np.eye(x.size), strict=True))
+
     return reference
 
 
@@ -233,21 +237,50 @@ ARRAYS = [
     fresh("scatter_nd", scatter_nd, A(4), np.array([[0, 1, 0, 2]]), A(3), shape=[3], add=True),
     sample("scatter_add_along", scatter_add, A(3, 4), np.array([[0, 2, 2, 1]]), A(2, 4)),
     sample("scatter_add_along", scatter_add, A(3, 4), np.array([[0, 3], [1, 1], [3, 3]]), A(3, 2), axis=-1),
-    *(sample("sort", sort, A(3, 4), axis=axis, reverse=reverse, with_index=w, only_index=o)
-      for axis, reverse, w, o in ((-1, False, True, False), (0, True, False, False), (1, True, True, True))),
-    *(sample("extreme", extreme, A(2, 3, 4), axis=axis, keepdims=k, smallest=s, with_index=w, only_index=o)
-      for axis, k, s, w, o in ((None, False, False, True, False), ([0, -1], True, True, True, False),
-                               ([1], False, False, False, False), ([1], False, True, False, True))),
-    *(sample("top_k", top_k, A(2, 3, 2), k=k, abs=a, base_axis=b, largest=g, with_index=w)
-      for k, a, b, g, w in ((2, False, 1, True, True), (3, True, 0, False, False), (1, False, -1, True, True))),
+    *(
+        sample("sort", sort, A(3, 4), axis=axis, reverse=reverse, with_index=w, only_index=o)
+        for axis, reverse, w, o in ((-1, False, True, False), (0, True, False, False), (1, True, True, True))
+    ),
+    *(
+        sample("extreme", extreme, A(2, 3, 4), axis=axis, keepdims=k, smallest=s, with_index=w, only_index=o)
+        for axis, k, s, w, o in (
+            (None, False, False, True, False),
+            ([0, -1], True, True, True, False),
+            ([1], False, False, False, False),
+            ([1], False, True, False, True),
+        )
+    ),
+    *(
+        sample("top_k", top_k, A(2, 3, 2), k=k, abs=a, base_axis=b, largest=g, with_index=w)
+        for k, a, b, g, w in ((2, False, 1, True, True), (3, True, 0, False, False), (1, False, -1, True, True))
+    ),
     sample("top_k", top_k, A(2, 4), k=2, reduce=False, **FLAT),
     sample("top_k_mask", top_k_mask, A(2, 2, 3), k=2, abs=True, base_axis=1),
     sample("top_k_grad", lambda x, k, abs, base_axis: x, A(2, 4), k=2, abs=False, base_axis=1, **FLAT),
-    sample("searchsorted", lambda s, v, right=False: np.stack([np.searchsorted(a, b, "right" if right else "left")
-                                                               for a, b in zip(s, v, strict=True)]).astype(v.dtype),
-           np.sort(np.random.RandomState(0).rand(2, 4)), A(2, 3, low=0), dtypes=("float64",), right=True),
-    *(sample("unique", unique, np.array([[2, 1, 2, 0], [1, 1, 1, 5], [2, 1, 2, 0]], "float64"), axis=axis, sorted=s,
-             with_index=True, with_inverse=True, with_counts=True) for axis in (None, 0, 1) for s in (True, False)),
+    sample(
+        "searchsorted",
+        lambda s, v, right=False: np.stack(
+            [np.searchsorted(a, b, "right" if right else "left") for a, b in zip(s, v, strict=True)]
+        ).astype(v.dtype),
+        np.sort(np.random.RandomState(0).rand(2, 4)),
+        A(2, 3, low=0),
+        dtypes=("float64",),
+        right=True,
+    ),
+    *(
+        sample(
+            "unique",
+            unique,
+            np.array([[2, 1, 2, 0], [1, 1, 1, 5], [2, 1, 2, 0]], "float64"),
+            axis=axis,
+            sorted=s,
+            with_index=True,
+            with_inverse=True,
+            with_counts=True,
+        )
+        for axis in (None, 0, 1)
+        for s in (True, False)
+    ),
     sample("unique", unique, A(2, 3), sorted=False),
     sample("unique", unique, A(2, 3), axis=1),
     sample("bool_fill", bool_fill, A(2, 3), MASK, value=2.5),
@@ -258,10 +291,17 @@ ARRAYS = [
     fresh("bool_scatter", bool_scatter, A(3, 2), MASK, A(2, 3, 2)),
     sample("nonzero", lambda x: np.array(np.nonzero(x)), MASK),
     sample("one_hot", one_hot, np.array([[0, 1], [-1, 2], [2, 5]]), shape=[3, 4]),
-    *(sample("edges", edges, A(3, 4), before=b, after=a, mode=m)
-      for m in ("repeat", "reflect", "symmetric") for b, a in (([1, 2], [2, 0]), ([0, 3], [0, 7]), ([2, -1], [-2, 1]))),
-    *(sample("running_sum", running_sum, A(3, 4), axis=axis, exclusive=e, reverse=r)
-      for axis in (0, 1) for e in (True, False) for r in (True, False)),
+    *(
+        sample("edges", edges, A(3, 4), before=b, after=a, mode=m)
+        for m in ("repeat", "reflect", "symmetric")
+        for b, a in (([1, 2], [2, 0]), ([0, 3], [0, 7]), ([2, -1], [-2, 1]))
+    ),
+    *(
+        sample("running_sum", running_sum, A(3, 4), axis=axis, exclusive=e, reverse=r)
+        for axis in (0, 1)
+        for e in (True, False)
+        for r in (True, False)
+    ),
     sample("eye_like", lambda x, k=0: np.eye(*x.shape, k=k), A(3, 4), k=1),
     sample("unlink", lambda x: x, A(3, 4), **FLAT),
     sample("sink", lambda xs: np.zeros(()), [A(3, 4), A(2)], **FLAT),
@@ -272,11 +312,23 @@ MATRICES = [
     sample("inverse", np.linalg.inv, A(2, 3, 3), tolerance=10, **WIDE),
     sample("det", np.linalg.det, A(2, 3, 3), tolerance=10, **WIDE),
     sample("log_abs_det", lambda x: np.linalg.slogdet(x)[1], A(2, 3, 3), tolerance=10, **WIDE),
-    sample("cholesky", lambda x, upper: np.linalg.cholesky(x).swapaxes(-1, -2) if upper else np.linalg.cholesky(x),
-           np.array([[[2, 0.5], [0.5, 1]], [[3, 1], [1, 2]]]), upper=True),
-    *(sample("einsum", einsum, [A(*s) for s in shapes], equation=e, dtypes=("float32", "float64")) for e, shapes in (
-        ("ab,bc->ac", [(2, 3), (3, 4)]), ("aab,bc->ac", [(3, 3, 2), (2, 4)]), ("ab,cd->ad", [(2, 3), (4, 2)]),
-        ("ii->", [(3, 3)]), ("ab,ab,b->b", [(2, 3), (2, 3), (3,)]), ("ab,bc->ac", [(2, 1), (3, 4)]))),
+    sample(
+        "cholesky",
+        lambda x, upper: np.linalg.cholesky(x).swapaxes(-1, -2) if upper else np.linalg.cholesky(x),
+        np.array([[[2, 0.5], [0.5, 1]], [[3, 1], [1, 2]]]),
+        upper=True,
+    ),
+    *(
+        sample("einsum", einsum, [A(*s) for s in shapes], equation=e, dtypes=("float32", "float64"))
+        for e, shapes in (
+            ("ab,bc->ac", [(2, 3), (3, 4)]),
+            ("aab,bc->ac", [(3, 3, 2), (2, 4)]),
+            ("ab,cd->ad", [(2, 3), (4, 2)]),
+            ("ii->", [(3, 3)]),
+            ("ab,ab,b->b", [(2, 3), (2, 3), (3,)]),
+            ("ab,bc->ac", [(2, 1), (3, 4)]),
+        )
+    ),
 ]
 
 RANDOM = [
@@ -286,19 +338,81 @@ RANDOM = [
     fresh("dropout_drawn", dropout, A(4, 5), p=0.3, rng=RNG),
     fresh("random_crop", affine_in_x("random_crop"), A(2, 3, 4), shape=[2, 3], base_axis=1, rng=RNG),
     fresh("random_flip", affine_in_x("random_flip"), A(3, 2, 3), axes=[-1, 1], base_axis=1, rng=RNG),
-    *(fresh("random_shift", affine_in_x("random_shift"), A(2, 3, 4), shifts=[1, 2], border_mode=m, constant_value=0.5,
-            base_axis=1, rng=RNG) for m in ("nearest", "reflect", "constant")),
-    *(fresh("random_choice", affine_in_x("random_choice"), A(2, 4), np.array([[1, 2, 1, 0.5], [1, 0, 2, 1]], "float32"),
-            shape=[3], replace=r, rng=RNG) for r in (True, False)),
-    fresh("random_erase", affine_in_x("random_erase"), A(2, 2, 4, 3), prob=0.9, area_low=0.1, area_high=0.4,
-          aspect_low=0.3, aspect_high=3.0, low=0.0, high=2.0, n=2, share=False, base_axis=1, channel_last=False,
-          ste_fine_grained=True, rng=RNG),
-    fresh("random_erase", affine_in_x("random_erase"), A(1, 3, 4, 2), prob=1.0, channel_last=True,
-          ste_fine_grained=False, rng=RNG, **FLAT),
-    fresh("image_augmentation", affine_in_x("image_augmentation"), A(2, 2, 4, 3), shape=[2, 3, 4], pad=[1, 0],
-          min_scale=0.8, max_scale=1.2, angle=0.3, aspect_ratio=1.2, distortion=0.1, flip_lr=True, flip_ud=True,
-          brightness=0.2, brightness_each=True, contrast=1.2, contrast_center=0.5, contrast_each=True, noise=0.1,
-          rng=RNG, dtypes=("float32", "float64")),
+    *(
+        fresh(
+            "random_shift",
+            affine_in_x("random_shift"),
+            A(2, 3, 4),
+            shifts=[1, 2],
+            border_mode=m,
+            constant_value=0.5,
+            base_axis=1,
+            rng=RNG,
+        )
+        for m in ("nearest", "reflect", "constant")
+    ),
+    *(
+        fresh(
+            "random_choice",
+            affine_in_x("random_choice"),
+            A(2, 4),
+            np.array([[1, 2, 1, 0.5], [1, 0, 2, 1]], "float32"),
+            shape=[3],
+            replace=r,
+            rng=RNG,
+        )
+        for r in (True, False)
+    ),
+    fresh(
+        "random_erase",
+        affine_in_x("random_erase"),
+        A(2, 2, 4, 3),
+        prob=0.9,
+        area_low=0.1,
+        area_high=0.4,
+        aspect_low=0.3,
+        aspect_high=3.0,
+        low=0.0,
+        high=2.0,
+        n=2,
+        share=False,
+        base_axis=1,
+        channel_last=False,
+        ste_fine_grained=True,
+        rng=RNG,
+    ),
+    fresh(
+        "random_erase",
+        affine_in_x("random_erase"),
+        A(1, 3, 4, 2),
+        prob=1.0,
+        channel_last=True,
+        ste_fine_grained=False,
+        rng=RNG,
+        **FLAT,
+    ),
+    fresh(
+        "image_augmentation",
+        affine_in_x("image_augmentation"),
+        A(2, 2, 4, 3),
+        shape=[2, 3, 4],
+        pad=[1, 0],
+        min_scale=0.8,
+        max_scale=1.2,
+        angle=0.3,
+        aspect_ratio=1.2,
+        distortion=0.1,
+        flip_lr=True,
+        flip_ud=True,
+        brightness=0.2,
+        brightness_each=True,
+        contrast=1.2,
+        contrast_center=0.5,
+        contrast_each=True,
+        noise=0.1,
+        rng=RNG,
+        dtypes=("float32", "float64"),
+    ),
 ]
 
 SAMPLES = [s for family in (ARRAYS, MATRICES, RANDOM) for line in family for s in line]

@@ -20,7 +20,7 @@ def sinc(x, order=0):
     x = torch.tensor(x, requires_grad=True)
     y = torch.sinc(x / torch.pi)
     for _ in range(order):
-        y, = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     return y.detach().numpy()
 
 
@@ -53,8 +53,9 @@ def confusion_matrix(x, t, axis=1):
     return y
 
 
-def min_max_quantize(x, low, high, first, last, decay=0.999, x_min_max=False, ema=False, ste_fine_grained=True,
-                     eps=0.01, update=True):
+def min_max_quantize(
+    x, low, high, first, last, decay=0.999, x_min_max=False, ema=False, ste_fine_grained=True, eps=0.01, update=True
+):
     if x_min_max and update:
         axes = tuple(i for i, n in enumerate(low.shape) if n == 1)
         ends = x.min(axes, keepdims=True), x.max(axes, keepdims=True)
@@ -97,26 +98,46 @@ INTEGERS = np.array([[7, -7, 9, -8]], "int32"), np.array([[3, 3, -4, -4]], "int3
 RANGES = np.full((1, 1), -0.8), np.full((1, 1), 0.7), np.zeros((1, 1)), np.full((1, 1), 15.0)
 PER_ROW = np.array([[-0.5], [0.1]]), np.array([[0.5], [0.104]]), np.zeros((2, 1)), np.full((2, 1), 7.0)
 
-MASKS = [
-    sample(name, mask(f), *pair, **FLAT)
-    for name, f in [("equal", np.equal), ("not_equal", np.not_equal), ("greater", np.greater), ("less", np.less),
-                    ("greater_equal", np.greater_equal), ("less_equal", np.less_equal),
-                    ("logical_and", np.logical_and), ("logical_or", np.logical_or), ("logical_xor", np.logical_xor)]
-    for pair in [(FEW, FEW.T[:3, :1]), (FEW, FEW[:1]), (A(2, 3), A(2, 1))]
-] + [
-    sample(name + "_scalar", mask(lambda x, value, f=f: f(x, value)), x, value=value, **FLAT)
-    for name, f, value in [("equal", np.equal, 1), ("not_equal", np.not_equal, 1), ("greater", np.greater, 1),
-                           ("less", np.less, 1), ("greater_equal", np.greater_equal, 1),
-                           ("less_equal", np.less_equal, 1), ("logical_and", np.logical_and, True),
-                           ("logical_and", np.logical_and, False), ("logical_or", np.logical_or, True),
-                           ("logical_or", np.logical_or, False), ("logical_xor", np.logical_xor, True),
-                           ("logical_xor", np.logical_xor, False)]
-    for x in [FEW, A(2, 3)]
-] + [
-    sample("logical_not", mask(np.logical_not), FEW, **FLAT),
-    sample("isnan", mask(np.isnan), ODD, **FLAT),
-    sample("isinf", mask(np.isinf), ODD, **FLAT),
-]
+MASKS = (
+    [
+        sample(name, mask(f), *pair, **FLAT)
+        for name, f in [
+            ("equal", np.equal),
+            ("not_equal", np.not_equal),
+            ("greater", np.greater),
+            ("less", np.less),
+            ("greater_equal", np.greater_equal),
+            ("less_equal", np.less_equal),
+            ("logical_and", np.logical_and),
+            ("logical_or", np.logical_or),
+            ("logical_xor", np.logical_xor),
+        ]
+        for pair in [(FEW, FEW.T[:3, :1]), (FEW, FEW[:1]), (A(2, 3), A(2, 1))]
+    ]
+    + [
+        sample(name + "_scalar", mask(lambda x, value, f=f: f(x, value)), x, value=value, **FLAT)
+        for name, f, value in [
+            ("equal", np.equal, 1),
+            ("not_equal", np.not_equal, 1),
+            ("greater", np.greater, 1),
+            ("less", np.less, 1),
+            ("greater_equal", np.greater_equal, 1),
+            ("less_equal", np.less_equal, 1),
+            ("logical_and", np.logical_and, True),
+            ("logical_and", np.logical_and, False),
+            ("logical_or", np.logical_or, True),
+            ("logical_or", np.logical_or, False),
+            ("logical_xor", np.logical_xor, True),
+            ("logical_xor", np.logical_xor, False),
+        ]
+        for x in [FEW, A(2, 3)]
+    ]
+    + [
+        sample("logical_not", mask(np.logical_not), FEW, **FLAT),
+        sample("isnan", mask(np.isnan), ODD, **FLAT),
+        sample("isinf", mask(np.isinf), ODD, **FLAT),
+    ]
+)
 
 STRAIGHT = [
     sample("straight_through", lambda a, b: a, np.array([1.0, 2.0]), np.array([3.0, 4.0]), **FLAT),
@@ -173,10 +194,15 @@ MANY = [
 ]
 
 LOSSES = [
-    sample("logistic_loss", lambda x, t: np.logaddexp(x, 0) - x * t, A(3, 1, low=-3, high=3),
-           np.array([[1], [0], [1]])),
-    sample("binary_cross_entropy", lambda p, t: -t * np.log(p) - (1 - t) * np.log1p(-p), A(3, 4, low=0.1, high=0.9),
-           A(3, 4, low=0, high=1)),
+    sample(
+        "logistic_loss", lambda x, t: np.logaddexp(x, 0) - x * t, A(3, 1, low=-3, high=3), np.array([[1], [0], [1]])
+    ),
+    sample(
+        "binary_cross_entropy",
+        lambda p, t: -t * np.log(p) - (1 - t) * np.log1p(-p),
+        A(3, 4, low=0.1, high=0.9),
+        A(3, 4, low=0, high=1),
+    ),
     binary("absolute_error_right", lambda a, b: np.abs(a - b)),
     binary("huber_error", huber),
     binary("huber_error", huber, delta=0.4),
@@ -185,8 +211,13 @@ LOSSES = [
     sample("softmax_cross_entropy_along", softmax_loss, A(4, 3, 2), np.array([[[1, 3], [-1, 0], [2, 2]]]), axis=0),
     sample("softmax_cross_entropy_along", softmax_loss, A(2, 4, 3), np.array([[[1, 3, 0]], [[-1, 0, 2]]]), axis=1),
     sample("categorical_cross_entropy", categorical_loss, A(3, 4, low=0.1, high=1), LABELS),
-    sample("categorical_cross_entropy", categorical_loss, A(2, 4, 3, low=0.1, high=1),
-           np.array([[[1, 3, 0]], [[-1, 0, 2]]]), axis=-2),
+    sample(
+        "categorical_cross_entropy",
+        categorical_loss,
+        A(2, 4, 3, low=0.1, high=1),
+        np.array([[[1, 3, 0]], [[-1, 0, 2]]]),
+        axis=-2,
+    ),
     sample("top_n_error", top_n_error, A(3, 4), np.abs(LABELS), **FLAT),
     sample("top_n_error", top_n_error, A(4, 3, low=0, high=2), np.array([[0, 3, 2]]), axis=0, n=2, **FLAT),
     sample("confusion_matrix", confusion_matrix, A(3, 4), np.abs(LABELS), **FLAT),
@@ -194,26 +225,73 @@ LOSSES = [
 ]
 
 QUANTISERS = [
-    sample("fixed_point_quantize", lambda x: np.clip(away(x / 0.0625), -127, 127) * 0.0625, A(3, 4, low=-9, high=9),
-           **FLAT),
-    sample("fixed_point_quantize", lambda x, **_: np.clip(away(x / 0.5), 0, 7) * 0.5, A(3, 4, low=-2, high=5),
-           sign=False, n=3, delta=0.5, ste_fine_grained=False, **FLAT),
+    sample(
+        "fixed_point_quantize", lambda x: np.clip(away(x / 0.0625), -127, 127) * 0.0625, A(3, 4, low=-9, high=9), **FLAT
+    ),
+    sample(
+        "fixed_point_quantize",
+        lambda x, **_: np.clip(away(x / 0.5), 0, 7) * 0.5,
+        A(3, 4, low=-2, high=5),
+        sign=False,
+        n=3,
+        delta=0.5,
+        ste_fine_grained=False,
+        **FLAT,
+    ),
     sample("pow2_quantize", powers(7, 1), A(3, 4, low=-3, high=3), n=9, **FLAT),
-    sample("pow2_quantize", powers(2, 0, False), np.array([[0.0, 0.1, -0.1, 0.3, -0.8, 9]]), with_zero=False, n=3, m=0,
-           **FLAT),
-    sample("pow2_quantize", lambda x, **_: np.where(x < 0, 0, powers(2, 1)(x)), A(3, 4, low=-3, high=3), sign=False,
-           n=3, ste_fine_grained=False, **FLAT),
+    sample(
+        "pow2_quantize",
+        powers(2, 0, False),
+        np.array([[0.0, 0.1, -0.1, 0.3, -0.8, 9]]),
+        with_zero=False,
+        n=3,
+        m=0,
+        **FLAT,
+    ),
+    sample(
+        "pow2_quantize",
+        lambda x, **_: np.where(x < 0, 0, powers(2, 1)(x)),
+        A(3, 4, low=-3, high=3),
+        sign=False,
+        n=3,
+        ste_fine_grained=False,
+        **FLAT,
+    ),
     sample("min_max_quantize", min_max_quantize, A(3, 4), *RANGES, dtypes=("float64",), update=False, **FLAT),
-    sample("min_max_quantize", min_max_quantize, A(2, 4), *PER_ROW, dtypes=("float64",), update=False, eps=0.02,
-           ste_fine_grained=False, **FLAT),
-    sample("min_max_quantize", min_max_quantize, A(2, 4), *PER_ROW, dtypes=("float64",), update=False, decay=0.9,
-           x_min_max=True, ema=True, **FLAT),
+    sample(
+        "min_max_quantize",
+        min_max_quantize,
+        A(2, 4),
+        *PER_ROW,
+        dtypes=("float64",),
+        update=False,
+        eps=0.02,
+        ste_fine_grained=False,
+        **FLAT,
+    ),
+    sample(
+        "min_max_quantize",
+        min_max_quantize,
+        A(2, 4),
+        *PER_ROW,
+        dtypes=("float64",),
+        update=False,
+        decay=0.9,
+        x_min_max=True,
+        ema=True,
+        **FLAT,
+    ),
     sample("mod", np.fmod, A(3, 4, low=-3, high=3), A(3, 1, low=0.3, high=2), tolerance=2),
     sample("mod", np.mod, *INTEGERS),
     sample("mod", lambda a, b, fmod: np.fmod(a, b), *INTEGERS, fmod=True),
     sample("bit_shift", lambda x, s: (x << s) * (s < 8), BYTES, np.array([[3, 8, 1]], "uint8")),
-    sample("bit_shift", lambda x, s, direction: np.where(s < 8, x >> np.minimum(s, 7), 0), BYTES,
-           np.array([[3, 9, 1]], "uint8"), direction="RIGHT"),
+    sample(
+        "bit_shift",
+        lambda x, s, direction: np.where(s < 8, x >> np.minimum(s, 7), 0),
+        BYTES,
+        np.array([[3, 9, 1]], "uint8"),
+        direction="RIGHT",
+    ),
 ]
 
 FAMILIES = MASKS, STRAIGHT, ELEMENTWISE, HALVES, MANY, LOSSES, QUANTISERS

@@ -15,11 +15,13 @@ def affine(x, w, b=0.0, base_axis=1):
 
 
 def window_pooling(x, ksize, stride=None, pad=None, ignore_border=True, divisor="none"):
-    lead = x.shape[:x.ndim - len(ksize)]
-    x = x.reshape(-1, 1, *x.shape[len(lead):])
+    lead = x.shape[: x.ndim - len(ksize)]
+    x = x.reshape(-1, 1, *x.shape[len(lead) :])
     stride, pad = stride or ksize, pad or [0] * len(ksize)
-    out = [(n + p - (k - p if ignore_border else 1)) // s + 1
-           for n, k, s, p in zip(x.shape[2:], ksize, stride, pad, strict=True)]
+    out = [
+        (n + p - (k - p if ignore_border else 1)) // s + 1
+        for n, k, s, p in zip(x.shape[2:], ksize, stride, pad, strict=True)
+    ]
     y = windows(x, ksize, stride, pad, out, 0).sum(-1).reshape(*lead, *out)
     if divisor == "none":
         return y
@@ -85,50 +87,80 @@ def pad(x, batch_sizes, batch_first=False, padding_value=0.0, total_length=-1):
 
 
 def layers():
-    for x, w, params in [((4, 3), (3, 5), {}), ((2, 3, 4), (12, 2, 3), {}),
-                         ((2, 3, 4), (4, 2), dict(base_axis=2)),
-                         ((2, 3, 4), (4, 2), dict(base_axis=-1)), ((6,), (6, 2), dict(base_axis=0)),
-                         ((0, 3), (3, 2), {})]:
+    for x, w, params in [
+        ((4, 3), (3, 5), {}),
+        ((2, 3, 4), (12, 2, 3), {}),
+        ((2, 3, 4), (4, 2), dict(base_axis=2)),
+        ((2, 3, 4), (4, 2), dict(base_axis=-1)),
+        ((6,), (6, 2), dict(base_axis=0)),
+        ((0, 3), (3, 2), {}),
+    ]:
         yield sample("affine", affine, A(*x), A(*w), A(*w[1:]), **params)
         yield sample("affine", affine, A(*x), A(*w), **params)
     for ids in [np.array([3, 0, 1, 3], "int32"), np.array([[1, 2], [4, 1]], "int64")]:
         for w in [(5, 3), (5, 2, 3), (5,)]:
             yield sample("embed", embed, ids, A(*w))
-    for x, params in [((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1])),
-                      ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1])),
-                      ((2, 3, 4, 5), dict(ksize=[2, 2, 2])), ((5, 4), dict(ksize=[4, 3], stride=[3, 1], pad=[3, 2]))]:
+    for x, params in [
+        ((1, 2, 7), dict(ksize=[3], stride=[2], pad=[1])),
+        ((2, 1, 5, 6), dict(ksize=[2, 3], stride=[2, 2], pad=[0, 1])),
+        ((2, 3, 4, 5), dict(ksize=[2, 2, 2])),
+        ((5, 4), dict(ksize=[4, 3], stride=[3, 1], pad=[3, 2])),
+    ]:
         for divisor in ("padded", "image"):
             for ignore_border in (True, False):
-                yield sample("window_pooling", window_pooling, A(*x), divisor=divisor,
-                             ignore_border=ignore_border, **params)
+                yield sample(
+                    "window_pooling", window_pooling, A(*x), divisor=divisor, ignore_border=ignore_border, **params
+                )
         yield sample("window_pooling", window_pooling, A(*x), ignore_border=False, **params)
     for x, kernel in [((2, 3, 4, 5), [2, 3]), ((3, 4), [2, 3]), ((2, 3, 1), [3]), ((2, 2, 1, 3), [2, 1, 2])]:
         yield sample("repeat_blocks", repeat_blocks, A(*x), kernel=kernel)
-    for x, w, params in [((2, 3, 7), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
-                         ((2, 2, 5, 6), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1]))]:
+    for x, w, params in [
+        ((2, 3, 7), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
+        ((2, 2, 5, 6), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1])),
+    ]:
         yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), A(w[0]), **params)
         yield sample("depthwise_convolution", by_torch(depthwise), A(*x), A(*w), **params)
-    for x, w, params in [((2, 3, 4), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
-                         ((2, 4, 3, 4), (4, 3, 2),
-                          dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1], divisor=2))]:
+    for x, w, params in [
+        ((2, 3, 4), (3, 3), dict(stride=[2], pad=[1], dilate=[1])),
+        ((2, 4, 3, 4), (4, 3, 2), dict(stride=[1, 2], pad=[0, 1], dilate=[2, 1], divisor=2)),
+    ]:
         divisor = params.get("divisor", 1)
-        yield sample("depthwise_deconvolution", by_torch(depthwise_transposed), A(*x), A(*w),
-                     A(x[1] // divisor), **params)
+        yield sample(
+            "depthwise_deconvolution", by_torch(depthwise_transposed), A(*x), A(*w), A(x[1] // divisor), **params
+        )
         yield sample("depthwise_deconvolution", by_torch(depthwise_transposed), A(*x), A(*w), **params)
-    for x, w, params in [((2, 3, 4), (3, 2, 3), dict(stride=[2], pad=[1], dilate=[1])),
-                         ((2, 4, 3, 4), (4, 2, 3, 2), dict(stride=[3, 2], pad=[0, 1], dilate=[2, 1], groups=2,
-                                                           output_padding=[2, 1]))]:
+    for x, w, params in [
+        ((2, 3, 4), (3, 2, 3), dict(stride=[2], pad=[1], dilate=[1])),
+        ((2, 4, 3, 4), (4, 2, 3, 2), dict(stride=[3, 2], pad=[0, 1], dilate=[2, 1], groups=2, output_padding=[2, 1])),
+    ]:
         maps = w[1] * params.get("groups", 1)
         yield sample("transposed_convolution", by_torch(transposed), A(*x), A(*w), A(maps), **params)
         yield sample("transposed_convolution", by_torch(transposed), A(*x), A(*w), **params)
     signs = np.zeros((3, 2, 4))
     yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, quantize_zero_to=0.0, differentiable=())
-    yield sample("binary_weights", binary_weights, A(3, 2, 4), signs, np.zeros(3), axis=[1, 2],
-                 differentiable=(), dtypes=("float64",))
+    yield sample(
+        "binary_weights",
+        binary_weights,
+        A(3, 2, 4),
+        signs,
+        np.zeros(3),
+        axis=[1, 2],
+        differentiable=(),
+        dtypes=("float64",),
+    )
     memory = [np.zeros(6, "float32") for _ in range(3)]
     for params in [{}, dict(num_bits=3), dict(random=True)]:
-        yield sample("inq_weights", powers_of_two, A(6), *memory, np.array([0, -1]), np.empty(0, "uint8"),
-                     inq_iterations=[0], differentiable=(), **params)
+        yield sample(
+            "inq_weights",
+            powers_of_two,
+            A(6),
+            *memory,
+            np.array([0, -1]),
+            np.empty(0, "uint8"),
+            inq_iterations=[0],
+            differentiable=(),
+            **params,
+        )
     yield sample("inference_only", lambda x: x, A(2, 3), differentiable=())
     yield sample("add_ramp", add_ramp, A(2, 3, 4), axis=1, step=2, start=-1)
     yield sample("add_ramp", add_ramp, A(2, 3), axis=-1)
@@ -138,8 +170,9 @@ def layers():
         yield sample("pack_padded_sequence", pack, A(*shape, 2), lengths, batch_first=batch_first)
         yield sample("pack_padded_sequence", pack, A(*shape), lengths, batch_first=batch_first)
         yield sample("pad_packed_sequence", pad, A(7, 2), batch_sizes, batch_first=batch_first)
-        yield sample("pad_packed_sequence", pad, A(7), batch_sizes, batch_first=batch_first,
-                     padding_value=-1.5, total_length=6)
+        yield sample(
+            "pad_packed_sequence", pad, A(7), batch_sizes, batch_first=batch_first, padding_value=-1.5, total_length=6
+        )
 
 
 SAMPLES: list = sum(layers(), [])

@@ -9,8 +9,21 @@ A = Floats
 
 
 # ---- normalization ------------------------------------------------------------------------------------------
-def batch_norm(x, beta=None, gamma=None, mean=None, var=None, z=None, axes=(1,), eps=1e-5, batch_stat=True, stats=False,
-               rectify=False, decay=0.9, update=True):
+def batch_norm(
+    x,
+    beta=None,
+    gamma=None,
+    mean=None,
+    var=None,
+    z=None,
+    axes=(1,),
+    eps=1e-5,
+    batch_stat=True,
+    stats=False,
+    rectify=False,
+    decay=0.9,
+    update=True,
+):
     over = tuple(a for a in range(x.ndim) if a not in {b % x.ndim for b in axes})
     m, v = (x.mean(over, keepdims=True), x.var(over, keepdims=True)) if batch_stat else (mean, var)
     y = (x - m) / np.sqrt(v + eps) * (1 if gamma is None else gamma) + (0 if beta is None else beta)
@@ -41,24 +54,48 @@ def normalizations():
     for shape, axes in [((3, 2, 4), [1]), ((4, 3), [-1]), ((2, 3, 2, 2), [1, 3]), ((2, 3, 5), [0, 1])]:
         p = [n if a in {b % len(shape) for b in axes} else 1 for a, n in enumerate(shape)]
         x = A(*shape, low=-2, high=3)
-        full = [x, A(*p), A(*p, low=.5, high=2), A(*p), A(*p, low=.5, high=2)]
+        full = [x, A(*p), A(*p, low=0.5, high=2), A(*p), A(*p, low=0.5, high=2)]
         more = dict(axes=axes, eps=1e-2, tolerance=4)
         yield sample("nn_batch_normalization", batch_norm, *full, differentiable=(0, 1, 2), decay=0.8, **more)
         yield sample("nn_batch_normalization", batch_norm, *full, batch_stat=False, differentiable=(0, 1, 2), **more)
         yield sample("nn_batch_normalization", batch_norm, x, stats=True, **more)
-        yield sample("nn_batch_normalization", batch_norm, *full[:2], None, *full[3:], A(*shape), rectify=True,
-                     stats=True, update=False, differentiable=(0, 1, 5), **more)
-    for shape, params in [((4, 3), {}), ((2, 3, 2), dict(dim=1, iterations=2, output_u=True)),
-                          ((2, 2, 3), dict(dim=-1, eps=1e-3, test=True, update=False))]:
-        yield sample("nn_spectral_norm", spectral_norm, A(*shape), A(shape[params.get("dim", 0)]), dtypes=SINGLE,
-                     differentiable=(), tolerance=4, **params)
+        yield sample(
+            "nn_batch_normalization",
+            batch_norm,
+            *full[:2],
+            None,
+            *full[3:],
+            A(*shape),
+            rectify=True,
+            stats=True,
+            update=False,
+            differentiable=(0, 1, 5),
+            **more,
+        )
+    for shape, params in [
+        ((4, 3), {}),
+        ((2, 3, 2), dict(dim=1, iterations=2, output_u=True)),
+        ((2, 2, 3), dict(dim=-1, eps=1e-3, test=True, update=False)),
+    ]:
+        yield sample(
+            "nn_spectral_norm",
+            spectral_norm,
+            A(*shape),
+            A(shape[params.get("dim", 0)]),
+            dtypes=SINGLE,
+            differentiable=(),
+            tolerance=4,
+            **params,
+        )
     yield sample("nn_mean_subtraction", mean_subtraction, A(2, 3, 4), A(3, 4), np.array([3.0]), differentiable=(0,))
-    yield sample("nn_mean_subtraction", mean_subtraction, A(2, 3, 4), A(4), np.array(0), base_axis=-1,
-                 differentiable=(0,))
+    yield sample(
+        "nn_mean_subtraction", mean_subtraction, A(2, 3, 4), A(4), np.array(0), base_axis=-1, differentiable=(0,)
+    )
     yield sample("nn_mean_subtraction", mean_subtraction, A(2, 3), A(3), base_axis=1, update=False)
-    yield sample("nn_vat_noise", vat_noise, A(2, 3, 4), A(2, 3, 4), base_axis=-2, eps=3.0, update=True,
-                 differentiable=())
-    yield sample("nn_clip", np.clip, A(3, 4, low=-2, high=2), A(3, 4, low=-1, high=0), A(3, 4, low=.1, high=1))
+    yield sample(
+        "nn_vat_noise", vat_noise, A(2, 3, 4), A(2, 3, 4), base_axis=-2, eps=3.0, update=True, differentiable=()
+    )
+    yield sample("nn_clip", np.clip, A(3, 4, low=-2, high=2), A(3, 4, low=-1, high=0), A(3, 4, low=0.1, high=1))
     yield sample("nn_clip_grad_by_value", lambda x, low, high: x, A(3), A(3), A(3), differentiable=())
     yield sample("nn_clip_grad_by_norm", lambda x, axes, norm: x, A(3), axes=[0], norm=2.0, differentiable=())
 
@@ -104,7 +141,7 @@ def reflect(s, low, high):
 
 def border(s, size, mode="repeat", align_corners=False):
     if mode == "reflect":
-        s = reflect(s, 0, size - 1) if align_corners else reflect(s, -.5, size - .5)
+        s = reflect(s, 0, size - 1) if align_corners else reflect(s, -0.5, size - 0.5)
     return np.clip(s, 0, size - 1)
 
 
@@ -124,7 +161,7 @@ def affine_grid_grad(gy, size, align_corners=False):
 
 def geometry():
     index = torch.tensor([[0, 0, 2, 1, 2], [1, 2, 2, 0, 1]])
-    weight = torch.tensor([[.5, 1, .2, 2, -1], [3, 0, 1, .5, 2]])
+    weight = torch.tensor([[0.5, 1, 0.2, 2, -1], [3, 0, 1, 0.5, 2]])
     for shape, axis in [((3,), 0), ((2, 3, 2), 1), ((3, 2), 0), ((2, 3), 1)]:
         out = [5 if a == axis else n for a, n in enumerate(shape)]
         for params in [dict(index=index, weight=weight), dict(index=index[:1])]:
@@ -138,13 +175,21 @@ def geometry():
     yield sample("nn_pixels", pixels, A(1, 2, 3, 2, 4), at, offset=[0, 0, 0])
     for params in [dict(size=3), dict(size=3, mode="reflect"), dict(size=4, mode="reflect", align_corners=True)]:
         yield sample("nn_border_coordinate", border, A(40, low=-9.1, high=11.3), dtypes=SINGLE, **params)
-        yield sample("nn_border_coordinate_grad", border_grad, A(40), A(40, low=-9.1, high=11.3), dtypes=SINGLE[1:],
-                     tolerance=1e5, **params)
+        yield sample(
+            "nn_border_coordinate_grad",
+            border_grad,
+            A(40),
+            A(40, low=-9.1, high=11.3),
+            dtypes=SINGLE[1:],
+            tolerance=1e5,
+            **params,
+        )
     for size, params in [([3, 4], {}), ([2, 5], dict(align_corners=True)), ([2, 3, 2], {})]:
         n = len(size)
         yield sample("nn_affine_grid", affine_grid, A(2, n, n + 1), size=size, dtypes=SINGLE, tolerance=2, **params)
-        yield sample("nn_affine_grid_grad", affine_grid_grad, A(2, *size, n), size=size, dtypes=SINGLE, tolerance=4,
-                     **params)
+        yield sample(
+            "nn_affine_grid_grad", affine_grid_grad, A(2, *size, n), size=size, dtypes=SINGLE, tolerance=4, **params
+        )
 
 
 # ---- Fourier transforms -------------------------------------------------------------------------------------
@@ -171,13 +216,23 @@ def stft(x, window_size, stride, fft_size, window_type="hanning", center=True, p
         y = (x @ columns.T).reshape(len(x), 2, *size)
         return y[:, 0], y[:, 1]
     x = np.pad(x, ((0, 0), (half, half)), pad_mode)
-    frames = np.stack([x[:, i:i + fft_size] for i in range(0, x.shape[1] - fft_size + 1, stride)], -1)
+    frames = np.stack([x[:, i : i + fft_size] for i in range(0, x.shape[1] - fft_size + 1, stride)], -1)
     y = np.fft.rfft(frames * window(window_type, window_size, fft_size)[:, None], axis=1)
     return y.real, y.imag
 
 
-def istft(re, im, window_size, stride, fft_size, window_type="hanning", center=True, pad_mode="reflect",
-          transposed=False, samples=None):
+def istft(
+    re,
+    im,
+    window_size,
+    stride,
+    fft_size,
+    window_type="hanning",
+    center=True,
+    pad_mode="reflect",
+    transposed=False,
+    samples=None,
+):
     half, w = fft_size // 2 if center else 0, window(window_type, window_size, fft_size)
     extent = (re.shape[2] - 1) * stride + fft_size
     length = samples or extent - 2 * half
@@ -187,8 +242,8 @@ def istft(re, im, window_size, stride, fft_size, window_type="hanning", center=T
     frames = np.fft.irfft(re + 1j * im, fft_size, axis=1) * w[:, None]
     x, total = np.zeros((len(re), extent)), np.zeros(extent)
     for i in range(re.shape[2]):
-        x[:, i * stride:i * stride + fft_size] += frames[..., i]
-        total[i * stride:i * stride + fft_size] += w ** 2
+        x[:, i * stride : i * stride + fft_size] += frames[..., i]
+        total[i * stride : i * stride + fft_size] += w**2
     inner = slice(half, extent - half)
     return x[:, inner] / total[inner]
 
@@ -197,10 +252,12 @@ def spectra():
     for shape, ndim in [((2, 5, 2), 1), ((3, 4, 2), 2), ((2, 3, 2, 4, 2), 3)]:
         for params in [{}, dict(inverse=True), dict(norm="ortho"), dict(inverse=True, norm="forward")]:
             yield sample("nn_fourier_transform", fourier, A(*shape), ndim=ndim, dtypes=SINGLE, tolerance=4, **params)
-    for params in [dict(window_size=8, stride=4, fft_size=8),
-                   dict(window_size=6, stride=2, fft_size=8, pad_mode="constant"),
-                   dict(window_size=8, stride=4, fft_size=8, window_type="hamming", center=False),
-                   dict(window_size=4, stride=2, fft_size=4, window_type="rectangular")]:
+    for params in [
+        dict(window_size=8, stride=4, fft_size=8),
+        dict(window_size=6, stride=2, fft_size=8, pad_mode="constant"),
+        dict(window_size=8, stride=4, fft_size=8, window_type="hamming", center=False),
+        dict(window_size=4, stride=2, fft_size=4, window_type="rectangular"),
+    ]:
         more = dict(params, dtypes=SINGLE, tolerance=8)
         bins = params["fft_size"] // 2 + 1
         yield sample("nn_stft", stft, A(2, 17), transposed=False, **more)
@@ -231,7 +288,7 @@ def nms(x, thresh=0.5, nms=0.45, per_class=True):
             for n, j in enumerate(order):
                 better = [i for i in order[:n] if not per_class or y[b, i, k] > 0]
                 if any(overlap(boxes[b, i], boxes[b, j]) > nms for i in better):
-                    y[b, j, k:None if k == 4 else k + 1] = 0
+                    y[b, j, k : None if k == 4 else k + 1] = 0
     return y
 
 
@@ -239,14 +296,18 @@ def chosen(boxes, scores, max_output_boxes=0, iou_threshold=0.0, score_threshold
     if center_point_box:
         boxes = np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], -1)
     else:
-        boxes = np.concatenate([np.minimum(boxes[..., :2], boxes[..., 2:]), np.maximum(boxes[..., :2], boxes[..., 2:])],
-                               -1)
+        boxes = np.concatenate(
+            [np.minimum(boxes[..., :2], boxes[..., 2:]), np.maximum(boxes[..., :2], boxes[..., 2:])], -1
+        )
     found = []
     for b, k in np.ndindex(*scores.shape[:2]):
         mine = []
         for i in np.argsort(-scores[b, k], kind="stable"):
-            if len(mine) < max_output_boxes and scores[b, k, i] >= score_threshold and all(
-                    overlap(boxes[b, j], boxes[b, i]) <= iou_threshold for j in mine):
+            if (
+                len(mine) < max_output_boxes
+                and scores[b, k, i] >= score_threshold
+                and all(overlap(boxes[b, j], boxes[b, i]) <= iou_threshold for j in mine)
+            ):
                 mine.append(i)
         found += [(b, k, i) for i in mine]
     return np.array(found, "int64").reshape(-1, 3)
@@ -254,13 +315,16 @@ def chosen(boxes, scores, max_output_boxes=0, iou_threshold=0.0, score_threshold
 
 def detection():
     rng = np.random.default_rng(3)
-    x = np.concatenate([rng.random((2, 12, 2)) * 3, rng.random((2, 12, 5)) + .4], -1)
+    x = np.concatenate([rng.random((2, 12, 2)) * 3, rng.random((2, 12, 5)) + 0.4], -1)
     x = np.float32(x).astype("float64")
-    for params in [{}, dict(thresh=.7, nms=.2), dict(thresh=.6, nms=.1, per_class=False)]:
+    for params in [{}, dict(thresh=0.7, nms=0.2), dict(thresh=0.6, nms=0.1, per_class=False)]:
         yield sample("nn_nms_detection2d", nms, x, tolerance=1e6, **params)
     scores = np.float32(rng.standard_normal((2, 3, 12))).astype("float64")
-    for params in [{}, dict(max_output_boxes=3, iou_threshold=.1, score_threshold=-.5),
-                   dict(max_output_boxes=5, iou_threshold=.3, center_point_box=True)]:
+    for params in [
+        {},
+        dict(max_output_boxes=3, iou_threshold=0.1, score_threshold=-0.5),
+        dict(max_output_boxes=5, iou_threshold=0.3, center_point_box=True),
+    ]:
         yield sample("nn_onnx_non_max_suppression", chosen, x[..., :4], scores, **params)
 
 

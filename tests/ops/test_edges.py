@@ -31,28 +31,34 @@ def test_all_ties_of_a_reduction_get_the_gradient(op):
     assert gradient_of(op, [[1.0, 1.0], [-2.0, 2.0]], axis=1)[0][0] == [1, 1]
 
 
-@pytest.mark.parametrize("op, params, at_kink", [
-    ("relu", {}, [(0, 0)]),
-    ("abs", {}, [(0, 0)]),
-    ("leaky_relu", {"slope": 0.25}, [(0, 0.25)]),
-    ("leaky_relu", {"slope": -0.25}, [(0, -0.25)]),
-    ("elu", {"alpha": 0.5}, [(0, 0.5)]),
-    ("elu", {"alpha": -0.5}, [(0, -0.5)]),
-    ("clipped_relu", {"z": 3.0}, [(0, 0), (3, 0)]),
-    ("hard_sigmoid", {}, [(-2.5, 0), (2.5, 0)]),
-    ("clip", {"min": -0.5, "max": 2.0}, [(-0.5, 1), (2, 1)]),
-])
+@pytest.mark.parametrize(
+    "op, params, at_kink",
+    [
+        ("relu", {}, [(0, 0)]),
+        ("abs", {}, [(0, 0)]),
+        ("leaky_relu", {"slope": 0.25}, [(0, 0.25)]),
+        ("leaky_relu", {"slope": -0.25}, [(0, -0.25)]),
+        ("elu", {"alpha": 0.5}, [(0, 0.5)]),
+        ("elu", {"alpha": -0.5}, [(0, -0.5)]),
+        ("clipped_relu", {"z": 3.0}, [(0, 0), (3, 0)]),
+        ("hard_sigmoid", {}, [(-2.5, 0), (2.5, 0)]),
+        ("clip", {"min": -0.5, "max": 2.0}, [(-0.5, 1), (2, 1)]),
+    ],
+)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_gradient_on_a_kink(op, params, at_kink, dtype):
     points, expected = zip(*at_kink, strict=True)
     assert gradient_of(op, list(points), dtype=dtype, **params) == [list(expected)]
 
 
-@pytest.mark.parametrize("rule, finite", [
-    ("product", [True, True, False, False, True]),
-    ("choice", [True, True, False, True, True]),
-    ("slope", [True, True, False, False, False]),
-])
+@pytest.mark.parametrize(
+    "rule, finite",
+    [
+        ("product", [True, True, False, False, True]),
+        ("choice", [True, True, False, True, True]),
+        ("slope", [True, True, False, False, False]),
+    ],
+)
 @pytest.mark.parametrize("record", [False, True])
 def test_rules_of_relu_where_numbers_are_not_finite(rule, finite, record):
     """A gradient of NaN that is passed, an infinite one that is not, and NaN as input."""
@@ -79,8 +85,14 @@ def test_clip_counts_its_limits_as_inside(dtype, low, high):
     """Limits are rounded to the dtype of x before they are compared."""
     lower, upper = torch.tensor(low, dtype=dtype), torch.tensor(high, dtype=dtype)
     inf = torch.tensor(float("inf"), dtype=dtype)
-    x = [torch.nextafter(lower, -inf), lower, torch.nextafter(lower, inf),
-         torch.nextafter(upper, -inf), upper, torch.nextafter(upper, inf)]
+    x = [
+        torch.nextafter(lower, -inf),
+        lower,
+        torch.nextafter(lower, inf),
+        torch.nextafter(upper, -inf),
+        upper,
+        torch.nextafter(upper, inf),
+    ]
     assert gradient_of("clip", [float(v) for v in x], dtype=dtype, min=low, max=high) == [[0, 1, 1, 1, 1, 0]]
 
 
@@ -111,17 +123,20 @@ def test_repeated_indices_accumulate():
     assert gradients([y], [x], [gy])[0].tensor.tolist() == [13, 0, 2]
 
 
-@pytest.mark.parametrize("op, params", [
-    ("get_item", {"index": (slice(1, None), ..., 0, None)}),
-    ("get_item", {"index": ()}),
-    ("reshape", {"shape": (4, 3)}),
-    ("transpose", {}),
-    ("expand_dims", {"axis": 0}),
-    ("squeeze", {}),
-    ("broadcast_to", {"shape": (2, 3, 4)}),
-    ("diagonal", {}),
-    ("identity", {}),
-])
+@pytest.mark.parametrize(
+    "op, params",
+    [
+        ("get_item", {"index": (slice(1, None), ..., 0, None)}),
+        ("get_item", {"index": ()}),
+        ("reshape", {"shape": (4, 3)}),
+        ("transpose", {}),
+        ("expand_dims", {"axis": 0}),
+        ("squeeze", {}),
+        ("broadcast_to", {"shape": (2, 3, 4)}),
+        ("diagonal", {}),
+        ("identity", {}),
+    ],
+)
 def test_results_that_share_memory(op, params):
     x = _C.Variable(torch.zeros(3, 4), True)
     y = _C.op(op)(x, **params)
@@ -129,12 +144,15 @@ def test_results_that_share_memory(op, params):
     assert (y.tensor == 7.0).all()
 
 
-@pytest.mark.parametrize("op, params", [
-    ("copy", {}),
-    ("get_item", {"index": np.array([0, 1])}),
-    ("get_item", {"index": slice(None, None, -1)}),
-    ("sum", {"axis": ()}),
-])
+@pytest.mark.parametrize(
+    "op, params",
+    [
+        ("copy", {}),
+        ("get_item", {"index": np.array([0, 1])}),
+        ("get_item", {"index": slice(None, None, -1)}),
+        ("sum", {"axis": ()}),
+    ],
+)
 def test_results_that_are_copies(op, params):
     x = _C.Variable(torch.zeros(3, 4), True)
     y = _C.op(op)(x, **params)
@@ -142,8 +160,11 @@ def test_results_that_are_copies(op, params):
     assert (y.tensor == 0.0).all()
 
 
-@pytest.mark.parametrize("index", [5, -4, (0, 9), (0, 0, 0), np.array([0, 7]), (..., ...),
-                                   np.array([True, False, True, True]), np.array([0.5])], ids=str)
+@pytest.mark.parametrize(
+    "index",
+    [5, -4, (0, 9), (0, 0, 0), np.array([0, 7]), (..., ...), np.array([True, False, True, True]), np.array([0.5])],
+    ids=str,
+)
 def test_impossible_indices(index):
     with pytest.raises(IndexError):
         _C.op("get_item")(_C.Variable(torch.zeros(3, 4)), index=index)
@@ -161,12 +182,15 @@ def test_zeta_has_no_derivative_by_its_order():
         gradients([y], [s], [_C.Variable(torch.ones(1), False)])
 
 
-@pytest.mark.parametrize("op, f", [
-    ("add_scalar", lambda x, s: x + s),
-    ("mul_scalar", lambda x, s: x * s),
-    ("rsub_scalar", lambda x, s: s - x),
-    ("rdiv_scalar", lambda x, s: torch.div(s, x)),
-])
+@pytest.mark.parametrize(
+    "op, f",
+    [
+        ("add_scalar", lambda x, s: x + s),
+        ("mul_scalar", lambda x, s: x * s),
+        ("rsub_scalar", lambda x, s: s - x),
+        ("rdiv_scalar", lambda x, s: torch.div(s, x)),
+    ],
+)
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.bfloat16, torch.int64])
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_numbers_act_as_in_torch(op, f, dtype, shape):

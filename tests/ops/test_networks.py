@@ -27,8 +27,9 @@ def draw(*shape, seed=0):
 def test_running_statistics(shape, dtype):
     x, decay = draw(*shape), 0.8
     mean, var_ = torch.full((3,), 0.5, dtype=dtype), torch.full((3,), 2.0, dtype=dtype)
-    op("batch_normalization")(var(x), var(torch.ones(3)), var(torch.zeros(3)),
-                              running_mean=mean, running_var=var_, decay=decay)
+    op("batch_normalization")(
+        var(x), var(torch.ones(3)), var(torch.zeros(3)), running_mean=mean, running_var=var_, decay=decay
+    )
     axes = (0, *range(2, x.dim()))
     n = x.numel() // 3
     torch.testing.assert_close(mean, (0.5 * decay + x.mean(axes) * (1 - decay)).to(dtype))
@@ -39,15 +40,17 @@ def test_running_statistics(shape, dtype):
 def test_running_statistics_are_views_that_were_given():
     both = torch.zeros(3, 2, dtype=torch.float64)
     x = draw(4, 3)
-    op("batch_normalization")(var(x), var(torch.ones(3)), var(torch.zeros(3)), running_mean=both[:, 0],
-                              running_var=both[:, 1], decay=0.0)
+    op("batch_normalization")(
+        var(x), var(torch.ones(3)), var(torch.zeros(3)), running_mean=both[:, 0], running_var=both[:, 1], decay=0.0
+    )
     torch.testing.assert_close(both[:, 0], x.mean(0))
     torch.testing.assert_close(both[:, 1], x.var(0))
 
 
 @pytest.mark.parametrize("name", ["batch_normalization", "fixed_batch_normalization", "group_normalization"])
-@pytest.mark.parametrize("x_dtype, dtype", [(torch.float16, torch.float32), (torch.float32, torch.float64),
-                                            (torch.float32, torch.float16)])
+@pytest.mark.parametrize(
+    "x_dtype, dtype", [(torch.float16, torch.float32), (torch.float32, torch.float64), (torch.float32, torch.float16)]
+)
 def test_normalization_of_mixed_dtypes(name, x_dtype, dtype):
     arguments = [draw(4, 6, 3), draw(6, seed=1) + 2, draw(6, seed=2)]
     if name == "fixed_batch_normalization":
@@ -83,12 +86,18 @@ def lstm(c, x):
 THIRD = {
     "batch_normalization": (lambda x, g, b: normalized(x, 0) * g + b, [(4, 3), (3,), (3,)], dict(eps=1e-2)),
     "layer_normalization": (lambda x, g, b: normalized(x, 1) * g + b, [(3, 4), (4,), (4,)], dict(eps=1e-2)),
-    "group_normalization": (lambda x, g, b: F.group_norm(x, 2, g, b, 1e-2), [(2, 4, 2), (4,), (4,)],
-                            dict(eps=1e-2, groups=2)),
+    "group_normalization": (
+        lambda x, g, b: F.group_norm(x, 2, g, b, 1e-2),
+        [(2, 4, 2), (4,), (4,)],
+        dict(eps=1e-2, groups=2),
+    ),
     "softmax": (lambda x: torch.softmax(x, 1), [(3, 4)], {}),
     "log_softmax": (lambda x: torch.log_softmax(x, 1), [(3, 4)], {}),
-    "convolution": (lambda x, w: F.conv2d(x, w, None, 2, 1), [(2, 2, 5, 5), (3, 2, 3, 3)],
-                    dict(stride=[2, 2], pad=[1, 1])),
+    "convolution": (
+        lambda x, w: F.conv2d(x, w, None, 2, 1),
+        [(2, 2, 5, 5), (3, 2, 3, 3)],
+        dict(stride=[2, 2], pad=[1, 1]),
+    ),
     "normalize": (lambda x: x / (x.norm(dim=1, keepdim=True) + 1e-2), [(3, 4)], dict(eps=1e-2)),
     "lstm": (lstm, [(2, 3), (2, 12)], {}),
 }
@@ -156,7 +165,7 @@ def test_cross_entropy_of_large_and_infinite_scores(dtype, tail):
     v = var(x, dtype=dtype)
     y = op("softmax_cross_entropy")(v, _C.Variable(t, False), reduce="no")
     torch.testing.assert_close(y.tensor, F.cross_entropy(x, t, reduction="none"), equal_nan=True)
-    g, = gradients([y], [v], constants([torch.ones_like(y.tensor)]))
+    (g,) = gradients([y], [v], constants([torch.ones_like(y.tensor)]))
     expected = F.softmax(x, 1) - F.one_hot(t, 3).movedim(-1, 1)
     torch.testing.assert_close(g.tensor[:2], expected[:2].to(dtype))
     assert g.tensor[2].isnan().all()
@@ -164,8 +173,10 @@ def test_cross_entropy_of_large_and_infinite_scores(dtype, tail):
 
 def test_cross_entropy_labels():
     x = var(draw(2, 3))
+
     def loss(labels, **params):
         return op("softmax_cross_entropy")(x, _C.Variable(torch.tensor(labels), False), **params)
+
     assert loss([-1, -1]).tensor == 0
     assert gradients([loss([-1, -1])], [x], [var(1.0, False)])[0].tensor.abs().sum() == 0
     torch.testing.assert_close(loss([0, -2]).tensor, loss([0, 1]).tensor)
@@ -190,7 +201,7 @@ def test_max_pooling_takes_the_first_maximum_and_nan():
     y, at = op("max_pooling")(x, ksize=[2, 2], return_indices=True)
     assert y.tensor[0, 0, 0, 0] == 1 and y.tensor[0, 0, 0, 1].isnan()
     assert at.tensor[0, 0, 0, 0] == 0
-    g, = gradients([y], [x], constants([torch.ones_like(y.tensor)]))
+    (g,) = gradients([y], [x], constants([torch.ones_like(y.tensor)]))
     assert g.tensor[0, 0, 0, :2].tolist() == [1, 0] and g.tensor.sum() == 2
 
 
@@ -205,15 +216,15 @@ def test_max_pooling_of_many_sizes(ksize, stride, pad, size):
     e = F.max_pool2d(x, ksize, stride, pad)
     torch.testing.assert_close(y.tensor, e.detach(), rtol=0, atol=0)
     gy = draw(*e.shape, seed=1).float()
-    g, = gradients([y], [v], constants([gy]))
+    (g,) = gradients([y], [v], constants([gy]))
     torch.testing.assert_close(g.tensor, torch.autograd.grad(e, x, gy)[0])
 
 
 def test_normalize_has_derivatives_at_zero_vectors():
     x = var([[0.0, 0.0], [3.0, 4.0]])
-    g, = gradients([op("sum")(op("normalize")(x, eps=0.5))], [x], [var(1.0, False)], record=True)
+    (g,) = gradients([op("sum")(op("normalize")(x, eps=0.5))], [x], [var(1.0, False)], record=True)
     torch.testing.assert_close(g.tensor[0], torch.full((2,), 2.0, dtype=torch.float64))
-    gg, = gradients([op("sum")(g * g)], [x], [var(1.0, False)])
+    (gg,) = gradients([op("sum")(g * g)], [x], [var(1.0, False)])
     assert gg.tensor.isfinite().all()
 
 
@@ -224,7 +235,7 @@ def test_dropout_draws_from_torch():
     kept = (y.tensor != 0).double()
     assert 700 < kept.sum() < 800
     torch.testing.assert_close(y.tensor, kept / 0.75)
-    g, = gradients([y], [x], constants([torch.ones(1000).double()]))
+    (g,) = gradients([y], [x], constants([torch.ones(1000).double()]))
     torch.testing.assert_close(g.tensor, kept / 0.75)
     torch.manual_seed(3)
     torch.testing.assert_close(op("dropout")(x, ratio=0.25).tensor, y.tensor)
@@ -239,24 +250,27 @@ def test_gradients_in_hands_of_others_are_not_overwritten(name):
     x, gy = var(draw(4, 3)), draw(4, 3, seed=1)
     y = op(name)(x, *parameters)
     kept, g = gy.clone(), _C.Variable(gy, False)
-    first, = gradients([y], [x], [g])
+    (first,) = gradients([y], [x], [g])
     torch.testing.assert_close(gy, kept, rtol=0, atol=0)
     # one gradient that reaches two functions
     z = y + op(name)(var(draw(4, 3, seed=2)) + x, *parameters)
-    second, = gradients([z * 1.0], [x], [g])
+    (second,) = gradients([z * 1.0], [x], [g])
     torch.testing.assert_close(gy, kept, rtol=0, atol=0)
-    alone, = gradients([op(name)(var(draw(4, 3, seed=2)) + x, *parameters)], [x], [g])
+    (alone,) = gradients([op(name)(var(draw(4, 3, seed=2)) + x, *parameters)], [x], [g])
     torch.testing.assert_close(second.tensor, first.tensor + alone.tensor)
 
 
 # ---- tracing -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name, shapes, params", [
-    ("max_pooling", [(1, 2, 4, 4)], dict(ksize=[2, 2])),
-    ("batch_normalization", [(4, 3), (3,), (3,)], {}),
-    ("lstm", [(2, 3), (2, 12)], {}),
-    ("embedding", [(4, 3)], {}),
-    ("softmax_cross_entropy", [(2, 4)], {}),
-])
+@pytest.mark.parametrize(
+    "name, shapes, params",
+    [
+        ("max_pooling", [(1, 2, 4, 4)], dict(ksize=[2, 2])),
+        ("batch_normalization", [(4, 3), (3,), (3,)], {}),
+        ("lstm", [(2, 3), (2, 12)], {}),
+        ("embedding", [(4, 3)], {}),
+        ("softmax_cross_entropy", [(2, 4)], {}),
+    ],
+)
 def test_tracers_see_operations(name, shapes, params):
     """Loops on raw memory would be invisible to them."""
     labels = [] if name not in ("embedding", "softmax_cross_entropy") else [torch.tensor([1, 3])]

@@ -19,8 +19,11 @@ def one_of_each(samples):
     """The first sample of every op, for each set of inputs that are left out."""
     first = {}
     for s in samples:
-        if s.targets and not writes_inputs(s) and all(x.shape != () and 0 not in x.shape for x in s.inputs
-                                                      if hasattr(x, "draw")):
+        if (
+            s.targets
+            and not writes_inputs(s)
+            and all(x.shape != () and 0 not in x.shape for x in s.inputs if hasattr(x, "draw"))
+        ):
             first.setdefault((s.op, len(s.inputs), tuple(x is None for x in s.inputs)), s)
     return list(first.values())
 

@@ -33,7 +33,8 @@ def test_convolution(name, stride, pad, needs):
     ty.backward(gy.double())
     asked = [(v, e.grad) for v, e, need in zip((vx, vw, vb), expected, (*needs, True), strict=True) if need]
     found = _C.grad(
-        _C.native_frontend, [y], [v for v, _ in asked], [_C.Variable(gy)], [None] * len(asked), False, None, False)
+        _C.native_frontend, [y], [v for v, _ in asked], [_C.Variable(gy)], [None] * len(asked), False, None, False
+    )
     np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-4)
     for g, (_, e) in zip(found, asked, strict=True):
         np.testing.assert_allclose(g.tensor.numpy(), e.numpy(), rtol=1e-4, atol=1e-4 * e.abs().max())
@@ -44,8 +45,15 @@ def test_no_images():
     assert y.tensor.shape == (0, 3, 2, 2)
 
 
-@pytest.mark.parametrize("x_shape, w_shape, pad", [((2, 4, 1, 1), (3, 4, 3, 3), 1), ((2, 1, 5, 5), (3, 1, 3, 3), 1),
-                                                   ((2, 4, 5, 5), (3, 4, 1, 1), 0), ((2, 1, 5, 5), (1, 1, 1, 1), 0)])
+@pytest.mark.parametrize(
+    "x_shape, w_shape, pad",
+    [
+        ((2, 4, 1, 1), (3, 4, 3, 3), 1),
+        ((2, 1, 5, 5), (3, 1, 3, 3), 1),
+        ((2, 4, 5, 5), (3, 4, 1, 1), 0),
+        ((2, 1, 5, 5), (1, 1, 1, 1), 0),
+    ],
+)
 @pytest.mark.parametrize("last", [(0,), (1,), (0, 1)])
 def test_axes_of_length_1_may_have_any_stride(x_shape, w_shape, pad, last):
     # strides like those of channels last, of contiguous tensors: ATen's columns took x or w for what it is not

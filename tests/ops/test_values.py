@@ -51,8 +51,9 @@ def test_values(sample, dtype):
 @every_sample
 def test_layouts(sample):
     arrays = sample.arrays(sample.dtypes[-1])
-    tensors = [strided(torch.tensor(a)) if isinstance(x, Floats) else a
-               for a, x in zip(arrays, sample.inputs, strict=True)]
+    tensors = [
+        strided(torch.tensor(a)) if isinstance(x, Floats) else a for a, x in zip(arrays, sample.inputs, strict=True)
+    ]
     for y, e in zip(sample.run(sample.variables(tensors)), sample.run(sample.variables(arrays)), strict=True):
         torch.testing.assert_close(y.tensor, e.tensor)
 

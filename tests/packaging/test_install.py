@@ -23,9 +23,7 @@ def test_both_names_mean_the_same_modules(tree):
     assert tree.output(code) == "chainer.links.connection.linear chainer.functions.activation.relu\n"
 
 
-@pytest.mark.parametrize(
-    "first", ["chainer", "compatgrad.chainer", "compatgrad.chainer.links.connection.linear"]
-)
+@pytest.mark.parametrize("first", ["chainer", "compatgrad.chainer", "compatgrad.chainer.links.connection.linear"])
 def test_any_name_may_come_first(tree, first):
     code = INSTALLED + (
         f"import {first}\nimport chainer\n"

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = dict(
-    re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-)
+PROGRAMS = dict(re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S))
 _AS_PROGRAM = ["-m", "compatgrad", "run"]
 RUN = {"legacy": _AS_PROGRAM, "nnabla": _AS_PROGRAM, "mxnet": _AS_PROGRAM, "native": [], "mixed": [], "module": []}
 

@@ -101,9 +101,7 @@ def test_what_is_not_there_is_reported_as_python_does(tree):
     assert "No module named absent" in same(tree, "-m", "absent").stderr
 
 
-@pytest.mark.parametrize(
-    "arguments, text", [((), "name a script"), (("-m",), "-m needs"), (("-x",), "option -x")]
-)
+@pytest.mark.parametrize("arguments, text", [((), "name a script"), (("-m",), "-m needs"), (("-x",), "option -x")])
 def test_usage_errors(tree, arguments, text):
     done = tree.run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")

@@ -121,17 +121,13 @@ def same_shape(p):
 def with_array(p):
     a = p.pick()
     c = p.const(p.shape(a))
-    return p.rng.choice(["{a} * {c}", "{c} * {a}", "{c} - {a}", "{a} / ({c} + 2)", "{a} + {c}"]).format(
-        a=a, c=c
-    )
+    return p.rng.choice(["{a} * {c}", "{c} * {a}", "{c} - {a}", "{a} / ({c} + 2)", "{a} + {c}"]).format(a=a, c=c)
 
 
 def reduction(p):
     a = p.pick(min_ndim=1)
     ndim = len(p.shape(a))
-    axis = p.rng.choice(
-        [None, p.axis(a), p.axis(a), tuple(p.rng.sample(range(ndim), p.rng.randint(1, ndim)))]
-    )
+    axis = p.rng.choice([None, p.axis(a), p.axis(a), tuple(p.rng.sample(range(ndim), p.rng.randint(1, ndim)))])
     keep = p.rng.random() < 0.4
     name = p.rng.choice(["sum", "mean", "max", "min", "logsumexp", "prod", "cumsum", "cumprod"])
     if name in ("cumsum", "cumprod"):
@@ -336,8 +332,7 @@ def convolution(p):
         w = p.leaf((out, c // groups, k, k))
         b = f", b={p.leaf((out,))}" if bias else ""
         return (
-            f"F.tanh(0.4 * F.convolution_2d({x}, {w}{b}, stride={stride}, pad={pad}, "
-            f"dilate={dilate}, groups={groups}))"
+            f"F.tanh(0.4 * F.convolution_2d({x}, {w}{b}, stride={stride}, pad={pad}, dilate={dilate}, groups={groups}))"
         )
     w = p.leaf((c, out // groups, k, k))
     b = f", b={p.leaf((out,))}" if bias else ""
@@ -379,9 +374,7 @@ def normalization(p):
     if kind == 1:
         return f"F.layer_normalization(2 * {p.apart(x)}, {gamma}, {beta})"
     if kind == 2:
-        return (
-            f"F.fixed_batch_normalization({x}, {gamma}, {beta}, {p.const((k,))}, {p.const((k,), 0.5, 1.5)})"
-        )
+        return f"F.fixed_batch_normalization({x}, {gamma}, {beta}, {p.const((k,))}, {p.const((k,), 0.5, 1.5)})"
     if n < 3:
         return None
     return f"F.batch_normalization(2 * {p.apart(x)}, {gamma}, {beta})"

@@ -39,9 +39,7 @@ def _to_cpu(array):
 def _array_to_cpu(array, stream=None):
     if array is None or isinstance(array, numpy.ndarray):
         return array
-    if hasattr(array, "__cuda_array_interface__") and hasattr(
-        array, "get"
-    ):  # CuPy, also where it is not imported yet
+    if hasattr(array, "__cuda_array_interface__") and hasattr(array, "get"):  # CuPy, also where it is not imported yet
         with array.device:
             return array.get(stream)
     if numpy.isscalar(array):

@@ -1,4 +1,5 @@
 """Datasets, iterators and converters (`chainer.dataset`)."""
+
 from compatgrad.chainer.dataset.convert import (
     ConcatWithAsyncTransfer,
     Converter,
@@ -18,7 +19,17 @@ from compatgrad.chainer.dataset.iterator import Iterator
 from compatgrad.chainer.dataset.tabular.tabular_dataset import TabularDataset
 
 __all__ = [
-    "ConcatWithAsyncTransfer", "Converter", "DatasetMixin", "Iterator", "TabularDataset",
-    "cache_or_load_file", "cached_download", "concat_examples", "converter", "get_dataset_directory",
-    "get_dataset_root", "set_dataset_root", "to_device",
+    "ConcatWithAsyncTransfer",
+    "Converter",
+    "DatasetMixin",
+    "Iterator",
+    "TabularDataset",
+    "cache_or_load_file",
+    "cached_download",
+    "concat_examples",
+    "converter",
+    "get_dataset_directory",
+    "get_dataset_root",
+    "set_dataset_root",
+    "to_device",
 ]

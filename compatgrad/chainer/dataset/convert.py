@@ -1,4 +1,5 @@
 """Converters: from a batch, a list of examples, to arrays on a device."""
+
 import collections
 
 import numpy as np
@@ -51,8 +52,7 @@ def _call_converter(converter, batch, device):
         return converter(batch, -1)
     if isinstance(device, backend.GpuDevice):
         return converter(batch, device.device.id)
-    raise RuntimeError(f"Converter does not support the device {device}. "
-                       "Use chainer.dataset.converter decorator.")
+    raise RuntimeError(f"Converter does not support the device {device}. Use chainer.dataset.converter decorator.")
 
 
 def to_device(device, x):

@@ -1,4 +1,5 @@
 """Indexing of datasets."""
+
 import numpy as np
 
 

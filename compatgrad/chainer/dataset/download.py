@@ -1,4 +1,5 @@
 """The cache of datasets on disk, in the layout of the original."""
+
 import hashlib
 import os
 import sys
@@ -6,8 +7,7 @@ import urllib.request
 
 from compatgrad.chainer import utils
 
-_dataset_root = os.environ.get(
-    "CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))
+_dataset_root = os.environ.get("CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))
 
 
 def get_dataset_root():
@@ -45,8 +45,9 @@ def cached_download(url):
         try:
             urllib.request.urlretrieve(url, temp_path)
         except OSError as e:
-            raise OSError(f"cannot download {url}: {e}\nWith a copy of the file from elsewhere, save it as "
-                          f"{cache_path}") from e
+            raise OSError(
+                f"cannot download {url}: {e}\nWith a copy of the file from elsewhere, save it as {cache_path}"
+            ) from e
         # Atomic: another process sees no file or a complete one.
         os.replace(temp_path, cache_path)
     return cache_path

@@ -1,4 +1,5 @@
 """Datasets (`chainer.datasets`)."""
+
 from compatgrad.chainer.datasets.cifar import get_cifar10, get_cifar100
 from compatgrad.chainer.datasets.concatenated_dataset import ConcatenatedDataset
 from compatgrad.chainer.datasets.dict_dataset import DictDataset
@@ -34,12 +35,35 @@ from compatgrad.chainer.datasets.transform_dataset import TransformDataset
 from compatgrad.chainer.datasets.tuple_dataset import TupleDataset
 
 __all__ = [
-    "ConcatenatedDataset", "DictDataset", "ImageDataset", "LabeledImageDataset",
-    "LabeledZippedImageDataset", "MultiZippedImageDataset", "PickleDataset", "PickleDatasetWriter",
-    "SubDataset", "TextDataset", "TransformDataset", "TupleDataset", "ZippedImageDataset", "get_cifar10",
-    "get_cifar100", "get_cross_validation_datasets", "get_cross_validation_datasets_random",
-    "get_fashion_mnist", "get_fashion_mnist_labels", "get_kuzushiji_mnist", "get_kuzushiji_mnist_labels",
-    "get_mnist", "get_ptb_words", "get_ptb_words_vocabulary", "get_svhn", "open_pickle_dataset",
-    "open_pickle_dataset_writer", "split_dataset", "split_dataset_n", "split_dataset_n_random",
+    "ConcatenatedDataset",
+    "DictDataset",
+    "ImageDataset",
+    "LabeledImageDataset",
+    "LabeledZippedImageDataset",
+    "MultiZippedImageDataset",
+    "PickleDataset",
+    "PickleDatasetWriter",
+    "SubDataset",
+    "TextDataset",
+    "TransformDataset",
+    "TupleDataset",
+    "ZippedImageDataset",
+    "get_cifar10",
+    "get_cifar100",
+    "get_cross_validation_datasets",
+    "get_cross_validation_datasets_random",
+    "get_fashion_mnist",
+    "get_fashion_mnist_labels",
+    "get_kuzushiji_mnist",
+    "get_kuzushiji_mnist_labels",
+    "get_mnist",
+    "get_ptb_words",
+    "get_ptb_words_vocabulary",
+    "get_svhn",
+    "open_pickle_dataset",
+    "open_pickle_dataset_writer",
+    "split_dataset",
+    "split_dataset_n",
+    "split_dataset_n_random",
     "split_dataset_random",
 ]

@@ -1,4 +1,5 @@
 """What the datasets in the format of MNIST share."""
+
 import gzip
 import os
 
@@ -21,8 +22,7 @@ def get_datasets(directory, base_url, load, withlabel, ndim, scale, dtype, label
     datasets = []
     for name, files in _FILES.items():
         urls = [base_url + file for file in files]
-        raw = download.cache_or_load_file(
-            os.path.join(root, name), lambda path, urls=urls: make_npz(path, urls), load)
+        raw = download.cache_or_load_file(os.path.join(root, name), lambda path, urls=urls: make_npz(path, urls), load)
         datasets.append(preprocess_mnist(raw, withlabel, ndim, scale, dtype, label_dtype, rgb_format))
     return tuple(datasets)
 
@@ -56,5 +56,5 @@ def preprocess_mnist(raw, withlabel, ndim, scale, image_dtype, label_dtype, rgb_
     elif ndim != 1:
         raise ValueError("invalid ndim for MNIST dataset")
     images = images.astype(image_dtype)
-    images *= scale / 255.
+    images *= scale / 255.0
     return tuple_dataset.TupleDataset(images, raw["y"].astype(label_dtype)) if withlabel else images

@@ -1,4 +1,5 @@
 """CIFAR-10 and CIFAR-100."""
+
 import os
 import pickle
 import tarfile
@@ -11,13 +12,16 @@ from compatgrad.chainer.datasets import tuple_dataset
 
 # Archive members of the training and the test set, and the key of the labels in them.
 _CONTENTS = {
-    "cifar-10": ([f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)],
-                 ["cifar-10-batches-py/test_batch"], "labels"),
+    "cifar-10": (
+        [f"cifar-10-batches-py/data_batch_{i}" for i in range(1, 6)],
+        ["cifar-10-batches-py/test_batch"],
+        "labels",
+    ),
     "cifar-100": (["cifar-100-python/train"], ["cifar-100-python/test"], "fine_labels"),
 }
 
 
-def get_cifar10(withlabel=True, ndim=3, scale=1., dtype=None):
+def get_cifar10(withlabel=True, ndim=3, scale=1.0, dtype=None):
     """Return the training and the test set of CIFAR-10.
 
     `withlabel`: `TupleDataset` of images and labels (int32), else arrays of images. `ndim`: shape of an
@@ -27,17 +31,20 @@ def get_cifar10(withlabel=True, ndim=3, scale=1., dtype=None):
     return _get_cifar("cifar-10", withlabel, ndim, scale, dtype)
 
 
-def get_cifar100(withlabel=True, ndim=3, scale=1., dtype=None):
+def get_cifar100(withlabel=True, ndim=3, scale=1.0, dtype=None):
     """Return the training and the test set of CIFAR-100 with its fine labels; see `get_cifar10`."""
     return _get_cifar("cifar-100", withlabel, ndim, scale, dtype)
 
 
 def _get_cifar(name, withlabel, ndim, scale, dtype):
     root = download.get_dataset_directory("pfnet/chainer/cifar")
-    raw = download.cache_or_load_file(
-        os.path.join(root, f"{name}.npz"), lambda path: _make_npz(path, name), numpy.load)
-    return tuple([_preprocess_cifar(raw[f"{part}_x"], raw[f"{part}_y"], withlabel, ndim, scale, dtype)
-                  for part in ("train", "test")])
+    raw = download.cache_or_load_file(os.path.join(root, f"{name}.npz"), lambda path: _make_npz(path, name), numpy.load)
+    return tuple(
+        [
+            _preprocess_cifar(raw[f"{part}_x"], raw[f"{part}_y"], withlabel, ndim, scale, dtype)
+            for part in ("train", "test")
+        ]
+    )
 
 
 def _make_npz(path, name):
@@ -62,5 +69,5 @@ def _preprocess_cifar(images, labels, withlabel, ndim, scale, dtype):
     else:
         raise ValueError("invalid ndim for CIFAR dataset")
     images = images.astype(chainer.get_dtype(dtype))
-    images *= scale / 255.
+    images *= scale / 255.0
     return tuple_dataset.TupleDataset(images, labels.astype(numpy.int32)) if withlabel else images

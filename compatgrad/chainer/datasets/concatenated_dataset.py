@@ -1,4 +1,5 @@
 """Several datasets one after the other."""
+
 from compatgrad.chainer.dataset import dataset_mixin
 
 

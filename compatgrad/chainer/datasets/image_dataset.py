@@ -1,4 +1,5 @@
 """Datasets of image files. They need Pillow."""
+
 import bisect
 import io
 import numbers
@@ -13,6 +14,7 @@ from compatgrad.chainer.dataset import dataset_mixin
 
 try:
     from PIL import Image
+
     available = True
 except ImportError as e:
     available = False
@@ -21,8 +23,9 @@ except ImportError as e:
 
 def _check_pillow_availability():
     if not available:
-        raise ImportError("PIL cannot be loaded. Install Pillow!\n"
-                          f"The actual import error is as follows:\n{_import_error}")
+        raise ImportError(
+            f"PIL cannot be loaded. Install Pillow!\nThe actual import error is as follows:\n{_import_error}"
+        )
 
 
 def _read_image_as_array(path, dtype):

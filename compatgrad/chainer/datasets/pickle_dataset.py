@@ -1,4 +1,5 @@
 """Datasets of pickled objects in one file."""
+
 import io
 import multiprocessing.util
 import pickle

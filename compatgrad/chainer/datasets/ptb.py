@@ -1,4 +1,5 @@
 """The words of the Penn Tree Bank."""
+
 import os
 
 import numpy

@@ -1,4 +1,5 @@
 """Parts of a dataset."""
+
 import numbers
 import warnings
 
@@ -17,8 +18,10 @@ class SubDataset(dataset_mixin.DatasetMixin):
         if start < 0 or finish > len(dataset):
             raise ValueError("subset overruns the base dataset.")
         if order is not None and len(order) != len(dataset):
-            raise ValueError("order option must have the same length as the base dataset: "
-                             f"len(order) = {len(order)} while len(dataset) = {len(dataset)}")
+            raise ValueError(
+                "order option must have the same length as the base dataset: "
+                f"len(order) = {len(order)} while len(dataset) = {len(dataset)}"
+            )
         self._dataset = dataset
         self._start = start
         self._finish = finish
@@ -71,8 +74,7 @@ def split_dataset_n_random(dataset, n, seed=None):
 
 def _get_n_folds(n_folds, kwargs):
     if "n_fold" in kwargs:
-        warnings.warn("Argument `n_fold` is deprecated. Please use `n_folds` instead", DeprecationWarning,
-                      stacklevel=3)
+        warnings.warn("Argument `n_fold` is deprecated. Please use `n_folds` instead", DeprecationWarning, stacklevel=3)
         return kwargs["n_fold"]
     return n_folds
 

@@ -1,4 +1,5 @@
 """Street View House Numbers."""
+
 import os
 
 import numpy
@@ -8,7 +9,7 @@ from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
 
-def get_svhn(withlabel=True, scale=1., dtype=None, label_dtype=numpy.int32, add_extra=False):
+def get_svhn(withlabel=True, scale=1.0, dtype=None, label_dtype=numpy.int32, add_extra=False):
     """Return the training and the test set of SVHN, and with `add_extra` the extra training set.
 
     `withlabel`: `TupleDataset` of images (3, 32, 32) and labels, else arrays of images. `scale`: the
@@ -17,13 +18,12 @@ def get_svhn(withlabel=True, scale=1., dtype=None, label_dtype=numpy.int32, add_
     """
     dtype = chainer.get_dtype(dtype)
     names = ("train", "test", "extra") if add_extra else ("train", "test")
-    return tuple([_preprocess_svhn(_retrieve_svhn(name), withlabel, scale, dtype, label_dtype)
-                  for name in names])
+    return tuple([_preprocess_svhn(_retrieve_svhn(name), withlabel, scale, dtype, label_dtype) for name in names])
 
 
 def _preprocess_svhn(raw, withlabel, scale, image_dtype, label_dtype):
     images = raw["x"].transpose(3, 2, 0, 1).astype(image_dtype)
-    images *= scale / 255.
+    images *= scale / 255.0
     labels = raw["y"].astype(label_dtype).flatten()
     labels[labels == 10] = 0  # the files count the digits from 1
     return tuple_dataset.TupleDataset(images, labels) if withlabel else images
@@ -32,7 +32,8 @@ def _preprocess_svhn(raw, withlabel, scale, image_dtype, label_dtype):
 def _retrieve_svhn(name):
     root = download.get_dataset_directory("pfnet/chainer/svhn")
     return download.cache_or_load_file(
-        os.path.join(root, f"{name}.npz"), lambda path: _make_npz(path, name), numpy.load)
+        os.path.join(root, f"{name}.npz"), lambda path: _make_npz(path, name), numpy.load
+    )
 
 
 def _make_npz(path, name):

@@ -1,4 +1,5 @@
 """Datasets of the lines of text files."""
+
 import threading
 
 from compatgrad.chainer.dataset import dataset_mixin
@@ -20,7 +21,8 @@ class TextDataset(dataset_mixin.DatasetMixin):
         self._paths = paths
         self._encoding, self._errors, self._newline = options = [
             [option] * len(paths) if option is None or isinstance(option, str) else option
-            for option in (encoding, errors, newline)]
+            for option in (encoding, errors, newline)
+        ]
         if any(len(option) != len(paths) for option in options):
             raise ValueError("length of each option must match with the number of text files to read")
         self._open()
@@ -60,7 +62,9 @@ class TextDataset(dataset_mixin.DatasetMixin):
         self._fps = [
             open(path, encoding=encoding, errors=errors, newline=newline)
             for path, encoding, errors, newline in zip(
-                self._paths, self._encoding, self._errors, self._newline, strict=True)]
+                self._paths, self._encoding, self._errors, self._newline, strict=True
+            )
+        ]
 
     def close(self):
         """Close the files, all of them also where one fails."""

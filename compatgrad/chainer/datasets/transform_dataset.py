@@ -1,4 +1,5 @@
 """A dataset with a function applied to its examples."""
+
 from compatgrad.chainer.dataset import dataset_mixin
 
 

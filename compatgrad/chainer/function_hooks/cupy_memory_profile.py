@@ -78,6 +78,4 @@ class CupyMemoryProfileHook(FunctionHook):
         """
         header = ["FunctionName", "UsedBytes", "AcquiredBytes", "Occurrence"]
         names = ["used_bytes", "acquired_bytes"]
-        _profile.write_table(
-            _profile.format_columns(self.summary(), names, header, unit, _UNITS, 1024.0), file
-        )
+        _profile.write_table(_profile.format_columns(self.summary(), names, header, unit, _UNITS, 1024.0), file)

@@ -29,9 +29,7 @@ def outsize(image, ksize, stride, pad, dilate=None, cover_all=False):
     dilate = (1,) * len(ksize) if dilate is None else dilate
     sizes = zip(image, ksize, stride, pad, dilate, strict=True)
     lengths = [conv.get_conv_outsize(n, k, s, p, cover_all, d) for n, k, s, p, d in sizes]
-    for name, n in zip(
-        ("Height", "Width") if len(lengths) == 2 else ("Size",) * len(lengths), lengths, strict=True
-    ):
+    for name, n in zip(("Height", "Width") if len(lengths) == 2 else ("Size",) * len(lengths), lengths, strict=True):
         if n <= 0:
             raise AssertionError(f"{name} in the output should be positive.")
     return lengths

@@ -85,6 +85,5 @@ def _check_is_initializer_like(initializer):
         or numpy.isscalar(initializer)
     ):
         raise TypeError(
-            f"Initializer is of wrong type: {type(initializer)}. "
-            "Allowed types are Initializer, ndarray and scalar."
+            f"Initializer is of wrong type: {type(initializer)}. Allowed types are Initializer, ndarray and scalar."
         )

@@ -1,4 +1,5 @@
 """The position of an iterator in its dataset, and the part that all iterators share."""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -62,8 +63,10 @@ class StateIterator(iterator.Iterator):
         self.batch_size = batch_size
         self._repeat = repeat
         if shuffle is not None and order_sampler is not None:
-            raise ValueError("`shuffle` is not `None` and a custom `order_sampler` is set. "
-                             "Please set `shuffle` to `None` to use the custom order sampler.")
+            raise ValueError(
+                "`shuffle` is not `None` and a custom `order_sampler` is set. "
+                "Please set `shuffle` to `None` to use the custom order sampler."
+            )
         if order_sampler is None and shuffle in (None, True):
             order_sampler = ShuffleOrderSampler()
         self.order_sampler = order_sampler
@@ -101,14 +104,13 @@ class StateIterator(iterator.Iterator):
 
     def _advance(self):
         """The state after the next batch, and the indices of the batch or None."""
-        return iterator_statemachine(
-            self._state, self.batch_size, self._repeat, self.order_sampler, len(self.dataset))
+        return iterator_statemachine(self._state, self.batch_size, self._repeat, self.order_sampler, len(self.dataset))
 
     def reset(self):
         """Go back to the beginning, with a new order."""
         sampler = self.order_sampler
         self._set_state(IteratorState(0, 0, False, sampler and sampler(np.arange(len(self.dataset)), 0)))
-        self._previous_epoch_detail = -1.
+        self._previous_epoch_detail = -1.0
 
     def _set_state(self, state):
         self._state = state
@@ -131,5 +133,5 @@ class StateIterator(iterator.Iterator):
         except KeyError:
             # A snapshot of Chainer v1: the last batch is taken to have been a full one.
             previous = self.epoch_detail - self.batch_size / self._epoch_size
-            previous = max(previous, 0.) if self.epoch_detail > 0 else -1.
-        self._previous_epoch_detail = -1. if previous is None else previous
+            previous = max(previous, 0.0) if self.epoch_detail > 0 else -1.0
+        self._previous_epoch_detail = -1.0 if previous is None else previous

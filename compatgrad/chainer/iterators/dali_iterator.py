@@ -1,4 +1,5 @@
 """The iterator over a pipeline of NVIDIA DALI."""
+
 from compatgrad.chainer import utils
 from compatgrad.chainer.dataset import iterator
 
@@ -52,7 +53,7 @@ class DaliIterator(iterator.Iterator):
         self.current_position = 0
         self.epoch = 0
         self.is_new_epoch = False
-        self._previous_epoch_detail = -1.
+        self._previous_epoch_detail = -1.0
 
     def serialize(self, serializer):
         for name in ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail"):

@@ -1,4 +1,5 @@
 """The iterator that loads examples in processes."""
+
 import atexit
 import collections
 import multiprocessing
@@ -35,8 +36,19 @@ class MultiprocessIterator(_statemachine.StateIterator):
     _finalized = False
     _prefetcher = None
 
-    def __init__(self, dataset, batch_size, repeat=True, shuffle=None, n_processes=None, n_prefetch=1,
-                 shared_mem=None, order_sampler=None, dataset_timeout=30.0, maxtasksperchild=None):
+    def __init__(
+        self,
+        dataset,
+        batch_size,
+        repeat=True,
+        shuffle=None,
+        n_processes=None,
+        n_prefetch=1,
+        shared_mem=None,
+        order_sampler=None,
+        dataset_timeout=30.0,
+        maxtasksperchild=None,
+    ):
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self.shuffle = shuffle
         self.n_processes = n_processes or multiprocessing.cpu_count()
@@ -49,9 +61,17 @@ class MultiprocessIterator(_statemachine.StateIterator):
 
     def _make_prefetcher(self):
         self._prefetcher = _Prefetcher(
-            self.dataset, self.batch_size, self._repeat, self.order_sampler, self.n_processes,
-            self.n_prefetch, self.shared_mem, self.dataset_timeout, self._maxtasksperchild,
-            self._interruption_testing)
+            self.dataset,
+            self.batch_size,
+            self._repeat,
+            self.order_sampler,
+            self.n_processes,
+            self.n_prefetch,
+            self.shared_mem,
+            self.dataset_timeout,
+            self._maxtasksperchild,
+            self._interruption_testing,
+        )
 
     def __next__(self):
         batch, state = self._prefetcher.get()
@@ -113,8 +133,19 @@ class _Prefetcher:
     It refers to no iterator: an iterator that nobody holds is collected, and ends it.
     """
 
-    def __init__(self, dataset, batch_size, repeat, order_sampler, n_processes, n_prefetch, mem_size, timeout,
-                 maxtasksperchild, print_pids):
+    def __init__(
+        self,
+        dataset,
+        batch_size,
+        repeat,
+        order_sampler,
+        n_processes,
+        n_prefetch,
+        mem_size,
+        timeout,
+        maxtasksperchild,
+        print_pids,
+    ):
         self._dataset = dataset
         self._batch_size = batch_size
         self._repeat = repeat
@@ -194,7 +225,7 @@ class _Prefetcher:
         if thread.is_alive():
             _warn_of_timeout()
             thread.join()
-        batch, = result
+        (batch,) = result
         self._mem_size = 0 if isinstance(batch, Exception) else max(map(_measure, batch), default=0)
         return batch, state
 
@@ -202,8 +233,8 @@ class _Prefetcher:
         # Processes before the thread: a fork copies no threads, but the locks that they hold.
         self._mem = sharedctypes.RawArray("b", self._batch_size * self._mem_size) if self._mem_size else None
         self._pool = multiprocessing.Pool(
-            self._n_processes, _set_up_worker, (self._dataset, self._mem_size, self._mem),
-            self._maxtasksperchild)
+            self._n_processes, _set_up_worker, (self._dataset, self._mem_size, self._mem), self._maxtasksperchild
+        )
         if self._print_pids:
             print(*self._pool.map(_get_pid, range(self._n_processes)), flush=True)
         self._thread = threading.Thread(target=self._run, name="prefetch_loop", daemon=True)
@@ -212,7 +243,8 @@ class _Prefetcher:
 
     def _advance(self, state):
         return _statemachine.iterator_statemachine(
-            state, self._batch_size, self._repeat, self._order_sampler, len(self._dataset))
+            state, self._batch_size, self._repeat, self._order_sampler, len(self._dataset)
+        )
 
     # Called in the thread
 
@@ -234,8 +266,7 @@ class _Prefetcher:
         except Exception as e:
             batch = e
         with self._changed:
-            while (len(self._ready) >= self._n_prefetch and generation == self._generation
-                   and not self._terminated):
+            while len(self._ready) >= self._n_prefetch and generation == self._generation and not self._terminated:
                 self._changed.wait()
             if generation == self._generation:
                 self._ready.append((batch, state))
@@ -254,10 +285,13 @@ class _Prefetcher:
 
 
 def _warn_of_timeout():
-    warnings.warn("Stalled dataset is detected: a batch takes longer than the dataset_timeout of the "
-                  "MultiprocessIterator. A common cause are threads of a library such as OpenCV, which do "
-                  "not survive the fork of the workers: give it one thread, or use MultithreadIterator.",
-                  MultiprocessIterator.TimeoutWarning, stacklevel=4)
+    warnings.warn(
+        "Stalled dataset is detected: a batch takes longer than the dataset_timeout of the "
+        "MultiprocessIterator. A common cause are threads of a library such as OpenCV, which do "
+        "not survive the fork of the workers: give it one thread, or use MultithreadIterator.",
+        MultiprocessIterator.TimeoutWarning,
+        stacklevel=4,
+    )
 
 
 # What a worker works on. Globals of its process: set once, not sent with each example.
@@ -341,10 +375,14 @@ def _pack(example, mem, start, limit):
 
     packed = _map_values(pack, example)
     if missing:
-        warnings.warn("Shared memory size is too small.\n"
-                      "Please set shared_mem option for MultiprocessIterator.\n"
-                      f"Expect shared memory size: {offset - start + missing} bytes.\n"
-                      f"Actual shared memory size: {limit - start} bytes.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "Shared memory size is too small.\n"
+            "Please set shared_mem option for MultiprocessIterator.\n"
+            f"Expect shared memory size: {offset - start + missing} bytes.\n"
+            f"Actual shared memory size: {limit - start} bytes.",
+            UserWarning,
+            stacklevel=2,
+        )
     return packed
 
 

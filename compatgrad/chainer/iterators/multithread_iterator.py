@@ -1,4 +1,5 @@
 """The iterator that loads examples in threads."""
+
 from multiprocessing import pool
 
 from compatgrad.chainer.iterators import _statemachine

@@ -1,4 +1,5 @@
 """Orders in which an iterator visits the examples of an epoch."""
+
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 """The plain iterator."""
+
 from compatgrad.chainer.iterators import _statemachine
 
 

@@ -29,9 +29,7 @@ class WeightHook(LinkHook):
         """Gives the weight a shape, if it has none yet, by the link's first input `x`."""
         if getattr(link, self.weight_name).tensor is None:
             if x is None:
-                raise ValueError(
-                    f"Weight {self.weight_name!r} has no shape yet, and there is no input to tell it."
-                )
+                raise ValueError(f"Weight {self.weight_name!r} has no shape yet, and there is no input to tell it.")
             link._initialize_params(x.shape[1])
 
     def _replacement(self, link):

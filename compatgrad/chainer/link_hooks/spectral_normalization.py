@@ -45,9 +45,7 @@ class SpectralNormalization(WeightHook):
 
     name = "SpectralNormalization"
 
-    def __init__(
-        self, n_power_iteration=1, eps=1e-6, use_gamma=False, factor=None, weight_name="W", name=None
-    ):
+    def __init__(self, n_power_iteration=1, eps=1e-6, use_gamma=False, factor=None, weight_name="W", name=None):
         assert n_power_iteration > 0
         super().__init__(weight_name, name)
         self.n_power_iteration = n_power_iteration

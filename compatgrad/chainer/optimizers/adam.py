@@ -25,8 +25,7 @@ _smallest_float32 = 1e-37
 def _learning_rate(hp, t):
     if t == 0:
         raise RuntimeError(
-            "Can't determine the learning rate of Adam optimizer because the update steps have not been "
-            "started."
+            "Can't determine the learning rate of Adam optimizer because the update steps have not been started."
         )
     return hp.alpha * math.sqrt(1.0 - math.pow(hp.beta2, t)) / (1.0 - math.pow(hp.beta1, t))
 
@@ -100,8 +99,7 @@ class AdamRule(CompiledRule):
     @property
     def lr(self):
         warnings.warn(
-            "AdamRule.lr has been renamed to AdamRule.alpha_t. Use of AdamRule.lr is deprecated in Chainer "
-            "v6.",
+            "AdamRule.lr has been renamed to AdamRule.alpha_t. Use of AdamRule.lr is deprecated in Chainer v6.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -112,8 +110,7 @@ class AdamRule(CompiledRule):
         """Lower and upper bound of AdaBound's step size. RuntimeError before the first update."""
         if self.t == 0:
             raise RuntimeError(
-                "Can't determine the bounds of AdaBound optimizer because the update steps have not been "
-                "started."
+                "Can't determine the bounds of AdaBound optimizer because the update steps have not been started."
             )
         hp = self.hyperparam
         final_lr = hp.final_lr * hp.alpha / self.initial_alpha  # follows changes of alpha
@@ -243,6 +240,4 @@ class AMSBound(Adam):
         eps=_default_hyperparam.eps,
         eta=_default_hyperparam.eta,
     ):
-        super().__init__(
-            alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr, gamma=gamma
-        )
+        super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr, gamma=gamma)

@@ -15,9 +15,7 @@ class RMSpropGravesRule(CompiledRule):
     _state_names = ("n", "g", "delta")
 
     def __init__(self, parent_hyperparam=None, lr=None, alpha=None, momentum=None, eps=None):
-        super().__init__(
-            parent_hyperparam or _default_hyperparam, lr=lr, alpha=alpha, momentum=momentum, eps=eps
-        )
+        super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
     def _step(self, params, hp):
         return "rmsprop_graves", (hp.lr, hp.alpha, 1 - hp.alpha, hp.momentum, hp.eps)

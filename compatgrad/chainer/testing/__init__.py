@@ -1,4 +1,5 @@
 """Helpers for the tests of functions, links and programs (`chainer.testing`)."""
+
 from compatgrad.chainer.testing.array import assert_allclose
 from compatgrad.chainer.testing.backend import BackendConfig, inject_backend_tests
 from compatgrad.chainer.testing.function_link import (
@@ -24,12 +25,34 @@ from compatgrad.chainer.testing.training import get_trainer_with_mock_updater
 from compatgrad.chainer.testing.unary_math_function_test import unary_math_function_unittest
 
 __all__ = [
-    "BackendConfig", "FunctionTestCase", "FunctionTestError", "InitializerArgument",
-    "LinkInitializersTestCase", "LinkTestCase", "LinkTestError", "assert_allclose", "assert_warns",
-    "distribution_unittest", "fix_random", "from_pytest_parameterize", "generate_matrix", "generate_seed",
-    "get_trainer_with_mock_updater", "inject_backend_tests", "parameterize", "parameterize_pytest", "patch",
-    "product", "product_dict", "run_module", "save_and_load", "save_and_load_hdf5", "save_and_load_npz",
-    "unary_math_function_unittest", "with_requires", "without_requires",
+    "BackendConfig",
+    "FunctionTestCase",
+    "FunctionTestError",
+    "InitializerArgument",
+    "LinkInitializersTestCase",
+    "LinkTestCase",
+    "LinkTestError",
+    "assert_allclose",
+    "assert_warns",
+    "distribution_unittest",
+    "fix_random",
+    "from_pytest_parameterize",
+    "generate_matrix",
+    "generate_seed",
+    "get_trainer_with_mock_updater",
+    "inject_backend_tests",
+    "parameterize",
+    "parameterize_pytest",
+    "patch",
+    "product",
+    "product_dict",
+    "run_module",
+    "save_and_load",
+    "save_and_load_hdf5",
+    "save_and_load_npz",
+    "unary_math_function_unittest",
+    "with_requires",
+    "without_requires",
 ]
 
 
@@ -37,6 +60,7 @@ def __getattr__(name):
     # Its module applies marks, which pytest's --strict-markers rejects in projects that do not declare them.
     if name == "distribution_unittest":
         from compatgrad.chainer.testing.distribution_test import distribution_unittest
+
         return distribution_unittest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -45,4 +69,5 @@ def run_module(name, file):
     """Run the tests of `file` under pytest, with the debugger on failure, where `name` is ``"__main__"``."""
     if name == "__main__":
         import pytest
+
         pytest.main([file, "-vvs", "-x", "--pdb"])

@@ -1,4 +1,5 @@
 """Class decorators that turn one test class into several and can be stacked."""
+
 import inspect
 import sys
 from typing import NamedTuple
@@ -32,6 +33,7 @@ def make_decorator(test_case_generator):
     `test_case_generator(base)` yields ``(class name, members, wrap)``; ``wrap(method)`` returns the test
     method of the generated class, or None to drop it. The classes go into the module of the decorated one.
     """
+
     def decorator(cases):
         generated = []
         for klass, module_name, class_name in as_bundle(cases).cases:
@@ -43,6 +45,7 @@ def make_decorator(test_case_generator):
             for name, members, wrap in test_case_generator(klass):
                 generated.append(_generate_case(klass, module_name, name, members, wrap))
         return _ParameterizedTestCaseBundle(generated)
+
     return decorator
 
 

@@ -1,4 +1,5 @@
 """Comparison of arrays, and arrays of unusual layout."""
+
 import numpy as np
 
 import compatgrad.chainer as chainer
@@ -20,8 +21,7 @@ def assert_allclose(x, y, atol=1e-5, rtol=1e-4, verbose=True):
 
 
 def _describe_difference(message, x, y, atol, rtol):
-    lines = [message, "", "assert_allclose failed:",
-             f"  shape: {x.shape} {y.shape}", f"  dtype: {x.dtype} {y.dtype}"]
+    lines = [message, "", "assert_allclose failed:", f"  shape: {x.shape} {y.shape}", f"  dtype: {x.dtype} {y.dtype}"]
     if x.shape == y.shape:
         lines += _describe_worst(np.atleast_1d(x), np.atleast_1d(y), atol, rtol)
     with np.printoptions(threshold=10000):

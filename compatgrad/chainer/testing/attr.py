@@ -1,9 +1,11 @@
 """Marks that say what a test needs. They are pytest's, and need pytest."""
+
 import os
 import unittest
 
 try:
     import pytest
+
     _error = None
 except ImportError as e:
     _error = e
@@ -59,6 +61,7 @@ def multi_gpu(gpu_num):
     def decorator(f):
         skip = unittest.skipIf(0 <= _gpu_limit < gpu_num, reason=f"{gpu_num} GPUs required")
         return skip(pytest.mark.gpu(f))
+
     return decorator
 
 

@@ -1,4 +1,5 @@
 """Backend configurations, and the decorator that runs a test class under several of them."""
+
 import contextlib
 import functools
 import inspect
@@ -81,8 +82,10 @@ class BackendConfig:
 
     def get_func_str(self):
         """The configuration as a part of a name."""
+
         def show(value):
             return str(value).lower() if isinstance(value, bool) else str(value)
+
         return "__".join(f"{k}_{show(getattr(self, k))}" for k, _ in self._props)
 
     def get_pytest_marks(self):
@@ -154,4 +157,5 @@ def inject_backend_tests(method_names, params):
             config = BackendConfig(param)
             wrap = functools.partial(_inject, config, method_names)
             yield f"{base.__name__}_{config.get_func_str()}", {}, wrap
+
     return _bundle.make_decorator(generate)

@@ -1,4 +1,5 @@
 """Decorators that run a test method several times and ask for a number of successes."""
+
 import functools
 import unittest
 
@@ -53,7 +54,9 @@ def repeat_with_success_at_least(times, min_success):
                     break
             if successes < min_success:
                 instance.fail(_describe(successes, failures))
+
         return test
+
     return decorator
 
 

@@ -1,4 +1,5 @@
 """Base class of the tests that compare a distribution with SciPy's."""
+
 import functools
 import unittest
 
@@ -14,13 +15,16 @@ _N_SAMPLES = 100000
 
 def skip_not_in_test_target(test_target):
     """Decorator: skip the test unless its class lists `test_target` in `test_targets`."""
+
     def decorator(method):
         @functools.wraps(method)
         def test(self, *args, **kwargs):
             if test_target not in self.test_targets:
                 self.skipTest(f"'{test_target}' does not exist in test_targets.")
             method(self, *args, **kwargs)
+
         return test
+
     return decorator
 
 
@@ -75,8 +79,9 @@ class distribution_unittest(unittest.TestCase):
 
     def _scipy_each(self, name, **kwargs):
         """Call a method of SciPy's distribution for each element, and stack the results."""
-        return np.vstack([getattr(self.scipy_dist, name)(**params, **kwargs)
-                          for params in self.scipy_onebyone_params_iter()])
+        return np.vstack(
+            [getattr(self.scipy_dist, name)(**params, **kwargs) for params in self.scipy_onebyone_params_iter()]
+        )
 
     def _check_at_sample(self, is_gpu, method, scipy_name, sample):
         argument = cuda.to_gpu(sample) if is_gpu else sample
@@ -139,11 +144,16 @@ class distribution_unittest(unittest.TestCase):
             return
         actual = self._get_dist(is_gpu).log_prob(cuda.to_gpu(sample) if is_gpu else sample).data
         n_samples, n_batch, n_event = (
-            utils.size_of_shape(s) for s in (self.sample_shape, self.shape, self.event_shape))
+            utils.size_of_shape(s) for s in (self.sample_shape, self.shape, self.event_shape)
+        )
         each = np.swapaxes(sample.reshape(n_samples, n_batch, n_event), 0, 1)
         each = each.reshape((-1, *self.sample_shape, *self.event_shape))
-        expected = np.vstack([getattr(self.scipy_dist, name)(x, **params)
-                              for params, x in zip(self.scipy_onebyone_params_iter(), each, strict=True)])
+        expected = np.vstack(
+            [
+                getattr(self.scipy_dist, name)(x, **params)
+                for params, x in zip(self.scipy_onebyone_params_iter(), each, strict=True)
+            ]
+        )
         expected = expected.reshape(n_batch, -1).T.reshape(self.sample_shape + self.shape)
         array.assert_allclose(actual, expected)
 
@@ -153,20 +163,34 @@ class distribution_unittest(unittest.TestCase):
         if self.scipy_onebyone:
             event_shape = dist.event_shape
             expected = self._scipy_each("rvs", size=(_N_SAMPLES, *self.sample_shape))
-            expected = expected.reshape(
-                (utils.size_of_shape(self.shape), _N_SAMPLES, *self.sample_shape, *event_shape))
+            expected = expected.reshape((utils.size_of_shape(self.shape), _N_SAMPLES, *self.sample_shape, *event_shape))
             expected = np.moveaxis(expected, 0, expected.ndim - len(event_shape) - 1)
             expected = expected.reshape((_N_SAMPLES, *self.sample_shape, *self.shape, *event_shape))
         else:
-            expected = self.scipy_dist.rvs(
-                size=(_N_SAMPLES, *self.sample_shape, *self.shape), **self.scipy_params)
+            expected = self.scipy_dist.rvs(size=(_N_SAMPLES, *self.sample_shape, *self.shape), **self.scipy_params)
         for statistic in ("mean", "std"):
-            array.assert_allclose(getattr(actual, statistic)(axis=0), getattr(expected, statistic)(axis=0),
-                                  atol=3e-2, rtol=3e-2)
+            array.assert_allclose(
+                getattr(actual, statistic)(axis=0), getattr(expected, statistic)(axis=0), atol=3e-2, rtol=3e-2
+            )
 
 
-_TARGETS = ("batch_shape", "cdf", "entropy", "event_shape", "icdf", "log_cdf", "log_prob", "log_survival",
-            "mean", "prob", "sample", "stddev", "support", "survival", "variance")
+_TARGETS = (
+    "batch_shape",
+    "cdf",
+    "entropy",
+    "event_shape",
+    "icdf",
+    "log_cdf",
+    "log_prob",
+    "log_survival",
+    "mean",
+    "prob",
+    "sample",
+    "stddev",
+    "support",
+    "survival",
+    "variance",
+)
 
 
 def _add_tests(target):

@@ -1,4 +1,5 @@
 """Conditions for ``doctest`` blocks: each returns whether to skip."""
+
 import os
 
 from compatgrad.chainer.testing.attr import _gpu_limit

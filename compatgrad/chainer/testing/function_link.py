@@ -1,4 +1,5 @@
 """Base classes of the tests of functions and links."""
+
 import contextlib
 import unittest
 
@@ -11,6 +12,7 @@ from compatgrad.chainer.testing import array as array_module
 
 def _gradient_check():
     from compatgrad.chainer import gradient_check  # it imports this package
+
     return gradient_check
 
 
@@ -109,8 +111,8 @@ class _TestBase:
         return outputs
 
     def _start(self, test_name, backend_config):
-        if getattr(self, f"skip_{test_name[len('test_'):]}_test", False):
-            raise unittest.SkipTest(f"skip_{test_name[len('test_'):]}_test is set")
+        if getattr(self, f"skip_{test_name[len('test_') :]}_test", False):
+            raise unittest.SkipTest(f"skip_{test_name[len('test_') :]}_test is set")
         self.backend_config = backend_config
         self.test_name = test_name
         self.before_test(test_name)
@@ -125,8 +127,12 @@ class _TestBase:
             args, kwargs = make_arguments()
             try:
                 with self._error.raise_if_fail(message):
-                    check(*args, dtype=self.numerical_grad_dtype,
-                          detect_nondifferentiable=self.dodge_nondifferentiable, **kwargs)
+                    check(
+                        *args,
+                        dtype=self.numerical_grad_dtype,
+                        detect_nondifferentiable=self.dodge_nondifferentiable,
+                        **kwargs,
+                    )
                 return
             except retried:
                 continue
@@ -189,8 +195,7 @@ class FunctionTestBase(_TestBase):
             arrays = map(self._to_backend, (inputs, grad_outputs))
             return (self._forward, *arrays), self.check_backward_options
 
-        self._check_gradients("backward is not implemented correctly",
-                              _gradient_check().check_backward, make_arguments)
+        self._check_gradients("backward is not implemented correctly", _gradient_check().check_backward, make_arguments)
 
     def run_test_double_backward(self, backend_config):
         """Compare the gradients of the gradients with numerical ones."""
@@ -201,8 +206,9 @@ class FunctionTestBase(_TestBase):
             outputs = self._generate("forward_expected", inputs)
             grad_outputs = self._generate("generate_grad_outputs", outputs)
             # None stands for an omitted gradient of a differentiable input and goes on to the check.
-            grad_grad_inputs = [a for a in self._generate("generate_grad_grad_inputs", inputs)
-                                if a is None or a.dtype.kind == "f"]
+            grad_grad_inputs = [
+                a for a in self._generate("generate_grad_grad_inputs", inputs) if a is None or a.dtype.kind == "f"
+            ]
             arrays = map(self._to_backend, (inputs, grad_outputs, grad_grad_inputs))
             return (self._forward, *arrays), self.check_double_backward_options
 
@@ -240,7 +246,6 @@ class FunctionTestCase(FunctionTestBase, unittest.TestCase):
 
 
 class _LinkTestBase(_TestBase):
-
     param_names = ()
     _error = LinkTestError
 
@@ -345,8 +350,9 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
 
             return (forward, *arrays), {"params": params, **self.check_backward_options}
 
-        self._check_gradients("backward is not implemented correctly",
-                              _gradient_check()._check_backward_with_params, make_arguments)
+        self._check_gradients(
+            "backward is not implemented correctly", _gradient_check()._check_backward_with_params, make_arguments
+        )
 
 
 class LinkInitializersTestCase(_LinkTestBase, unittest.TestCase):
@@ -402,8 +408,10 @@ def _check_generated_initializer(init):
     if isinstance(init, InitializerArgument):
         init = init.expected_initializer
     elif init is None:
-        raise ValueError("A None initializer must be wrapped in an InitializerArgument along with the "
-                         "initializer that the link uses in its place.")
+        raise ValueError(
+            "A None initializer must be wrapped in an InitializerArgument along with the "
+            "initializer that the link uses in its place."
+        )
     initializers._check_is_initializer_like(init)
 
 
@@ -429,19 +437,24 @@ def _check_array_types(arrays, device, func_name):
     if not isinstance(arrays, tuple):
         raise TypeError(f"`{func_name}()` must return a tuple, not {type(arrays)}.")
     if not all(a is None or isinstance(a, device.supported_array_types) for a in arrays):
-        raise TypeError(f"{func_name}() must return a tuple of arrays supported by device {device} or None.\n"
-                        f"Actual: {tuple(type(a) for a in arrays)}")
+        raise TypeError(
+            f"{func_name}() must return a tuple of arrays supported by device {device} or None.\n"
+            f"Actual: {tuple(type(a) for a in arrays)}"
+        )
 
 
 def _check_variable_types(variables, device, func_name, error):
     if not isinstance(variables, tuple):
         error.fail(f"`{func_name}()` must return a tuple, not {type(variables)}.")
     if not all(isinstance(a, chainer.Variable) for a in variables):
-        error.fail(f"{func_name}() must return a tuple of Variables.\n"
-                   f"Actual: {', '.join(str(type(a)) for a in variables)}")
+        error.fail(
+            f"{func_name}() must return a tuple of Variables.\nActual: {', '.join(str(type(a)) for a in variables)}"
+        )
     if not all(isinstance(a.array, device.supported_array_types) for a in variables):
-        error.fail(f"{func_name}() must return a tuple of Variables of arrays supported by device {device}.\n"
-                   f"Actual: {', '.join(str(type(a.array)) for a in variables)}")
+        error.fail(
+            f"{func_name}() must return a tuple of Variables of arrays supported by device {device}.\n"
+            f"Actual: {', '.join(str(type(a.array)) for a in variables)}"
+        )
 
 
 def _check_unmodified(before, after):
@@ -452,9 +465,11 @@ def _check_unmodified(before, after):
         except AssertionError:
             modified.append(i)
     if modified:
-        lines = ["Input arrays have been modified during forward.",
-                 f"Indices of modified inputs: {', '.join(map(str, modified))}",
-                 f"Input array shapes and dtypes: {utils._format_array_props(after)}"]
+        lines = [
+            "Input arrays have been modified during forward.",
+            f"Indices of modified inputs: {', '.join(map(str, modified))}",
+            f"Input array shapes and dtypes: {utils._format_array_props(after)}",
+        ]
         for i in modified:
             lines += ["", f"Input[{i}]:", "Original:", str(before[i]), "After forward:", str(after[i])]
         FunctionTestError.fail("\n".join(lines) + "\n")
@@ -464,9 +479,11 @@ def _check_arrays_equal(actual, expected, error, **options):
     """Raise `error` unless number, shapes, dtypes and values (`options`: of `assert_allclose`) agree."""
     message, details = _compare(actual, expected, options)
     if message is not None:
-        error.fail(f"{message}\n"
-                   f"Expected shapes and dtypes: {utils._format_array_props(expected)}\n"
-                   f"Actual shapes and dtypes:   {utils._format_array_props(actual)}\n{details}")
+        error.fail(
+            f"{message}\n"
+            f"Expected shapes and dtypes: {utils._format_array_props(expected)}\n"
+            f"Actual shapes and dtypes:   {utils._format_array_props(actual)}\n{details}"
+        )
 
 
 def _compare(actual, expected, options):
@@ -482,6 +499,8 @@ def _compare(actual, expected, options):
             errors[i] = e
     if not errors:
         return None, ""
-    return (f"Outputs do not match the expected values.\n"
-            f"Indices of outputs that do not match: {', '.join(map(str, errors))}",
-            "\n\n" + "".join(f"Error details of output [{i}]:\n{e}\n" for i, e in errors.items()))
+    return (
+        f"Outputs do not match the expected values.\n"
+        f"Indices of outputs that do not match: {', '.join(map(str, errors))}",
+        "\n\n" + "".join(f"Error details of output [{i}]:\n{e}\n" for i, e in errors.items()),
+    )

@@ -1,4 +1,5 @@
 """Conditions on installed packages, warnings and mocks."""
+
 import contextlib
 import importlib.metadata
 import pkgutil
@@ -10,6 +11,7 @@ import warnings
 def _requirements_met(requirements):
     """Whether installed distributions satisfy requirement strings such as ``"numpy>=1.26"``."""
     from packaging.requirements import Requirement  # installed along with pytest
+
     for text in requirements:
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate():

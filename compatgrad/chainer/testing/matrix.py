@@ -1,4 +1,5 @@
 """Random matrices of known condition."""
+
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 """Parameterised test classes, and the lists of parameters they take."""
+
 import functools
 import itertools
 import types
@@ -24,7 +25,7 @@ def _shorten(text, maxlen):
         return text
     kept = maxlen - 3
     head = kept // 2
-    return text[:head] + "..." + text[len(text) - (kept - head):]
+    return text[:head] + "..." + text[len(text) - (kept - head) :]
 
 
 def _make_class_name(base_name, index, param):
@@ -34,8 +35,10 @@ def _make_class_name(base_name, index, param):
 
 def _unbound(func):
     """A method that calls `func` without self: a parameter that is a function must not become a method."""
+
     def method(self, *args, **kwargs):
         return func(*args, **kwargs)
+
     return method
 
 
@@ -48,8 +51,12 @@ def _takes_message(error):
 
 
 def _describe_failure(base, method, param):
-    lines = ["Parameterized test failed.", "",
-             f"Base test method: {base.__name__}.{method.__name__}", "Test parameters:"]
+    lines = [
+        "Parameterized test failed.",
+        "",
+        f"Base test method: {base.__name__}.{method.__name__}",
+        "Test parameters:",
+    ]
     lines += [f"  {k}: {v}" for k, v in sorted(param.items())]
     return "\n".join(lines) + "\n"
 
@@ -73,6 +80,7 @@ def _generate(base, index, param):
                 if not _takes_message(error):
                     raise
                 utils._raise_from(error, _describe_failure(base, method, param), e)
+
         return test
 
     return _make_class_name(base.__name__, index, param), members, wrap
@@ -83,9 +91,11 @@ def parameterize(*params):
 
     The classes are named ``Base_param_<index>_{name=value, ...}``.
     """
+
     def generate(base):
         for index, param in enumerate(params):
             yield _generate(base, index, param)
+
     return _bundle.make_decorator(generate)
 
 
@@ -139,8 +149,10 @@ def _pairwise_product_dict(*parameters):
     if len(parameters) <= 2:
         return _product_dict_orig(*parameters)
     lists = [list(dicts) for dicts in parameters]
-    return [_merge(dicts[i] for i, dicts in zip(index, lists, strict=True))
-            for index in sorted(_nd_indices_to_cover_each_2d([len(dicts) for dicts in lists]))]
+    return [
+        _merge(dicts[i] for i, dicts in zip(index, lists, strict=True))
+        for index in sorted(_nd_indices_to_cover_each_2d([len(dicts) for dicts in lists]))
+    ]
 
 
 def _nd_indices_to_cover_each_2d(shape):

@@ -1,4 +1,5 @@
 """Reproducible random numbers in tests."""
+
 import atexit
 import functools
 import os
@@ -68,7 +69,7 @@ def _teardown_random():
 def generate_seed():
     """Draw a seed from the fixed stream. Only valid in a test under `fix_random`."""
     assert _nest_count > 0, "random is not set up"
-    return np.random.randint(0xffffffff)
+    return np.random.randint(0xFFFFFFFF)
 
 
 def fix_random(*, setup_method="setUp", teardown_method="tearDown"):
@@ -76,6 +77,7 @@ def fix_random(*, setup_method="setUp", teardown_method="tearDown"):
 
     Apply it outside `condition.retry` and `condition.repeat`: inside, each trial would draw the same numbers.
     """
+
     def decorator(target):
         if isinstance(target, types.FunctionType) and target.__name__.startswith("test_"):
             return _fix_method(target)
@@ -84,6 +86,7 @@ def fix_random(*, setup_method="setUp", teardown_method="tearDown"):
             _fix_class(klass, setup_method, teardown_method)
         # A plain class stays a class; a bundle goes on to the next decorator.
         return target
+
     return decorator
 
 
@@ -95,6 +98,7 @@ def _fix_method(method):
             method(self, *args, **kwargs)
         finally:
             _teardown_random()
+
     return test
 
 

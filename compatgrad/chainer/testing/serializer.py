@@ -1,4 +1,5 @@
 """Round trips through the serializers."""
+
 import os
 
 from compatgrad.chainer import serializers, utils

@@ -1,4 +1,5 @@
 """Trainers that train nothing."""
+
 from unittest import mock
 
 

@@ -1,4 +1,5 @@
 """Ready-made tests of an element-wise function of one variable."""
+
 import unittest
 import warnings
 
@@ -22,7 +23,7 @@ def _default_options(dtype):
     if dtype == np.float16:
         eps = float(np.finfo(np.float16).eps)
         forward = {"atol": eps, "rtol": eps}
-        backward = {"eps": 2 ** -4, "atol": 2 ** -4, "rtol": 2 ** -4, "dtype": np.float64}
+        backward = {"eps": 2**-4, "atol": 2**-4, "rtol": 2**-4, "dtype": np.float64}
     else:
         forward = {"atol": 1e-4, "rtol": 1e-4}
         backward = {"dtype": np.float64, "atol": 1e-4, "rtol": 1e-4}
@@ -33,12 +34,20 @@ def _nonlinear(func):
     def squared(x):
         y = func(x)
         return y * y
+
     return squared
 
 
-def unary_math_function_unittest(func, func_expected=None, label_expected=None, make_data=None,
-                                 is_linear=None, forward_options=None, backward_options=None,
-                                 double_backward_options=None):
+def unary_math_function_unittest(
+    func,
+    func_expected=None,
+    label_expected=None,
+    make_data=None,
+    is_linear=None,
+    forward_options=None,
+    backward_options=None,
+    double_backward_options=None,
+):
     """Class decorator that adds tests of `func`: forward, backward, double backward and label.
 
     They run for float16, float32 and float64 and the shapes (3, 2) and (). `func_expected(x, dtype=)`: by
@@ -63,27 +72,42 @@ def unary_math_function_unittest(func, func_expected=None, label_expected=None, 
     elif func_class is None:
         raise ValueError("Expected label is given even though Chainer function does not have its label.")
     if make_data is None:
+
         def make_data(shape, dtype):
             data = _make_data_default(shape, dtype)
             return data[:2] if old_style else data
+
     if is_linear is not None:
         warnings.warn("is_linear option is deprecated", DeprecationWarning, stacklevel=2)
 
     def decorator(klass):
         assert issubclass(klass, unittest.TestCase)
-        for method in _make_methods(func, func_expected, make_data, old_style, is_linear,
-                                    (forward_options, backward_options, double_backward_options)):
+        for method in _make_methods(
+            func,
+            func_expected,
+            make_data,
+            old_style,
+            is_linear,
+            (forward_options, backward_options, double_backward_options),
+        ):
             setattr(klass, method.__name__, method)
 
         if func_class is not None:
+
             def test_label(self):
                 self.assertEqual(func_class().label, label_expected)
+
             klass.test_label = test_label
 
-        return parameterized.parameterize(*parameterized.product({
-            "shape": [(3, 2), ()],
-            "dtype": [np.float16, np.float32, np.float64],
-        }))(klass)
+        return parameterized.parameterize(
+            *parameterized.product(
+                {
+                    "shape": [(3, 2), ()],
+                    "dtype": [np.float16, np.float32, np.float64],
+                }
+            )
+        )(klass)
+
     return decorator
 
 
@@ -97,7 +121,8 @@ def _make_methods(func, func_expected, make_data, old_style, is_linear, options)
             self.ggx = data[2]
         defaults = _default_options(self.dtype)
         self.forward_options, self.backward_options, self.double_backward_options = (
-            {**default, **(given or {})} for default, given in zip(defaults, options, strict=True))
+            {**default, **(given or {})} for default, given in zip(defaults, options, strict=True)
+        )
 
     def check_forward(self, x_data):
         y = func(variable.Variable(x_data))
@@ -124,8 +149,7 @@ def _make_methods(func, func_expected, make_data, old_style, is_linear, options)
 
     def check_double_backward(self, x_data, y_grad, x_grad_grad):
         checked = _nonlinear(func) if is_linear else func
-        gradient_check.check_double_backward(
-            checked, x_data, y_grad, x_grad_grad, **self.double_backward_options)
+        gradient_check.check_double_backward(checked, x_data, y_grad, x_grad_grad, **self.double_backward_options)
 
     def test_double_backward_cpu(self):
         self.check_double_backward(self.x, self.gy, self.ggx)
@@ -134,8 +158,15 @@ def _make_methods(func, func_expected, make_data, old_style, is_linear, options)
     def test_double_backward_gpu(self):
         self.check_double_backward(cuda.to_gpu(self.x), cuda.to_gpu(self.gy), cuda.to_gpu(self.ggx))
 
-    methods = [setUp, check_forward, test_forward_cpu, test_forward_gpu, check_backward, test_backward_cpu,
-               test_backward_gpu]
+    methods = [
+        setUp,
+        check_forward,
+        test_forward_cpu,
+        test_forward_gpu,
+        check_backward,
+        test_backward_cpu,
+        test_backward_gpu,
+    ]
     if not old_style:
         methods += [check_double_backward, test_double_backward_cpu, test_double_backward_gpu]
     return methods

@@ -1,4 +1,5 @@
 """The training loop (`chainer.training`)."""
+
 # ruff: noqa: I001
 # Triggers come first: the extensions and the trainer import them.
 from compatgrad.chainer.training import triggers
@@ -17,7 +18,19 @@ from compatgrad.chainer.training.trigger import IntervalTrigger, get_trigger
 from compatgrad.chainer.training.updater import ParallelUpdater, StandardUpdater, Updater
 
 __all__ = [
-    "Extension", "IntervalTrigger", "PRIORITY_EDITOR", "PRIORITY_READER", "PRIORITY_WRITER",
-    "ParallelUpdater", "StandardUpdater", "Trainer", "Updater", "extensions", "get_trigger",
-    "make_extension", "triggers", "updaters", "util",
+    "Extension",
+    "IntervalTrigger",
+    "PRIORITY_EDITOR",
+    "PRIORITY_READER",
+    "PRIORITY_WRITER",
+    "ParallelUpdater",
+    "StandardUpdater",
+    "Trainer",
+    "Updater",
+    "extensions",
+    "get_trigger",
+    "make_extension",
+    "triggers",
+    "updaters",
+    "util",
 ]

@@ -1,12 +1,12 @@
 """What a trainer calls between updates."""
+
 from compatgrad.chainer.utils import argument
 
 PRIORITY_WRITER = 300
 PRIORITY_EDITOR = 200
 PRIORITY_READER = 100
 
-_REMOVED = ("invoke_before_training has been removed since Chainer v2.0.0. "
-            "Use {} instead.")
+_REMOVED = "invoke_before_training has been removed since Chainer v2.0.0. Use {} instead."
 
 
 class Extension:
@@ -46,8 +46,9 @@ class Extension:
         """Save or load the state."""
 
 
-def make_extension(trigger=None, default_name=None, priority=None, finalizer=None, initializer=None,
-                   on_error=None, **kwargs):
+def make_extension(
+    trigger=None, default_name=None, priority=None, finalizer=None, initializer=None, on_error=None, **kwargs
+):
     """Decorator: make an extension of a function of the trainer; the arguments are those of `Extension`.
 
     Raises ValueError for ``invoke_before_training``, TypeError for other unknown arguments.
@@ -63,4 +64,5 @@ def make_extension(trigger=None, default_name=None, priority=None, finalizer=Non
         ext.on_error = on_error
         ext.initialize = initializer
         return ext
+
     return decorator

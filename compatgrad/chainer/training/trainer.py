@@ -1,4 +1,5 @@
 """The training loop."""
+
 import contextlib
 import os
 import sys
@@ -64,8 +65,7 @@ class Trainer:
             raise RuntimeError("training has not been started yet")
         return _get_time() - self._start_at + self._snapshot_elapsed_time
 
-    def extend(self, extension, name=None, trigger=None, priority=None, *, call_before_training=False,
-               **kwargs):
+    def extend(self, extension, name=None, trigger=None, priority=None, *, call_before_training=False, **kwargs):
         """Add an extension: any callable that takes the trainer.
 
         `name`, `trigger` and `priority` default to the extension's attributes, then to those of
@@ -74,7 +74,8 @@ class Trainer:
         no name, ValueError for the name "training".
         """
         argument.check_unexpected_kwargs(
-            kwargs, invoke_before_training=extension_module._REMOVED.format("initializer="))
+            kwargs, invoke_before_training=extension_module._REMOVED.format("initializer=")
+        )
         argument.assert_kwargs_empty(kwargs)
         if name is None:
             name = _get_name(extension)
@@ -91,7 +92,8 @@ class Trainer:
             unique_name = f"{name}_{number}"
         extension.name = unique_name
         self._extensions[unique_name] = _ExtensionEntry(
-            extension, priority, trigger_module.get_trigger(trigger), call_before_training)
+            extension, priority, trigger_module.get_trigger(trigger), call_before_training
+        )
 
     def get_extension(self, name):
         """Return an extension by its name. Raises ValueError where there is none."""
@@ -127,8 +129,7 @@ class Trainer:
         except Exception as e:
             if show_loop_exception_msg:
                 _print_exception("main training loop", e)
-                print("Will finalize trainer extensions and updater before reraising the exception.",
-                      file=sys.stderr)
+                print("Will finalize trainer extensions and updater before reraising the exception.", file=sys.stderr)
             self._handle_error(entries, e)
             raise
         finally:

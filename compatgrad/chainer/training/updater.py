@@ -1,4 +1,5 @@
 """The old home of the updaters."""
+
 from compatgrad.chainer.training._updater import Updater
 from compatgrad.chainer.training.updaters.parallel_updater import ParallelUpdater
 from compatgrad.chainer.training.updaters.standard_updater import StandardUpdater

@@ -1,4 +1,5 @@
 """From what users write to triggers."""
+
 from compatgrad.chainer.training.triggers import interval_trigger
 
 

@@ -22,9 +22,7 @@ class CooMatrix:
         if data.ndim not in (1, 2):
             raise ValueError(f"ndim of data must be 1 or 2, not {data.ndim}.")
         if not data.ndim == row.ndim == col.ndim:
-            raise ValueError(
-                f"ndim of data, row and col must be the same: {data.ndim}, {row.ndim}, {col.ndim}."
-            )
+            raise ValueError(f"ndim of data, row and col must be the same: {data.ndim}, {row.ndim}, {col.ndim}.")
         if len(shape) != 2:
             raise ValueError(f"length of shape must be 2, not {len(shape)}.")
         if not (shape[0] > 0 and shape[1] > 0):

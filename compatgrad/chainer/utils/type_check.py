@@ -112,8 +112,7 @@ def get_types(data, name, accept_none, *, shapes=None):
     if shapes is None:
         shapes = [None if x is None else x.shape for x in data]
     types = TypeInfoTuple(
-        _get_type(f"{name}[{i}]", x, shape, accept_none)
-        for i, (x, shape) in enumerate(zip(data, shapes, strict=True))
+        _get_type(f"{name}[{i}]", x, shape, accept_none) for i, (x, shape) in enumerate(zip(data, shapes, strict=True))
     )
     types.name = name
     return types
@@ -180,9 +179,7 @@ class Expr:
 
     def __bool__(self):
         # `a == b and c == d` would silently check only the last comparison.
-        raise RuntimeError(
-            "An Expr has no truth value; chainer.utils.type_check.eval() gives the value of an Expr."
-        )
+        raise RuntimeError("An Expr has no truth value; chainer.utils.type_check.eval() gives the value of an Expr.")
 
     __hash__ = None
 
@@ -362,9 +359,7 @@ class BinaryOperator(Expr):
 
 def _operand(term, priority, parenthesize_equal):
     text = _repr(term)
-    if isinstance(term, Expr) and (
-        term.priority < priority or parenthesize_equal and term.priority == priority
-    ):
+    if isinstance(term, Expr) and (term.priority < priority or parenthesize_equal and term.priority == priority):
         return f"({text})"
     return text
 
@@ -426,9 +421,7 @@ def _make_variable_from_array(array, name):
 def _argname(in_types, names):
     """Gives the inputs names for messages; raises InvalidType where their number is not that of the names."""
     if len(in_types) != len(names):
-        raise InvalidType(
-            f"{len(names)} argument(s)", f"{len(in_types)} argument(s)", "Invalid number of arguments"
-        )
+        raise InvalidType(f"{len(names)} argument(s)", f"{len(in_types)} argument(s)", "Invalid number of arguments")
     for in_type, name in zip(in_types, names, strict=True):
         if isinstance(in_type, Variable):
             in_type.name = name

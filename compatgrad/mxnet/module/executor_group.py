@@ -108,9 +108,7 @@ class DataParallelExecutorGroup:
         data_shapes = _descriptions(data_shapes)
         label_shapes = None if label_shapes is None else _descriptions(label_shapes)
         self.grad_req = self._requests(grad_req if for_training else "null", [x.name for x in data_shapes])
-        self.output_layouts = [
-            DataDesc.get_batch_axis(symbol[i].attr("__layout__")) for i in range(self.num_outputs)
-        ]
+        self.output_layouts = [DataDesc.get_batch_axis(symbol[i].attr("__layout__")) for i in range(self.num_outputs)]
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def _requests(self, grad_req: Any, data_names: list[str]) -> dict[str, str]:
@@ -263,9 +261,7 @@ class DataParallelExecutorGroup:
         assert self.for_training, "re-bind with for_training=True to run backward"
         grads = [out_grads] if isinstance(out_grads, nd.NDArray) else out_grads or []
         for e, ctx, part in zip(self.execs, self.contexts, self.slices, strict=True):
-            own = [
-                _part(g, axis, part).as_in_context(ctx) for g, axis in zip(grads, self.output_layouts, strict=False)
-            ]
+            own = [_part(g, axis, part).as_in_context(ctx) for g, axis in zip(grads, self.output_layouts, strict=False)]
             e.backward(own or None)
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:

@@ -218,9 +218,7 @@ def _floats(name: str, argument: str, value: Any) -> list[float]:
 
 
 @operator("data", name="_contrib_MultiBoxPrior")
-def multibox_prior(
-    data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0), offsets=(0.5, 0.5)
-):
+def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0), offsets=(0.5, 0.5)):
     """Anchor boxes around each pixel of data (batch, channels, height, width): (1, height * width * k, 4), corners.
 
     Each pixel has one for each of `sizes` with the first of `ratios` (width / height) and one for each other ratio

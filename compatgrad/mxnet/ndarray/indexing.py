@@ -114,16 +114,19 @@ def slice_like(data, shape_like, axes=()):
     wanted = [axis_in("slice_like", a, ndim, "axes") for a in chosen]
     if not wanted:
         if len(sizes) != ndim:
-            raise MXNetError(f"slice_like: without axes, data and shape_like must have the same number of axes, got "
-                             f"{data.shape} and {sizes}")
+            raise MXNetError(
+                f"slice_like: without axes, data and shape_like must have the same number of axes, got "
+                f"{data.shape} and {sizes}"
+            )
         wanted, by = list(range(ndim)), list(range(ndim))
     else:
         by = [axis_in("slice_like", a, len(sizes), "axes") for a in chosen]
     index = [_slice(None)] * ndim
     for a, b in zip(wanted, by, strict=True):
         if data.shape[a] < sizes[b]:
-            raise MXNetError(f"slice_like: axis {a} of data, of shape {data.shape}, is shorter than in shape_like, "
-                             f"of shape {sizes}")
+            raise MXNetError(
+                f"slice_like: axis {a} of data, of shape {data.shape}, is shorter than in shape_like, of shape {sizes}"
+            )
         index[a] = _slice(0, sizes[b])
     return op.get_item(data, index=tuple(index))
 
@@ -167,8 +170,8 @@ def pick(data, index, axis=-1, keepdims=False, mode="clip"):
     if axis is None:
         raise MXNetError("pick: axis=None is not supported; name an axis")
     axis = axis_in("pick", axis, data.tensor.dim())
-    shape = data.shape[:axis] + (1,) + data.shape[axis + 1:]
-    without = data.shape[:axis] + data.shape[axis + 1:] or (1,)
+    shape = data.shape[:axis] + (1,) + data.shape[axis + 1 :]
+    without = data.shape[:axis] + data.shape[axis + 1 :] or (1,)
     if index.shape not in (shape, without):
         raise MXNetError(f"pick: index must have the shape {without} or {shape}, got {index.shape}")
     positions = as_index(index).reshape(shape)
@@ -212,7 +215,7 @@ def scatter_nd(data, indices, shape):
     shape = as_ints("scatter_nd", "shape", shape)
     if indices.tensor.dim() < 2 or indices.shape[0] > len(shape):
         raise MXNetError(f"scatter_nd: indices of shape {indices.shape} do not fit the shape {tuple(shape)}")
-    require_shape("scatter_nd", "data", data.shape, (*indices.shape[1:], *shape[indices.shape[0]:]))
+    require_shape("scatter_nd", "data", data.shape, (*indices.shape[1:], *shape[indices.shape[0] :]))
     return op.scatter_nd(data, NDArray(within("scatter_nd", as_index(indices), tuple(shape))), shape=shape)
 
 

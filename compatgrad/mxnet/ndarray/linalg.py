@@ -41,8 +41,10 @@ def dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
 
 
 def _mismatch(name: str, lhs: NDArray, rhs: NDArray, transpose_a: bool, transpose_b: bool) -> MXNetError:
-    return MXNetError(f"{name}: shapes {lhs.shape} and {rhs.shape} do not fit with transpose_a={bool(transpose_a)}, "
-                      f"transpose_b={bool(transpose_b)}")
+    return MXNetError(
+        f"{name}: shapes {lhs.shape} and {rhs.shape} do not fit with transpose_a={bool(transpose_a)}, "
+        f"transpose_b={bool(transpose_b)}"
+    )
 
 
 @operator("lhs, rhs")
@@ -60,8 +62,12 @@ def _product(name: str, a: NDArray, b: NDArray, transpose_a: bool, transpose_b: 
     p, q = a.tensor.shape, b.tensor.shape
     if a.tensor.dtype != b.tensor.dtype:
         one_dtype(name, (a, b))
-    if len(p) < 2 or len(p) != len(q) or p[:-2] != q[:-2] or p[-2 if transpose_a else -1] != q[-1 if transpose_b
-                                                                                              else -2]:
+    if (
+        len(p) < 2
+        or len(p) != len(q)
+        or p[:-2] != q[:-2]
+        or p[-2 if transpose_a else -1] != q[-1 if transpose_b else -2]
+    ):
         raise _mismatch(name, a, b, transpose_a, transpose_b)
     return op.matmul(a, b, transa=bool(transpose_a), transb=bool(transpose_b))
 
@@ -74,8 +80,9 @@ def khatri_rao(args):
     one_dtype("khatri_rao", args)
     for i, a in enumerate(args):
         if a.tensor.dim() != 2 or a.shape[1] != args[0].shape[1]:
-            raise MXNetError(f"khatri_rao: inputs must be matrices of as many columns, got the shape {a.shape} for "
-                             f"input {i}")
+            raise MXNetError(
+                f"khatri_rao: inputs must be matrices of as many columns, got the shape {a.shape} for input {i}"
+            )
     y, k = op.identity(args[0]), args[0].shape[1]
     for a in args[1:]:
         m, n = y.shape[0], a.shape[0]

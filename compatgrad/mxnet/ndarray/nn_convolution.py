@@ -344,9 +344,7 @@ def col2im(data, output_size=None, kernel=None, stride=(), dilate=(), pad=()):
     size = as_ints("col2im", "output_size", required("col2im", "output_size", output_size))
     places = [
         (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, k, s, p, d in zip(
-            size, params["ksize"], params["stride"], params["pad"], params["dilate"], strict=True
-        )
+        for n, k, s, p, d in zip(size, params["ksize"], params["stride"], params["pad"], params["dilate"], strict=True)
     ]
     width = prod(params["ksize"])
     if data.shape[1] % width:

@@ -86,8 +86,10 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[ND
         raise ValueError(f"bins argument should be either an integer or an NDArray, got {type(bins).__name__}")
     counts, edges = np.histogram(a.asnumpy(), bins=edges, range=range)
     device = a.tensor.device
-    return [NDArray(torch.as_tensor(counts, dtype=torch.int64, device=device)),
-            NDArray(torch.as_tensor(edges, device=device).to(a.tensor.dtype))]
+    return [
+        NDArray(torch.as_tensor(counts, dtype=torch.int64, device=device)),
+        NDArray(torch.as_tensor(edges, device=device).to(a.tensor.dtype)),
+    ]
 
 
 @operator("data, bins?")

@@ -59,7 +59,7 @@ def reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False)
             if len(parts) < 2 or parts == [-1, -1] or min(parts) < -1:
                 raise refuse("-4 is followed by the two sizes to split into, one of which may be -1")
             known = -prod(parts) if -1 in parts else prod(parts)
-            if (size % known if -1 in parts and known else known != size):
+            if size % known if -1 in parts and known else known != size:
                 raise refuse(f"{size} cannot be split into {tuple(parts)}")
             result += [size // known if p == -1 and known else p for p in parts]
         elif code < 0:
@@ -131,6 +131,7 @@ def reshape_like(lhs, rhs, lhs_begin=None, lhs_end=None, rhs_begin=None, rhs_end
 
     MXNetError where the number of elements differs.
     """
+
     def cut(shape: tuple, begin: int | None, end: int | None) -> tuple[int, int]:
         places = (0 if begin is None else begin, len(shape) if end is None else end)
         first, last = (p + len(shape) if p < 0 else p for p in places)

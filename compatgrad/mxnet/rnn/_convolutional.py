@@ -75,9 +75,7 @@ class BaseConvRNNCell(BaseRNNCell):
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         common = {"num_filter": self._num_hidden * self._num_gates, "layout": self._conv_layout}
-        i2h = symbol.Convolution(
-            name=f"{name}i2h", data=inputs, weight=self._iW, bias=self._iB, **common, **self._i2h
-        )
+        i2h = symbol.Convolution(name=f"{name}i2h", data=inputs, weight=self._iW, bias=self._iB, **common, **self._i2h)
         h2h = symbol.Convolution(
             name=f"{name}h2h", data=states[0], weight=self._hW, bias=self._hB, **common, **self._h2h
         )

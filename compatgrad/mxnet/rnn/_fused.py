@@ -113,9 +113,7 @@ class FusedRNNCell(BaseRNNCell):
         self.reset()
         inputs, axis = _normalize_sequence(length, inputs, layout, True)
         if axis == 1:
-            warnings.warn(
-                "NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2
-            )
+            warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2)
             inputs = symbol.swapaxes(inputs, dim1=0, dim2=1)
         assert axis in (0, 1), f"Unsupported layout {layout}"
         states = self.begin_state() if begin_state is None else begin_state

@@ -31,9 +31,7 @@ class _Container(BaseRNNCell):
         for cell in cells:
             self._cells.append(cell)
             if self._override_cell_params:
-                assert cell._own_params, (
-                    f"Either specify params for {type(self).__name__} or child cells, not both."
-                )
+                assert cell._own_params, f"Either specify params for {type(self).__name__} or child cells, not both."
                 cell.params._params.update(self.params._params)
         for cell in cells:
             self.params._params.update(cell.params._params)
@@ -138,9 +136,7 @@ class BidirectionalCell(_Container):
             outputs = symbol.Concat(left, right, dim=2, name=f"{self._output_prefix}out")
         else:
             pairs = zip(left, reversed(list(right)), strict=True)
-            outputs = [
-                symbol.Concat(a, b, dim=1, name=f"{self._output_prefix}t{i}") for i, (a, b) in enumerate(pairs)
-            ]
+            outputs = [symbol.Concat(a, b, dim=1, name=f"{self._output_prefix}t{i}") for i, (a, b) in enumerate(pairs)]
         return outputs, [l_states, r_states]
 
 
@@ -219,9 +215,7 @@ class ZoneoutCell(ModifierCell):
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         from ._fused import FusedRNNCell
 
-        assert not isinstance(base_cell, FusedRNNCell), (
-            "FusedRNNCell doesn't support zoneout. Please unfuse first."
-        )
+        assert not isinstance(base_cell, FusedRNNCell), "FusedRNNCell doesn't support zoneout. Please unfuse first."
         bidirectional = isinstance(base_cell, BidirectionalCell) or (
             isinstance(base_cell, SequentialRNNCell)
             and any(isinstance(cell, BidirectionalCell) for cell in base_cell._cells)
@@ -266,9 +260,7 @@ class ResidualCell(ModifierCell):
     ) -> tuple[Any, list[Any]]:
         """See BaseRNNCell.unroll."""
         self.reset()
-        outputs, states = self._unmodified(
-            self.base_cell.unroll, length, inputs, begin_state, layout, merge_outputs
-        )
+        outputs, states = self._unmodified(self.base_cell.unroll, length, inputs, begin_state, layout, merge_outputs)
         merged = isinstance(outputs, symbol.Symbol) if merge_outputs is None else merge_outputs
         inputs, _ = _normalize_sequence(length, inputs, layout, merged)
 

@@ -17,9 +17,7 @@ def _normalize_sequence(
     length: int | None, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Any, int]:
     """(one symbol of all steps, or a list with one for each, the axis of time); `merge` None: as they come."""
-    assert inputs is not None, (
-        "unroll(inputs=None) has been deprecated. Please create input variables outside unroll."
-    )
+    assert inputs is not None, "unroll(inputs=None) has been deprecated. Please create input variables outside unroll."
     axis = layout.find("T")
     in_axis = axis if in_layout is None else in_layout.find("T")
     if isinstance(inputs, symbol.Symbol):

@@ -44,8 +44,9 @@ def _declared(type_name: str, of: str, asked: int, remembers: str) -> Callable[.
             if not spec.variadic:
                 inputs += [None] * (len(spec.inputs) - len(inputs))
             y = spec.run(inputs, (), args, -1)
-            found = Composite._gradient(_C.native_frontend if plain else fe, at, [y], [dy], [True] * len(at),
-                                        again or not plain)
+            found = Composite._gradient(
+                _C.native_frontend if plain else fe, at, [y], [dy], [True] * len(at), again or not plain
+            )
         return tuple(found) if spec.variadic else found[0]
 
     names = ["dy", *others, *spec.args, remembers]
@@ -67,13 +68,15 @@ class Gradient:
     remembers = "xshape"  # the attribute with the shape of what the gradient is of
     forward: Callable[..., Any]
 
-    def __init_subclass__(cls, of: str | None = None, forward: Callable[..., Any] | None = None,
-                          ignored: Sequence[str] = ()) -> None:
+    def __init_subclass__(
+        cls, of: str | None = None, forward: Callable[..., Any] | None = None, ignored: Sequence[str] = ()
+    ) -> None:
         if of is None or forward is None:
             return
         spec = specs[of]
-        own = [p.replace(kind=_POSITIONAL) for p in inspect.signature(forward).parameters.values()
-               if p.name in spec.args]
+        own = [
+            p.replace(kind=_POSITIONAL) for p in inspect.signature(forward).parameters.values() if p.name in spec.args
+        ]
         own += [inspect.Parameter(n, _POSITIONAL, default=None) for n in ignored]
         ctx = inspect.Parameter("ctx", _POSITIONAL)
         cls.__signature__ = inspect.Signature([ctx, *own])  # type: ignore[attr-defined]

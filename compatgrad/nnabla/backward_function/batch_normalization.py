@@ -11,8 +11,9 @@ from compatgrad.nnabla.functions.normalization import kept_shape, refined
 __all__ = ["BatchNormalizationBackward"]
 
 
-def gradients(dy: Any, x: Any, gamma: Any, mean: Any, variance: Any, axes: Sequence[int], eps: float,
-              batch_stat: bool) -> tuple:
+def gradients(
+    dy: Any, x: Any, gamma: Any, mean: Any, variance: Any, axes: Sequence[int], eps: float, batch_stat: bool
+) -> tuple:
     """Gradients of x, beta and gamma; gamma may be None."""
     axes = refined("batch_normalization_backward", "axes", axes, x.ndim)
     over = [a for a in range(x.ndim) if a not in axes]
@@ -21,13 +22,28 @@ def gradients(dy: Any, x: Any, gamma: Any, mean: Any, variance: Any, axes: Seque
         dx, dgamma, dbeta = op.batch_normalization_grad(x, scale, dy, eps=eps, axis=over)
         return dx, op.reshape(dbeta, shape=kept_shape(x, axes)), op.reshape(dgamma, shape=kept_shape(x, axes))
     r = op.rsqrt(variance + eps)
-    return (dy * r if gamma is None else dy * (gamma * r), op.sum(dy, axis=over, keepdims=True),
-            op.sum(dy * (x - mean), axis=over, keepdims=True) * r)
+    return (
+        dy * r if gamma is None else dy * (gamma * r),
+        op.sum(dy, axis=over, keepdims=True),
+        op.sum(dy * (x - mean), axis=over, keepdims=True) * r,
+    )
 
 
 @function("BatchNormalizationBackward", "dy, x, beta?, gamma?, mean?, variance?")
-def _backward(dy, x, beta=None, gamma=None, mean=None, variance=None, axes=(1,), decay_rate=0.9, eps=1e-05,
-              batch_stat=True, no_scale=False, no_bias=False):
+def _backward(
+    dy,
+    x,
+    beta=None,
+    gamma=None,
+    mean=None,
+    variance=None,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    no_scale=False,
+    no_bias=False,
+):
     dx, dbeta, dgamma = gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
     return (dx,) + (() if no_bias else (dbeta,)) + (() if no_scale else (dgamma,))
 
@@ -35,11 +51,20 @@ def _backward(dy, x, beta=None, gamma=None, mean=None, variance=None, axes=(1,),
 class BatchNormalizationBackward:
     """Called with dy, x, beta and gamma (unless no_bias, no_scale), mean, variance: the gradients of x, beta, gamma."""
 
-    def __init__(self, ctx: Any, axes: Sequence[int] = (1,), decay_rate: float = 0.9, eps: float = 1e-05,
-                 batch_stat: bool = True, no_scale: bool = False, no_bias: bool = False) -> None:
+    def __init__(
+        self,
+        ctx: Any,
+        axes: Sequence[int] = (1,),
+        decay_rate: float = 0.9,
+        eps: float = 1e-05,
+        batch_stat: bool = True,
+        no_scale: bool = False,
+        no_bias: bool = False,
+    ) -> None:
         self.ctx = ctx
-        self.args = dict(axes=axes, decay_rate=decay_rate, eps=eps, batch_stat=batch_stat, no_scale=no_scale,
-                         no_bias=no_bias)
+        self.args = dict(
+            axes=axes, decay_rate=decay_rate, eps=eps, batch_stat=batch_stat, no_scale=no_scale, no_bias=no_bias
+        )
 
     def __call__(self, dy: Any, x: Any, *rest: Any) -> Any:
         *given, mean, variance = rest

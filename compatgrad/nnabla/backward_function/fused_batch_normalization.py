@@ -12,8 +12,21 @@ __all__ = ["FusedBatchNormalizationBackward"]
 
 
 @function("FusedBatchNormalizationBackward", "dy, x, beta, gamma, mean, variance, y, z?")
-def _backward(dy, x, beta, gamma, mean, variance, y, z=None, axes=(1,), decay_rate=0.9, eps=1e-05, batch_stat=True,
-              nonlinearity="relu"):
+def _backward(
+    dy,
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    y,
+    z=None,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    nonlinearity="relu",
+):
     dy = op.relu_grad(dy, y)
     result = gradients(dy, x, gamma, mean, variance, axes, eps, batch_stat)
     return result if z is None else (*result, dy)
@@ -27,8 +40,15 @@ class FusedBatchNormalizationBackward:
 
     is_add = False
 
-    def __init__(self, ctx: Any, axes: Sequence[int] = (1,), decay_rate: float = 0.9, eps: float = 1e-05,
-                 batch_stat: bool = True, nonlinearity: str = "relu") -> None:
+    def __init__(
+        self,
+        ctx: Any,
+        axes: Sequence[int] = (1,),
+        decay_rate: float = 0.9,
+        eps: float = 1e-05,
+        batch_stat: bool = True,
+        nonlinearity: str = "relu",
+    ) -> None:
         self.ctx = ctx
         self.args = dict(axes=axes, decay_rate=decay_rate, eps=eps, batch_stat=batch_stat, nonlinearity=nonlinearity)
 

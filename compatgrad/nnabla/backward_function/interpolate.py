@@ -12,10 +12,12 @@ __all__ = ["InterpolateDataGrad"]
 
 
 @function("InterpolateDataGrad", "dy")
-def _data_grad(dy, output_size, mode, align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False,
-               xshape=()):
-    first, plan = interpolation_plan(xshape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn,
-                                     channel_last)
+def _data_grad(
+    dy, output_size, mode, align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False, xshape=()
+):
+    first, plan = interpolation_plan(
+        xshape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last
+    )
     if not any(plan):
         return op.identity(dy)
     for k, taps in enumerate(plan):
@@ -29,11 +31,25 @@ class InterpolateDataGrad:
 
     xshape: Sequence[int] = ()
 
-    def __init__(self, ctx: Any, output_size: Sequence[int], mode: str, align_corners: bool = True,
-                 half_pixel: bool = False, half_pixel_for_nn: bool = False, channel_last: bool = False) -> None:
+    def __init__(
+        self,
+        ctx: Any,
+        output_size: Sequence[int],
+        mode: str,
+        align_corners: bool = True,
+        half_pixel: bool = False,
+        half_pixel_for_nn: bool = False,
+        channel_last: bool = False,
+    ) -> None:
         self.ctx = ctx
-        self.args = dict(output_size=output_size, mode=mode, align_corners=align_corners, half_pixel=half_pixel,
-                         half_pixel_for_nn=half_pixel_for_nn, channel_last=channel_last)
+        self.args = dict(
+            output_size=output_size,
+            mode=mode,
+            align_corners=align_corners,
+            half_pixel=half_pixel,
+            half_pixel_for_nn=half_pixel_for_nn,
+            channel_last=channel_last,
+        )
 
     def __call__(self, dy: Any) -> Any:
         return _data_grad(dy, **self.args, xshape=tuple(self.xshape))

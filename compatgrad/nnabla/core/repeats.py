@@ -13,8 +13,13 @@ from typing import Any
 
 __all__ = ["expanded", "names_in_rounds"]
 
-_JOINTS = {"RepeatStart": "Identity", "RepeatEnd": "Identity", "Delay": "Identity", "RecurrentInput": "Split",
-           "RecurrentOutput": "Stack"}
+_JOINTS = {
+    "RepeatStart": "Identity",
+    "RepeatEnd": "Identity",
+    "Delay": "Identity",
+    "RecurrentInput": "Split",
+    "RecurrentOutput": "Stack",
+}
 
 
 def _suffix(ids: Sequence[str], rounds: Sequence[int]) -> str:

@@ -97,8 +97,12 @@ class TBGraphWriter(SummaryWriter):
                 add(x)
             arguments = ",".join(f"{key}={value}" for key, value in f.info.args.items()).encode()
             name = names.of_function(f)
-            nodes[name] = NodeDef(name=name, op=f.info.type_name, input=[names.of_variable(x) for x in f.inputs],
-                                  attr={"parameters": AttrValue(s=arguments)})
+            nodes[name] = NodeDef(
+                name=name,
+                op=f.info.type_name,
+                input=[names.of_variable(x) for x in f.inputs],
+                attr={"parameters": AttrValue(s=arguments)},
+            )
 
         leaf.visit(visit)
         add(leaf)

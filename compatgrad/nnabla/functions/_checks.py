@@ -9,26 +9,30 @@ def check_broadcast(name: str, x0: Any, x1: Any) -> None:
     """nnabla's rule: the same number of axes, and lengths that are equal or 1."""
     a, b = x0.shape, x1.shape
     if len(a) != len(b):
-        raise RuntimeError(f"{name}: dimensions of inputs must match. inputs[0]: {len(a)} axes {tuple(a)} != "
-                           f"inputs[1]: {len(b)} axes {tuple(b)}.")
+        raise RuntimeError(
+            f"{name}: dimensions of inputs must match. inputs[0]: {len(a)} axes {tuple(a)} != "
+            f"inputs[1]: {len(b)} axes {tuple(b)}."
+        )
     for i, (m, n) in enumerate(zip(a, b, strict=True)):
         if m != n and min(m, n) != 1:
-            raise RuntimeError(f"{name}: the broadcast dimension must be one. shape[{i}]: {m} and {n} "
-                               f"of inputs of shape {tuple(a)} and {tuple(b)}.")
+            raise RuntimeError(
+                f"{name}: the broadcast dimension must be one. shape[{i}]: {m} and {n} "
+                f"of inputs of shape {tuple(a)} and {tuple(b)}."
+            )
 
 
 def check_same_shape(name: str, x0: Any, x1: Any) -> None:
     if tuple(x0.shape) != tuple(x1.shape):
-        raise RuntimeError(f"{name}: dimensions of inputs must match. inputs[0]: {tuple(x0.shape)} != "
-                           f"inputs[1]: {tuple(x1.shape)}.")
+        raise RuntimeError(
+            f"{name}: dimensions of inputs must match. inputs[0]: {tuple(x0.shape)} != inputs[1]: {tuple(x1.shape)}."
+        )
 
 
 def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
     """The axis counted from the front."""
     axis = int(axis)
     if not -ndim <= axis < ndim:
-        raise RuntimeError(f"{name}: {what} must be in the range of [-ndim, ndim). "
-                           f"{what}: {axis}, ndim: {ndim}.")
+        raise RuntimeError(f"{name}: {what} must be in the range of [-ndim, ndim). {what}: {axis}, ndim: {ndim}.")
     return axis + ndim if axis < 0 else axis
 
 
@@ -36,12 +40,16 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
     """The class axis of x counted from the front (None: the last); the target must have length 1 there."""
     axis = check_axis(name, x.ndim - 1 if axis is None else axis, x.ndim)
     if target.ndim != x.ndim:
-        raise RuntimeError(f"{name}: the inputs must have equally many axes. "
-                           f"inputs[1] length: {target.ndim} != inputs[0] length: {x.ndim}.")
+        raise RuntimeError(
+            f"{name}: the inputs must have equally many axes. "
+            f"inputs[1] length: {target.ndim} != inputs[0] length: {x.ndim}."
+        )
     for i, (n, t) in enumerate(zip(x.shape, target.shape, strict=True)):
         if i == axis and t != 1:
             raise RuntimeError(f"{name}: the dimension of axis {axis} of inputs[1] must be 1, not {t}.")
         if i != axis and n != t:
-            raise RuntimeError(f"{name}: dimensions of inputs must match except axis {axis}. inputs[1]: "
-                               f"{tuple(target.shape)}, inputs[0]: {tuple(x.shape)}.")
+            raise RuntimeError(
+                f"{name}: dimensions of inputs must match except axis {axis}. inputs[1]: "
+                f"{tuple(target.shape)}, inputs[0]: {tuple(x.shape)}."
+            )
     return axis

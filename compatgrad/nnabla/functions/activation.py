@@ -9,9 +9,28 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
 
 __all__ = [
-    "celu", "crelu", "elu", "gelu", "hard_sigmoid", "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax",
-    "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "sinc", "softmax", "softplus", "softsign", "swish",
-    "tanh", "tanh_shrink",
+    "celu",
+    "crelu",
+    "elu",
+    "gelu",
+    "hard_sigmoid",
+    "hard_tanh",
+    "leaky_relu",
+    "log_sigmoid",
+    "log_softmax",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "sinc",
+    "softmax",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+    "tanh_shrink",
 ]
 
 
@@ -110,8 +129,10 @@ def prelu(x0: Any, x1: Any, base_axis: int = 1) -> Any:
     axis = check_axis("prelu", base_axis, x0.ndim, "base_axis")
     size = math.prod(x1.shape)
     if size != 1 and tuple(x1.shape) != (x0.shape[axis],):
-        raise RuntimeError("prelu: the negative slope must be a scalar or a 1d tensor of length "
-                           f"{x0.shape[axis]}, as axis {axis} of x0, not of shape {tuple(x1.shape)}.")
+        raise RuntimeError(
+            "prelu: the negative slope must be a scalar or a 1d tensor of length "
+            f"{x0.shape[axis]}, as axis {axis} of x0, not of shape {tuple(x1.shape)}."
+        )
     if size == 1 and x1.ndim > max(x0.ndim - 1, 0):
         return op.prelu(x0, op.reshape(x1, shape=()))
     if size == 1 or axis == 1:

@@ -14,9 +14,28 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast, check_same_shape
 
 __all__ = [
-    "add2", "add_n", "add_scalar", "atan2", "batch_matmul", "bc_add2", "bit_shift", "div2", "maximum2",
-    "maximum_scalar", "minimum2", "minimum_scalar", "mod2", "mul2", "mul_n", "mul_scalar", "pow2",
-    "pow_scalar", "r_div_scalar", "r_pow_scalar", "r_sub_scalar", "sub2",
+    "add2",
+    "add_n",
+    "add_scalar",
+    "atan2",
+    "batch_matmul",
+    "bc_add2",
+    "bit_shift",
+    "div2",
+    "maximum2",
+    "maximum_scalar",
+    "minimum2",
+    "minimum_scalar",
+    "mod2",
+    "mul2",
+    "mul_n",
+    "mul_scalar",
+    "pow2",
+    "pow_scalar",
+    "r_div_scalar",
+    "r_pow_scalar",
+    "r_sub_scalar",
+    "sub2",
 ]
 
 
@@ -228,13 +247,15 @@ def batch_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = 
             raise RuntimeError(f"batch_matmul: input must be >=3 dimensions. (Given {x.ndim} at input {i})")
     inner = a.shape[-2 if transpose_a else -1], b.shape[-1 if transpose_b else -2]
     if inner[0] != inner[1]:
-        raise RuntimeError(f"batch_matmul: reduction sizes mismatch ({inner[0]} != {inner[1]}) "
-                           f"in inputs of shape {tuple(a.shape)} and {tuple(b.shape)}.")
+        raise RuntimeError(
+            f"batch_matmul: reduction sizes mismatch ({inner[0]} != {inner[1]}) "
+            f"in inputs of shape {tuple(a.shape)} and {tuple(b.shape)}."
+        )
     if a.ndim != b.ndim:
-        raise RuntimeError(f"batch_matmul: ndim of inputs[0] ({a.ndim}) "
-                           f"must be ndim of inputs[1] ({b.ndim}).")
+        raise RuntimeError(f"batch_matmul: ndim of inputs[0] ({a.ndim}) must be ndim of inputs[1] ({b.ndim}).")
     for i, (m, n) in enumerate(zip(a.shape[:-2], b.shape[:-2], strict=True)):
         if m != n and 1 not in (m, n):
-            raise RuntimeError(f"batch_matmul: shape[{i}] of inputs[0] ({m}) "
-                               f"and of inputs[1] ({n}) must be equal or 1.")
+            raise RuntimeError(
+                f"batch_matmul: shape[{i}] of inputs[0] ({m}) and of inputs[1] ({n}) must be equal or 1."
+            )
     return op.matmul(a, b, transa=bool(transpose_a), transb=bool(transpose_b))

@@ -8,8 +8,26 @@ from typing import Any
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis, check_same_shape
 
-__all__ = ["assign", "broadcast", "broadcast_to", "concatenate", "flip", "matrix_diag", "matrix_diag_part", "meshgrid",
-           "pad", "reshape", "shift", "sink", "split", "stack", "tile", "transpose", "trilu", "unlink"]
+__all__ = [
+    "assign",
+    "broadcast",
+    "broadcast_to",
+    "concatenate",
+    "flip",
+    "matrix_diag",
+    "matrix_diag_part",
+    "meshgrid",
+    "pad",
+    "reshape",
+    "shift",
+    "sink",
+    "split",
+    "stack",
+    "tile",
+    "transpose",
+    "trilu",
+    "unlink",
+]
 
 
 def _product(shape: Sequence[int]) -> int:
@@ -29,14 +47,15 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
     shape, size = [int(n) for n in shape], _product(x.shape)
     unknown = [i for i, n in enumerate(shape) if n < 0]
     if len(unknown) > 1:
-        raise RuntimeError("reshape: only one size in shape may be negative. "
-                           f"Axes {unknown[0]} and {unknown[1]} are.")
+        raise RuntimeError(f"reshape: only one size in shape may be negative. Axes {unknown[0]} and {unknown[1]} are.")
     if unknown:
         rest = _product([n for n in shape if n >= 0])
         shape[unknown[0]] = size // rest if rest else 0
     if _product(shape) != size:
-        raise RuntimeError("reshape: the sizes of input and output differ. "
-                           f"Inputs: {size} {tuple(x.shape)} != outputs: {_product(shape)} {tuple(shape)}.")
+        raise RuntimeError(
+            "reshape: the sizes of input and output differ. "
+            f"Inputs: {size} {tuple(x.shape)} != outputs: {_product(shape)} {tuple(shape)}."
+        )
     if unknown and size:
         shape[unknown[0]] = -1  # an input that gets another shape later finds its place
     return op.reshape(x, shape=shape)
@@ -46,8 +65,9 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
 def transpose(x: Any, axes: Sequence[int]) -> Any:
     """x with its axes in the order `axes`. RuntimeError unless `axes` names each axis once."""
     if len(axes) != x.ndim:
-        raise RuntimeError("transpose: axes must name every axis of x once. "
-                           f"Given {len(axes)} ({tuple(axes)}) != {x.ndim}.")
+        raise RuntimeError(
+            f"transpose: axes must name every axis of x once. Given {len(axes)} ({tuple(axes)}) != {x.ndim}."
+        )
     order = [check_axis("transpose", int(a), x.ndim) for a in axes]
     if len(set(order)) != len(order):
         raise RuntimeError(f"transpose: axes duplicated: {tuple(axes)}.")
@@ -67,11 +87,14 @@ def concatenate(*x: Any, axis: int | None = None) -> Any:
     first = x[0]
     axis = check_axis("concatenate", first.ndim - 1 if axis is None else axis, first.ndim)
     for i, a in enumerate(x[1:], 1):
-        same = a.ndim == first.ndim and all(m == n or k == axis
-                                            for k, (m, n) in enumerate(zip(a.shape, first.shape, strict=True)))
+        same = a.ndim == first.ndim and all(
+            m == n or k == axis for k, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))
+        )
         if not same:
-            raise RuntimeError("concatenate: dimensions of inputs must match except on axis "
-                               f"{axis}. inputs[{i}]: {tuple(a.shape)} != inputs[0]: {tuple(first.shape)}.")
+            raise RuntimeError(
+                "concatenate: dimensions of inputs must match except on axis "
+                f"{axis}. inputs[{i}]: {tuple(a.shape)} != inputs[0]: {tuple(first.shape)}."
+            )
     return op.concat(list(x), axis=axis)
 
 
@@ -94,8 +117,10 @@ def stack(*x: Any, axis: int = 0) -> Any:
     axis = check_axis("stack", axis or 0, x[0].ndim + 1)
     for i, a in enumerate(x[1:], 1):
         if tuple(a.shape) != tuple(x[0].shape):
-            raise RuntimeError("stack: the inputs differ in shape. "
-                               f"inputs[{i}] shape: {tuple(a.shape)} != inputs[0] shape: {tuple(x[0].shape)}.")
+            raise RuntimeError(
+                "stack: the inputs differ in shape. "
+                f"inputs[{i}] shape: {tuple(a.shape)} != inputs[0] shape: {tuple(x[0].shape)}."
+            )
     return op.stack(list(x), axis=axis)
 
 
@@ -104,8 +129,10 @@ def broadcast(x: Any, shape: Sequence[int]) -> Any:
     """x repeated along axes of length 1, and new axes before its first, to `shape`. RuntimeError if it does not fit."""
     shape, lead = [int(n) for n in shape], len(shape) - x.ndim
     if lead < 0 or any(m not in (1, n) for m, n in zip(x.shape, shape[lead:], strict=True)):
-        raise RuntimeError("broadcast: the last lengths of x must be 1 or those of shape. "
-                           f"Input shape = {tuple(x.shape)}, target shape = {tuple(shape)}.")
+        raise RuntimeError(
+            "broadcast: the last lengths of x must be 1 or those of shape. "
+            f"Input shape = {tuple(x.shape)}, target shape = {tuple(shape)}."
+        )
     return op.broadcast_to(x, shape=shape)
 
 
@@ -118,9 +145,10 @@ def broadcast_to(x: Any, y: Any, axis: int = -1) -> Any:
     n, m = x.ndim, y.ndim
     axis = -1 if axis is None else axis
     first = n - m if axis < 0 else axis
-    if m > n or first + m > n or tuple(x.shape[first:first + m]) != tuple(y.shape):
-        raise RuntimeError(f"broadcast_to: y's shape {tuple(y.shape)} does not fit x's shape {tuple(x.shape)} "
-                           f"from axis {first} on.")
+    if m > n or first + m > n or tuple(x.shape[first : first + m]) != tuple(y.shape):
+        raise RuntimeError(
+            f"broadcast_to: y's shape {tuple(y.shape)} does not fit x's shape {tuple(x.shape)} from axis {first} on."
+        )
     y = op.reshape(y, shape=(*(1,) * first, *y.shape, *(1,) * (n - m - first)))
     return op.broadcast_to(y, shape=x.shape)
 
@@ -164,8 +192,9 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
     if len(widths) % 2:
         raise RuntimeError(f"pad: pad_width must have an even number of lengths, not {tuple(widths)}.")
     if len(widths) > 2 * x.ndim:
-        raise RuntimeError(f"pad: pad_width has more values ({len(widths)}) than allowed by input dimensions "
-                           f"(shape {tuple(x.shape)}).")
+        raise RuntimeError(
+            f"pad: pad_width has more values ({len(widths)}) than allowed by input dimensions (shape {tuple(x.shape)})."
+        )
     if any(w < 0 for w in widths):
         raise RuntimeError(f"pad: no pad_width may be negative, but they are {tuple(widths)}.")
     return [0] * (2 * x.ndim - len(widths)) + widths
@@ -197,8 +226,10 @@ def _meshgrid(*x: Any, ij_indexing: bool = False) -> Any:
     shape = [0] * n
     for i, a in enumerate(x):
         shape[place[i]] = a.shape[0]
-    return tuple(op.broadcast_to(op.reshape(a, shape=[-1 if k == place[i] else 1 for k in range(n)]), shape=shape)
-                 for i, a in enumerate(x))
+    return tuple(
+        op.broadcast_to(op.reshape(a, shape=[-1 if k == place[i] else 1 for k in range(n)]), shape=shape)
+        for i, a in enumerate(x)
+    )
 
 
 def meshgrid(*x: Any, ij_indexing: bool = False) -> Any:
@@ -219,8 +250,9 @@ def matrix_diag(x: Any) -> Any:
 def matrix_diag_part(x: Any) -> Any:
     """The diagonals of square matrices: (..., n, n) gives (..., n). RuntimeError for other shapes."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise RuntimeError("matrix_diag_part: the last two dimensions must be the same, "
-                           f"but x has shape {tuple(x.shape)}.")
+        raise RuntimeError(
+            f"matrix_diag_part: the last two dimensions must be the same, but x has shape {tuple(x.shape)}."
+        )
     return op.diagonal(x, axis1=-2, axis2=-1)
 
 

@@ -17,14 +17,14 @@ def nms_detection2d(x, thresh=0.5, nms=0.45, nms_per_class=True):
     RuntimeError for another shape.
     """
     if x.ndim != 3 or x.shape[2] <= 5:
-        raise RuntimeError("nms_detection2d: x must be (batch, boxes, 5 + classes), not of shape "
-                           f"{tuple(x.shape)}")
+        raise RuntimeError(f"nms_detection2d: x must be (batch, boxes, 5 + classes), not of shape {tuple(x.shape)}")
     return op.nn_nms_detection2d(x, thresh=thresh, nms=nms, per_class=nms_per_class)
 
 
 @function("ONNXNonMaxSuppression", "boxes, scores", primitive=True, setup="data")
-def onnx_non_max_suppression(boxes, scores, center_point_box=0, max_output_boxes_per_class=0, iou_threshold=0.0,
-                             score_threshold=0.0):
+def onnx_non_max_suppression(
+    boxes, scores, center_point_box=0, max_output_boxes_per_class=0, iou_threshold=0.0, score_threshold=0.0
+):
     """(batch, class, box) of the boxes chosen for each class, best first: (chosen, 3) integers.
 
     boxes: (batch, boxes, 4), being y, x of two corners, or with center_point_box=1 x, y of the center, width and
@@ -34,43 +34,59 @@ def onnx_non_max_suppression(boxes, scores, center_point_box=0, max_output_boxes
     """
     name = "onnx_non_max_suppression"
     if boxes.ndim != 3 or boxes.shape[2] != 4 or tuple(scores.shape[::2]) != tuple(boxes.shape[:2]):
-        raise RuntimeError(f"{name}: boxes must be (batch, boxes, 4) and scores (batch, classes, boxes), not of shapes "
-                           f"{tuple(boxes.shape)} and {tuple(scores.shape)}")
+        raise RuntimeError(
+            f"{name}: boxes must be (batch, boxes, 4) and scores (batch, classes, boxes), not of shapes "
+            f"{tuple(boxes.shape)} and {tuple(scores.shape)}"
+        )
     if center_point_box not in (0, 1):
         raise RuntimeError(f"{name}: center_point_box must be 0 or 1, not {center_point_box}")
     if max_output_boxes_per_class < 0:
         raise RuntimeError(f"{name}: max_output_boxes_per_class must not be negative, not {max_output_boxes_per_class}")
-    return op.nn_onnx_non_max_suppression(boxes, scores, center_point_box=bool(center_point_box),
-                                          max_output_boxes=max_output_boxes_per_class, iou_threshold=iou_threshold,
-                                          score_threshold=score_threshold)
+    return op.nn_onnx_non_max_suppression(
+        boxes,
+        scores,
+        center_point_box=bool(center_point_box),
+        max_output_boxes=max_output_boxes_per_class,
+        iou_threshold=iou_threshold,
+        score_threshold=score_threshold,
+    )
 
 
 @function("PatchCorrelation", "x1, x2")
-def _patch_correlation(x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shift_step=(1, 1),
-                       padding=(0, 0, 0, 0)):
+def _patch_correlation(x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shift_step=(1, 1), padding=(0, 0, 0, 0)):
     """`patch_correlation` of images (batch, height, width, channels): (batch, height, width, shifts, shifts)."""
-    for key, sizes, least in (("patch", patch, 1), ("shift", shift, 0), ("patch_step", patch_step, 1),
-                              ("shift_step", shift_step, 1), ("padding", padding, 0)):
+    for key, sizes, least in (
+        ("patch", patch, 1),
+        ("shift", shift, 0),
+        ("patch_step", patch_step, 1),
+        ("shift_step", shift_step, 1),
+        ("padding", padding, 0),
+    ):
         if any(n < least for n in sizes):
             raise RuntimeError(f"patch_correlation: {key} must be {least} or more, not {tuple(sizes)}")
     top, bottom, left, right = padding
     height, width = x1.shape[1] + top + bottom, x1.shape[2] + left + right
     counts = [(n - patch[k] + patch_step[k]) // patch_step[k] for k, n in enumerate((height, width))]
     if min(counts) < 1:
-        raise RuntimeError(f"patch_correlation: a patch of {tuple(patch)} is larger than the padded image "
-                           f"{(height, width)}")
+        raise RuntimeError(
+            f"patch_correlation: a patch of {tuple(patch)} is larger than the padded image {(height, width)}"
+        )
     first = op.pad(x1, pad_width=[0, 0, top, bottom, left, right, 0, 0])
     second = op.pad(x2, pad_width=[0, 0, top + shift[0], bottom + shift[0], left + shift[1], right + shift[1], 0, 0])
     shifts = [range(0, 2 * s + 1, step) for s, step in zip(shift, shift_step, strict=True)]
-    products = [op.sum(first * second[:, y:y + height, x:x + width], axis=[3]) for y in shifts[0] for x in shifts[1]]
+    products = [
+        op.sum(first * second[:, y : y + height, x : x + width], axis=[3]) for y in shifts[0] for x in shifts[1]
+    ]
     sums = op.sum_pooling(op.stack(products, axis=1), ksize=list(patch), stride=list(patch_step))
-    sums = sums[:, :, :counts[0], :counts[1]]
-    return op.reshape(op.transpose(sums, axes=[0, 2, 3, 1]),
-                      shape=[x1.shape[0], *counts, len(shifts[0]), len(shifts[1])])
+    sums = sums[:, :, : counts[0], : counts[1]]
+    return op.reshape(
+        op.transpose(sums, axes=[0, 2, 3, 1]), shape=[x1.shape[0], *counts, len(shifts[0]), len(shifts[1])]
+    )
 
 
-def patch_correlation(x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shift_step=(1, 1), padding=(0, 0, 0, 0),
-                      channel_last=False):
+def patch_correlation(
+    x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shift_step=(1, 1), padding=(0, 0, 0, 0), channel_last=False
+):
     """Sums of products of patches of x1 with shifted patches of x2.
 
     x1, x2: (batch, channels, height, width), or with channel_last (batch, height, width, channels). The result is
@@ -82,11 +98,13 @@ def patch_correlation(x1, x2, patch=(1, 1), shift=(0, 0), patch_step=(1, 1), shi
     from compatgrad.nnabla import functions as F
 
     if not len(x1.shape) == len(x2.shape) == 4:
-        raise ValueError("patch_correlation: x1 and x2 must have 4 dimensions, not "
-                         f"{len(x1.shape)} and {len(x2.shape)}")
+        raise ValueError(
+            f"patch_correlation: x1 and x2 must have 4 dimensions, not {len(x1.shape)} and {len(x2.shape)}"
+        )
     if tuple(x1.shape) != tuple(x2.shape):
-        raise ValueError(f"patch_correlation: x1 and x2 must have equal shape, not {tuple(x1.shape)} and "
-                         f"{tuple(x2.shape)}")
+        raise ValueError(
+            f"patch_correlation: x1 and x2 must have equal shape, not {tuple(x1.shape)} and {tuple(x2.shape)}"
+        )
 
     def several(v, n=2):
         return (v,) * n if isinstance(v, int) else tuple(v)

@@ -10,9 +10,30 @@ import numpy as np
 from compatgrad.nnabla._declare import function, op
 
 __all__ = [
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clip_by_norm", "clip_by_value",
-    "cos", "cosh", "erf", "exp", "floor", "identity", "log", "reset_inf", "reset_nan", "round", "sign",
-    "sin", "sinh", "tan",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "clip_by_norm",
+    "clip_by_value",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "floor",
+    "identity",
+    "log",
+    "reset_inf",
+    "reset_nan",
+    "round",
+    "sign",
+    "sin",
+    "sinh",
+    "tan",
 ]
 
 

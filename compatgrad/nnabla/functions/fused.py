@@ -27,31 +27,82 @@ _WITH_NUMBER = ("leaky_relu", "elu")
 
 
 @function("FusedConvolution", "x, weight, bias?, beta?, gamma?, mean?, variance?, z?", effects=True)
-def _fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, variance=None, z=None, base_axis=1,
-                       pad=None, stride=None, dilation=None, group=1, channel_last=False, decay_rate=0.9, eps=1e-05,
-                       batch_stat=True, nonlinearity="relu", nonlinearity_args=(), pad_mode="constant",
-                       constant_value=0):
+def _fused_convolution(
+    x,
+    weight,
+    bias=None,
+    beta=None,
+    gamma=None,
+    mean=None,
+    variance=None,
+    z=None,
+    base_axis=1,
+    pad=None,
+    stride=None,
+    dilation=None,
+    group=1,
+    channel_last=False,
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    nonlinearity="relu",
+    nonlinearity_args=(),
+    pad_mode="constant",
+    constant_value=0,
+):
     """`fused_convolution` as one function of the graph."""
     n = spatial_axes(x, base_axis)
     h = x
     if len(pad) != n or pad_mode != "constant" or constant_value != 0:
         widths = pad if len(pad) == 2 * n else tuple(p for p in pad for _ in (0, 1))
         h, pad = pad_edges.body(h, widths, pad_mode, constant_value), (0,) * n
-    h = _convolution.body(h, weight, bias, base_axis, *placement(h, base_axis, pad, stride, dilation), group,
-                          channel_last)
+    h = _convolution.body(
+        h, weight, bias, base_axis, *placement(h, base_axis, pad, stride, dilation), group, channel_last
+    )
     if beta is not None:
         axis = h.ndim - 1 if channel_last else base_axis % h.ndim
-        h = op.nn_batch_normalization(h, beta, gamma, mean, variance, axes=[axis], decay=decay_rate, eps=eps,
-                                      batch_stat=batch_stat, update=_declare.updating)
+        h = op.nn_batch_normalization(
+            h,
+            beta,
+            gamma,
+            mean,
+            variance,
+            axes=[axis],
+            decay=decay_rate,
+            eps=eps,
+            batch_stat=batch_stat,
+            update=_declare.updating,
+        )
     if z is not None:
         h = h + z
     return _ACTIVATIONS[nonlinearity](h, *nonlinearity_args)
 
 
-def fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, variance=None, z=None, base_axis=1,
-                      pad=None, stride=None, dilation=None, group=1, channel_last=False, decay_rate=0.9, eps=1e-05,
-                      batch_stat=True, nonlinearity="relu", nonlinearity_args=None, pad_mode="constant",
-                      constant_value=0, n_outputs=-1, outputs=None):
+def fused_convolution(
+    x,
+    weight,
+    bias=None,
+    beta=None,
+    gamma=None,
+    mean=None,
+    variance=None,
+    z=None,
+    base_axis=1,
+    pad=None,
+    stride=None,
+    dilation=None,
+    group=1,
+    channel_last=False,
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    nonlinearity="relu",
+    nonlinearity_args=None,
+    pad_mode="constant",
+    constant_value=0,
+    n_outputs=-1,
+    outputs=None,
+):
     """Padding, convolution, batch normalization, addition of `z` and an activation, each where asked for.
 
     beta, gamma, mean, variance: all four or none; z: of the result's shape. pad: an entry for each spatial axis, or
@@ -66,12 +117,37 @@ def fused_convolution(x, weight, bias=None, beta=None, gamma=None, mean=None, va
     if sum(v is None for v in (beta, gamma, mean, variance)) not in (0, 4):
         raise RuntimeError("fused_convolution: beta, gamma, mean and variance must be given together")
     if nonlinearity not in _ACTIVATIONS:
-        raise RuntimeError(f"fused_convolution: nonlinearity must be one of {sorted(_ACTIVATIONS)}, not "
-                           f"{nonlinearity!r}")
+        raise RuntimeError(
+            f"fused_convolution: nonlinearity must be one of {sorted(_ACTIVATIONS)}, not {nonlinearity!r}"
+        )
     if len(args) != (nonlinearity in _WITH_NUMBER):
-        raise RuntimeError(f"fused_convolution: {nonlinearity} takes "
-                           f"{'one number' if nonlinearity in _WITH_NUMBER else 'nothing'} in nonlinearity_args, not "
-                           f"{list(args)}")
-    return _fused_convolution(x, weight, bias, beta, gamma, mean, variance, z, base_axis, pad, stride, dilation, group,
-                              channel_last, decay_rate, eps, batch_stat, nonlinearity, args, pad_mode, constant_value,
-                              n_outputs=n_outputs, outputs=outputs)
+        raise RuntimeError(
+            f"fused_convolution: {nonlinearity} takes "
+            f"{'one number' if nonlinearity in _WITH_NUMBER else 'nothing'} in nonlinearity_args, not "
+            f"{list(args)}"
+        )
+    return _fused_convolution(
+        x,
+        weight,
+        bias,
+        beta,
+        gamma,
+        mean,
+        variance,
+        z,
+        base_axis,
+        pad,
+        stride,
+        dilation,
+        group,
+        channel_last,
+        decay_rate,
+        eps,
+        batch_stat,
+        nonlinearity,
+        args,
+        pad_mode,
+        constant_value,
+        n_outputs=n_outputs,
+        outputs=outputs,
+    )

@@ -46,8 +46,15 @@ def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pix
     return _taps([left, np.minimum(left + 1, size - 1)], [one - share, share])
 
 
-def interpolation_plan(shape: Sequence[int], output_size: Sequence[int], mode: str, align_corners: bool,
-                       half_pixel: bool, half_pixel_for_nn: bool, channel_last: bool) -> tuple[int, list[Taps]]:
+def interpolation_plan(
+    shape: Sequence[int],
+    output_size: Sequence[int],
+    mode: str,
+    align_corners: bool,
+    half_pixel: bool,
+    half_pixel_for_nn: bool,
+    channel_last: bool,
+) -> tuple[int, list[Taps]]:
     """The first axis that `interpolate` changes, and how it and each of its successors are made up."""
     n = len(output_size)
     if not 1 <= n <= 3:
@@ -64,11 +71,13 @@ def interpolation_plan(shape: Sequence[int], output_size: Sequence[int], mode: s
 
 
 @function("Interpolate", "x")
-def _interpolate(x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False,
-                 channel_last=False):
+def _interpolate(
+    x, output_size, mode="linear", align_corners=True, half_pixel=False, half_pixel_for_nn=False, channel_last=False
+):
     """`interpolate` as one function of the graph."""
-    first, plan = interpolation_plan(x.shape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn,
-                                     channel_last)
+    first, plan = interpolation_plan(
+        x.shape, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last
+    )
     if not any(plan):
         return op.identity(x)
     for k in reversed(range(len(plan))):
@@ -76,8 +85,16 @@ def _interpolate(x, output_size, mode="linear", align_corners=True, half_pixel=F
     return x
 
 
-def interpolate(x, scale=None, output_size=None, mode="linear", align_corners=False, half_pixel=False,
-                half_pixel_for_nn=False, channel_last=False):
+def interpolate(
+    x,
+    scale=None,
+    output_size=None,
+    mode="linear",
+    align_corners=False,
+    half_pixel=False,
+    half_pixel_for_nn=False,
+    channel_last=False,
+):
     """x with its last 1 to 3 axes (before the channels with channel_last) in another size.
 
     output_size: their lengths, or else scale: factors, the lengths being rounded down. mode: 'linear' or 'nearest'.
@@ -89,7 +106,7 @@ def interpolate(x, scale=None, output_size=None, mode="linear", align_corners=Fa
         if scale is None:
             raise ValueError("interpolate: either scale or output_size must be given")
         end = len(x.shape) - bool(channel_last)
-        output_size = [floor(s * n) for s, n in zip(scale, x.shape[end - len(scale):end], strict=True)]
+        output_size = [floor(s * n) for s, n in zip(scale, x.shape[end - len(scale) : end], strict=True)]
     return _interpolate(x, output_size, mode, align_corners, half_pixel, half_pixel_for_nn, channel_last)
 
 
@@ -143,8 +160,18 @@ def _cubic(x: np.ndarray, a: np.float32, size: int, exclude_outside: bool) -> tu
 
 
 @lru_cache(256)
-def _resizing(size: int, out: int, scale: float, mode: str, coordinates: str, nearest: str, a: float,
-              exclude_outside: bool, begin: float, end: float) -> Taps:
+def _resizing(
+    size: int,
+    out: int,
+    scale: float,
+    mode: str,
+    coordinates: str,
+    nearest: str,
+    a: float,
+    exclude_outside: bool,
+    begin: float,
+    end: float,
+) -> Taps:
     x = _coordinates(size, out, scale, coordinates, begin, end).astype(np.float32)
     if mode == "nearest":
         index, weight = [_NEAREST[nearest](x).astype(np.int64)], [np.ones_like(x)]
@@ -161,8 +188,18 @@ def _resizing(size: int, out: int, scale: float, mode: str, coordinates: str, ne
 
 
 @function("ONNXResize", "x")
-def onnx_resize(x, roi=(), scales=(), sizes=(), mode="nearest", coordinate_transformation_mode="half_pixel",
-                cubic_coeff_a=-0.75, exclude_outside=0, extrapolation_value=0.0, nearest_mode="round_prefer_floor"):
+def onnx_resize(
+    x,
+    roi=(),
+    scales=(),
+    sizes=(),
+    mode="nearest",
+    coordinate_transformation_mode="half_pixel",
+    cubic_coeff_a=-0.75,
+    exclude_outside=0,
+    extrapolation_value=0.0,
+    nearest_mode="round_prefer_floor",
+):
     """x in another size, as ONNX's Resize.
 
     sizes (lengths) or scales (factors): one for each axis of x, of which the last 1 to 3 may change. mode: 'nearest'
@@ -172,11 +209,19 @@ def onnx_resize(x, roi=(), scales=(), sizes=(), mode="nearest", coordinate_trans
     and extrapolation_value is what lies outside x. RuntimeError for other modes and lengths.
     """
     name = "onnx_resize"
-    modes = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-             "tf_crop_and_resize")
-    for key, value, known in (("coordinate_transformation_mode", coordinate_transformation_mode, modes),
-                              ("nearest_mode", nearest_mode, tuple(_NEAREST)),
-                              ("mode", mode, ("nearest", "linear", "cubic"))):
+    modes = (
+        "half_pixel",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize",
+    )
+    for key, value, known in (
+        ("coordinate_transformation_mode", coordinate_transformation_mode, modes),
+        ("nearest_mode", nearest_mode, tuple(_NEAREST)),
+        ("mode", mode, ("nearest", "linear", "cubic")),
+    ):
         if value not in known:
             raise RuntimeError(f"{name}: {key} must be one of {', '.join(known)}, not {value!r}")
     if bool(len(sizes)) == bool(len(scales)):
@@ -201,8 +246,18 @@ def onnx_resize(x, roi=(), scales=(), sizes=(), mode="nearest", coordinate_trans
     def resized(v):
         for k in reversed(range(first, x.ndim)):
             begin, end = (float(roi[k]), float(roi[x.ndim + k])) if crop else (0.0, 1.0)
-            taps = _resizing(x.shape[k], int(sizes[k]), factors[k], mode, coordinate_transformation_mode, nearest_mode,
-                             float(cubic_coeff_a), bool(exclude_outside), begin, end)
+            taps = _resizing(
+                x.shape[k],
+                int(sizes[k]),
+                factors[k],
+                mode,
+                coordinate_transformation_mode,
+                nearest_mode,
+                float(cubic_coeff_a),
+                bool(exclude_outside),
+                begin,
+                end,
+            )
             v = _resampled(v, k, taps)
         return v
 
@@ -225,8 +280,9 @@ def affine_grid(theta, size, align_corners=False):
     if n not in (2, 3):
         raise RuntimeError(f"affine_grid: size must have 2 or 3 entries, not {tuple(size)}")
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (n, n + 1):
-        raise RuntimeError(f"affine_grid: the shape of theta must be (B, {n}, {n + 1}) for {n}D, not "
-                           f"{tuple(theta.shape)}")
+        raise RuntimeError(
+            f"affine_grid: the shape of theta must be (B, {n}, {n + 1}) for {n}D, not {tuple(theta.shape)}"
+        )
     return op.nn_affine_grid(theta, size=list(size), align_corners=align_corners)
 
 
@@ -256,8 +312,10 @@ def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=Fals
     """
     n = x.ndim - 2
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[-1] != n:
-        raise RuntimeError("warp_by_grid: x must have 4 or 5 axes and grid as many, the last of 2 or 3, not shapes "
-                           f"{tuple(x.shape)} and {tuple(grid.shape)}")
+        raise RuntimeError(
+            "warp_by_grid: x must have 4 or 5 axes and grid as many, the last of 2 or 3, not shapes "
+            f"{tuple(x.shape)} and {tuple(grid.shape)}"
+        )
     if x.shape[0] != grid.shape[0]:
         raise RuntimeError(f"warp_by_grid: batch sizes of x and grid differ ({x.shape[0]} != {grid.shape[0]})")
     if mode not in ("linear", "nearest"):
@@ -290,7 +348,9 @@ def warp_by_flow(data, flow):
     pixels it is linear, beyond the border the outermost pixels repeat. RuntimeError for other shapes.
     """
     if data.ndim != 4 or flow.ndim != 4 or tuple(flow.shape) != (data.shape[0], 2, *data.shape[2:]):
-        raise RuntimeError("warp_by_flow: data must be (batch, channels, height, width) and flow (batch, 2, height, "
-                           f"width), not of shapes {tuple(data.shape)} and {tuple(flow.shape)}")
+        raise RuntimeError(
+            "warp_by_flow: data must be (batch, channels, height, width) and flow (batch, 2, height, "
+            f"width), not of shapes {tuple(data.shape)} and {tuple(flow.shape)}"
+        )
     position = op.stack([op.add_ramp(flow[:, 0], axis=2), op.add_ramp(flow[:, 1], axis=1)], axis=3)
     return _linear(data, position, clamp=True)

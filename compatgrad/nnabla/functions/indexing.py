@@ -10,8 +10,23 @@ import numpy as np
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
 
-__all__ = ["bool_fill", "bool_gather", "bool_scatter", "gather", "gather_nd", "nonzero", "one_hot", "scatter_add",
-           "scatter_nd", "searchsorted", "slice", "sort", "top_k_data", "top_k_grad", "unique"]
+__all__ = [
+    "bool_fill",
+    "bool_gather",
+    "bool_scatter",
+    "gather",
+    "gather_nd",
+    "nonzero",
+    "one_hot",
+    "scatter_add",
+    "scatter_nd",
+    "searchsorted",
+    "slice",
+    "sort",
+    "top_k_data",
+    "top_k_grad",
+    "unique",
+]
 
 _part = slice  # the name is the function's below
 
@@ -19,8 +34,9 @@ _part = slice  # the name is the function's below
 @function("Slice", "x", primitive=True)
 def _slice(x: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> Any:
     if not len(start) == len(stop) == len(step):
-        raise RuntimeError("slice: start, stop and step must have the same size, not "
-                           f"{len(start)}, {len(stop)} and {len(step)}.")
+        raise RuntimeError(
+            f"slice: start, stop and step must have the same size, not {len(start)}, {len(stop)} and {len(step)}."
+        )
     lead = x.ndim - len(start)
     if lead < 0:
         raise RuntimeError(f"slice: start has {len(start)} entries, but x has shape {tuple(x.shape)}.")
@@ -30,8 +46,14 @@ def _slice(x: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int
     return op.get_item(x, index=tuple(index))
 
 
-def slice(x: Any, start: Sequence[int | None] | None = None, stop: Sequence[int | None] | None = None,
-          step: Sequence[int | None] | None = None, n_outputs: int = -1, outputs: Any = None) -> Any:
+def slice(
+    x: Any,
+    start: Sequence[int | None] | None = None,
+    stop: Sequence[int | None] | None = None,
+    step: Sequence[int | None] | None = None,
+    n_outputs: int = -1,
+    outputs: Any = None,
+) -> Any:
     """The elements start[i], start[i] + step[i], ... before stop[i] along each axis, as Python's slices have them.
 
     Entries (or whole arguments) that are None mean the whole axis; fewer entries than axes belong to the last ones.
@@ -60,8 +82,10 @@ def gather(x: Any, Indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:  # 
     """
     axis, batch_dims = check_axis("gather", axis or 0, x.ndim), batch_dims or 0
     if batch_dims > min(axis, Indices.ndim) or tuple(x.shape[:batch_dims]) != tuple(Indices.shape[:batch_dims]):
-        raise RuntimeError(f"gather: the first batch_dims={batch_dims} axes of x {tuple(x.shape)} and indices "
-                           f"{tuple(Indices.shape)} must be equal, and axis ({axis}) not be among them.")
+        raise RuntimeError(
+            f"gather: the first batch_dims={batch_dims} axes of x {tuple(x.shape)} and indices "
+            f"{tuple(Indices.shape)} must be equal, and axis ({axis}) not be among them."
+        )
     return op.gather(x, Indices, axis=axis, batch_dims=batch_dims)
 
 
@@ -78,11 +102,11 @@ def _as_indices(indices: Any) -> Any:
 @function("GatherNd", "x, indices", primitive=True, integers=("indices",))
 def _gather_nd(x: Any, indices: Any) -> Any:
     if indices.ndim < 2:
-        raise RuntimeError("gather_nd: indices must have at least 2 dimensions, not the shape "
-                           f"{tuple(indices.shape)}.")
+        raise RuntimeError(f"gather_nd: indices must have at least 2 dimensions, not the shape {tuple(indices.shape)}.")
     if indices.shape[0] > x.ndim:
-        raise RuntimeError(f"gather_nd: number of indices ({indices.shape[0]}) exceeds data dimension "
-                           f"(shape {tuple(x.shape)}).")
+        raise RuntimeError(
+            f"gather_nd: number of indices ({indices.shape[0]}) exceeds data dimension (shape {tuple(x.shape)})."
+        )
     return op.gather_nd(x, indices)
 
 
@@ -99,12 +123,15 @@ def gather_nd(data: Any, indices: Any) -> Any:
 def _scatter_nd(data: Any, indices: Any, out: Any = None, shape: Sequence[int] | None = None, add: bool = False) -> Any:
     shape = list(out.shape if shape is None else shape)
     if indices.ndim < 2:
-        raise RuntimeError("scatter_nd: indices must have at least 2 dimensions, not the shape "
-                           f"{tuple(indices.shape)}.")
+        raise RuntimeError(
+            f"scatter_nd: indices must have at least 2 dimensions, not the shape {tuple(indices.shape)}."
+        )
     depth, picked = indices.shape[0], tuple(indices.shape[1:])
     if depth > len(shape) or tuple(data.shape) != (*picked, *shape[depth:]):
-        raise RuntimeError(f"scatter_nd: data of shape {tuple(data.shape)} and indices of shape {tuple(indices.shape)} "
-                           f"do not fit the output shape {tuple(shape)}.")
+        raise RuntimeError(
+            f"scatter_nd: data of shape {tuple(data.shape)} and indices of shape {tuple(indices.shape)} "
+            f"do not fit the output shape {tuple(shape)}."
+        )
     return op.scatter_nd(data, indices, out, shape=shape, add=bool(add))
 
 
@@ -132,10 +159,13 @@ def _scatter_add(x0: Any, indices: Any, x1: Any, axis: int = 0) -> Any:
     axis = check_axis("scatter_add", axis or 0, x0.ndim)
     fits = x0.ndim == indices.ndim == x1.ndim and all(
         t <= n1 and (t <= n0 or i == axis)
-        for i, (t, n0, n1) in enumerate(zip(indices.shape, x0.shape, x1.shape, strict=True)))
+        for i, (t, n0, n1) in enumerate(zip(indices.shape, x0.shape, x1.shape, strict=True))
+    )
     if not fits:
-        raise RuntimeError(f"scatter_add: indices of shape {tuple(indices.shape)} do not fit into x0 "
-                           f"{tuple(x0.shape)} and x1 {tuple(x1.shape)}.")
+        raise RuntimeError(
+            f"scatter_add: indices of shape {tuple(indices.shape)} do not fit into x0 "
+            f"{tuple(x0.shape)} and x1 {tuple(x1.shape)}."
+        )
     return op.scatter_add_along(x0, indices, x1, axis=axis)
 
 
@@ -155,15 +185,19 @@ def one_hot(x: Any, shape: Sequence[int]) -> Any:
     does not have as many elements as shape.
     """
     if x.ndim < 1 or x.shape[-1] != len(shape):
-        raise RuntimeError("one_hot: shape must have one length per index in x's last axis. "
-                           f"shape has {len(shape)}, x has shape {tuple(x.shape)}.")
+        raise RuntimeError(
+            "one_hot: shape must have one length per index in x's last axis. "
+            f"shape has {len(shape)}, x has shape {tuple(x.shape)}."
+        )
     return op.one_hot(x, shape=[int(n) for n in shape])
 
 
 def _check_mask(name: str, x: Any, mask: Any) -> None:
-    if mask.ndim > x.ndim or tuple(x.shape[:mask.ndim]) != tuple(mask.shape):
-        raise RuntimeError(f"{name}: the shape of mask must be the start of the input's, but they are "
-                           f"{tuple(mask.shape)} and {tuple(x.shape)}.")
+    if mask.ndim > x.ndim or tuple(x.shape[: mask.ndim]) != tuple(mask.shape):
+        raise RuntimeError(
+            f"{name}: the shape of mask must be the start of the input's, but they are "
+            f"{tuple(mask.shape)} and {tuple(x.shape)}."
+        )
 
 
 @function("BoolGather", "input, mask", primitive=True, setup="data")
@@ -186,8 +220,10 @@ def bool_scatter(input: Any, mask: Any, output: Any = None) -> Any:
     """
     shape = (*mask.shape, *input.shape[1:])
     if output is not None and tuple(output.shape) != shape:
-        raise RuntimeError("bool_scatter: output must have the shape that the inputs give, "
-                           f"but they are {tuple(output.shape)} and {shape}.")
+        raise RuntimeError(
+            "bool_scatter: output must have the shape that the inputs give, "
+            f"but they are {tuple(output.shape)} and {shape}."
+        )
     return op.bool_scatter(input, mask, output)
 
 
@@ -196,8 +232,9 @@ def bool_fill(data: Any, mask: Any, value: float = 0) -> Any:
     """`data` with `value` where `mask`, broadcast to its shape, is not zero. RuntimeError where it does not fit."""
     lead = data.ndim - mask.ndim
     if lead < 0 or any(m not in (1, n) for m, n in zip(mask.shape, data.shape[lead:], strict=True)):
-        raise RuntimeError(f"bool_fill: mask of shape {tuple(mask.shape)} does not broadcast to data's shape "
-                           f"{tuple(data.shape)}.")
+        raise RuntimeError(
+            f"bool_fill: mask of shape {tuple(mask.shape)} does not broadcast to data's shape {tuple(data.shape)}."
+        )
     return op.bool_fill(data, mask, value=value or 0.0)
 
 
@@ -216,15 +253,18 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     """
     a, b = tuple(sorted_sequence.shape), tuple(values.shape)
     if len(a) != len(b) or a[:-1] != b[:-1]:
-        raise RuntimeError("searchsorted: sorted_sequence and values must have the same shape except at the innermost "
-                           f"dimension, not {a} and {b}.")
+        raise RuntimeError(
+            "searchsorted: sorted_sequence and values must have the same shape except at the innermost "
+            f"dimension, not {a} and {b}."
+        )
     return op.searchsorted(sorted_sequence, values, right=bool(right))
 
 
 @function("Sort", "x", primitive=True)
 def _sort(x: Any, axis: int = -1, reverse: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    return op.sort(x, axis=check_axis("sort", axis, x.ndim), reverse=reverse, with_index=with_index,
-                   only_index=only_index)
+    return op.sort(
+        x, axis=check_axis("sort", axis, x.ndim), reverse=reverse, with_index=with_index, only_index=only_index
+    )
 
 
 def sort(x: Any, axis: int = -1, reverse: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
@@ -241,14 +281,20 @@ def _check_k(name: str, x: Any, k: int, base_axis: int) -> int:
     for n in x.shape[base_axis:]:
         size *= n
     if not 0 < k <= size:
-        raise RuntimeError(f"{name}: k must be in 1 ... sample size, but k is {k}, "
-                           f"sample size {size}.")
+        raise RuntimeError(f"{name}: k must be in 1 ... sample size, but k is {k}, sample size {size}.")
     return base_axis
 
 
 @function("TopKData", "x", primitive=True)
-def top_k_data(x: Any, k: int, abs: bool = False, reduce: bool = True, base_axis: int = 1, largest: bool = True,
-               with_index: bool = False) -> Any:
+def top_k_data(
+    x: Any,
+    k: int,
+    abs: bool = False,
+    reduce: bool = True,
+    base_axis: int = 1,
+    largest: bool = True,
+    with_index: bool = False,
+) -> Any:
     """The k largest elements of each sample (the axes from `base_axis` on), the largest first.
 
     abs: by magnitude; largest=False: the smallest; reduce: gives x.shape[:base_axis] + (k,), else x with all other
@@ -258,8 +304,15 @@ def top_k_data(x: Any, k: int, abs: bool = False, reduce: bool = True, base_axis
     reduce = reduce is None or bool(reduce)
     if with_index and not reduce:
         raise RuntimeError("top_k_data: with_index needs reduce=True, which is False.")
-    return op.top_k(x, k=k, abs=bool(abs), reduce=reduce, base_axis=base_axis,
-                    largest=largest is None or bool(largest), with_index=bool(with_index))
+    return op.top_k(
+        x,
+        k=k,
+        abs=bool(abs),
+        reduce=reduce,
+        base_axis=base_axis,
+        largest=largest is None or bool(largest),
+        with_index=bool(with_index),
+    )
 
 
 @function("TopKGrad", "x", primitive=True)
@@ -270,19 +323,36 @@ def top_k_grad(x: Any, k: int, abs: bool = False, base_axis: int = 1) -> Any:
 
 
 @function("Unique", "x", primitive=True, setup="data")
-def _unique(x: Any, flatten: bool = True, axis: int | None = None, sorted: bool = True, with_index: bool = False,
-            with_inverse: bool = False, with_counts: bool = False) -> Any:
+def _unique(
+    x: Any,
+    flatten: bool = True,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: bool = False,
+    with_inverse: bool = False,
+    with_counts: bool = False,
+) -> Any:
     from compatgrad.nnabla.auto_forward import get_auto_forward
 
     if not get_auto_forward():
         raise RuntimeError("unique: it can be used only if auto_forward is true: its shape depends on x's data.")
     axis = None if flatten or axis is None else check_axis("unique", axis, x.ndim)
-    return op.unique(x, axis=axis, sorted=sorted, with_index=with_index, with_inverse=with_inverse,
-                     with_counts=with_counts)
+    return op.unique(
+        x, axis=axis, sorted=sorted, with_index=with_index, with_inverse=with_inverse, with_counts=with_counts
+    )
 
 
-def unique(x: Any, flatten: bool = True, axis: int | None = None, sorted: bool = True, with_index: bool = False,
-           with_inverse: bool = False, with_counts: bool = False, n_outputs: int = -1, outputs: Any = None) -> Any:
+def unique(
+    x: Any,
+    flatten: bool = True,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: bool = False,
+    with_inverse: bool = False,
+    with_counts: bool = False,
+    n_outputs: int = -1,
+    outputs: Any = None,
+) -> Any:
     """The distinct elements of x, or (`flatten=False`) its distinct slices along `axis`.
 
     sorted: else in the order in which they appear first. Also gives, as integers, where each appears first
@@ -291,5 +361,6 @@ def unique(x: Any, flatten: bool = True, axis: int | None = None, sorted: bool =
     """
     if n_outputs < 0 and outputs is None:
         n_outputs = 1 + bool(with_index) + bool(with_inverse) + bool(with_counts)
-    return _unique(x, flatten, axis, sorted, with_index, with_inverse, with_counts, n_outputs=n_outputs,
-                   outputs=outputs)
+    return _unique(
+        x, flatten, axis, sorted, with_index, with_inverse, with_counts, n_outputs=n_outputs, outputs=outputs
+    )

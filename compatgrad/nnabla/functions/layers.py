@@ -31,9 +31,25 @@ def embed(x0, w):
     return op.embed(x0, w)
 
 
-def multi_head_attention(query, key, value, num_heads, q_weight, k_weight, v_weight, out_weight, q_bias=None,
-                         k_bias=None, v_bias=None, out_bias=None, attn_bias_k=None, attn_bias_v=None,
-                         dropout=0.0, additive_mask=None, key_padding_mask=None):
+def multi_head_attention(
+    query,
+    key,
+    value,
+    num_heads,
+    q_weight,
+    k_weight,
+    v_weight,
+    out_weight,
+    q_bias=None,
+    k_bias=None,
+    v_bias=None,
+    out_bias=None,
+    attn_bias_k=None,
+    attn_bias_v=None,
+    dropout=0.0,
+    additive_mask=None,
+    key_padding_mask=None,
+):
     """Attention with several heads.
 
     query: (targets, batch, dq), key: (sources, batch, dk), value: (sources, batch, dv); weights q (dq, e), k
@@ -48,26 +64,28 @@ def multi_head_attention(query, key, value, num_heads, q_weight, k_weight, v_wei
     sources = key.shape[0]
     width, value_width = q_weight.shape[1], v_weight.shape[1]
     if sources != value.shape[0]:
-        raise ValueError(f"multi_head_attention: value must have {sources} sources as key, not "
-                         f"{value.shape[0]}")
+        raise ValueError(f"multi_head_attention: value must have {sources} sources as key, not {value.shape[0]}")
     if width != k_weight.shape[1]:
-        raise ValueError("multi_head_attention: q_weight and k_weight must have as many columns, not "
-                         f"{width} and {k_weight.shape[1]}")
+        raise ValueError(
+            "multi_head_attention: q_weight and k_weight must have as many columns, not "
+            f"{width} and {k_weight.shape[1]}"
+        )
     if width % num_heads or value_width % num_heads:
-        raise ValueError(f"multi_head_attention: the widths {width} and {value_width} must be multiples of "
-                         f"num_heads={num_heads}")
+        raise ValueError(
+            f"multi_head_attention: the widths {width} and {value_width} must be multiples of num_heads={num_heads}"
+        )
     if key_padding_mask is not None and tuple(key_padding_mask.shape) != (batch, sources):
-        raise ValueError(f"multi_head_attention: key_padding_mask must have shape {(batch, sources)}, not "
-                         f"{tuple(key_padding_mask.shape)}")
+        raise ValueError(
+            f"multi_head_attention: key_padding_mask must have shape {(batch, sources)}, not "
+            f"{tuple(key_padding_mask.shape)}"
+        )
     q = F.affine(query, q_weight, q_bias, base_axis=2) * float(width // num_heads) ** -0.5
     k = F.affine(key, k_weight, k_bias, base_axis=2)
     v = F.affine(value, v_weight, v_bias, base_axis=2)
     if attn_bias_k is not None:
         sources += 1
         k = F.concatenate(k, F.broadcast(F.reshape(attn_bias_k, (1, 1, width)), (1, batch, width)), axis=0)
-        v = F.concatenate(v,
-                          F.broadcast(F.reshape(attn_bias_v, (1, 1, value_width)), (1, batch, value_width)),
-                          axis=0)
+        v = F.concatenate(v, F.broadcast(F.reshape(attn_bias_v, (1, 1, value_width)), (1, batch, value_width)), axis=0)
         additive_mask = None if additive_mask is None else F.pad(additive_mask, (0, 1))
         key_padding_mask = None if key_padding_mask is None else F.pad(key_padding_mask, (0, 1))
 

@@ -12,8 +12,9 @@ __all__ = ["batch_cholesky", "batch_det", "batch_inv", "batch_logdet", "einsum"]
 
 def _check_square(name: str, x: Any) -> None:
     if x.ndim != 3 or x.shape[1] != x.shape[2]:
-        raise RuntimeError(f"{name}: input must be a batch of square matrices (B, N, N), not the shape "
-                           f"{tuple(x.shape)}.")
+        raise RuntimeError(
+            f"{name}: input must be a batch of square matrices (B, N, N), not the shape {tuple(x.shape)}."
+        )
 
 
 @function("BatchDet", "x", primitive=True)
@@ -49,8 +50,7 @@ def explicit_equation(equation: str, ndims: list[int]) -> str:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims):
-        raise RuntimeError("einsum: the equation needs one term for each input: "
-                           f"'{equation}' for {len(ndims)} inputs.")
+        raise RuntimeError(f"einsum: the equation needs one term for each input: '{equation}' for {len(ndims)} inputs.")
     used = set(left + right)
     free = [c for c in string.ascii_letters if c not in used]
     counts = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]
@@ -59,14 +59,15 @@ def explicit_equation(equation: str, ndims: list[int]) -> str:
         raise RuntimeError(f"einsum: the equation '{equation}' does not fit inputs of {ndims} dimensions.")
     most = max((c for t, c in zip(terms, counts, strict=True) if "..." in t), default=0)
     spelled = "".join(free[:most])
-    terms = [t.replace("...", spelled[most - c:]) for t, c in zip(terms, counts, strict=True)]
+    terms = [t.replace("...", spelled[most - c :]) for t, c in zip(terms, counts, strict=True)]
     if not arrow:  # what appears once, in order, after the ellipsis
         letters = "".join(terms)
         right = spelled + "".join(sorted(c for c in set(letters) - set(spelled) if letters.count(c) == 1))
     right = right.replace("...", spelled)
     if len(set(right)) != len(right) or not set(right) <= set("".join(terms)):
-        raise RuntimeError(f"einsum: the output of the equation '{equation}' must name letters of the inputs, "
-                           "once each.")
+        raise RuntimeError(
+            f"einsum: the output of the equation '{equation}' must name letters of the inputs, once each."
+        )
     return ",".join(terms) + "->" + right
 
 

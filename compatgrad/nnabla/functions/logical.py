@@ -12,10 +12,28 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast
 
 __all__ = [
-    "equal", "equal_scalar", "greater", "greater_equal", "greater_equal_scalar", "greater_scalar", "isinf",
-    "isnan", "less", "less_equal", "less_equal_scalar", "less_scalar", "logical_and", "logical_and_scalar",
-    "logical_not", "logical_or", "logical_or_scalar", "logical_xor", "logical_xor_scalar", "not_equal",
-    "not_equal_scalar", "where",
+    "equal",
+    "equal_scalar",
+    "greater",
+    "greater_equal",
+    "greater_equal_scalar",
+    "greater_scalar",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "less_equal_scalar",
+    "less_scalar",
+    "logical_and",
+    "logical_and_scalar",
+    "logical_not",
+    "logical_or",
+    "logical_or_scalar",
+    "logical_xor",
+    "logical_xor_scalar",
+    "not_equal",
+    "not_equal_scalar",
+    "where",
 ]
 
 
@@ -163,11 +181,12 @@ def where(condition: Any, x_true: Any, x_false: Any) -> Any:
     """
     c, a, b = condition.shape, x_true.shape, x_false.shape
     if tuple(a) != tuple(b):
-        raise RuntimeError("where: x_true and x_false must have the same dimensions, "
-                           f"not {tuple(a)} and {tuple(b)}.")
-    if tuple(c) != tuple(a[:len(c)]):
-        raise RuntimeError(f"where: the first dimensions of x_true and x_false, {tuple(a)}, must be the "
-                           f"shape of the condition, {tuple(c)}.")
+        raise RuntimeError(f"where: x_true and x_false must have the same dimensions, not {tuple(a)} and {tuple(b)}.")
+    if tuple(c) != tuple(a[: len(c)]):
+        raise RuntimeError(
+            f"where: the first dimensions of x_true and x_false, {tuple(a)}, must be the "
+            f"shape of the condition, {tuple(c)}."
+        )
     if len(c) < len(a):
         condition = op.reshape(condition, shape=(*c, *(1,) * (len(a) - len(c))))
     return op.where(condition, x_true, x_false)

@@ -12,9 +12,18 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis, check_broadcast, check_label, check_same_shape
 
 __all__ = [
-    "absolute_error", "binary_cross_entropy", "binary_error", "categorical_cross_entropy",
-    "confusion_matrix", "epsilon_insensitive_loss", "huber_loss", "kl_multinomial", "sigmoid_cross_entropy",
-    "softmax_cross_entropy", "squared_error", "top_n_error",
+    "absolute_error",
+    "binary_cross_entropy",
+    "binary_error",
+    "categorical_cross_entropy",
+    "confusion_matrix",
+    "epsilon_insensitive_loss",
+    "huber_loss",
+    "kl_multinomial",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "squared_error",
+    "top_n_error",
 ]
 
 
@@ -109,9 +118,8 @@ def kl_multinomial(p: Any, q: Any, base_axis: int = 1) -> Any:
     has the shape p.shape[:base_axis] + (1,). Logarithms are taken of p + 1e-8 and q + 1e-8.
     """
     check_same_shape("kl_multinomial", p, q)
-    lead = tuple(p.shape[:check_axis("kl_multinomial", base_axis, p.ndim, "base_axis")])
-    terms = op.reshape(p * (op.log(p + 1e-8) - op.log(q + 1e-8)),
-                       shape=(*lead, math.prod(p.shape[len(lead):])))
+    lead = tuple(p.shape[: check_axis("kl_multinomial", base_axis, p.ndim, "base_axis")])
+    terms = op.reshape(p * (op.log(p + 1e-8) - op.log(q + 1e-8)), shape=(*lead, math.prod(p.shape[len(lead) :])))
     return op.sum(terms, axis=(len(lead),), keepdims=True)
 
 

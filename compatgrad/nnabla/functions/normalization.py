@@ -77,42 +77,129 @@ def _check_batch(name: str, x: Any, parameters: dict[str, Any], axes: Any, batch
 
 
 @function("BatchNormalization", "x, beta?, gamma?, mean?, variance?", primitive=True, effects=True)
-def _batch_normalization(x, beta=None, gamma=None, mean=None, variance=None, axes=(1,), decay_rate=0.9, eps=1e-05,
-                         batch_stat=True, no_scale=False, no_bias=False, n_outputs=-1):
+def _batch_normalization(
+    x,
+    beta=None,
+    gamma=None,
+    mean=None,
+    variance=None,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    no_scale=False,
+    no_bias=False,
+    n_outputs=-1,
+):
     """`batch_normalization` as one function of the graph."""
-    axes = _check_batch("batch_normalization", x, dict(beta=beta, gamma=gamma, mean=mean, variance=variance), axes,
-                        batch_stat, n_outputs)
-    return op.nn_batch_normalization(x, beta, gamma, mean, variance, axes=axes, decay=decay_rate, eps=eps,
-                                     batch_stat=batch_stat, stats=n_outputs == 3)
+    axes = _check_batch(
+        "batch_normalization",
+        x,
+        dict(beta=beta, gamma=gamma, mean=mean, variance=variance),
+        axes,
+        batch_stat,
+        n_outputs,
+    )
+    return op.nn_batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        axes=axes,
+        decay=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        stats=n_outputs == 3,
+    )
 
 
 @function("FusedBatchNormalization", "x, beta, gamma, mean, variance, z?", primitive=True, effects=True)
-def _fused_batch_normalization(x, beta, gamma, mean, variance, z=None, axes=(1,), decay_rate=0.9, eps=1e-05,
-                               batch_stat=True, nonlinearity="relu", n_outputs=-1):
+def _fused_batch_normalization(
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    z=None,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    nonlinearity="relu",
+    n_outputs=-1,
+):
     """`fused_batch_normalization` as one function of the graph."""
     if nonlinearity != "relu":
         raise RuntimeError(f"fused_batch_normalization: nonlinearity must be 'relu', not {nonlinearity!r}")
-    axes = _check_batch("fused_batch_normalization", x, dict(beta=beta, gamma=gamma, mean=mean, variance=variance),
-                        axes, batch_stat, n_outputs)
+    axes = _check_batch(
+        "fused_batch_normalization",
+        x,
+        dict(beta=beta, gamma=gamma, mean=mean, variance=variance),
+        axes,
+        batch_stat,
+        n_outputs,
+    )
     expect_shape("fused_batch_normalization", "z", z, x.shape)
-    return op.nn_batch_normalization(x, beta, gamma, mean, variance, z, axes=axes, decay=decay_rate, eps=eps,
-                                     batch_stat=batch_stat, stats=n_outputs == 3, rectify=True)
+    return op.nn_batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        z,
+        axes=axes,
+        decay=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        stats=n_outputs == 3,
+        rectify=True,
+    )
 
 
 @function("SyncBatchNormalization", "x, beta, gamma, mean, variance", primitive=True, effects=True)
-def _sync_batch_normalization(x, beta, gamma, mean, variance, comm, group="world", axes=(1,), decay_rate=0.9,
-                              eps=1e-05, batch_stat=True, n_outputs=-1):
+def _sync_batch_normalization(
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    comm,
+    group="world",
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    n_outputs=-1,
+):
     """`sync_batch_normalization` as one function of the graph."""
     if getattr(comm, "size", 1) > 1:
         raise RuntimeError(f"sync_batch_normalization: comm has {comm.size} processes; only one is supported")
-    axes = _check_batch("sync_batch_normalization", x, dict(beta=beta, gamma=gamma, mean=mean, variance=variance),
-                        axes, batch_stat, n_outputs)
-    return op.nn_batch_normalization(x, beta, gamma, mean, variance, axes=axes, decay=decay_rate, eps=eps,
-                                     batch_stat=batch_stat, stats=n_outputs == 3)
+    axes = _check_batch(
+        "sync_batch_normalization",
+        x,
+        dict(beta=beta, gamma=gamma, mean=mean, variance=variance),
+        axes,
+        batch_stat,
+        n_outputs,
+    )
+    return op.nn_batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        axes=axes,
+        decay=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        stats=n_outputs == 3,
+    )
 
 
-def batch_arguments(x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, variance: Any, batch_stat: bool,
-                    fill: bool = False) -> tuple:
+def batch_arguments(
+    x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, variance: Any, batch_stat: bool, fill: bool = False
+) -> tuple:
     """(axes, beta, gamma, mean, variance): running statistics that are missing become variables nobody reads.
 
     `fill`: beta and gamma that are missing become constants. ValueError for other shapes than the statistics have,
@@ -127,8 +214,10 @@ def batch_arguments(x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, varianc
     shape = kept_shape(x, axes)
     for parameter in (beta, gamma):
         if parameter is not None and tuple(parameter.shape) != shape:
-            raise ValueError(f"beta and gamma must have the shape {shape}, not {tuple(parameter.shape)}. For other "
-                             "shapes: `tensor_normalization(x, axes, beta=None, gamma=None) * gamma + beta`.")
+            raise ValueError(
+                f"beta and gamma must have the shape {shape}, not {tuple(parameter.shape)}. For other "
+                "shapes: `tensor_normalization(x, axes, beta=None, gamma=None) * gamma + beta`."
+            )
     if batch_stat and any(getattr(v, "parent", None) is not None for v in (mean, variance)):
         raise ValueError("If batch_stat is True, mean and variance must not have a parent function.")
     if fill and (beta is None or gamma is None):
@@ -141,8 +230,19 @@ def batch_arguments(x: Any, axes: Any, beta: Any, gamma: Any, mean: Any, varianc
     return axes, beta, gamma, mean, variance
 
 
-def batch_normalization(x, beta, gamma, mean, variance, axes=(1,), decay_rate=0.9, eps=1e-05, batch_stat=True,
-                        output_stat=False, n_outputs=None):
+def batch_normalization(
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    output_stat=False,
+    n_outputs=None,
+):
     """(x - mean) / sqrt(variance + eps) * gamma + beta, the statistics being of each element of `axes`.
 
     x: any shape; beta, gamma (None: left out), mean and variance (the running statistics): x's lengths along `axes`, 1
@@ -155,33 +255,92 @@ def batch_normalization(x, beta, gamma, mean, variance, axes=(1,), decay_rate=0.
     axes, beta, gamma, mean, variance = batch_arguments(x, axes, beta, gamma, mean, variance, batch_stat)
     if output_stat and not batch_stat:
         raise AssertionError("batch_normalization: output_stat needs batch_stat=True")
-    return _batch_normalization(x, beta, gamma, mean, variance, axes=axes, decay_rate=decay_rate, eps=eps,
-                                batch_stat=batch_stat, no_scale=gamma is None, no_bias=beta is None,
-                                n_outputs=statistics_outputs(output_stat))
+    return _batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        axes=axes,
+        decay_rate=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        no_scale=gamma is None,
+        no_bias=beta is None,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
-def fused_batch_normalization(x, beta, gamma, mean, variance, z=None, axes=(1,), decay_rate=0.9, eps=1e-05,
-                              batch_stat=True, nonlinearity="relu", output_stat=False, n_outputs=None):
+def fused_batch_normalization(
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    z=None,
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    nonlinearity="relu",
+    output_stat=False,
+    n_outputs=None,
+):
     """relu(batch_normalization(x, ...) + z) in one function.
 
     z: x's shape, or None; all else as in `batch_normalization`. RuntimeError for another nonlinearity than 'relu'.
     """
     axes, beta, gamma, mean, variance = batch_arguments(x, axes, beta, gamma, mean, variance, batch_stat, fill=True)
-    return _fused_batch_normalization(x, beta, gamma, mean, variance, z, axes=axes, decay_rate=decay_rate, eps=eps,
-                                      batch_stat=batch_stat, nonlinearity=nonlinearity,
-                                      n_outputs=statistics_outputs(output_stat))
+    return _fused_batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        z,
+        axes=axes,
+        decay_rate=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        nonlinearity=nonlinearity,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
-def sync_batch_normalization(x, beta, gamma, mean, variance, comm, group="world", axes=(1,), decay_rate=0.9,
-                             eps=1e-05, batch_stat=True, output_stat=False, n_outputs=None):
+def sync_batch_normalization(
+    x,
+    beta,
+    gamma,
+    mean,
+    variance,
+    comm,
+    group="world",
+    axes=(1,),
+    decay_rate=0.9,
+    eps=1e-05,
+    batch_stat=True,
+    output_stat=False,
+    n_outputs=None,
+):
     """`batch_normalization` by the statistics of the batches of all processes of `group`.
 
     comm: a communicator, or None. RuntimeError where it has more than one process.
     """
     axes, beta, gamma, mean, variance = batch_arguments(x, axes, beta, gamma, mean, variance, batch_stat, fill=True)
-    return _sync_batch_normalization(x, beta, gamma, mean, variance, comm, group=group, axes=axes,
-                                     decay_rate=decay_rate, eps=eps, batch_stat=batch_stat,
-                                     n_outputs=statistics_outputs(output_stat))
+    return _sync_batch_normalization(
+        x,
+        beta,
+        gamma,
+        mean,
+        variance,
+        comm,
+        group=group,
+        axes=axes,
+        decay_rate=decay_rate,
+        eps=eps,
+        batch_stat=batch_stat,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
 # ---- by an array's own statistics ---------------------------------------------------------------------------
@@ -196,8 +355,7 @@ def _outputs(y: Any, statistics: tuple) -> Any:
 
 
 @function("TensorNormalization", "x, beta?, gamma?")
-def _tensor_normalization(x, beta=None, gamma=None, axes=(1,), eps=1e-05, no_scale=False, no_bias=False,
-                          n_outputs=-1):
+def _tensor_normalization(x, beta=None, gamma=None, axes=(1,), eps=1e-05, no_scale=False, no_bias=False, n_outputs=-1):
     """`tensor_normalization` as one function of the graph."""
     axes = refined("tensor_normalization", "axes", axes, x.ndim)
     for argument, parameter in (("beta", beta), ("gamma", gamma)):
@@ -212,13 +370,15 @@ def tensor_normalization(x, axes, beta=None, gamma=None, eps=1e-05, output_stat=
     beta, gamma: x's lengths along `axes`, 1 elsewhere, or None; ValueError for another shape. output_stat: also gives
     mean and variance.
     """
-    return batch_normalization(x, beta, gamma, None, None, axes=axes, decay_rate=0.0, eps=eps, batch_stat=True,
-                               output_stat=output_stat)
+    return batch_normalization(
+        x, beta, gamma, None, None, axes=axes, decay_rate=0.0, eps=eps, batch_stat=True, output_stat=output_stat
+    )
 
 
 @function("LayerNormalization", "x, beta?, gamma?")
-def _layer_normalization(x, beta=None, gamma=None, batch_axis=(0,), eps=1e-05, no_scale=False, no_bias=False,
-                         n_outputs=-1):
+def _layer_normalization(
+    x, beta=None, gamma=None, batch_axis=(0,), eps=1e-05, no_scale=False, no_bias=False, n_outputs=-1
+):
     """`layer_normalization` as one function of the graph."""
     axes = refined("layer_normalization", "batch_axis", batch_axis, x.ndim)
     shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
@@ -226,8 +386,12 @@ def _layer_normalization(x, beta=None, gamma=None, batch_axis=(0,), eps=1e-05, n
         expect_shape("layer_normalization", argument, parameter, shape)
     size, plain = prod(shape), sorted(axes) == list(range(len(axes)))
     if n_outputs != 3 and beta is not None and gamma is not None and plain and size > 1:  # the fast kernel
-        y = op.layer_normalization(op.reshape(x, shape=(prod(x.shape[:len(axes)]), size)),
-                                   op.reshape(gamma, shape=(size,)), op.reshape(beta, shape=(size,)), eps=eps)
+        y = op.layer_normalization(
+            op.reshape(x, shape=(prod(x.shape[: len(axes)]), size)),
+            op.reshape(gamma, shape=(size,)),
+            op.reshape(beta, shape=(size,)),
+            eps=eps,
+        )
         return op.reshape(y, shape=x.shape)
     y, *statistics = _standardized(x, axes, eps, n_outputs)
     return _outputs(scaled(y, gamma, beta), tuple(statistics))
@@ -239,13 +403,22 @@ def layer_normalization(x, beta, gamma, batch_axis=0, eps=1e-05, output_stat=Fal
     batch_axis: the axis or axes of the samples. beta, gamma: x's shape with 1 along these, or None; RuntimeError for
     another. output_stat: also gives mean and variance, of 1 along all other axes.
     """
-    return _layer_normalization(x, beta, gamma, batch_axis=as_list(batch_axis), eps=eps, no_scale=gamma is None,
-                                no_bias=beta is None, n_outputs=statistics_outputs(output_stat))
+    return _layer_normalization(
+        x,
+        beta,
+        gamma,
+        batch_axis=as_list(batch_axis),
+        eps=eps,
+        no_scale=gamma is None,
+        no_bias=beta is None,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
 @function("InstanceNormalization", "x, beta?, gamma?")
-def _instance_normalization(x, beta=None, gamma=None, channel_axis=1, batch_axis=(0,), eps=1e-05, no_scale=False,
-                            no_bias=False, n_outputs=-1):
+def _instance_normalization(
+    x, beta=None, gamma=None, channel_axis=1, batch_axis=(0,), eps=1e-05, no_scale=False, no_bias=False, n_outputs=-1
+):
     """`instance_normalization` as one function of the graph."""
     name = "instance_normalization"
     (channel,) = refined(name, "channel_axis", channel_axis, x.ndim)
@@ -255,14 +428,19 @@ def _instance_normalization(x, beta=None, gamma=None, channel_axis=1, batch_axis
     def whole(argument, parameter):
         if parameter is None or tuple(parameter.shape) == shape:
             return parameter
-        if parameter.ndim != x.ndim or any(n not in (1, m) for n, m in zip(parameter.shape, shape, strict=True)) \
-                or parameter.shape[channel] != x.shape[channel]:
-            raise RuntimeError(f"{name}: the shape of {argument} must be {shape}, or 1 along batch_axis, not "
-                               f"{tuple(parameter.shape)}")
+        if (
+            parameter.ndim != x.ndim
+            or any(n not in (1, m) for n, m in zip(parameter.shape, shape, strict=True))
+            or parameter.shape[channel] != x.shape[channel]
+        ):
+            raise RuntimeError(
+                f"{name}: the shape of {argument} must be {shape}, or 1 along batch_axis, not {tuple(parameter.shape)}"
+            )
         return op.broadcast_to(parameter, shape=shape)
 
-    return op.nn_batch_normalization(x, whole("beta", beta), whole("gamma", gamma), axes=axes, eps=eps,
-                                     stats=n_outputs == 3)
+    return op.nn_batch_normalization(
+        x, whole("beta", beta), whole("gamma", gamma), axes=axes, eps=eps, stats=n_outputs == 3
+    )
 
 
 def instance_normalization(x, beta, gamma, channel_axis=1, batch_axis=0, eps=1e-05, output_stat=False):
@@ -271,14 +449,32 @@ def instance_normalization(x, beta, gamma, channel_axis=1, batch_axis=0, eps=1e-
     beta, gamma: x's length along channel_axis, x's or 1 along batch_axis, 1 elsewhere; or None; RuntimeError for
     another shape. output_stat: also gives mean and variance.
     """
-    return _instance_normalization(x, beta, gamma, channel_axis=channel_axis, batch_axis=as_list(batch_axis), eps=eps,
-                                   no_scale=gamma is None, no_bias=beta is None,
-                                   n_outputs=statistics_outputs(output_stat))
+    return _instance_normalization(
+        x,
+        beta,
+        gamma,
+        channel_axis=channel_axis,
+        batch_axis=as_list(batch_axis),
+        eps=eps,
+        no_scale=gamma is None,
+        no_bias=beta is None,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
 @function("GroupNormalization", "x, beta?, gamma?")
-def _group_normalization(x, beta=None, gamma=None, num_groups=1, channel_axis=1, batch_axis=(0,), eps=1e-05,
-                         no_scale=False, no_bias=False, n_outputs=-1):
+def _group_normalization(
+    x,
+    beta=None,
+    gamma=None,
+    num_groups=1,
+    channel_axis=1,
+    batch_axis=(0,),
+    eps=1e-05,
+    no_scale=False,
+    no_bias=False,
+    n_outputs=-1,
+):
     """`group_normalization` as one function of the graph."""
     name = "group_normalization"
     (channel,) = refined(name, "channel_axis", channel_axis, x.ndim)
@@ -289,9 +485,10 @@ def _group_normalization(x, beta=None, gamma=None, num_groups=1, channel_axis=1,
     for argument, parameter in (("beta", beta), ("gamma", gamma)):
         expect_shape(name, argument, parameter, kept_shape(x, [channel]))
     if n_outputs != 3 and beta is not None and gamma is not None and (channel, batch) == (1, [0]):
-        return op.group_normalization(x, op.reshape(gamma, shape=(channels,)), op.reshape(beta, shape=(channels,)),
-                                      groups=num_groups, eps=eps)  # the fast kernel
-    split = (*x.shape[:channel], num_groups, channels // num_groups, *x.shape[channel + 1:])
+        return op.group_normalization(
+            x, op.reshape(gamma, shape=(channels,)), op.reshape(beta, shape=(channels,)), groups=num_groups, eps=eps
+        )  # the fast kernel
+    split = (*x.shape[:channel], num_groups, channels // num_groups, *x.shape[channel + 1 :])
     axes = [*(a + (a > channel) for a in batch), channel]
     y, *statistics = _standardized(op.reshape(x, shape=split), axes, eps, n_outputs)
     return _outputs(scaled(op.reshape(y, shape=x.shape), gamma, beta), tuple(statistics))
@@ -304,17 +501,27 @@ def group_normalization(x, beta, gamma, num_groups, channel_axis=1, batch_axis=0
     x's length along channel_axis, 1 elsewhere, or None. output_stat: also gives mean and variance, which have one axis
     more than x: the channels' is num_groups, 1.
     """
-    return _group_normalization(x, beta, gamma, num_groups=num_groups, channel_axis=channel_axis,
-                                batch_axis=as_list(batch_axis), eps=eps, no_scale=gamma is None, no_bias=beta is None,
-                                n_outputs=statistics_outputs(output_stat))
+    return _group_normalization(
+        x,
+        beta,
+        gamma,
+        num_groups=num_groups,
+        channel_axis=channel_axis,
+        batch_axis=as_list(batch_axis),
+        eps=eps,
+        no_scale=gamma is None,
+        no_bias=beta is None,
+        n_outputs=statistics_outputs(output_stat),
+    )
 
 
 # ---- of weights ---------------------------------------------------------------------------------------------
 @function("WeightStandardization", "w")
 def _weight_standardization(w, channel_axis=0, eps=1e-05, n_outputs=-1):
     """`weight_standardization` as one function of the graph."""
-    y, *statistics = _standardized(w, refined("weight_standardization", "channel_axis", channel_axis, w.ndim), eps,
-                                   n_outputs)
+    y, *statistics = _standardized(
+        w, refined("weight_standardization", "channel_axis", channel_axis, w.ndim), eps, n_outputs
+    )
     return _outputs(y, tuple(statistics))
 
 

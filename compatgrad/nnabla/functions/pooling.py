@@ -20,28 +20,35 @@ __all__ = [
 ]
 
 
-def _pooled(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool,
-            pad: Sequence[int], last: bool) -> tuple[int, ...]:
+def _pooled(
+    name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
+) -> tuple[int, ...]:
     """Windows along each spatial axis; RuntimeError where there are none, or arguments do not fit."""
     n = len(kernel)
     if not 1 <= n <= 3 or len(x.shape) < n + last:
-        raise RuntimeError(f"{name}: kernel must have 1 to 3 entries and x as many spatial axes, not "
-                           f"{tuple(kernel)} for x of shape {tuple(x.shape)}")
+        raise RuntimeError(
+            f"{name}: kernel must have 1 to 3 entries and x as many spatial axes, not "
+            f"{tuple(kernel)} for x of shape {tuple(x.shape)}"
+        )
     for key, value in (("stride", stride), ("pad", pad)):
         if len(value) != n:
             raise RuntimeError(f"{name}: {key} must have {n} entries as kernel has, not {tuple(value)}")
     first = len(x.shape) - n - last
     # Without ignore_border a window counts if its first element is not behind the image's last.
-    r = tuple((x.shape[first + k] + pad[k] - (kernel[k] - pad[k] if ignore_border else 1)) // stride[k] + 1
-              for k in range(n))
+    r = tuple(
+        (x.shape[first + k] + pad[k] - (kernel[k] - pad[k] if ignore_border else 1)) // stride[k] + 1 for k in range(n)
+    )
     if any(v <= 0 for v in r):
-        raise RuntimeError(f"{name}: the result's spatial axes would be {r} for x of shape {tuple(x.shape)} "
-                           f"with kernel={tuple(kernel)}, stride={tuple(stride)}, pad={tuple(pad)}")
+        raise RuntimeError(
+            f"{name}: the result's spatial axes would be {r} for x of shape {tuple(x.shape)} "
+            f"with kernel={tuple(kernel)}, stride={tuple(stride)}, pad={tuple(pad)}"
+        )
     return r
 
 
-def _cut(x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int],
-         last: bool) -> Sequence[int]:
+def _cut(
+    x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
+) -> Sequence[int]:
     """The kernel cut to the image and its padding along axes where it is larger by less than a stride: nnabla rounds
     the number of windows towards 0, so there is one.
     """
@@ -58,20 +65,21 @@ def _on_planes(f: Callable, x: Any, n: int, last: bool, *others: Any) -> Any:
     """
     if x.ndim == n + 2 and not last:
         return f(x, *others)
-    lead = x.shape[:x.ndim - n - last]
+    lead = x.shape[: x.ndim - n - last]
 
     def plain(v):
         if last:
-            return channels_first(op.reshape(v, shape=(prod(lead), *v.shape[len(lead):])))
-        return op.reshape(v, shape=(prod(lead), 1, *v.shape[len(lead):]))
+            return channels_first(op.reshape(v, shape=(prod(lead), *v.shape[len(lead) :])))
+        return op.reshape(v, shape=(prod(lead), 1, *v.shape[len(lead) :]))
 
     y = f(plain(x), *map(plain, others))
     y = channels_last(y) if last else y
-    return op.reshape(y, shape=(*lead, *y.shape[1 if last else 2:]))
+    return op.reshape(y, shape=(*lead, *y.shape[1 if last else 2 :]))
 
 
-def _usual(x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int],
-           last: bool) -> bool:
+def _usual(
+    x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool, pad: Sequence[int], last: bool
+) -> bool:
     """Whether the engine takes all as it is; it then finds out itself whether windows fit."""
     n = len(kernel)
     return ignore_border and not last and x.ndim == n + 2 and len(stride) == n == len(pad)
@@ -84,8 +92,15 @@ def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
     return kernel, stride, (0,) * len(kernel) if pad is None else tuple(pad)
 
 
-def _max_pool(x: Any, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], out: Sequence[int],
-              ignore_border: bool, **more: Any) -> tuple:
+def _max_pool(
+    x: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    out: Sequence[int],
+    ignore_border: bool,
+    **more: Any,
+) -> tuple:
     """Max pooling of (samples, channels, *space), the space it was made of, and its parameters."""
     size = x.shape[2:]
     covers_all = all(k == s + p for k, s, p in zip(kernel, stride, pad, strict=True))  # whatever the size
@@ -93,8 +108,9 @@ def _max_pool(x: Any, kernel: Sequence[int], stride: Sequence[int], pad: Sequenc
         geometry = {"ksize": kernel, "stride": stride, "pad": pad, "cover_all": not ignore_border}
     else:
         ends = [max(0, (out[k] - 1) * stride[k] + kernel[k] - pad[k] - size[k]) for k in range(len(out))]
-        x = op.pad(x, pad_width=(0, 0, 0, 0, *(v for pair in zip(pad, ends, strict=True) for v in pair)),
-                   value=-float("inf"))
+        x = op.pad(
+            x, pad_width=(0, 0, 0, 0, *(v for pair in zip(pad, ends, strict=True) for v in pair)), value=-float("inf")
+        )
         geometry = {"ksize": kernel, "stride": stride, "cover_all": False}
     return op.max_pooling(x, **geometry, **more), x.shape[2:], geometry
 
@@ -108,8 +124,7 @@ def _max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_l
             pass  # what is wrong follows
     kernel = _cut(x, kernel, stride, ignore_border, pad, channel_last)
     out = _pooled("max_pooling", x, kernel, stride, ignore_border, pad, channel_last)
-    return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel),
-                      channel_last)
+    return _on_planes(lambda v: _max_pool(v, kernel, stride, pad, out, ignore_border)[0], x, len(kernel), channel_last)
 
 
 def max_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
@@ -131,8 +146,7 @@ def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=No
     n = len(kernel)
 
     def spread(image, gy):
-        (_, at), size, geometry = _max_pool(image, kernel, stride, pad, out, ignore_border,
-                                                return_indices=True)
+        (_, at), size, geometry = _max_pool(image, kernel, stride, pad, out, ignore_border, return_indices=True)
         geometry.pop("cover_all")
         gx = op.max_pooling_grad(gy, at, insize=size, **geometry)
         if size == image.shape[2:]:
@@ -142,8 +156,7 @@ def _max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=No
     return _on_planes(spread, x, n, channel_last, dy)
 
 
-def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
-                         **more):
+def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, **more):
     """The gradient of `max_pooling` by x: each element of dy added where the largest element of its window
     was.
 
@@ -153,8 +166,16 @@ def max_pooling_backward(dy, x, kernel, stride=None, ignore_border=True, pad=Non
     return _max_pooling_backward(dy, x, kernel, stride, ignore_border, pad, channel_last, **more)
 
 
-def _windows(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ignore_border: bool,
-             pad: Sequence[int], last: bool, divisor: str) -> Any:
+def _windows(
+    name: str,
+    x: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    ignore_border: bool,
+    pad: Sequence[int],
+    last: bool,
+    divisor: str,
+) -> Any:
     """The sum of each window, divided as `divisor` says."""
     kernel = _cut(x, kernel, stride, ignore_border, pad, last)
     params = {"ksize": kernel, "stride": stride, "pad": pad, "ignore_border": ignore_border, "divisor": divisor}
@@ -168,14 +189,15 @@ def _windows(name: str, x: Any, kernel: Sequence[int], stride: Sequence[int], ig
 
 
 @function("AveragePooling", "x", primitive=True)
-def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
-                     including_pad=True):
-    return _windows("average_pooling", x, kernel, stride, ignore_border, pad, channel_last,
-                    "padded" if including_pad else "image")
+def _average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, including_pad=True):
+    return _windows(
+        "average_pooling", x, kernel, stride, ignore_border, pad, channel_last, "padded" if including_pad else "image"
+    )
 
 
-def average_pooling(x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False,
-                    including_pad=True, **more):
+def average_pooling(
+    x, kernel, stride=None, ignore_border=True, pad=None, channel_last=False, including_pad=True, **more
+):
     """The mean of each window over the last axes.
 
     Arguments as in `max_pooling`. Elements of the padding count as zeros if `including_pad`, else not at all;
@@ -218,8 +240,9 @@ def unpooling(x, kernel, channel_last=False):
     n = len(kernel)
     first = x.ndim - n - bool(channel_last)
     if first < 0:
-        raise RuntimeError(f"unpooling: kernel must have at most {x.ndim} entries for x of shape "
-                           f"{tuple(x.shape)}, not {tuple(kernel)}")
+        raise RuntimeError(
+            f"unpooling: kernel must have at most {x.ndim} entries for x of shape {tuple(x.shape)}, not {tuple(kernel)}"
+        )
     if 1 <= n <= 3 and not channel_last:
         return op.repeat_blocks(x, kernel=kernel)
     for k in range(n):
@@ -238,14 +261,20 @@ def roi_align(input, boxes, output_size, spatial_scale=(1.0, 1.0), sampling_rati
     does not exist.
     """
     if input.ndim != 4 or boxes.ndim != 2 or boxes.shape[1] != 5:
-        raise RuntimeError(f"roi_align: input must have 4 axes and boxes the shape (regions, 5), not "
-                           f"{tuple(input.shape)} and {tuple(boxes.shape)}")
+        raise RuntimeError(
+            f"roi_align: input must have 4 axes and boxes the shape (regions, 5), not "
+            f"{tuple(input.shape)} and {tuple(boxes.shape)}"
+        )
     if len(output_size) != 2 or min(output_size) <= 0:
         raise RuntimeError(f"roi_align: output_size must be two positive numbers, not {tuple(output_size)}")
     if len(spatial_scale) != 2:
         raise RuntimeError(f"roi_align: spatial_scale must be two numbers, not {tuple(spatial_scale)}")
-    params = {"output_size": output_size, "scale_y": spatial_scale[0], "scale_x": spatial_scale[1],
-              "sampling_ratio": sampling_ratio}
+    params = {
+        "output_size": output_size,
+        "scale_y": spatial_scale[0],
+        "scale_x": spatial_scale[1],
+        "sampling_ratio": sampling_ratio,
+    }
     if channel_last:
         return channels_last(op.roi_align(channels_first(input), boxes, **params))
     return op.roi_align(input, boxes, **params)

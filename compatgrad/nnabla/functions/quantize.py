@@ -9,8 +9,14 @@ import numpy as np
 from compatgrad.nnabla._declare import function, op
 
 __all__ = [
-    "binary_sigmoid", "binary_tanh", "dequantize_linear", "fixed_point_quantize", "min_max_quantize",
-    "pow2_quantize", "prune", "quantize_linear",
+    "binary_sigmoid",
+    "binary_tanh",
+    "dequantize_linear",
+    "fixed_point_quantize",
+    "min_max_quantize",
+    "pow2_quantize",
+    "prune",
+    "quantize_linear",
 ]
 
 
@@ -39,20 +45,28 @@ def prune(x: Any, rate: float = 0.9) -> Any:
 
 
 @function("FixedPointQuantize", "x", primitive=True)
-def _fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 0.0625,
-                          ste_fine_grained: bool = True) -> Any:
+def _fixed_point_quantize(
+    x: Any, sign: bool = True, n: int = 8, delta: float = 0.0625, ste_fine_grained: bool = True
+) -> Any:
     if not (n > 0 and delta > 0):
-        raise RuntimeError("fixed_point_quantize: n and delta must be positive, not "
-                           f"n={n} and delta={delta}.")
+        raise RuntimeError(f"fixed_point_quantize: n and delta must be positive, not n={n} and delta={delta}.")
     bits = n - 1 if sign else n
     if bits <= 0:
         raise RuntimeError(f"fixed_point_quantize: n={n} leaves no bits beside the sign.")
-    return op.fixed_point_quantize(x, sign=bool(sign), n=int(n), delta=float(delta),
-                                   ste_fine_grained=bool(ste_fine_grained))
+    return op.fixed_point_quantize(
+        x, sign=bool(sign), n=int(n), delta=float(delta), ste_fine_grained=bool(ste_fine_grained)
+    )
 
 
-def fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 2 ** -4, quantize: bool = True,
-                         ste_fine_grained: bool = True, outputs: Any = None) -> Any:
+def fixed_point_quantize(
+    x: Any,
+    sign: bool = True,
+    n: int = 8,
+    delta: float = 2**-4,
+    quantize: bool = True,
+    ste_fine_grained: bool = True,
+    outputs: Any = None,
+) -> Any:
     """x rounded to multiples of `delta`, halves away from 0, and limited to what n bits can hold.
 
     sign: one bit is for the sign; the range is +-(2 ** (n - 1) - 1) delta, else 0 to (2 ** n - 1) delta.
@@ -65,19 +79,29 @@ def fixed_point_quantize(x: Any, sign: bool = True, n: int = 8, delta: float = 2
 
 
 @function("Pow2Quantize", "x", primitive=True)
-def _pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8, m: int = 1,
-                   ste_fine_grained: bool = True) -> Any:
+def _pow2_quantize(
+    x: Any, sign: bool = True, with_zero: bool = True, n: int = 8, m: int = 1, ste_fine_grained: bool = True
+) -> Any:
     bits = n - bool(sign) - bool(with_zero)
     if n <= 0:
         raise RuntimeError(f"pow2_quantize: bit width n={n} should be positive.")
     if bits <= 0:
         raise RuntimeError(f"pow2_quantize: n={n} leaves no bits beside those of zero and the sign.")
-    return op.pow2_quantize(x, sign=bool(sign), with_zero=bool(with_zero), n=int(n), m=int(m),
-                            ste_fine_grained=bool(ste_fine_grained))
+    return op.pow2_quantize(
+        x, sign=bool(sign), with_zero=bool(with_zero), n=int(n), m=int(m), ste_fine_grained=bool(ste_fine_grained)
+    )
 
 
-def pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8, m: int = 1,
-                  quantize: bool = True, ste_fine_grained: bool = True, outputs: Any = None) -> Any:
+def pow2_quantize(
+    x: Any,
+    sign: bool = True,
+    with_zero: bool = True,
+    n: int = 8,
+    m: int = 1,
+    quantize: bool = True,
+    ste_fine_grained: bool = True,
+    outputs: Any = None,
+) -> Any:
     """x rounded, geometrically, to powers of two of which 2 ** m is the largest and n bits tell how many
     there are.
 
@@ -91,25 +115,58 @@ def pow2_quantize(x: Any, sign: bool = True, with_zero: bool = True, n: int = 8,
 
 
 @function("MinMaxQuantize", "x, qr_min, qr_max, ql_min, ql_max", primitive=True, effects=True)
-def _min_max_quantize(x: Any, qr_min: Any, qr_max: Any, ql_min: Any, ql_max: Any, decay: float = 0.999,
-                      x_min_max: bool = False, ema: bool = False, ste_fine_grained: bool = True,
-                      eps: float = 0.01) -> Any:
+def _min_max_quantize(
+    x: Any,
+    qr_min: Any,
+    qr_max: Any,
+    ql_min: Any,
+    ql_max: Any,
+    decay: float = 0.999,
+    x_min_max: bool = False,
+    ema: bool = False,
+    ste_fine_grained: bool = True,
+    eps: float = 0.01,
+) -> Any:
     ranges = {"qr_max": qr_max, "ql_min": ql_min, "ql_max": ql_max}
     for name, v in ranges.items():
         if tuple(v.shape) != tuple(qr_min.shape):
-            raise RuntimeError("min_max_quantize: ql_min, ql_max, qr_min and qr_max must have one shape; "
-                               f"qr_min has {tuple(qr_min.shape)}, {name} has {tuple(v.shape)}.")
+            raise RuntimeError(
+                "min_max_quantize: ql_min, ql_max, qr_min and qr_max must have one shape; "
+                f"qr_min has {tuple(qr_min.shape)}, {name} has {tuple(v.shape)}."
+            )
     if qr_min.ndim != x.ndim or any(m not in (1, n) for m, n in zip(qr_min.shape, x.shape, strict=True)):
-        raise RuntimeError(f"min_max_quantize: the shape of x, {tuple(x.shape)}, and that of ql_min, "
-                           f"{tuple(ql_min.shape)}, must be same except where ql_min has length 1.")
-    return op.min_max_quantize(x, qr_min, qr_max, ql_min, ql_max, decay=float(decay),
-                               x_min_max=bool(x_min_max), ema=bool(ema), eps=float(eps),
-                               ste_fine_grained=bool(ste_fine_grained))
+        raise RuntimeError(
+            f"min_max_quantize: the shape of x, {tuple(x.shape)}, and that of ql_min, "
+            f"{tuple(ql_min.shape)}, must be same except where ql_min has length 1."
+        )
+    return op.min_max_quantize(
+        x,
+        qr_min,
+        qr_max,
+        ql_min,
+        ql_max,
+        decay=float(decay),
+        x_min_max=bool(x_min_max),
+        ema=bool(ema),
+        eps=float(eps),
+        ste_fine_grained=bool(ste_fine_grained),
+    )
 
 
-def min_max_quantize(x: Any, qr_min: Any, qr_max: Any, ql_min: Any, ql_max: Any, decay: float = 0.999,
-                     x_min_max: bool = False, ema: bool = False, ste_fine_grained: bool = True,
-                     eps: float = 0.01, quantize: bool = True, outputs: Any = None) -> Any:
+def min_max_quantize(
+    x: Any,
+    qr_min: Any,
+    qr_max: Any,
+    ql_min: Any,
+    ql_max: Any,
+    decay: float = 0.999,
+    x_min_max: bool = False,
+    ema: bool = False,
+    ste_fine_grained: bool = True,
+    eps: float = 0.01,
+    quantize: bool = True,
+    outputs: Any = None,
+) -> Any:
     """x limited to [qr_min, qr_max] and rounded to the levels ql_min, ..., ql_max, which that range is
     divided into.
 
@@ -121,8 +178,9 @@ def min_max_quantize(x: Any, qr_min: Any, qr_max: Any, ql_min: Any, ql_max: Any,
     """
     if not quantize:
         return x
-    return _min_max_quantize(x, qr_min, qr_max, ql_min, ql_max, decay, x_min_max, ema, ste_fine_grained, eps,
-                             outputs=outputs)
+    return _min_max_quantize(
+        x, qr_min, qr_max, ql_min, ql_max, decay, x_min_max, ema, ste_fine_grained, eps, outputs=outputs
+    )
 
 
 # nnabla's numbers of the dtypes, and what they hold.
@@ -132,22 +190,30 @@ _DTYPES = {np.dtype(np.int8): 1, np.dtype(np.uint8): 2}
 
 def _check_scales(name: str, x: Any, scale: Any, zero_point: Any) -> None:
     if not x.ndim == scale.ndim == zero_point.ndim:
-        raise RuntimeError(f"{name}: dimensions of inputs must be same "
-                           f"({x.ndim}, {scale.ndim}, {zero_point.ndim}).")
+        raise RuntimeError(f"{name}: dimensions of inputs must be same ({x.ndim}, {scale.ndim}, {zero_point.ndim}).")
     for k, v in enumerate((scale, zero_point), 1):
         for i, (m, n) in enumerate(zip(v.shape, x.shape, strict=True)):
             if m not in (1, n):
-                raise RuntimeError(f"{name}: size at {i}-th dimension of inputs[{k}] ({m}) must be 1 or "
-                                   f"that at {i}-th dimension of inputs[0] ({n}).")
+                raise RuntimeError(
+                    f"{name}: size at {i}-th dimension of inputs[{k}] ({m}) must be 1 or "
+                    f"that at {i}-th dimension of inputs[0] ({n})."
+                )
 
 
 @function("QuantizeLinear", "x, scale, zero_point")
-def _quantize_linear(x: Any, scale: Any, zero_point: Any, round_mode: str = "HALF_AWAY_FROM_ZERO",
-                     narrow_range: bool = False, dtype: int = 1) -> Any:
+def _quantize_linear(
+    x: Any,
+    scale: Any,
+    zero_point: Any,
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    narrow_range: bool = False,
+    dtype: int = 1,
+) -> Any:
     _check_scales("quantize_linear", x, scale, zero_point)
     if round_mode not in ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"):
-        raise RuntimeError("quantize_linear: round_mode must be HALF_AWAY_FROM_ZERO or HALF_TO_EVEN, "
-                           f"not {round_mode}.")
+        raise RuntimeError(
+            f"quantize_linear: round_mode must be HALF_AWAY_FROM_ZERO or HALF_TO_EVEN, not {round_mode}."
+        )
     if dtype not in _LEVELS:
         raise RuntimeError(f"quantize_linear: dtype must be 1 (int8) or 2 (uint8), not {dtype}.")
     low, high = _LEVELS[dtype]
@@ -158,8 +224,14 @@ def _quantize_linear(x: Any, scale: Any, zero_point: Any, round_mode: str = "HAL
     return op.straight_through(y, x / op.stop_gradient(scale))
 
 
-def quantize_linear(x: Any, scale: Any, zero_point: Any, round_mode: str = "HALF_AWAY_FROM_ZERO",
-                    narrow_range: bool = False, dtype: Any = np.int8) -> Any:
+def quantize_linear(
+    x: Any,
+    scale: Any,
+    zero_point: Any,
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    narrow_range: bool = False,
+    dtype: Any = np.int8,
+) -> Any:
     """round(x / scale) + zero_point, limited to what `dtype` holds; the result stays float32.
 
     scale, zero_point: of x's ndim, lengths 1 or x's; RuntimeError otherwise. round_mode: HALF_AWAY_FROM_ZERO

@@ -15,8 +15,21 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.random import generator_of
 
-__all__ = ["dropout", "image_augmentation", "rand", "rand_beta", "rand_binomial", "rand_gamma", "randint", "randn",
-           "random_choice", "random_crop", "random_erase", "random_flip", "random_shift"]
+__all__ = [
+    "dropout",
+    "image_augmentation",
+    "rand",
+    "rand_beta",
+    "rand_binomial",
+    "rand_gamma",
+    "randint",
+    "randn",
+    "random_choice",
+    "random_crop",
+    "random_erase",
+    "random_flip",
+    "random_shift",
+]
 
 
 class _Draw:
@@ -102,8 +115,10 @@ def random_choice(x: Any, w: Any, shape: Sequence[int] = (), replace: bool = Tru
     """
     shape = [] if shape is None else [int(n) for n in shape]
     if tuple(x.shape) != tuple(w.shape) or x.ndim < 1:
-        raise RuntimeError("random_choice: dimensions of inputs must match. "
-                           f"inputs[0]: {tuple(x.shape)} != inputs[1]: {tuple(w.shape)}.")
+        raise RuntimeError(
+            "random_choice: dimensions of inputs must match. "
+            f"inputs[0]: {tuple(x.shape)} != inputs[1]: {tuple(w.shape)}."
+        )
     return op.random_choice(x, w, shape=shape, replace=replace is None or bool(replace), rng=generator_of(seed))
 
 
@@ -130,28 +145,51 @@ def random_flip(x: Any, axes: Sequence[int] | None = None, base_axis: int = 1, s
 
 
 @function("RandomShift", "x", primitive=True, defaults={"shifts": lambda x: [0] * x.ndim})
-def random_shift(x: Any, shifts: Sequence[int] | None = None, border_mode: str = "nearest", constant_value: float = 0,
-                 base_axis: int = 1, seed: int = -1) -> Any:
+def random_shift(
+    x: Any,
+    shifts: Sequence[int] | None = None,
+    border_mode: str = "nearest",
+    constant_value: float = 0,
+    base_axis: int = 1,
+    seed: int = -1,
+) -> Any:
     """x moved along its last axes by up to shifts[i] elements to either side, by other steps for each sample.
 
     border_mode: what moves in, as in `shift`, or "constant" for `constant_value`. RuntimeError for another one.
     """
     if border_mode not in ("nearest", "reflect", "constant"):
-        raise RuntimeError(f"random_shift: border_mode must be 'nearest', 'reflect' or 'constant', "
-                           f"not {border_mode!r}.")
+        raise RuntimeError(
+            f"random_shift: border_mode must be 'nearest', 'reflect' or 'constant', not {border_mode!r}."
+        )
     shifts = [0] * x.ndim if shifts is None else list(shifts)
     if len(shifts) > x.ndim:
         raise RuntimeError(f"random_shift: {len(shifts)} shifts were given for x of shape {tuple(x.shape)}.")
     base_axis = check_axis("random_shift", 1 if base_axis is None else base_axis, x.ndim, "base_axis")
-    return op.random_shift(x, shifts=shifts, border_mode=border_mode, constant_value=constant_value or 0.0,
-                           base_axis=base_axis, rng=generator_of(seed))
+    return op.random_shift(
+        x,
+        shifts=shifts,
+        border_mode=border_mode,
+        constant_value=constant_value or 0.0,
+        base_axis=base_axis,
+        rng=generator_of(seed),
+    )
 
 
 @function("RandomErase", "x", primitive=True)
-def random_erase(x: Any, prob: float = 0.5, area_ratios: Sequence[float] = (0.02, 0.4),
-                 aspect_ratios: Sequence[float] = (0.3, 3.3333), replacements: Sequence[float] = (0.0, 255.0),
-                 n: int = 1, share: bool = True, inplace: bool = False, base_axis: int = 1, seed: int = -1,
-                 channel_last: bool = False, ste_fine_grained: bool = True) -> Any:
+def random_erase(
+    x: Any,
+    prob: float = 0.5,
+    area_ratios: Sequence[float] = (0.02, 0.4),
+    aspect_ratios: Sequence[float] = (0.3, 3.3333),
+    replacements: Sequence[float] = (0.0, 255.0),
+    n: int = 1,
+    share: bool = True,
+    inplace: bool = False,
+    base_axis: int = 1,
+    seed: int = -1,
+    channel_last: bool = False,
+    ste_fine_grained: bool = True,
+) -> Any:
     """Images with rectangles replaced by uniform numbers from `replacements`.
 
     x: (..., channels, height, width) from `base_axis` on, or channels last. n: rectangles, each there with
@@ -168,20 +206,48 @@ def random_erase(x: Any, prob: float = 0.5, area_ratios: Sequence[float] = (0.02
         raise RuntimeError(f"random_erase: n must be positive. n = {n}.")
     base_axis = check_axis("random_erase", 1 if base_axis is None else base_axis, x.ndim, "base_axis")
     if x.ndim - base_axis != 3:
-        raise RuntimeError("random_erase: an image needs 3 axes (channels and two in space) from base_axis "
-                           f"{base_axis} on, but x has shape {tuple(x.shape)}.")
-    return op.random_erase(x, prob=prob, area_low=area_ratios[0], area_high=area_ratios[1],
-                           aspect_low=aspect_ratios[0], aspect_high=aspect_ratios[1], low=replacements[0],
-                           high=replacements[1], n=n, share=share, base_axis=base_axis, channel_last=channel_last,
-                           ste_fine_grained=ste_fine_grained, rng=generator_of(seed))
+        raise RuntimeError(
+            "random_erase: an image needs 3 axes (channels and two in space) from base_axis "
+            f"{base_axis} on, but x has shape {tuple(x.shape)}."
+        )
+    return op.random_erase(
+        x,
+        prob=prob,
+        area_low=area_ratios[0],
+        area_high=area_ratios[1],
+        aspect_low=aspect_ratios[0],
+        aspect_high=aspect_ratios[1],
+        low=replacements[0],
+        high=replacements[1],
+        n=n,
+        share=share,
+        base_axis=base_axis,
+        channel_last=channel_last,
+        ste_fine_grained=ste_fine_grained,
+        rng=generator_of(seed),
+    )
 
 
 @function("ImageAugmentation", "x", primitive=True, defaults={"shape": lambda x: list(x.shape)})
-def image_augmentation(x: Any, shape: Sequence[int] | None = None, pad: Sequence[int] = (0, 0), min_scale: float = 1.0,
-                       max_scale: float = 1.0, angle: float = 0.0, aspect_ratio: float = 1.0, distortion: float = 0.0,
-                       flip_lr: bool = False, flip_ud: bool = False, brightness: float = 0.0,
-                       brightness_each: bool = False, contrast: float = 1.0, contrast_center: float = 0.0,
-                       contrast_each: bool = False, noise: float = 0.0, seed: int = -1) -> Any:
+def image_augmentation(
+    x: Any,
+    shape: Sequence[int] | None = None,
+    pad: Sequence[int] = (0, 0),
+    min_scale: float = 1.0,
+    max_scale: float = 1.0,
+    angle: float = 0.0,
+    aspect_ratio: float = 1.0,
+    distortion: float = 0.0,
+    flip_lr: bool = False,
+    flip_ud: bool = False,
+    brightness: float = 0.0,
+    brightness_each: bool = False,
+    contrast: float = 1.0,
+    contrast_center: float = 0.0,
+    contrast_each: bool = False,
+    noise: float = 0.0,
+    seed: int = -1,
+) -> Any:
     """Images changed at random, each in its own way.
 
     x: (..., channels, height, width); shape: the result's last axes. pad: (height, width) added before; scale from
@@ -191,12 +257,28 @@ def image_augmentation(x: Any, shape: Sequence[int] | None = None, pad: Sequence
     """
     shape = [int(n) for n in (x.shape if shape is None else shape)]
     if len(shape) < 2 or x.ndim < len(shape):
-        raise RuntimeError("image_augmentation: shape must have at least two axes (height and width), and no more than "
-                           f"x of shape {tuple(x.shape)}, not {tuple(shape)}.")
+        raise RuntimeError(
+            "image_augmentation: shape must have at least two axes (height and width), and no more than "
+            f"x of shape {tuple(x.shape)}, not {tuple(shape)}."
+        )
     if len(pad) != 2:
         raise RuntimeError(f"image_augmentation: pad must be 2D (height and width), not {tuple(pad)}.")
     return op.image_augmentation(
-        x, shape=shape, pad=list(pad), min_scale=min_scale, max_scale=max_scale, angle=angle,
-        aspect_ratio=aspect_ratio, distortion=distortion, flip_lr=flip_lr, flip_ud=flip_ud, brightness=brightness,
-        brightness_each=brightness_each, contrast=contrast, contrast_center=contrast_center,
-        contrast_each=contrast_each, noise=noise, rng=generator_of(seed))
+        x,
+        shape=shape,
+        pad=list(pad),
+        min_scale=min_scale,
+        max_scale=max_scale,
+        angle=angle,
+        aspect_ratio=aspect_ratio,
+        distortion=distortion,
+        flip_lr=flip_lr,
+        flip_ud=flip_ud,
+        brightness=brightness,
+        brightness_each=brightness_each,
+        contrast=contrast,
+        contrast_center=contrast_center,
+        contrast_each=contrast_each,
+        noise=noise,
+        rng=generator_of(seed),
+    )

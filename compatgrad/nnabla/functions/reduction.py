@@ -60,20 +60,23 @@ def max(x: Any, axis: Any = None, keepdims: bool = False, with_index: bool = Fal
     axis, keepdims: as of `sum`. with_index: gives (values, positions), positions counted in C order over the reduced
     axes, as integers; only_index: gives the positions alone.
     """
-    return _max(x, listed(axis, x.ndim), keepdims, with_index, only_index,
-                n_outputs=2 if with_index and not only_index else 1)
+    return _max(
+        x, listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
+    )
 
 
 @function("Min", "x", primitive=True, defaults=_ALL)
 def _min(x: Any, axes: Any = None, keep_dims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    return op.extreme(x, axis=_axes("min", axes, x), keepdims=keep_dims, smallest=True, with_index=with_index,
-                      only_index=only_index)
+    return op.extreme(
+        x, axis=_axes("min", axes, x), keepdims=keep_dims, smallest=True, with_index=with_index, only_index=only_index
+    )
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
     """Smallest element over axes; arguments and results as of `max`."""
-    return _min(x, listed(axis, x.ndim), keepdims, with_index, only_index,
-                n_outputs=2 if with_index and not only_index else 1)
+    return _min(
+        x, listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
+    )
 
 
 @function("Norm", "x", defaults=_ALL)

@@ -7,7 +7,9 @@ from typing import Any
 from compatgrad.nnabla import callback
 
 __all__ = [
-    "activate_clear_called_flag_recorder", "deactivate_clear_called_flag_recorder", "get_input_clear_called_flags",
+    "activate_clear_called_flag_recorder",
+    "deactivate_clear_called_flag_recorder",
+    "get_input_clear_called_flags",
     "get_output_clear_called_flags",
 ]
 

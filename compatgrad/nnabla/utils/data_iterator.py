@@ -231,9 +231,7 @@ def data_iterator(
     where that is None. The other arguments are those of `DataIterator`.
     """
     if with_file_cache:
-        data_source = DataSourceWithFileCache(
-            data_source, cache_dir=cache_dir, shuffle=data_source.shuffle, rng=rng
-        )
+        data_source = DataSourceWithFileCache(data_source, cache_dir=cache_dir, shuffle=data_source.shuffle, rng=rng)
     if with_memory_cache:
         data_source = DataSourceWithMemoryCache(data_source, shuffle=data_source.shuffle, rng=rng)
     return DataIterator(

@@ -37,9 +37,7 @@ class SimpleDataSource(DataSource):
     def _get_data_of_generation(self, position, generation):
         order = self._find_order(generation)
         if order is None:
-            raise ValueError(
-                f"SimpleDataSource: the order of epoch {generation} is gone; the slices are too far apart"
-            )
+            raise ValueError(f"SimpleDataSource: the order of epoch {generation} is gone; the slices are too far apart")
         return self._load_func(order[position])
 
     def apply_order(self):

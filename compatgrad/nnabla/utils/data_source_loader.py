@@ -218,9 +218,7 @@ def load_image_imread(file, shape=None, max_range=1.0):
         image = image[..., numpy.newaxis]
     if shape is not None:
         channels, height, width = shape
-        assert channels == image.shape[2], (
-            f"load_image: expected {channels} channels, the image has {image.shape[2]}"
-        )
+        assert channels == image.shape[2], f"load_image: expected {channels} channels, the image has {image.shape[2]}"
         if (height, width) != image.shape[:2]:
             image = imresize(image, (width, height))
     image = image.transpose(2, 0, 1)

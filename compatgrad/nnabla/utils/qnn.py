@@ -20,15 +20,35 @@ from ..logger import logger
 from ..variable import Variable
 
 __all__ = [
-    "AbsMaxRecorder", "AbsMaxRecorderCallback", "FunctionsRankRecorder", "MaxMaxRecorder", "MaxMaxRecorderCallback",
-    "MaxMvaRecorder", "MaxMvaRecorderCallback", "MinMaxMinMaxRecorder", "MinMaxMinMaxRecorderCallback",
-    "MinMaxMvaRecorder", "MinMaxMvaRecorderCallback", "PrecisionMode", "QATConfig", "QATScheduler",
-    "QATTensorRTConfig", "QNNState", "abs_max_recorder", "max_max_recorder", "max_mva_recorder",
-    "minmax_minmax_recorder", "minmax_mva_recorder", "qat_default_config",
+    "AbsMaxRecorder",
+    "AbsMaxRecorderCallback",
+    "FunctionsRankRecorder",
+    "MaxMaxRecorder",
+    "MaxMaxRecorderCallback",
+    "MaxMvaRecorder",
+    "MaxMvaRecorderCallback",
+    "MinMaxMinMaxRecorder",
+    "MinMaxMinMaxRecorderCallback",
+    "MinMaxMvaRecorder",
+    "MinMaxMvaRecorderCallback",
+    "PrecisionMode",
+    "QATConfig",
+    "QATScheduler",
+    "QATTensorRTConfig",
+    "QNNState",
+    "abs_max_recorder",
+    "max_max_recorder",
+    "max_mva_recorder",
+    "minmax_minmax_recorder",
+    "minmax_mva_recorder",
+    "qat_default_config",
 ]
 
 _ROUNDING: dict[str, Callable[[Any], Any] | None] = {
-    "CEIL": np.ceil, "ROUND": np.round, "FLOOR": np.floor, "NOTROUND": None
+    "CEIL": np.ceil,
+    "ROUND": np.round,
+    "FLOOR": np.floor,
+    "NOTROUND": None,
 }
 _LOWEST, _HIGHEST = -128, 127  # of 8 bits
 
@@ -176,7 +196,11 @@ class _RecorderCallback:
 
     @classmethod
     def get_scale_zeropoint(
-        cls, x: Variable, axes: Sequence[int] = (1,), narrow_range: bool = False, round_method: str = "NOTROUND",
+        cls,
+        x: Variable,
+        axes: Sequence[int] = (1,),
+        narrow_range: bool = False,
+        round_method: str = "NOTROUND",
         name: str = "",
     ) -> tuple[Variable | None, Variable | None]:
         """The step between integers for the noted range, and the integer of 0, which is 0: parameters "scale-name"
@@ -385,7 +409,11 @@ class QATScheduler:
         self._rewire(pred, [GC.QuantizeRecordingToTrainingModifier(self._ranks(pred), config=self.config)])
 
     def save(
-        self, fname: Any, inputs: Variable | Sequence[Variable], batch_size: int = 1, net_name: str = "net",
+        self,
+        fname: Any,
+        inputs: Variable | Sequence[Variable],
+        batch_size: int = 1,
+        net_name: str = "net",
         deploy: bool = False,
     ) -> None:
         """Writes the graphs that were registered with training=False to a file, with an executor "runtime".

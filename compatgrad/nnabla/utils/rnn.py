@@ -28,12 +28,13 @@ class PackedSequence:
         self.data = self.batch_sizes = self.sorted_indices = self.unsorted_indices = None
 
     def __str__(self) -> str:
-        return (f"data={self.data}, batch_sizes={self.batch_sizes}, sorted_indices={self.sorted_indices}, "
-                f"unsorted_indices={self.unsorted_indices}")
+        return (
+            f"data={self.data}, batch_sizes={self.batch_sizes}, sorted_indices={self.sorted_indices}, "
+            f"unsorted_indices={self.unsorted_indices}"
+        )
 
 
-def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False,
-                 padding_value: float = 0.0) -> Variable:
+def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False, padding_value: float = 0.0) -> Variable:
     """Stacks Variables of shapes (steps, ...) to one of shape (longest, batch, ...), or batch first.
 
     Steps beyond a sequence's end are `padding_value`.
@@ -50,8 +51,9 @@ def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False,
     return padded
 
 
-def pack_padded_sequence(padded_sequence: Variable, lengths: Variable, batch_first: bool = False,
-                         enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    padded_sequence: Variable, lengths: Variable, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Packs a padded sequence, (time, batch, ...) or batch first, of the given lengths, (batch,).
 
     `enforce_sorted`: lengths do not increase; otherwise the sequences are sorted by length first.
@@ -61,22 +63,23 @@ def pack_padded_sequence(padded_sequence: Variable, lengths: Variable, batch_fir
         lengths, order = F.sort(lengths, axis=0, reverse=True, with_index=True)
         batch = order.shape[0]
         packed.sorted_indices = order
-        packed.unsorted_indices = F.scatter_nd(F.arange(0, batch), F.reshape(order, (1, batch)),
-                                               shape=(batch,))
+        packed.unsorted_indices = F.scatter_nd(F.arange(0, batch), F.reshape(order, (1, batch)), shape=(batch,))
         padded_sequence = F.gather(padded_sequence, order, 0 if batch_first else 1)
     packed.data, packed.batch_sizes = F.pack_padded_sequence(padded_sequence, lengths, batch_first)
     return packed
 
 
-def pack_sequence(sequences: Sequence[Variable], batch_first: bool = False,
-                  enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(
+    sequences: Sequence[Variable], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Packs Variables of shapes (steps, ...); see `pack_padded_sequence`. `batch_first` has no effect."""
     lengths = Variable.from_numpy_array(np.array([s.shape[0] for s in sequences]))
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Variable, Variable]:
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Variable, Variable]:
     """The padded sequences, (time, batch, ...) or batch first, in their first order, and their lengths.
 
     Padded with zeros, as `functions.pad_packed_sequence`. ValueError where `total_length`, the time to pad to,
@@ -84,10 +87,12 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     """
     longest = sequence.batch_sizes.shape[0]
     if total_length is not None and total_length < longest:
-        raise ValueError(f"pad_packed_sequence: total_length must be at least {longest}, the longest length, "
-                         f"not {total_length}")
-    padded, lengths = F.pad_packed_sequence(sequence.data, sequence.batch_sizes, batch_first, padding_value,
-                                            total_length)
+        raise ValueError(
+            f"pad_packed_sequence: total_length must be at least {longest}, the longest length, not {total_length}"
+        )
+    padded, lengths = F.pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, total_length
+    )
     if sequence.unsorted_indices is not None:
         padded = F.gather(padded, sequence.unsorted_indices, 0 if batch_first else 1)
         lengths = lengths[sequence.unsorted_indices]
@@ -95,19 +100,45 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 
 # Under these names the original has the networks of functions.rnn, gru and lstm, composed of other functions.
-def _create_fixed_length_rnn(xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, nonlinearity: str,
-                             num_directions: int, with_bias: bool) -> tuple:
-    return F.rnn(xs0, h0, w0, w if num_layers > 1 else None, b if with_bias else None, num_layers=num_layers,
-                 nonlinearity=nonlinearity, bidirectional=num_directions == 2)
+def _create_fixed_length_rnn(
+    xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, nonlinearity: str, num_directions: int, with_bias: bool
+) -> tuple:
+    return F.rnn(
+        xs0,
+        h0,
+        w0,
+        w if num_layers > 1 else None,
+        b if with_bias else None,
+        num_layers=num_layers,
+        nonlinearity=nonlinearity,
+        bidirectional=num_directions == 2,
+    )
 
 
-def _create_fixed_length_gru(xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, num_directions: int,
-                             with_bias: bool) -> tuple:
-    return F.gru(xs0, h0, w0, w if num_layers > 1 else None, b if with_bias else None, num_layers=num_layers,
-                 bidirectional=num_directions == 2)
+def _create_fixed_length_gru(
+    xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, num_directions: int, with_bias: bool
+) -> tuple:
+    return F.gru(
+        xs0,
+        h0,
+        w0,
+        w if num_layers > 1 else None,
+        b if with_bias else None,
+        num_layers=num_layers,
+        bidirectional=num_directions == 2,
+    )
 
 
-def _create_fixed_length_lstm(xs0: Any, h0: Any, c0: Any, w0: Any, w: Any, b: Any, num_layers: int,
-                              num_directions: int, with_bias: bool) -> tuple:
-    return F.lstm(xs0, h0, c0, w0, w if num_layers > 1 else None, b if with_bias else None,
-                  num_layers=num_layers, bidirectional=num_directions == 2)
+def _create_fixed_length_lstm(
+    xs0: Any, h0: Any, c0: Any, w0: Any, w: Any, b: Any, num_layers: int, num_directions: int, with_bias: bool
+) -> tuple:
+    return F.lstm(
+        xs0,
+        h0,
+        c0,
+        w0,
+        w if num_layers > 1 else None,
+        b if with_bias else None,
+        num_layers=num_layers,
+        bidirectional=num_directions == 2,
+    )

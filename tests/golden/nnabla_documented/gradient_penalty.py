@@ -18,6 +18,6 @@ loss = F.mean(F.softmax_cross_entropy(PF.affine(h, 10, name="pred"), labels))
 
 grads = nn.grad([loss], nn.get_parameters().values())
 target = 0
-loss += sum([(F.sum(g ** 2) ** 0.5 - target) ** 2 for g in grads])
+loss += sum([(F.sum(g**2) ** 0.5 - target) ** 2 for g in grads])
 loss.forward()
 loss.backward()

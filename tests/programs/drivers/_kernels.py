@@ -35,7 +35,7 @@ def elementwise(inputs, outputs, body, name):
             else:
                 each.append(f"{c}& {variable} = (({c}*)given[{n}])[{'i' if a.ndim else 0}];")
                 size = max(size, a.size)
-        text = f"{HEAD}typedef {base} T;\nextern \"C\" void run(void** given, long size) {{ {' '.join(given)}\n"
+        text = f'{HEAD}typedef {base} T;\nextern "C" void run(void** given, long size) {{ {" ".join(given)}\n'
         text += f"for (long i = 0; i < size; i++) {{ {' '.join(each)}\n{body}\n}} }}"
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         compiled(text).run(pointers, ctypes.c_long(size))
@@ -51,7 +51,11 @@ def compiled(text):
     if text not in LIBRARIES:
         folder = pathlib.Path(tempfile.mkdtemp())
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
-        subprocess.run(["c++", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(path)],
-                       input=text, text=True, check=True)
+        subprocess.run(
+            ["c++", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(path)],
+            input=text,
+            text=True,
+            check=True,
+        )
         LIBRARIES[text] = ctypes.CDLL(str(path))
     return LIBRARIES[text]

@@ -17,8 +17,7 @@ def train(run):
     run.perturb(_chainer.arrays(model))
     optimizer = chainer.optimizers.Adam(alpha=5e-5, beta1=0.9, beta2=0.98, eps=1e-9).setup(model)
     iterator = chainer.iterators.SerialIterator(_sentences.pairs(64, 20), 8)
-    updater = chainer.training.StandardUpdater(
-        iterator, optimizer, converter=seq2seq_pad_concat_convert, device=-1)
+    updater = chainer.training.StandardUpdater(iterator, optimizer, converter=seq2seq_pad_concat_convert, device=-1)
     trainer = chainer.training.Trainer(updater, (1000, "epoch"))
     rule = VaswaniRule("alpha", d=16, warmup_steps=20)
     if hasattr(rule, "initialize"):

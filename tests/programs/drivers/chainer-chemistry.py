@@ -44,7 +44,8 @@ def train(run):
             model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
         run.perturb(_chainer.arrays(model))
         updater = chainer.training.updaters.StandardUpdater(
-            chainer.iterators.SerialIterator(data, 8), chainer.optimizers.Adam().setup(model))
+            chainer.iterators.SerialIterator(data, 8), chainer.optimizers.Adam().setup(model)
+        )
         return _chainer.updates(updater, model)
 
     methods = ("nfp", "ggnn", "schnet", "weavenet", "rsgcn", "relgcn", "relgat", "gin", "ggnn_gwm", "nfp_gwm")

@@ -24,11 +24,13 @@ def train(run):
     def vae():
         net = load("vae", "net")
         model = net.AvgELBOLoss(
-            net.make_encoder(64, 4, 32), net.make_decoder(64, 4, 32, binary_check=True), net.make_prior(4), k=2)
+            net.make_encoder(64, 4, 32), net.make_decoder(64, 4, 32, binary_check=True), net.make_prior(4), k=2
+        )
         run.perturb(_chainer.arrays(model))
         data = (rng.uniform(size=(128, 64)) > 0.5).astype(run.dtype)
         updater = chainer.training.updaters.StandardUpdater(
-            chainer.iterators.SerialIterator(data, 16), chainer.optimizers.Adam().setup(model), loss_func=model)
+            chainer.iterators.SerialIterator(data, 16), chainer.optimizers.Adam().setup(model), loss_func=model
+        )
         return _chainer.updates(updater, model)
 
     def dcgan():
@@ -41,8 +43,9 @@ def train(run):
             optimizers[name].add_hook(chainer.optimizer_hooks.WeightDecay(0.0001), "hook_dec")
         data = rng.uniform(0, 255, (64, 3, 32, 32)).astype(run.dtype)
         iterator = chainer.iterators.SerialIterator(data, 8)
-        return _chainer.updates(updater.DCGANUpdater(
-            models=(gen, dis), device="@numpy", iterator=iterator, optimizer=optimizers), gen, dis)
+        return _chainer.updates(
+            updater.DCGANUpdater(models=(gen, dis), device="@numpy", iterator=iterator, optimizer=optimizers), gen, dis
+        )
 
     def wavenet():
         run.path("wavenet")
@@ -60,7 +63,8 @@ def train(run):
             model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
         run.perturb(_chainer.arrays(model))
         updater = chainer.training.updaters.StandardUpdater(
-            chainer.iterators.SerialIterator(data, 4), chainer.optimizers.Adam(1e-3).setup(model))
+            chainer.iterators.SerialIterator(data, 4), chainer.optimizers.Adam(1e-3).setup(model)
+        )
         return _chainer.updates(updater, model)
 
     def imagenet(name, kind, optimizer):
@@ -89,8 +93,11 @@ def train(run):
         model = getattr(script, kind)(30, 10, loss)
         run.perturb(_chainer.arrays(model))
         updater = chainer.training.updaters.StandardUpdater(
-            script.WindowIterator(words, 3, 20), chainer.optimizers.Adam().setup(model), converter=script.convert,
-            device="@numpy")
+            script.WindowIterator(words, 3, 20),
+            chainer.optimizers.Adam().setup(model),
+            converter=script.convert,
+            device="@numpy",
+        )
         return _chainer.updates(updater, model)
 
     def captions(kind):
@@ -105,7 +112,7 @@ def train(run):
         optimizer = chainer.optimizers.Adam().setup(model)
         while True:
             for place in (0, 4, 8):
-                optimizer.update(model, features[place:place + 4], sentences[place:place + 4])
+                optimizer.update(model, features[place : place + 4], sentences[place : place + 4])
                 with chainer.using_config("train", False), chainer.no_backprop_mode():
                     loss = model(features, sentences)
                     words = model.predict(features[:2], bos=0, eos=1, max_caption_length=4)
@@ -113,11 +120,17 @@ def train(run):
 
     momentum = chainer.optimizers.MomentumSGD
     yield from run.together(
-        vae=vae(), dcgan=dcgan(), wavenet=wavenet(), alex=imagenet("alex", "Alex", momentum(0.01)),
+        vae=vae(),
+        dcgan=dcgan(),
+        wavenet=wavenet(),
+        alex=imagenet("alex", "Alex", momentum(0.01)),
         googlenet=imagenet("googlenet", "GoogLeNet", momentum(0.01)),
         googlenetbn=imagenet("googlenetbn", "GoogLeNetBN", momentum(0.01)),
         resnet50=imagenet("resnet50", "ResNet50", chainer.optimizers.CorrectedMomentumSGD(0.01)),
         resnext50=imagenet("resnext50", "ResNeXt50", momentum(0.01)),
-        hierarchical=word2vec("SkipGram", "hsm"), negative=word2vec("ContinuousBoW", "ns"),
-        words=word2vec("SkipGram", "original"), captions=captions("LSTMLanguageModel"),
-        ncaptions=captions("NStepLSTMLanguageModel"))
+        hierarchical=word2vec("SkipGram", "hsm"),
+        negative=word2vec("ContinuousBoW", "ns"),
+        words=word2vec("SkipGram", "original"),
+        captions=captions("LSTMLanguageModel"),
+        ncaptions=captions("NStepLSTMLanguageModel"),
+    )

@@ -22,8 +22,12 @@ def train(run):
         models = [gen, dis, *more]
         run.perturb(_chainer.arrays(*models))
         updater = importlib.import_module(f"{algorithm}.updater").Updater(
-            iterator={"main": chainer.iterators.SerialIterator(images, 2)}, models=models, device=-1,
-            optimizer={name: optimizer(model) for name, model in zip(names, models, strict=False)}, **options)
+            iterator={"main": chainer.iterators.SerialIterator(images, 2)},
+            models=models,
+            device=-1,
+            optimizer={name: optimizer(model) for name, model in zip(names, models, strict=False)},
+            **options,
+        )
         return _chainer.updates(updater)
 
     yield from run.together(

@@ -44,7 +44,8 @@ def train(run):
 
             def forward(places=places, chosen=chosen, query=query, x=x):
                 scene = model.compute_observation_representation(
-                    preprocess_images(images[places][:, chosen]), chainer.Variable(viewpoints[places][:, chosen]))
+                    preprocess_images(images[places][:, chosen]), chainer.Variable(viewpoints[places][:, chosen])
+                )
                 return model.sample_z_and_x_params_from_posterior(x, chainer.Variable(viewpoints[places, query]), scene)
 
             if not step:

@@ -18,7 +18,8 @@ def train(run):
         lambda text: text.replace("initialW, scale=wscale", "initialW").replace("n_in.eval()", "n_in"),
         lambda text: text.replace("np.argsort(idx_row)", "np.argsort(idx_row, kind='stable')"),
         lambda text: text.replace("D_invroot.setdiag(WW_diag_invroot)", "D_invroot.setdiag(WW_diag_invroot.ravel())"),
-        lambda text: text.replace("scipy.sparse.csr.csr_matrix", "scipy.sparse.csr_matrix"))
+        lambda text: text.replace("scipy.sparse.csr.csr_matrix", "scipy.sparse.csr_matrix"),
+    )
     import lib.links.connection.graph_convolution as connection
     from lib import graph
     from lib.models import graph_cnn

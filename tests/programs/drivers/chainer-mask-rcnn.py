@@ -23,9 +23,20 @@ def train(run):
     # Chainer 7 no longer goes through a variable as through a list
     run.sources(lambda text: re.sub(r"F\.concat\((rpn_\w+), axis=0\)", r"F.concat(list(\1), axis=0)", text))
     run.without(
-        "chainercv.utils.bbox._nms_gpu_post", "fcn", "fcn.datasets", "fcn.datasets.voc", "skimage", "skimage.color",
-        "skimage.io", "skimage.segmentation", "tqdm", "pycocotools", "pycocotools.coco", "pycocotools.cocoeval",
-        "pycocotools.mask")
+        "chainercv.utils.bbox._nms_gpu_post",
+        "fcn",
+        "fcn.datasets",
+        "fcn.datasets.voc",
+        "skimage",
+        "skimage.color",
+        "skimage.io",
+        "skimage.segmentation",
+        "tqdm",
+        "pycocotools",
+        "pycocotools.coco",
+        "pycocotools.cocoeval",
+        "pycocotools.mask",
+    )
     from chainer.links.model.vision import resnet
     from chainer_mask_rcnn import models
     from chainer_mask_rcnn.links import AffineChannel2D
@@ -45,8 +56,13 @@ def train(run):
     chainer.serializers.load_npz = lambda path, link: None  # trained weights
 
     model = models.MaskRCNNResNet(
-        50, 3, pretrained_model="none", anchor_scales=(1, 2), rpn_hidden=128,
-        proposal_creator_params={"min_size": 0, "n_train_pre_nms": 60, "n_train_post_nms": 20})
+        50,
+        3,
+        pretrained_model="none",
+        anchor_scales=(1, 2),
+        rpn_hidden=128,
+        proposal_creator_params={"min_size": 0, "n_train_pre_nms": 60, "n_train_post_nms": 20},
+    )
     for p in model.params():
         if p.ndim > 1 and not p.array.any():
             p.array[...] = np.random.normal(0, np.sqrt(2 / p[0].size), p.shape)
@@ -54,8 +70,10 @@ def train(run):
         if isinstance(link, AffineChannel2D):
             link.W.array[...] *= 0.5  # trained ones keep what passes sixteen blocks in bounds
     chain = models.MaskRCNNTrainChain(
-        model, anchor_target_creator=AnchorTargetCreator(n_sample=32),
-        proposal_target_creator=models.utils.ProposalTargetCreator(n_sample=6))
+        model,
+        anchor_target_creator=AnchorTargetCreator(n_sample=32),
+        proposal_target_creator=models.utils.ProposalTargetCreator(n_sample=6),
+    )
     run.perturb(_chainer.arrays(chain))
     optimizer = chainer.optimizers.MomentumSGD(lr=0.01, momentum=0.9).setup(chain)
     optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(rate=0.0001))
@@ -71,8 +89,8 @@ def train(run):
             y, x = rng.randint(0, size - 34, 2)
             h, w = rng.randint(16, 34, 2)
             boxes.append((y, x, y + h, x + w))
-            mask[y:y + h, x:x + w] = 1
-            image[:, y:y + h, x:x + w] += 2
+            mask[y : y + h, x : x + w] = 1
+            image[:, y : y + h, x : x + w] += 2
         return image, np.array(boxes, run.dtype), rng.randint(0, 3, 2).astype("i"), masks
 
     reporter = chainer.Reporter()

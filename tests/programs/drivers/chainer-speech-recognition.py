@@ -24,8 +24,9 @@ def train(run):
         # private helpers that Chainer no longer has: sums to and from a shape
         lambda text: text.replace(
             "from chainer.functions.array.broadcast import _backward_one",
-            "_backward_one = lambda xp, shape, dtype, g: chainer.utils.sum_to(g, shape)").replace(
-                "from chainer import function, cuda", "import chainer\nfrom chainer import function, cuda"))
+            "_backward_one = lambda xp, shape, dtype, g: chainer.utils.sum_to(g, shape)",
+        ).replace("from chainer import function, cuda", "import chainer\nfrom chainer import function, cuda"),
+    )
     import asr.nn
     from asr.nn import nn
 
@@ -56,16 +57,34 @@ def train(run):
             yield {"loss": value.array}
 
     def acoustic(architecture):
-        return models.build_model(types.SimpleNamespace(
-            vocab_size=words, ndim_audio_features=3, ndim_h=6, ndim_dense=8, kernel_size=(3, 5), num_conv_layers=2,
-            dropout=0.1, weightnorm=False, wgain=1, num_mel_filters=11, architecture=architecture))
+        return models.build_model(
+            types.SimpleNamespace(
+                vocab_size=words,
+                ndim_audio_features=3,
+                ndim_h=6,
+                ndim_dense=8,
+                kernel_size=(3, 5),
+                num_conv_layers=2,
+                dropout=0.1,
+                weightnorm=False,
+                wgain=1,
+                num_mel_filters=11,
+                architecture=architecture,
+            )
+        )
 
     def ctc(model, x, t, _, x_length, t_length):
         return F.connectionist_temporal_classification(model(x), t, 0, x_length, t_length)
 
     def gram(model, x, t, bigrams, x_length, t_length):
-        return gram_ctc(model(x), chainer.Variable(t), chainer.Variable(bigrams), 0, chainer.Variable(x_length),
-                        chainer.Variable(t_length))
+        return gram_ctc(
+            model(x),
+            chainer.Variable(t),
+            chainer.Variable(bigrams),
+            0,
+            chainer.Variable(x_length),
+            chainer.Variable(t_length),
+        )
 
     trainings = {"gram": training(acoustic("zhang"), gram)}
     for architecture in ("zhang", "zhang+residual", "zhang+layernorm", "glu", "relu+layernorm+residual"):

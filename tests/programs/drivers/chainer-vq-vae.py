@@ -37,7 +37,8 @@ def train(run):
             model(*chainer.dataset.concat_examples(data[:2]))  # sizes that depend on the input
         run.perturb(_chainer.arrays(model))
         updater = VQVAE_StandardUpdater(
-            chainer.iterators.SerialIterator(data, 3), chainer.optimizers.Adam(2e-3).setup(model))
+            chainer.iterators.SerialIterator(data, 3), chainer.optimizers.Adam(2e-3).setup(model)
+        )
         return _chainer.updates(updater, model)
 
     yield from run.together(softmax=training(False), logistic=training(True))

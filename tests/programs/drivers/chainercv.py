@@ -30,8 +30,10 @@ def train(run):
         return _chainer.updates(updater, model)
 
     def segmentation():
-        data = [(rng.uniform(0, 255, (3, 32, 32)).astype(run.dtype), rng.randint(-1, 5, (32, 32)).astype("i"))
-                for _ in range(16)]
+        data = [
+            (rng.uniform(0, 255, (3, 32, 32)).astype(run.dtype), rng.randint(-1, 5, (32, 32)).astype("i"))
+            for _ in range(16)
+        ]
         weight = rng.uniform(0.5, 2, 5).astype(run.dtype)
         model = PixelwiseSoftmaxClassifier(SegNetBasic(n_class=5), class_weight=weight)
         return training(model, data, chainer.optimizers.MomentumSGD(lr=0.1, momentum=0.9))
@@ -64,8 +66,13 @@ def train(run):
             return loss_loc + loss_conf
 
     def detection():
-        ssd = SSD(extractor=Extractor(), multibox=Multibox(n_class=5, aspect_ratios=((2,), (2, 3), (2,))),
-                  steps=(4, 8, 32), sizes=(6, 12, 20, 30), mean=0)
+        ssd = SSD(
+            extractor=Extractor(),
+            multibox=Multibox(n_class=5, aspect_ratios=((2,), (2, 3), (2,))),
+            steps=(4, 8, 32),
+            sizes=(6, 12, 20, 30),
+            mean=0,
+        )
         data = []
         for _ in range(16):
             begin = rng.uniform(0, 16, (2, 2))

@@ -33,22 +33,50 @@ def train(run):
 
     def dqn(kind, env, **options):
         q = q_functions.FCStateQFunctionWithDiscreteAction(4, 2, 12, 1)
-        return kind(q, optimizer(q), buffer(), 0.9, explorer(env), phi=phi, replay_start_size=8, minibatch_size=6,
-                    target_update_interval=10, **options)
+        return kind(
+            q,
+            optimizer(q),
+            buffer(),
+            0.9,
+            explorer(env),
+            phi=phi,
+            replay_start_size=8,
+            minibatch_size=6,
+            target_update_interval=10,
+            **options,
+        )
 
     def categorical(env):
         q = q_functions.DistributionalFCStateQFunctionWithDiscreteAction(4, 2, 11, -1, 1, 12, 1)
-        return agents.CategoricalDQN(q, optimizer(q), buffer(), 0.9, explorer(env), phi=phi, replay_start_size=8,
-                                     minibatch_size=6, target_update_interval=10)
+        return agents.CategoricalDQN(
+            q,
+            optimizer(q),
+            buffer(),
+            0.9,
+            explorer(env),
+            phi=phi,
+            replay_start_size=8,
+            minibatch_size=6,
+            target_update_interval=10,
+        )
 
     def actor_critic():
         return chainerrl.agents.a3c.A3CSeparateModel(
-            policies.FCSoftmaxPolicy(4, 2, 1, 12), v_functions.FCVFunction(4, 1, 12))
+            policies.FCSoftmaxPolicy(4, 2, 1, 12), v_functions.FCVFunction(4, 1, 12)
+        )
 
     def ppo(env):
         model = actor_critic()
-        return agents.PPO(model, optimizer(model), gamma=0.9, phi=phi, update_interval=12, minibatch_size=6, epochs=2,
-                          standardize_advantages=False)
+        return agents.PPO(
+            model,
+            optimizer(model),
+            gamma=0.9,
+            phi=phi,
+            update_interval=12,
+            minibatch_size=6,
+            epochs=2,
+            standardize_advantages=False,
+        )
 
     def a3c(env):
         model = actor_critic()
@@ -62,9 +90,19 @@ def train(run):
     def ddpg(env):
         model = chainerrl.agents.ddpg.DDPGModel(
             q_func=q_functions.FCSAQFunction(4, 2, 12, 1),
-            policy=policies.FCDeterministicPolicy(4, 1, 12, 2, np.full(2, -1.0), np.ones(2)))
-        return agents.DDPG(model, optimizer(model["policy"]), optimizer(model["q_function"]), buffer(), 0.9,
-                           explorers.AdditiveGaussian(0.3, -1, 1), phi=phi, replay_start_size=8, minibatch_size=6)
+            policy=policies.FCDeterministicPolicy(4, 1, 12, 2, np.full(2, -1.0), np.ones(2)),
+        )
+        return agents.DDPG(
+            model,
+            optimizer(model["policy"]),
+            optimizer(model["q_function"]),
+            buffer(),
+            0.9,
+            explorers.AdditiveGaussian(0.3, -1, 1),
+            phi=phi,
+            replay_start_size=8,
+            minibatch_size=6,
+        )
 
     def sac(env):
         def squashed(x):
@@ -72,10 +110,21 @@ def train(run):
             return distribution.SquashedGaussianDistribution(mean, var=chainer.functions.exp(ln_var))
 
         policy = links.Sequence(
-            chainer.links.Linear(4, 12), chainer.functions.relu, chainer.links.Linear(12, 4), squashed)
+            chainer.links.Linear(4, 12), chainer.functions.relu, chainer.links.Linear(12, 4), squashed
+        )
         qs = [q_functions.FCSAQFunction(4, 2, 12, 1) for _ in range(2)]
-        return agents.SoftActorCritic(policy, *qs, optimizer(policy), *map(optimizer, qs), buffer(), 0.9, phi=phi,
-                                      replay_start_size=8, minibatch_size=6, entropy_target=-2)
+        return agents.SoftActorCritic(
+            policy,
+            *qs,
+            optimizer(policy),
+            *map(optimizer, qs),
+            buffer(),
+            0.9,
+            phi=phi,
+            replay_start_size=8,
+            minibatch_size=6,
+            entropy_target=-2,
+        )
 
     def training(make, discrete=True):
         env = ABC(size=2, discrete=discrete)
@@ -98,5 +147,10 @@ def train(run):
         dqn=training(lambda env: dqn(agents.DQN, env)),
         double=training(lambda env: dqn(agents.DoubleDQN, env)),
         pal=training(lambda env: dqn(agents.PAL, env, alpha=0.9)),
-        categorical=training(categorical), a3c=training(a3c), ppo=training(ppo), trpo=training(trpo),
-        ddpg=training(ddpg, discrete=False), sac=training(sac, discrete=False))
+        categorical=training(categorical),
+        a3c=training(a3c),
+        ppo=training(ppo),
+        trpo=training(trpo),
+        ddpg=training(ddpg, discrete=False),
+        sac=training(sac, discrete=False),
+    )

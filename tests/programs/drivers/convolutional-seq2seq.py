@@ -44,8 +44,11 @@ def train(run):
     optimizer = chainer.optimizers.NesterovAG(lr=0.25, momentum=0.9).setup(model)
     optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))
     updater = chainer.training.updaters.StandardUpdater(
-        chainer.iterators.SerialIterator(_sentences.pairs(64, 20), 8), optimizer,
-        converter=seq2seq_pad_concat_convert, device=-1)
+        chainer.iterators.SerialIterator(_sentences.pairs(64, 20), 8),
+        optimizer,
+        converter=seq2seq_pad_concat_convert,
+        device=-1,
+    )
     for values in _chainer.updates(updater, model):
         words = model.translate([_sentences.pairs(1, 20)[0][0]], max_length=4)
         yield dict(values, words=sum(map(sum, words)))

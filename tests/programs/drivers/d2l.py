@@ -29,8 +29,15 @@ def train(run):
 
     def residual():
         net = nn.Sequential()
-        net.add(nn.Conv2D(8, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), d2l.Residual(8),
-                d2l.Residual(16, use_1x1conv=True, strides=2), nn.GlobalAvgPool2D(), nn.Dense(5))
+        net.add(
+            nn.Conv2D(8, 3, padding=1),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            d2l.Residual(8),
+            d2l.Residual(16, use_1x1conv=True, strides=2),
+            nn.GlobalAvgPool2D(),
+            nn.Dense(5),
+        )
         x, y = mx.np.array(rng.normal(size=(6, 3, 8, 8)).astype("f")), mx.np.array(rng.randint(0, 5, 6))
         prepared(net, x)
         trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.002})
@@ -45,8 +52,13 @@ def train(run):
         trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
         while True:
             perplexity, _ = d2l.train_epoch_ch8(
-                net, [(x, y)], gluon.loss.SoftmaxCrossEntropyLoss(), lambda batch_size: trainer.step(batch_size),
-                device, False)
+                net,
+                [(x, y)],
+                gluon.loss.SoftmaxCrossEntropyLoss(),
+                lambda batch_size: trainer.step(batch_size),
+                device,
+                False,
+            )
             yield {"perplexity": perplexity}
 
     def bert():
@@ -57,7 +69,8 @@ def train(run):
         while True:
             with autograd.record():
                 mlm, nsp, losses = d2l._get_batch_loss_bert(
-                    net, gluon.loss.SoftmaxCELoss(), 20, *([part] for part in (*x, *y)))
+                    net, gluon.loss.SoftmaxCELoss(), 20, *([part] for part in (*x, *y))
+                )
             for loss in losses:
                 loss.backward()
             trainer.step(1)
@@ -111,5 +124,6 @@ def train(run):
             trainer.step(1)
             yield {"loss": _mxnet.mean(loss), "classes": float(classes.sum())}
 
-    yield from run.together(residual=residual(), recurrent=recurrent(), bert=bert(), translation=translation(),
-                            anchors=anchors())
+    yield from run.together(
+        residual=residual(), recurrent=recurrent(), bert=bert(), translation=translation(), anchors=anchors()
+    )

@@ -31,8 +31,10 @@ def train(run):
     by_alphas.set_parameters(alphas, reset=False, retain_state=True)
 
     def copied(values):
-        return {k: nn.Variable(v.shape, need_grad=True).apply(data=nn.NdArray(v.shape).copy_from(v.data))
-                for k, v in values.items()}
+        return {
+            k: nn.Variable(v.shape, need_grad=True).apply(data=nn.NdArray(v.shape).copy_from(v.data))
+            for k, v in values.items()
+        }
 
     def gradients(images, labels):
         image.d, label.d = images, labels

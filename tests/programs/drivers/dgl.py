@@ -57,6 +57,7 @@ class Graph:
 
 def stand_in(run):
     """The names that the modules import from the package above them."""
+
     def module(name, **members):
         made = sys.modules[name] = types.ModuleType(name)
         made.__path__ = [str(run.repo.joinpath("python", *name.split(".")))]
@@ -68,9 +69,13 @@ def stand_in(run):
     module("dgl.utils", expand_as_pair=lambda x: x if isinstance(x, tuple) else (x, x), check_eq_shape=lambda x: None)
     module("dgl.nn.mxnet.softmax", edge_softmax=Graph.softmax)
     calls = {
-        "copy_src": lambda src, out: ("copy_src", src, out), "copy_u": lambda u, out: ("copy_src", u, out),
-        "u_add_v": lambda *names: ("u_add_v", *names), "u_mul_e": lambda *names: ("u_mul_e", *names),
-        "sum": lambda msg, out: ("sum", msg, out), "mean": lambda msg, out: ("mean", msg, out)}
+        "copy_src": lambda src, out: ("copy_src", src, out),
+        "copy_u": lambda u, out: ("copy_src", u, out),
+        "u_add_v": lambda *names: ("u_add_v", *names),
+        "u_mul_e": lambda *names: ("u_mul_e", *names),
+        "sum": lambda msg, out: ("sum", msg, out),
+        "mean": lambda msg, out: ("mean", msg, out),
+    }
     module("dgl.function", **calls)
     sys.modules["dgl"].function = sys.modules["dgl.function"]
 
@@ -114,7 +119,9 @@ def train(run):
 
     yield from run.together(
         gcn=training(GraphConv(6, 8, activation=mx.nd.relu), GraphConv(8, 3), place=graph),
-        gat=training(GATConv(6, 4, 2, activation=lambda h: mx.nd.LeakyReLU(h, act_type="elu")), GATConv(8, 3, 2),
-                     place=graph),
+        gat=training(
+            GATConv(6, 4, 2, activation=lambda h: mx.nd.LeakyReLU(h, act_type="elu")), GATConv(8, 3, 2), place=graph
+        ),
         dense=training(DenseGraphConv(6, 8), DenseGraphConv(8, 3), place=mx.nd.array(adjacency)),
-        simple=training(SGConv(6, 3, k=2), place=graph))
+        simple=training(SGConv(6, 3, k=2), place=graph),
+    )

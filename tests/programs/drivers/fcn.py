@@ -8,8 +8,20 @@ import numpy as np
 def train(run):
     run.path()
     run.without(
-        "skimage", "skimage.color", "skimage.io", "skimage.transform", "skimage.util", "tqdm", "cv2", "gdown", "yaml",
-        "chainercv", "chainercv.visualizations", "chainercv.utils", "chainercv.utils.iterator")
+        "skimage",
+        "skimage.color",
+        "skimage.io",
+        "skimage.transform",
+        "skimage.util",
+        "tqdm",
+        "cv2",
+        "gdown",
+        "yaml",
+        "chainercv",
+        "chainercv.visualizations",
+        "chainercv.utils",
+        "chainercv.utils.iterator",
+    )
     import fcn
 
     rng = np.random.RandomState(1)
@@ -40,5 +52,8 @@ def train(run):
         return _chainer.updates(updater, model)
 
     yield from run.together(
-        fcn32s=training(fcn.models.FCN32s), fcn16s=training(fcn.models.FCN16s), fcn8s=training(fcn.models.FCN8s),
-        atonce=training(fcn.models.FCN8sAtOnce))
+        fcn32s=training(fcn.models.FCN32s),
+        fcn16s=training(fcn.models.FCN16s),
+        fcn8s=training(fcn.models.FCN8s),
+        atonce=training(fcn.models.FCN8sAtOnce),
+    )

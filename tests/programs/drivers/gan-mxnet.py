@@ -36,7 +36,7 @@ def train(run):
             fake = gen.get_outputs()[0]
             loss_fake = discriminate(fake, zeros)[0].asscalar()
             grads = [[g.copyto(g.context) for g in gs] for gs in dis._exec_group.grad_arrays]
-            loss_true, sigmoid = discriminate(mx.nd.array(images[2 * step % 8:][:2]), ones)[:2]
+            loss_true, sigmoid = discriminate(mx.nd.array(images[2 * step % 8 :][:2]), ones)[:2]
             loss_true, sigmoid = loss_true.asscalar(), sigmoid.asnumpy().mean()
             for new, old in zip(dis._exec_group.grad_arrays, grads, strict=True):
                 for a, b in zip(new, old, strict=True):

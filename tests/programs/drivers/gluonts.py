@@ -19,8 +19,10 @@ def train(run):
     from gluonts.mx.trainer.callback import Callback
 
     rng = np.random.RandomState(1)
-    series = [{"start": "2020-01-01 00:00", "target": 5 + np.sin(np.arange(200) / 4) + rng.normal(size=200) / 10}
-              for _ in range(4)]
+    series = [
+        {"start": "2020-01-01 00:00", "target": 5 + np.sin(np.arange(200) / 4) + rng.normal(size=200) / 10}
+        for _ in range(4)
+    ]
     update, reports = mx.metric.Loss.update, {}
 
     class Perturbing(Callback):
@@ -49,4 +51,5 @@ def train(run):
         deepar=estimator(DeepAREstimator, num_cells=8, dropout_rate=0.0),
         transformer=estimator(TransformerEstimator, model_dim=8, num_heads=2, dropout_rate=0.0),
         nbeats=estimator(NBEATSEstimator, num_stacks=2, widths=[8], num_block_layers=[2]),
-        feedforward=estimator(SimpleFeedForwardEstimator, num_hidden_dimensions=[8]))
+        feedforward=estimator(SimpleFeedForwardEstimator, num_hidden_dimensions=[8]),
+    )

@@ -39,8 +39,15 @@ def train(run):
         while True:
             cfg.MODEL.OUT_TYPE = out
             states, losses = train_step(
-                batch_size=2, encoder_net=encoder, forecaster_net=forecaster, loss_net=loss, init_states=states,
-                data_nd=frames[:3], gt_nd=frames[3:], mask_nd=None)
+                batch_size=2,
+                encoder_net=encoder,
+                forecaster_net=forecaster,
+                loss_net=loss,
+                init_states=states,
+                data_nd=frames[:3],
+                gt_nd=frames[3:],
+                mask_nd=None,
+            )
             yield losses
 
     yield from run.together(trajectory=training("TrajGRU", "direct"), filters=training("ConvGRU", "DFN"))

@@ -18,8 +18,15 @@ def train(run):
 
     def training(name, **options):
         args = argparse.Namespace(
-            datasource="omniglot", method="maml", num_classes=3, num_updates=1, train_update_lr=0.4, norm="batch_norm",
-            num_filters=8, **options)
+            datasource="omniglot",
+            method="maml",
+            num_classes=3,
+            num_updates=1,
+            train_update_lr=0.4,
+            norm="batch_norm",
+            num_filters=8,
+            **options,
+        )
         data = DataGenerator(3, 2, 2, drawings.shape[2:], drawings, 2)
         x, y = nn.Variable((6, *drawings.shape[2:])), nn.Variable((6, *drawings.shape[2:]))
         tx, ty = nn.Variable((6, 1)), nn.Variable((6, 1))
@@ -37,4 +44,5 @@ def train(run):
 
     yield from run.together(
         full=training("full", first_order=False, max_pool=True),
-        first=training("first", first_order=True, max_pool=False))
+        first=training("first", first_order=True, max_pool=False),
+    )

@@ -10,11 +10,30 @@ import nnabla.solvers as S
 import numpy as np
 
 DEFAULTS = {
-    "num_layers": 20, "shortcut_type": "a", "scale_layer": True, "target_activation_type": "max",
-    "w_stepsize": 2**-3, "w_stepsize_min": 2**-8, "w_stepsize_max": 1, "w_xmin_min": 2**-16, "w_xmin_max": 127,
-    "w_xmax_min": 2**-8, "w_xmax_max": 127, "w_bitwidth": 4, "w_bitwidth_min": 2, "w_bitwidth_max": 8,
-    "a_stepsize": 2**-3, "a_stepsize_min": 2**-8, "a_stepsize_max": 1, "a_xmin_min": 2**-14, "a_xmin_max": 255,
-    "a_xmax_min": 2**-8, "a_xmax_max": 255, "a_bitwidth": 4, "a_bitwidth_min": 1, "a_bitwidth_max": 8,
+    "num_layers": 20,
+    "shortcut_type": "a",
+    "scale_layer": True,
+    "target_activation_type": "max",
+    "w_stepsize": 2**-3,
+    "w_stepsize_min": 2**-8,
+    "w_stepsize_max": 1,
+    "w_xmin_min": 2**-16,
+    "w_xmin_max": 127,
+    "w_xmax_min": 2**-8,
+    "w_xmax_max": 127,
+    "w_bitwidth": 4,
+    "w_bitwidth_min": 2,
+    "w_bitwidth_max": 8,
+    "a_stepsize": 2**-3,
+    "a_stepsize_min": 2**-8,
+    "a_stepsize_max": 1,
+    "a_xmin_min": 2**-14,
+    "a_xmin_max": 255,
+    "a_xmax_min": 2**-8,
+    "a_xmax_max": 255,
+    "a_bitwidth": 4,
+    "a_bitwidth_min": 1,
+    "a_bitwidth_max": 8,
 }
 
 
@@ -63,5 +82,4 @@ def train(run):
             yield {"loss": loss.d, "size": sizes.d}
 
     nn.seed(0)
-    yield from run.together(
-        **{w: training(w) for w in ("parametric_fp_d_xmax", "parametric_pow2_xmin_xmax")})
+    yield from run.together(**{w: training(w) for w in ("parametric_fp_d_xmax", "parametric_pow2_xmin_xmax")})

@@ -112,4 +112,8 @@ def train(run):
     yield from run.together(
         lenet=classifier(classification.mnist_lenet_prediction, "lenet"),
         resnet=classifier(classification.mnist_resnet_prediction, "resnet"),
-        siamese=twins(), vae=variational(), vat=adversarial(), dcgan=gan())
+        siamese=twins(),
+        vae=variational(),
+        vat=adversarial(),
+        dcgan=gan(),
+    )

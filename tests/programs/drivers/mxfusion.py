@@ -43,8 +43,9 @@ def train(run):
             def executor(*inputs):
                 losses = infr_executor(*inputs)
                 with mx.autograd.pause():
-                    self.report({"loss": losses[0].asscalar(),
-                                 "norm": sum(mx.nd.norm(p.data()).asscalar() for p in values)})
+                    self.report(
+                        {"loss": losses[0].asscalar(), "norm": sum(mx.nd.norm(p.data()).asscalar() for p in values)}
+                    )
                 return losses
 
             super().run(infr_executor=executor, data=data, param_dict=param_dict, **options)
@@ -55,7 +56,8 @@ def train(run):
             loop.report = report
             algorithm = make()
             GradBasedInference(algorithm, grad_loop=loop, dtype="float64").run(
-                max_iter=999, learning_rate=0.02, X=array(x), Y=array(y))
+                max_iter=999, learning_rate=0.02, X=array(x), Y=array(y)
+            )
 
         return _mxnet.stepwise(body)
 
@@ -68,7 +70,8 @@ def train(run):
             scales = array([0.5, 0.7, 0.9])
             kernel = RBF(input_dim=3, ARD=True, variance=array([1.0]), lengthscale=scales, dtype="float64")
             m.Y = module.define_variable(
-                X=m.X, kernel=kernel, noise_var=m.noise_var, shape=(m.N, 1), dtype="float64", **more)
+                X=m.X, kernel=kernel, noise_var=m.noise_var, shape=(m.N, 1), dtype="float64", **more
+            )
             return MAP(model=m, observed=[m.X, m.Y])
 
         return make
@@ -76,8 +79,10 @@ def train(run):
     def network():
         net = mx.gluon.nn.HybridSequential(prefix="bnn_")
         with net.name_scope():
-            net.add(mx.gluon.nn.Dense(6, activation="tanh", flatten=False, in_units=3, dtype="float64"),
-                    mx.gluon.nn.Dense(1, flatten=False, in_units=6, dtype="float64"))
+            net.add(
+                mx.gluon.nn.Dense(6, activation="tanh", flatten=False, in_units=3, dtype="float64"),
+                mx.gluon.nn.Dense(1, flatten=False, in_units=6, dtype="float64"),
+            )
         net.initialize(mx.init.Xavier(magnitude=3))
         m = Model()
         m.N = Variable()
@@ -88,8 +93,7 @@ def train(run):
         for _, weight in m.r.factor.parameters.items():
             mean, variance = (broadcast_to(array([value]), weight.shape) for value in (0.0, 3.0))
             weight.set_prior(Normal(mean=mean, variance=variance, dtype="float64"))
-        m.Y = Normal.define_variable(
-            mean=m.r, variance=broadcast_to(m.v, (m.N, 1)), shape=(m.N, 1), dtype="float64")
+        m.Y = Normal.define_variable(mean=m.r, variance=broadcast_to(m.v, (m.N, 1)), shape=(m.N, 1), dtype="float64")
         observed = [m.Y, m.X]
         q = create_Gaussian_meanfield(model=m, observed=observed, dtype="float64")
         return StochasticVariationalInference(num_samples=3, model=m, posterior=q, observed=observed)
@@ -98,4 +102,5 @@ def train(run):
     yield from run.together(
         exact=inference(process(GPRegression)),
         variational=inference(process(SVGPRegression, inducing_inputs=inducing)),
-        network=inference(network))
+        network=inference(network),
+    )

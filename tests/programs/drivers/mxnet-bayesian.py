@@ -53,25 +53,72 @@ def train(run):
         return {"data": mx.nd.zeros((10, width)), label: mx.nd.zeros(shape)}
 
     def sgd(x, y):
-        algos.SGD(bdk_demo.get_mnist_sym(num_hidden=16), inputs("softmax_label", (10,), 8), x, y, x, y, 499,
-                  lr=1e-3, minibatch_size=10, dev=mx.cpu())
+        algos.SGD(
+            bdk_demo.get_mnist_sym(num_hidden=16),
+            inputs("softmax_label", (10,), 8),
+            x,
+            y,
+            x,
+            y,
+            499,
+            lr=1e-3,
+            minibatch_size=10,
+            dev=mx.cpu(),
+        )
 
     def sgld(x, y):
-        algos.SGLD(bdk_demo.get_mnist_sym(num_hidden=16), x, y, x, y, 499, inputs("softmax_label", (10,), 8),
-                   learning_rate=1e-3, minibatch_size=10, burn_in_iter_num=5, thin_interval=3, dev=mx.cpu())
+        algos.SGLD(
+            bdk_demo.get_mnist_sym(num_hidden=16),
+            x,
+            y,
+            x,
+            y,
+            499,
+            inputs("softmax_label", (10,), 8),
+            learning_rate=1e-3,
+            minibatch_size=10,
+            burn_in_iter_num=5,
+            thin_interval=3,
+            dev=mx.cpu(),
+        )
 
     def distilled(x, y):
         algos.DistilledSGLD(
-            bdk_demo.get_mnist_sym(num_hidden=16), bdk_demo.get_mnist_sym(bdk_demo.LogSoftmax(), num_hidden=16),
-            inputs("softmax_label", (10,), 8), inputs("softmax_label", (10, 10), 8), x, y, x, y, 499, 1e-3, 1e-3,
-            student_optimizing_algorithm="adam", minibatch_size=10, dev=mx.cpu())
+            bdk_demo.get_mnist_sym(num_hidden=16),
+            bdk_demo.get_mnist_sym(bdk_demo.LogSoftmax(), num_hidden=16),
+            inputs("softmax_label", (10,), 8),
+            inputs("softmax_label", (10, 10), 8),
+            x,
+            y,
+            x,
+            y,
+            499,
+            1e-3,
+            1e-3,
+            student_optimizing_algorithm="adam",
+            minibatch_size=10,
+            dev=mx.cpu(),
+        )
 
     def toy(x, y):
         algos.DistilledSGLD(
-            bdk_demo.get_toy_sym(True, 1.0), bdk_demo.get_toy_sym(False), inputs("teacher_output_label", (10, 1), 1),
-            {"data": mx.nd.zeros((10, 1))}, x, y, x, y, 499, 1e-4, 1e-3, teacher_prior_precision=0.1,
-            student_grad_f=lambda out, pred: bdk_demo.regression_student_grad(out, pred, 1.0), task="regression",
-            minibatch_size=10, dev=mx.cpu())
+            bdk_demo.get_toy_sym(True, 1.0),
+            bdk_demo.get_toy_sym(False),
+            inputs("teacher_output_label", (10, 1), 1),
+            {"data": mx.nd.zeros((10, 1))},
+            x,
+            y,
+            x,
+            y,
+            499,
+            1e-4,
+            1e-3,
+            teacher_prior_precision=0.1,
+            student_grad_f=lambda out, pred: bdk_demo.regression_student_grad(out, pred, 1.0),
+            task="regression",
+            minibatch_size=10,
+            dev=mx.cpu(),
+        )
 
     def hmc():
         net = bdk_demo.get_toy_sym(True, 1 / 9)
@@ -86,4 +133,5 @@ def train(run):
             yield {"accepted": accepted, "norm": sum(mx.nd.norm(p).asscalar() for p in params.values())}
 
     yield from run.together(
-        sgd=loop(sgd, 10), sgld=loop(sgld, 10), distilled=loop(distilled, 10), toy=loop(toy, 0), hmc=hmc())
+        sgd=loop(sgd, 10), sgld=loop(sgld, 10), distilled=loop(distilled, 10), toy=loop(toy, 0), hmc=hmc()
+    )

@@ -27,7 +27,10 @@ def train(run):
         criterion = gluon.loss.SoftmaxCrossEntropyLoss()
         place = 0
         while True:
-            data, target = mx.nd.array(words[place:place + 6]), mx.nd.array(words[place + 1:place + 7]).reshape((-1,))
+            data, target = (
+                mx.nd.array(words[place : place + 6]),
+                mx.nd.array(words[place + 1 : place + 7]).reshape((-1,)),
+            )
             hidden = [h.detach() for h in hidden] if isinstance(hidden, list) else hidden.detach()
             with autograd.record():
                 output, hidden = model(data, hidden)

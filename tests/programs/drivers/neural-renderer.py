@@ -57,4 +57,5 @@ def train(run):
 
     yield from run.together(
         vertices=training(example2.Model, chainer.optimizers.Adam(0.01), size),
-        textures=training(example3.Model, neural_renderer.Adam(alpha=0.1, beta1=0.5), size))
+        textures=training(example3.Model, neural_renderer.Adam(alpha=0.1, beta1=0.5), size),
+    )

@@ -98,16 +98,43 @@ def train(run):
     nn.seed(0)
     small = {"embedding_size": 12, "batch_size": 4}
     yield from run.together(
-        lstm=training(
-            "lstm", "language-models", "lstmlm", "train.py", sentence_length=8, hidden_size=10, **small),
+        lstm=training("lstm", "language-models", "lstmlm", "train.py", sentence_length=8, hidden_size=10, **small),
         characters=training(
-            "characters", "language-models", "char-cnn-lstmlm", "train.py", sentence_length=6, batch_size=3,
-            lstm_size=10, filters=[4, 5, 6], filster_sizes=[1, 2, 3]),
+            "characters",
+            "language-models",
+            "char-cnn-lstmlm",
+            "train.py",
+            sentence_length=6,
+            batch_size=3,
+            lstm_size=10,
+            filters=[4, 5, 6],
+            filster_sizes=[1, 2, 3],
+        ),
         attention=training(
-            "attention", "seq2seq", "encoder-decoder-with-attention", "attention.py", hidden=10, **small),
+            "attention", "seq2seq", "encoder-decoder-with-attention", "attention.py", hidden=10, **small
+        ),
         classifier=training(
-            "classifier", "text-classification", "self-attention", "train.py", max_len=10, hidden_size=10, da=8, r=3,
-            output_mlp_size=20, vocab_size=WORDS, **small),
+            "classifier",
+            "text-classification",
+            "self-attention",
+            "train.py",
+            max_len=10,
+            hidden_size=10,
+            da=8,
+            r=3,
+            output_mlp_size=20,
+            vocab_size=WORDS,
+            **small,
+        ),
         transformer=training(
-            "transformer", "transformer", "transformer.py", until="# Create solver.", max_len=10, embedding_size=16,
-            batch_size=4, vocab_size=WORDS, head_num=4))
+            "transformer",
+            "transformer",
+            "transformer.py",
+            until="# Create solver.",
+            max_len=10,
+            embedding_size=16,
+            batch_size=4,
+            vocab_size=WORDS,
+            head_num=4,
+        ),
+    )

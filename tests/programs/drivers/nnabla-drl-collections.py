@@ -58,7 +58,9 @@ def train(run):
         double=deep(lambda: double_dqn.DoubleDQN(dqn.q_function, *options), "double"),
         dueling=deep(lambda: dqn.DQN(dueling_dqn.q_function, *options), "dueling"),
         categorical=deep(
-            lambda: categorical_dqn.CategoricalDQN(
-                categorical_dqn.q_function, ACTIONS, -10.0, 10.0, 11, *options[1:]), "categorical"),
+            lambda: categorical_dqn.CategoricalDQN(categorical_dqn.q_function, ACTIONS, -10.0, 10.0, 11, *options[1:]),
+            "categorical",
+        ),
         td3=continuous(lambda: td3.TD3((5,), 3, BATCH, 1e-3, 1e-3, 0.005, 0.99, 0.2, 0.5), "td3"),
-        sac=continuous(lambda: sac.SAC((5,), 3, BATCH, 3e-4, 3e-4, 3e-4, 0.005, 0.99, 1e-3, 1.0), "sac"))
+        sac=continuous(lambda: sac.SAC((5,), 3, BATCH, 3e-4, 3e-4, 3e-4, 0.005, 0.99, 1e-3, 1.0), "sac"),
+    )

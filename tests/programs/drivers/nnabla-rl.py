@@ -49,4 +49,5 @@ def train(run):
     # Not IQL: in the original its loss reads an array that the step before has freed, whatever is there by then.
     yield from run.together(
         **{name: training(name, screen) for name in ("DQN", "QRDQN", "MunchausenDQN")},
-        **{name: training(name, continuous) for name in ("DDPG", "TD3", "SAC", "BCQ", "BEAR", "XQL")})
+        **{name: training(name, continuous) for name in ("DDPG", "TD3", "SAC", "BCQ", "BEAR", "XQL")},
+    )

@@ -30,9 +30,22 @@ def train(run):
     rng = np.random.RandomState(1)
     hp = hparams
     for name, value in {
-        "batch_size": 2, "segment_length": 2048, "n_speaker_embedding": 8, "ndf": 4, "num_D": 2, "n_layers_D": 2,
-        "ngf": 4, "n_residual_layers": 2, "ratios": [4, 2, 2], "n_spk_layers": 2, "window_sizes": [256, 128],
-        "n_speakers": 3, "split_low": 2, "split_hight": 4, "output_path": ".", "sr": 22050,
+        "batch_size": 2,
+        "segment_length": 2048,
+        "n_speaker_embedding": 8,
+        "ndf": 4,
+        "num_D": 2,
+        "n_layers_D": 2,
+        "ngf": 4,
+        "n_residual_layers": 2,
+        "ratios": [4, 2, 2],
+        "n_spk_layers": 2,
+        "window_sizes": [256, 128],
+        "n_speakers": 3,
+        "split_low": 2,
+        "split_hight": 4,
+        "output_path": ".",
+        "sr": 22050,
     }.items():
         setattr(hp, name, value)
     hp.comm = types.SimpleNamespace(rank=0, all_reduce=lambda *_, **__: None)

@@ -27,4 +27,5 @@ def train(run):
         label.d = rng.randint(0, classes, label.shape)
 
     yield from _nnabla.training(
-        loss, solver, feed, 1e-4, pred=pred, matrix=parts["mat_loss"], classes=parts["classify_loss"])
+        loss, solver, feed, 1e-4, pred=pred, matrix=parts["mat_loss"], classes=parts["classify_loss"]
+    )

@@ -7,10 +7,20 @@ import nnabla.solvers as S
 import numpy as np
 
 NETS = {
-    "binary_connect": {}, "binary_net": {}, "binary_weight": {}, "fp_net": {"n": 4, "delta": 2**-4},
-    "pow2_net": {"n": 4, "m": 0}, "inq": {"num_bits": 4},
+    "binary_connect": {},
+    "binary_net": {},
+    "binary_weight": {},
+    "fp_net": {"n": 4, "delta": 2**-4},
+    "pow2_net": {"n": 4, "m": 0},
+    "inq": {"num_bits": 4},
     "min_max": {
-        "ql_min": 0, "ql_max": 15, "p_min_max": True, "a_min_max": True, "a_ema": True, "ste_fine_grained": True},
+        "ql_min": 0,
+        "ql_max": 15,
+        "p_min_max": True,
+        "a_min_max": True,
+        "a_ema": True,
+        "ste_fine_grained": True,
+    },
 }
 
 

@@ -38,6 +38,10 @@ def train(run):
         return blocks, supernet.random_channel_mask()[0]
 
     fixed = nas.ShuffleNasOneShotFix(
-        architecture=[0, 0, 3, 1, 1, 1, 0, 0, 2, 0, 2, 1, 1, 0, 2, 0, 2, 1, 3, 2], channel_scales=[1.0] * 20,
-        use_se=True, last_conv_after_pooling=True, **sizes)
+        architecture=[0, 0, 3, 1, 1, 1, 0, 0, 2, 0, 2, 1, 1, 0, 2, 0, 2, 1, 3, 2],
+        channel_scales=[1.0] * 20,
+        use_se=True,
+        last_conv_after_pooling=True,
+        **sizes,
+    )
     yield from run.together(supernet=training(supernet, choices), fixed=training(fixed, lambda block: ()))

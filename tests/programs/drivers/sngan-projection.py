@@ -25,6 +25,13 @@ def train(run):
             "opt_dis": chainer.optimizers.Adam(alpha=0.0002, beta1=0.0, beta2=0.9).setup(dis),
         }
         updater = Updater(
-            iterator=chainer.iterators.SerialIterator(data, 8), optimizer=optimizers, device=-1,
-            models={"gen": gen, "dis": dis}, n_dis=2, n_gen_samples=8, loss_type=loss_type, conditional=True)
+            iterator=chainer.iterators.SerialIterator(data, 8),
+            optimizer=optimizers,
+            device=-1,
+            models={"gen": gen, "dis": dis},
+            n_dis=2,
+            n_gen_samples=8,
+            loss_type=loss_type,
+            conditional=True,
+        )
         yield from _chainer.updates(updater)

@@ -32,4 +32,5 @@ def train(run):
 
     yield from run.together(
         decayed=training(models.cifar10_resnet23_prediction, False),
-        pruned=training(models.cifar10_resnet23_slim_prediction, True))
+        pruned=training(models.cifar10_resnet23_slim_prediction, True),
+    )

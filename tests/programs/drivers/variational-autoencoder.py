@@ -41,5 +41,8 @@ def train(run):
             yield {"labeled": labeled, "unlabeled": rest, "classifier": vae.train_classification(x, ids)}
 
     yield from run.together(
-        m1=m1(vae_m1.BernoulliM1VAE), m1g=m1(vae_m1.GaussianM1VAE),
-        m2=m2(vae_m2.BernoulliM2VAE), m2g=m2(vae_m2.GaussianM2VAE))
+        m1=m1(vae_m1.BernoulliM1VAE),
+        m1g=m1(vae_m1.GaussianM1VAE),
+        m2=m2(vae_m2.BernoulliM2VAE),
+        m2g=m2(vae_m2.GaussianM2VAE),
+    )

@@ -13,7 +13,8 @@ def train(run):
     run.path()
     run.sources(
         lambda text: text.replace("from sklearn.datasets import fetch_mldata", ""),  # gone, and not used
-        lambda text: text.replace("range(1, len(d.shape))", "tuple(range(1, len(d.shape)))"))  # as NumPy wants axes
+        lambda text: text.replace("range(1, len(d.shape))", "tuple(range(1, len(d.shape)))"),
+    )  # as NumPy wants axes
     import models.cnn
     import train_semisup
     from source.data import Data

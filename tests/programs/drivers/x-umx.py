@@ -21,7 +21,8 @@ def train(run):
 
     def training(name, umx):
         args = argparse.Namespace(
-            umx_train=umx, batch_size=2, nb_channels=2, sample_rate=500, seq_dur=1, valid_dur=1, mcoef=10.0)
+            umx_train=umx, batch_size=2, nb_channels=2, sample_rate=500, seq_dur=1, valid_dur=1, mcoef=10.0
+        )
         with _nnabla.building(run, name):
             net = model.get_model(args, rng.uniform(0.5, 1, 65), rng.uniform(0.5, 2, 65), max_bin=bins)
             solver = S.Adam(1e-3)

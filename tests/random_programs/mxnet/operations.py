@@ -587,12 +587,19 @@ OPERATIONS = (
     + [softmax] * 4
     + [dot] * 4
     + [batch_dot] * 2
-    + [dense] * 5 + [embed] * 2
-    + [reshape] * 12 + [getitem] * 9 + [scatter]
-    + [join] * 4 + [split] * 4 + [sorting] * 3
+    + [dense] * 5
+    + [embed] * 2
+    + [reshape] * 12
+    + [getitem] * 9
+    + [scatter]
+    + [join] * 4
+    + [split] * 4
+    + [sorting] * 3
     + [losses] * 4
     + [sequence] * 2
-    + [convolution] * 5 + [convolution_1d] + [pooling] * 5
+    + [convolution] * 5
+    + [convolution_1d]
+    + [pooling] * 5
     + [normalization] * 5
     + [dropout] * 2
     + [matrices] * 2

@@ -1,4 +1,5 @@
 """Datasets of rows and columns (`chainer.dataset.tabular`)."""
+
 from compatgrad.chainer.dataset.tabular import tabular_dataset
 from compatgrad.chainer.dataset.tabular.delegate_dataset import DelegateDataset
 from compatgrad.chainer.dataset.tabular.from_data import from_data

@@ -1,9 +1,9 @@
 """Views of several tabular datasets."""
+
 from compatgrad.chainer.dataset.tabular import _views, tabular_dataset
 
 
 class _Combined(tabular_dataset.TabularDataset):
-
     def __init__(self, *datasets):
         self._datasets = datasets
 
@@ -12,7 +12,6 @@ class _Combined(tabular_dataset.TabularDataset):
 
 
 class _Concat(_Combined):
-
     def __init__(self, *datasets):
         if any(dataset.keys != datasets[0].keys for dataset in datasets):
             raise ValueError("All datasets must have the same keys")
@@ -80,11 +79,10 @@ def _clip(rows, start, stop):
         return _clip(rows[::-1], start, stop)[::-1]
     first = -(-(start - rows.start) // rows.step)
     last = -(-(stop - rows.start) // rows.step)
-    return rows[max(first, 0):max(last, 0)]
+    return rows[max(first, 0) : max(last, 0)]
 
 
 class _Join(_Combined):
-
     def __init__(self, *datasets):
         if any(len(dataset) != len(datasets[0]) for dataset in datasets):
             raise ValueError("All datasets must have the same length")
@@ -105,8 +103,7 @@ class _Join(_Combined):
 
     def get_examples(self, indices, key_indices):
         if key_indices is None:
-            return tuple([column for dataset in self._datasets
-                          for column in dataset.get_examples(indices, None)])
+            return tuple([column for dataset in self._datasets for column in dataset.get_examples(indices, None)])
         columns = {}
         offset = 0
         for dataset in self._datasets:

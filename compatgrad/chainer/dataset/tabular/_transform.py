@@ -1,9 +1,9 @@
 """Functions of a tabular dataset."""
+
 from compatgrad.chainer.dataset.tabular import _views
 
 
 class _TransformBase(_views._View):
-
     _name = None
     _mode_is_known = False
 
@@ -44,7 +44,6 @@ class _TransformBase(_views._View):
 
 
 class _Transform(_TransformBase):
-
     _name = "transform"
 
     def get_examples(self, indices, key_indices):
@@ -54,7 +53,6 @@ class _Transform(_TransformBase):
 
 
 class _TransformBatch(_TransformBase):
-
     _name = "transform_batch"
 
     def get_examples(self, indices, key_indices):

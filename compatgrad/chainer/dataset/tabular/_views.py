@@ -1,4 +1,5 @@
 """Views of a tabular dataset."""
+
 import numbers
 
 import numpy as np
@@ -7,13 +8,11 @@ from compatgrad.chainer.dataset.tabular import delegate_dataset
 
 
 class _View(delegate_dataset.DelegateDataset):
-
     def convert(self, data):
         return self.dataset.convert(data)
 
 
 class _AsMode(_View):
-
     def __init__(self, dataset, mode):
         super().__init__(dataset)
         self._mode = mode
@@ -24,7 +23,6 @@ class _AsMode(_View):
 
 
 class _WithConverter(_View):
-
     def __init__(self, dataset, converter):
         super().__init__(dataset)
         self._converter = converter
@@ -38,7 +36,6 @@ class _WithConverter(_View):
 
 
 class _SliceHelper:
-
     def __init__(self, dataset):
         self._dataset = dataset
 
@@ -48,7 +45,6 @@ class _SliceHelper:
 
 
 class _Slice(_View):
-
     def __init__(self, dataset, indices, keys):
         super().__init__(dataset)
         self._is_unary = keys is not None and not isinstance(keys, tuple)

@@ -1,4 +1,5 @@
 """A base class of datasets made of other datasets."""
+
 from compatgrad.chainer.dataset.tabular import tabular_dataset
 
 

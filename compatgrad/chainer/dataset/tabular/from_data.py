@@ -1,4 +1,5 @@
 """Tabular datasets of lists, arrays and functions."""
+
 import contextlib
 
 import compatgrad.chainer as chainer

@@ -1,4 +1,5 @@
 """The interface of tabular datasets."""
+
 import compatgrad.chainer as chainer
 from compatgrad.chainer import backend
 from compatgrad.chainer.dataset import dataset_mixin

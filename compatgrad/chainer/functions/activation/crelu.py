@@ -20,9 +20,7 @@ class CReLU(_native.NativeFunction):
 
     def check_type_forward(self, in_types):
         type_check._argname(in_types, ("x",))
-        type_check.expect(
-            in_types[0].dtype.kind == "f", in_types[0].ndim > self.axis, in_types[0].ndim >= -self.axis
-        )
+        type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim > self.axis, in_types[0].ndim >= -self.axis)
 
     def get_output_shape(self, input_shape):
         shape = list(input_shape)

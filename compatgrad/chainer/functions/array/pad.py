@@ -47,9 +47,7 @@ def _per_axis(pad_width, ndim):
     return numpy.broadcast_to(numpy.asarray(pad_width), (ndim, 2)).tolist()
 
 
-_pad = frontend.bind(
-    "pad", lambda x, widths, value: _ConstantPad(pad_width=widths, value=value).apply((x,))[0]
-)
+_pad = frontend.bind("pad", lambda x, widths, value: _ConstantPad(pad_width=widths, value=value).apply((x,))[0])
 
 
 def pad(x, pad_width, mode, **keywords):

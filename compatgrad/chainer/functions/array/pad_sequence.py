@@ -19,9 +19,7 @@ class PadSequence(_native.NativeListFunction):
         type_check.expect(in_types.size() > 0)
         for i, t in enumerate(in_types):
             type_check._argname((t,), (f"x{i}",))
-            type_check.expect(
-                t.ndim > 0, t.shape[1:] == in_types[0].shape[1:], t.dtype == in_types[0].dtype
-            )
+            type_check.expect(t.ndim > 0, t.shape[1:] == in_types[0].shape[1:], t.dtype == in_types[0].dtype)
             if self.length is not None:
                 type_check.expect(t.shape[0] <= self.length)
 

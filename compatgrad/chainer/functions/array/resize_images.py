@@ -23,7 +23,6 @@ class ResizeImages(_native.NativeFunction):
         type_check.expect(in_types[0].dtype == numpy.float32, in_types[0].ndim == 4)
 
 
-
 def resize_images(x, output_shape, *, mode="bilinear", align_corners=True):
     """Images `x` (n, c, h, w), float32, in the size `output_shape` (h, w), by interpolation.
 

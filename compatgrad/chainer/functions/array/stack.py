@@ -15,9 +15,7 @@ class Stack(_native.NativeListFunction):
     axis = property(lambda self: self.op_params["axis"])
 
     def check_type_forward(self, in_types):
-        type_check.expect(
-            in_types.size() > 0, -in_types[0].ndim - 1 <= self.axis, self.axis <= in_types[0].ndim
-        )
+        type_check.expect(in_types.size() > 0, -in_types[0].ndim - 1 <= self.axis, self.axis <= in_types[0].ndim)
         for t in in_types[1:]:
             type_check.expect(in_types[0].dtype == t.dtype, in_types[0].shape == t.shape)
 

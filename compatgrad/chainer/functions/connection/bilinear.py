@@ -47,7 +47,5 @@ def bilinear(e1, e2, W, V1=None, V2=None, b=None):
     if all([v is None for v in linear]):
         return BilinearFunction().apply((e1, e2, W))[0]
     if any([v is None for v in linear]):
-        raise ValueError(
-            "All coefficients and bias for bilinear() must be None, if at least one of them is None."
-        )
+        raise ValueError("All coefficients and bias for bilinear() must be None, if at least one of them is None.")
     return BilinearFunction().apply((e1, e2, W, *linear))[0]

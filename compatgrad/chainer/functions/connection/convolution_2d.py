@@ -71,9 +71,7 @@ class Convolution2DFunction(_Placed2D):
             raise RuntimeError("'cudnn_fast' can't be used: there is no such layout in the engine")
         x, w = inputs[:2]
         p = self.op_params
-        outsize = _spatial.outsize(
-            x.shape[2:], w.shape[2:], p["stride"], p["pad"], p["dilate"], self.cover_all
-        )
+        outsize = _spatial.outsize(x.shape[2:], w.shape[2:], p["stride"], p["pad"], p["dilate"], self.cover_all)
         params = dict(p, outsize=outsize if self.cover_all else None)
         return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **params)
 
@@ -86,9 +84,7 @@ class Convolution2DGradW(_Placed2D):
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, cover_all=False, cudnn_fast=False):
-    function = Convolution2DFunction(
-        stride, pad, cover_all, dilate=dilate, groups=groups, cudnn_fast=cudnn_fast
-    )
+    function = Convolution2DFunction(stride, pad, cover_all, dilate=dilate, groups=groups, cudnn_fast=cudnn_fast)
     return function.apply((x, W) if b is None else (x, W, b))[0]
 
 

@@ -28,9 +28,7 @@ class _PlacedND(_native.NativeFunction):
         n_in = in_types.size()
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
-        type_check.expect(
-            x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == self.ndim + 2, w.ndim == self.ndim + 2
-        )
+        type_check.expect(x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == self.ndim + 2, w.ndim == self.ndim + 2)
         self._check_sizes(x, w)
         if type_check.eval(n_in) == 3:
             b = in_types[2]
@@ -61,9 +59,7 @@ class ConvolutionND(_PlacedND, show=False):
         x, w = inputs[:2]
         self._check_groups("input", x.shape[1])
         self._check_groups("output", w.shape[0])
-        outsize = _spatial.outsize(
-            x.shape[2:], w.shape[2:], self.stride, self.pad, self.dilate, self.cover_all
-        )
+        outsize = _spatial.outsize(x.shape[2:], w.shape[2:], self.stride, self.pad, self.dilate, self.cover_all)
         params = dict(self.op_params, outsize=outsize if self.cover_all else None)
         return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **params)
 
@@ -74,9 +70,7 @@ class ConvolutionNDGradW(_PlacedND, show=False):
     ksize = property(lambda self: self.op_params["ksize"])
 
 
-frontend.node_classes["convolution"] = _spatial.by_rank(
-    "stride", convolution_2d.Convolution2DFunction, ConvolutionND
-)
+frontend.node_classes["convolution"] = _spatial.by_rank("stride", convolution_2d.Convolution2DFunction, ConvolutionND)
 frontend.node_classes["convolution_grad_w"] = _spatial.by_rank(
     "stride", convolution_2d.Convolution2DGradW, ConvolutionNDGradW
 )

@@ -44,9 +44,7 @@ class Deconvolution2DFunction(_Placed2D):
         for name, n in zip(("Height", "Width"), outsize, strict=True):
             if n <= 0:
                 raise RuntimeError(f"{name} in the output must be positive.")
-        return self._bound._apply_as(
-            self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize)
-        )
+        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, outsize=None):

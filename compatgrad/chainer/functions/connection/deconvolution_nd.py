@@ -31,9 +31,7 @@ class DeconvolutionND(_PlacedND, show=False):
         self._check_groups("input", inputs[0].shape[1])
         outsize = self.outs or deconvolution_2d._natural_outsize(self, *inputs[:2])
         assert all([n > 0 for n in outsize]), "Output sizes should be positive."
-        return self._bound._apply_as(
-            self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize)
-        )
+        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
 
 
 frontend.node_classes["deconvolution"] = _spatial.by_rank(
@@ -61,9 +59,7 @@ def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, grou
     ndim = x.ndim - 2
     if outsize is not None or ndim < 1:
         return _checked(x, W, b, stride, pad, dilate, groups, outsize)
-    return _deconvolution(
-        x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups
-    )
+    return _deconvolution(x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups)
 
 
 def deconvolution_1d(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):

@@ -16,9 +16,7 @@ class LinearFunction(_native.NativeFunction):
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
         type_check._argname((x, w), ("x", "W"))
-        type_check.expect(
-            x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == 2, w.ndim == 2, x.shape[1] == w.shape[1]
-        )
+        type_check.expect(x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == 2, w.ndim == 2, x.shape[1] == w.shape[1])
         if type_check.eval(n_in) == 3:
             b = in_types[2]
             type_check._argname((b,), ("b",))

@@ -19,9 +19,7 @@ class LocalConvolution2DFunction(_composed.ComposedFunction):
         n_in = in_types.size()
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
-        type_check.expect(
-            x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == 4, w.ndim == 6, x.shape[1] == w.shape[3]
-        )
+        type_check.expect(x.dtype.kind == "f", w.dtype.kind == "f", x.ndim == 4, w.ndim == 6, x.shape[1] == w.shape[3])
         if type_check.eval(n_in) == 3:
             b = in_types[2]
             type_check.expect(b.dtype == x.dtype, b.ndim == 3, b.shape == w.shape[:3])

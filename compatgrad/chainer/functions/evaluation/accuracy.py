@@ -10,9 +10,7 @@ def expect_labels(in_types):
     x, t = in_types
     type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i")
     t_ndim = type_check.eval(t.ndim)
-    type_check.expect(
-        x.ndim >= t.ndim, x.shape[0] == t.shape[0], x.shape[2 : t_ndim + 1] == t.shape[1:]
-    )
+    type_check.expect(x.ndim >= t.ndim, x.shape[0] == t.shape[0], x.shape[2 : t_ndim + 1] == t.shape[1:])
     for i in range(t_ndim + 1, type_check.eval(x.ndim)):
         type_check.expect(x.shape[i] == 1)
 

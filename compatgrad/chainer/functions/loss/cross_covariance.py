@@ -26,9 +26,7 @@ class CrossCovariance(_composed.ComposedFunction):
     def check_type_forward(self, in_types):
         type_check._argname(in_types, ("y", "z"))
         y, z = in_types
-        type_check.expect(
-            y.dtype.kind == "f", y.dtype == z.dtype, y.ndim == 2, z.ndim == 2, y.shape[0] == z.shape[0]
-        )
+        type_check.expect(y.dtype.kind == "f", y.dtype == z.dtype, y.ndim == 2, z.ndim == 2, y.shape[0] == z.shape[0])
 
     def compose(self, y, z):
         return reduced(covariance(y, z), self.reduce)

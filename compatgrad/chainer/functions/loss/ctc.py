@@ -56,9 +56,7 @@ class ConnectionistTemporalClassification(_composed.CallableFunction):
         return loss if self.reduce == "no" else average(loss)
 
 
-def connectionist_temporal_classification(
-    x, t, blank_symbol, input_length=None, label_length=None, reduce="mean"
-):
+def connectionist_temporal_classification(x, t, blank_symbol, input_length=None, label_length=None, reduce="mean"):
     """Negative log-likelihood of label sequences t (N, L), int32, given scores x, a sequence of (N, labels)
     per step.
 

@@ -22,9 +22,7 @@ class DiscriminativeMarginBasedClusteringLoss:
     ValueError for a number that is not positive, or a `norm` that is not 1 or 2.
     """
 
-    def __init__(
-        self, delta_v=0.5, delta_d=1.5, max_embedding_dim=10, norm=1, alpha=1.0, beta=1.0, gamma=0.001
-    ):
+    def __init__(self, delta_v=0.5, delta_d=1.5, max_embedding_dim=10, norm=1, alpha=1.0, beta=1.0, gamma=0.001):
         if max_embedding_dim <= 0:
             raise ValueError("Max number of embeddings has to be positive!")
         if norm not in _NORMS:
@@ -68,7 +66,5 @@ def discriminative_margin_based_clustering_loss(
     """`DiscriminativeMarginBasedClusteringLoss` with these options, of embeddings (N, C, H, W) and labels (N,
     H, W).
     """
-    loss = DiscriminativeMarginBasedClusteringLoss(
-        delta_v, delta_d, max_embedding_dim, norm, alpha, beta, gamma
-    )
+    loss = DiscriminativeMarginBasedClusteringLoss(delta_v, delta_d, max_embedding_dim, norm, alpha, beta, gamma)
     return loss(embeddings, labels)

@@ -18,9 +18,7 @@ class Hinge(_composed.CallableFunction):
     def check_type_forward(self, in_types):
         type_check._argname(in_types, ("x", "t"))
         x, t = in_types
-        type_check.expect(
-            x.dtype.kind == "f", t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0]
-        )
+        type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0])
 
     def compose(self, x, t):
         sign = x.xp.ones_like(x.array)

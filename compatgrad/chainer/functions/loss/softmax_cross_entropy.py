@@ -101,12 +101,8 @@ class SoftmaxCrossEntropy(_native.NativeFunction):
         return loss if self.reduce == "no" else _sum(loss) * (x.shape[1] / x.size)
 
 
-def _checked(
-    x, t, class_weight, ignore_label, normalize, reduce, cache_score=True, soft_target_loss="cross-entropy"
-):
-    function = SoftmaxCrossEntropy(
-        normalize, cache_score, class_weight, ignore_label, reduce, soft_target_loss
-    )
+def _checked(x, t, class_weight, ignore_label, normalize, reduce, cache_score=True, soft_target_loss="cross-entropy"):
+    function = SoftmaxCrossEntropy(normalize, cache_score, class_weight, ignore_label, reduce, soft_target_loss)
     loss = function.apply((x, t))[0]
     if not cache_score:
         loss._function = function  # else `creator` would be made anew, without this option

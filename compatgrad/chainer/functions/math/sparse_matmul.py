@@ -85,6 +85,4 @@ def sparse_matmul(a, b, transa=False, transb=False):
         return CooMatMul(a.row, a.col, a.shape, a.order, transa, transb).apply((a.data, b))[0]
     if isinstance(a, dense) and isinstance(b, utils.CooMatrix):
         return CooMatMul(b.row, b.col, b.shape, b.order, not transb, not transa, True).apply((b.data, a))[0]
-    raise ValueError(
-        f"This combination of type of inputs is not supported.\n    a: {type(a)}\n    b: {type(b)}"
-    )
+    raise ValueError(f"This combination of type of inputs is not supported.\n    a: {type(a)}\n    b: {type(b)}")

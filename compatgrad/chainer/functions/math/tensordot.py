@@ -44,9 +44,7 @@ class TensorDot(_native.NativeFunction):
         if len(over_a) != len(over_b):
             raise ValueError("axes count mismatch")
         if a.ndim < len(over_a) or b.ndim < len(over_b):
-            raise ValueError(
-                f"dimension of input tensors must be greater equal to dot-axes count ({len(over_a)})"
-            )
+            raise ValueError(f"dimension of input tensors must be greater equal to dot-axes count ({len(over_a)})")
         if any(a.shape[i] != b.shape[j] for i, j in zip(over_a, over_b, strict=True)):
             raise ValueError("shape mismatch")
         a, b = promoted(a, b)

@@ -48,9 +48,7 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
         running_std = xp.sqrt(self._running_var + self.eps, dtype=self._running_mean.dtype)
         std = xp.sqrt(var + self.eps, dtype=var.dtype)
         self.r = xp.clip(std / running_std, 1.0 / self.rmax, self.rmax).astype(gamma.dtype)
-        self._d = xp.clip((mean - self._running_mean) / running_std, -self.dmax, self.dmax).astype(
-            gamma.dtype
-        )
+        self._d = xp.clip((mean - self._running_mean) / running_std, -self.dmax, self.dmax).astype(gamma.dtype)
         y = super().forward(inputs)
         if self.update_statistics:
             m = x.size // gamma.size
@@ -96,9 +94,7 @@ def batch_renormalization(
         raise TypeError("running_mean is required")
     if running_var is None:
         raise TypeError("running_var is required")
-    function = BatchRenormalizationFunction(
-        eps, running_mean, running_var, decay, rmax, dmax, update_statistics
-    )
+    function = BatchRenormalizationFunction(eps, running_mean, running_var, decay, rmax, dmax, update_statistics)
     return function(x, gamma, beta)
 
 

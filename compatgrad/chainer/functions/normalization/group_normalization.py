@@ -29,9 +29,7 @@ class GroupNormalization(_native.NativeFunction):
     def _run_bound(self, inputs):
         channels = inputs[0].shape[1]
         if channels % self.groups != 0:
-            raise ValueError(
-                f"The number of channels {channels} is not divisible by 'groups' argument {self.groups}."
-            )
+            raise ValueError(f"The number of channels {channels} is not divisible by 'groups' argument {self.groups}.")
         return super()._run_bound(inputs)
 
 

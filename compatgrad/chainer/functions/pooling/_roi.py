@@ -61,9 +61,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
         if isinstance(spatial_scale, numbers.Integral):
             spatial_scale = float(spatial_scale)
         if not (isinstance(spatial_scale, numbers.Real) and spatial_scale > 0):
-            raise TypeError(
-                f"spatial_scale must be a positive float number: {type(spatial_scale)}, {spatial_scale}"
-            )
+            raise TypeError(f"spatial_scale must be a positive float number: {type(spatial_scale)}, {spatial_scale}")
         self.outh, self.outw = int(outh), int(outw)
         self.spatial_scale = spatial_scale
 

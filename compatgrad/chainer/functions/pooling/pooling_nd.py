@@ -49,9 +49,7 @@ class _PoolingND(_native.NativeFunction):
             order = (*others, *[2 + a for a in axes])
             x = transpose(x, order)
             batch, lengths = x.shape[: len(others)], x.shape[len(others) :]
-            params = dict(
-                zip(("ksize", "stride", "pad"), [[p[a] for a in axes] for p in windows], strict=True)
-            )
+            params = dict(zip(("ksize", "stride", "pad"), [[p[a] for a in axes] for p in windows], strict=True))
             step = type(self)(len(axes), **{**self.op_params, **params})
             y = step.apply((reshape(x, (1, -1, *lengths)),))[0]
             x = transpose(reshape(y, batch + y.shape[2:]), tuple(numpy.argsort(order).tolist()))

@@ -25,9 +25,7 @@ class ROIPooling2D(_roi.Regions):
     def check_type_forward(self, in_types):
         type_check.expect(in_types.size() == 2)
         x, rois = in_types
-        type_check.expect(
-            x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5
-        )
+        type_check.expect(x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5)
 
     def regions(self, x, rois):
         rois = rois.array

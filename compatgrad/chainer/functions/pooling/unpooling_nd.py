@@ -25,9 +25,7 @@ class UnpoolingND(pooling_nd._PoolingND):
         pass  # an `outsize` is checked with the types
 
     def check_type_forward(self, in_types):
-        type_check.expect(
-            in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 2 + self.ndim
-        )
+        type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 2 + self.ndim)
         if self.outs is not None:
             _expect_pooled_size(in_types[0], self.ksize, self.stride, self.pad, self.outs, self.cover_all)
 

@@ -33,9 +33,7 @@ class NStepBiGRU(n_step_rnn.BaseNStepRNN):
 def n_step_gru_base(n_layers, dropout_ratio, hx, ws, bs, xs, use_bi_direction, **kwargs):
     """What `n_step_gru` and `n_step_bigru` share."""
     n_step_rnn.check_arguments(ws, xs, kwargs)
-    hy, _, ys = n_step_rnn.run_layers(
-        "gru", _weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction
-    )
+    hy, _, ys = n_step_rnn.run_layers("gru", _weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
     return hy, ys
 
 

@@ -25,9 +25,7 @@ class SLSTM(_native.NativeFunction):
             type_check.expect(t.dtype == c1.dtype, t.ndim == c1.ndim, t.shape[0] == c1.shape[0])
         type_check.expect(x1.shape[1] == 4 * c1.shape[1], x2.shape[1] == 4 * c2.shape[1])
         for i in range(2, type_check.eval(c1.ndim)):
-            type_check.expect(
-                x1.shape[i] == c1.shape[i], x2.shape[i] == c2.shape[i], x1.shape[i] == x2.shape[i]
-            )
+            type_check.expect(x1.shape[i] == c1.shape[i], x2.shape[i] == c2.shape[i], x1.shape[i] == x2.shape[i])
 
 
 slstm = frontend.bind(

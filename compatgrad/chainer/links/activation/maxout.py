@@ -34,9 +34,7 @@ class Maxout(link.Chain):
     def __init__(self, in_size, out_size, pool_size, initialW=None, initial_bias=0):
         super().__init__()
         linear_out_size = out_size * pool_size
-        initialW = _flattened(
-            initialW, "initialW", (out_size, pool_size, in_size), (linear_out_size, in_size)
-        )
+        initialW = _flattened(initialW, "initialW", (out_size, pool_size, in_size), (linear_out_size, in_size))
         initial_bias = _flattened(initial_bias, "initial_bias", (out_size, pool_size), (linear_out_size,))
         with self.init_scope():
             self.linear = Linear(

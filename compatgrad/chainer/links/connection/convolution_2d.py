@@ -34,9 +34,7 @@ class Convolution2D(link.Link):
         **kwargs,
     ):
         super().__init__()
-        dilate, groups = argument.parse_kwargs(
-            kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC
-        )
+        dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
         self.ksize = ksize
@@ -84,6 +82,4 @@ class Convolution2D(link.Link):
         """Applies the convolution to (batch, channels, height, width)."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])
-        return F.convolution_2d(
-            x, self.W, self.b, self.stride, self.pad, dilate=self.dilate, groups=self.groups
-        )
+        return F.convolution_2d(x, self.W, self.b, self.stride, self.pad, dilate=self.dilate, groups=self.groups)

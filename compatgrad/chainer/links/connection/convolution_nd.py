@@ -45,9 +45,7 @@ class ConvolutionND(link.Link):
     @classmethod
     def from_params(cls, W, b=None, stride=1, pad=0, nobias=False, **kwargs):
         """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
-        cover_all, dilate, groups = argument.parse_kwargs(
-            kwargs, ("cover_all", False), ("dilate", 1), ("groups", 1)
-        )
+        cover_all, dilate, groups = argument.parse_kwargs(kwargs, ("cover_all", False), ("dilate", 1), ("groups", 1))
         out_channels, in_channels, *ksize = W.shape
         _weights.check_bias_size(out_channels, b, "out_channels")
         return cls(

@@ -27,9 +27,7 @@ class Deconvolution2D(link.Link):
         **kwargs,
     ):
         super().__init__()
-        dilate, groups = argument.parse_kwargs(
-            kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC
-        )
+        dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
         self.ksize = ksize

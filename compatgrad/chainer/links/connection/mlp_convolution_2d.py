@@ -4,8 +4,7 @@ from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
 from compatgrad.chainer.utils import argument
 
 _NO_WSCALE = (
-    "wscale is not supported anymore. Use conv_init and bias_init argument to change the scale of initial "
-    "parameters."
+    "wscale is not supported anymore. Use conv_init and bias_init argument to change the scale of initial parameters."
 )
 
 

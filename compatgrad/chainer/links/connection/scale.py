@@ -19,9 +19,7 @@ class Scale(link.Chain):
             if bias_term:
                 shape = bias_shape if W_shape is None else W_shape
                 if shape is None:
-                    raise ValueError(
-                        "bias_shape should be given if W is not learnt parameter and bias_term is True."
-                    )
+                    raise ValueError("bias_shape should be given if W is not learnt parameter and bias_term is True.")
                 self.bias = Bias(axis, shape)
 
     def forward(self, *xs):

@@ -76,9 +76,7 @@ class BatchNormalization(link.Link):
 
     def _init_array(self, initializer, default_value, size):
         initializer = initializers._get_initializer(default_value if initializer is None else initializer)
-        return initializers.generate_array(
-            initializer, size, self.xp, dtype=self._highprec_dtype, device=self.device
-        )
+        return initializers.generate_array(initializer, size, self.xp, dtype=self._highprec_dtype, device=self.device)
 
     def _constant(self, value, dtype):
         with chainer.using_device(self.device):

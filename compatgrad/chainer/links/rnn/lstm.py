@@ -107,9 +107,7 @@ class LSTM(LSTMBase, StatefulChain):
             if batch == 0:
                 h_rest = h
             elif h_size < batch:
-                raise TypeError(
-                    "The batch size of x must be equal to or less than the size of the previous state h."
-                )
+                raise TypeError("The batch size of x must be equal to or less than the size of the previous state h.")
             elif h_size > batch:
                 h, h_rest = F.split_axis(h, [batch], axis=0)
                 lstm_in += self.lateral(h)

@@ -1,4 +1,5 @@
 """Extensions of the trainer (`chainer.training.extensions`)."""
+
 from compatgrad.chainer.training.extensions import snapshot_writers
 from compatgrad.chainer.training.extensions._snapshot import snapshot, snapshot_object
 from compatgrad.chainer.training.extensions.computational_graph import DumpGraph
@@ -24,9 +25,28 @@ from compatgrad.chainer.training.extensions.warmup_shift import WarmupShift
 dump_graph = DumpGraph
 
 __all__ = [
-    "DumpGraph", "Evaluator", "ExponentialShift", "FailOnNonNumber", "InverseShift", "LinearShift",
-    "LogReport", "MicroAverage", "MultistepShift", "ParameterStatistics", "PlotReport",
-    "PolynomialShift", "PrintReport", "ProgressBar", "StepShift", "VariableStatisticsPlot",
-    "WarmupShift", "dump_graph", "observe_lr", "observe_value", "snapshot", "snapshot_object",
-    "snapshot_writers", "unchain_variables",
+    "DumpGraph",
+    "Evaluator",
+    "ExponentialShift",
+    "FailOnNonNumber",
+    "InverseShift",
+    "LinearShift",
+    "LogReport",
+    "MicroAverage",
+    "MultistepShift",
+    "ParameterStatistics",
+    "PlotReport",
+    "PolynomialShift",
+    "PrintReport",
+    "ProgressBar",
+    "StepShift",
+    "VariableStatisticsPlot",
+    "WarmupShift",
+    "dump_graph",
+    "observe_lr",
+    "observe_value",
+    "snapshot",
+    "snapshot_object",
+    "snapshot_writers",
+    "unchain_variables",
 ]

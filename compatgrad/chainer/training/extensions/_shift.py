@@ -1,4 +1,5 @@
 """What the extensions that change an optimizer's attribute share."""
+
 import numpy as np
 
 from compatgrad.chainer.training import extension

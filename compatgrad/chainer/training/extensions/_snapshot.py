@@ -1,4 +1,5 @@
 """Snapshots of a training."""
+
 import os
 import warnings
 
@@ -12,8 +13,11 @@ def _find_snapshot_files(fmt, path):
     """Return (time, name) of the files in a folder that start and end as the format does, sorted."""
     prefix = fmt.split("{")[0]
     suffix = fmt.split("}")[-1]
-    return sorted((os.stat(os.path.join(path, name)).st_mtime, name) for name in os.listdir(path)
-                  if name.startswith(prefix) and name.endswith(suffix))
+    return sorted(
+        (os.stat(os.path.join(path, name)).st_mtime, name)
+        for name in os.listdir(path)
+        if name.startswith(prefix) and name.endswith(suffix)
+    )
 
 
 def _find_latest_snapshot(fmt, path):
@@ -26,31 +30,59 @@ def _find_stale_snapshots(fmt, path, n_retains, **kwargs):
     """Yield the names of all snapshots but the newest `n_retains`."""
     n_retains = _get_n_retains(n_retains, kwargs)
     files = _find_snapshot_files(fmt, path)
-    for _, name in files[:max(len(files) - n_retains, 0)]:
+    for _, name in files[: max(len(files) - n_retains, 0)]:
         yield name
 
 
 def _get_n_retains(n_retains, kwargs):
     """Take the old name of `n_retains` out of `kwargs`, which must then be empty."""
     if "num_retain" in kwargs:
-        warnings.warn("Argument `num_retain` is deprecated. Please use `n_retains` instead",
-                      DeprecationWarning, stacklevel=3)
+        warnings.warn(
+            "Argument `num_retain` is deprecated. Please use `n_retains` instead", DeprecationWarning, stacklevel=3
+        )
         n_retains = kwargs.pop("num_retain")
     if kwargs:
         raise TypeError(f"got unexpected keyword argument(s) {', '.join(map(repr, sorted(kwargs)))}")
     return n_retains
 
 
-def snapshot_object(target, filename, savefun=None, *, condition=None, writer=None, snapshot_on_error=False,
-                    n_retains=-1, autoload=False, **kwargs):
+def snapshot_object(
+    target,
+    filename,
+    savefun=None,
+    *,
+    condition=None,
+    writer=None,
+    snapshot_on_error=False,
+    n_retains=-1,
+    autoload=False,
+    **kwargs,
+):
     """Make an extension that saves `target`; see `snapshot`."""
-    return snapshot(savefun, filename, target=target, condition=condition, writer=writer,
-                    snapshot_on_error=snapshot_on_error, n_retains=_get_n_retains(n_retains, kwargs),
-                    autoload=autoload)
+    return snapshot(
+        savefun,
+        filename,
+        target=target,
+        condition=condition,
+        writer=writer,
+        snapshot_on_error=snapshot_on_error,
+        n_retains=_get_n_retains(n_retains, kwargs),
+        autoload=autoload,
+    )
 
 
-def snapshot(savefun=None, filename="snapshot_iter_{.updater.iteration}", *, target=None, condition=None,
-             writer=None, snapshot_on_error=False, n_retains=-1, autoload=False, **kwargs):
+def snapshot(
+    savefun=None,
+    filename="snapshot_iter_{.updater.iteration}",
+    *,
+    target=None,
+    condition=None,
+    writer=None,
+    snapshot_on_error=False,
+    n_retains=-1,
+    autoload=False,
+    **kwargs,
+):
     """Make an extension that saves the trainer, or `target`, in its output folder, each epoch by default.
 
     `filename`: formatted with the trainer, or a function of it. `savefun`: called with a path and the
@@ -72,13 +104,20 @@ def _always_true():
 
 
 class _Snapshot(extension.Extension):
-
     trigger = 1, "epoch"
     priority = -100
 
-    def __init__(self, target=None, condition=None, writer=None,
-                 filename="snapshot_iter_{.updater.iteration}", snapshot_on_error=False, n_retains=-1,
-                 autoload=False, **kwargs):
+    def __init__(
+        self,
+        target=None,
+        condition=None,
+        writer=None,
+        filename="snapshot_iter_{.updater.iteration}",
+        snapshot_on_error=False,
+        n_retains=-1,
+        autoload=False,
+        **kwargs,
+    ):
         self._target = target
         self.filename = filename
         self.condition = _always_true if condition is None else condition
@@ -94,11 +133,12 @@ class _Snapshot(extension.Extension):
         outdir = trainer.out
         if self.autoload:
             self._load(trainer)
-        if (self.n_retains > 0 and isinstance(self.filename, str)
-                and hasattr(self.writer, "_add_cleanup_hook")):
+        if self.n_retains > 0 and isinstance(self.filename, str) and hasattr(self.writer, "_add_cleanup_hook"):
+
             def remove_stale():
                 for name in _find_stale_snapshots(self.filename, outdir, self.n_retains):
                     os.remove(os.path.join(outdir, name))
+
             self.writer._add_cleanup_hook(remove_stale)
 
     def _load(self, trainer):
@@ -107,8 +147,11 @@ class _Snapshot(extension.Extension):
             path = os.path.join(trainer.out, name)
             npz.load_npz(path, self._get_target(trainer))
         if chainer.is_debug():
-            print(f"No snapshot file that matches {self.filename} was found" if name is None
-                  else f"Snapshot loaded from {path}")
+            print(
+                f"No snapshot file that matches {self.filename} was found"
+                if name is None
+                else f"Snapshot loaded from {path}"
+            )
 
     def on_error(self, trainer, exc, tb):
         if self._snapshot_on_error:

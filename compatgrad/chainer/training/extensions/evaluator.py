@@ -1,4 +1,5 @@
 """The evaluation of models during training."""
+
 import copy
 import datetime
 import warnings
@@ -28,8 +29,17 @@ class Evaluator(extension.Extension):
     priority = extension.PRIORITY_WRITER
     name = None
 
-    def __init__(self, iterator, target, converter=convert.concat_examples, device=None, eval_hook=None,
-                 eval_func=None, *, progress_bar=False):
+    def __init__(
+        self,
+        iterator,
+        target,
+        converter=convert.concat_examples,
+        device=None,
+        eval_hook=None,
+        eval_func=None,
+        *,
+        progress_bar=False,
+    ):
         is_single = isinstance(iterator, iterator_module.Iterator)
         self._iterators = {"main": iterator} if is_single else iterator
         self._targets = {"main": target} if isinstance(target, link.Link) else target
@@ -40,8 +50,11 @@ class Evaluator(extension.Extension):
         self._progress_bar = progress_bar
         for name, it in self._iterators.items():
             if isinstance(it, _KNOWN_ITERATORS) and it.repeat:
-                warnings.warn(f"The `repeat` property of the iterator {name} is set to `True`: the "
-                              "evaluation reads it until it stops, and might do so forever.", stacklevel=2)
+                warnings.warn(
+                    f"The `repeat` property of the iterator {name} is set to `True`: the "
+                    "evaluation reads it until it stops, and might do so forever.",
+                    stacklevel=2,
+                )
 
     def get_iterator(self, name):
         """Return an iterator by its name."""
@@ -102,19 +115,23 @@ def _restart(iterator):
     if hasattr(iterator, "reset"):
         iterator.reset()
         return iterator
-    warnings.warn("This iterator does not have the reset method. Evaluator copies the iterator instead of "
-                  "resetting. This behavior is deprecated. Please implement the reset method.",
-                  DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        "This iterator does not have the reset method. Evaluator copies the iterator instead of "
+        "resetting. This behavior is deprecated. Please implement the reset method.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return copy.copy(iterator)
 
 
 class _IteratorProgressBar(util.ProgressBar):
-
     def __init__(self, iterator, bar_length=None, out=None):
         for name in ("current_position", "epoch_detail"):
             if not hasattr(iterator, name):
-                raise TypeError("Iterator must have the following attributes to enable a progress bar: "
-                                "current_position, epoch_detail")
+                raise TypeError(
+                    "Iterator must have the following attributes to enable a progress bar: "
+                    "current_position, epoch_detail"
+                )
         self._iterator = iterator
         super().__init__(bar_length, out)
 

@@ -1,4 +1,5 @@
 """Exponential decay."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 
@@ -16,4 +17,4 @@ class ExponentialShift(_shift.Shift):
         self._increasing = rate > 1
 
     def _compute_value(self, t):
-        return self._init * self._rate ** t
+        return self._init * self._rate**t

@@ -1,4 +1,5 @@
 """The check that a training has not diverged."""
+
 from compatgrad.chainer.training import extension
 
 
@@ -10,5 +11,6 @@ class FailOnNonNumber(extension.Extension):
             isfinite = optimizer.target.xp.isfinite
             for param_name, param in optimizer.target.namedparams():
                 if not isfinite(param.array).all():
-                    raise RuntimeError(f"Kill the process since parameters in optimizer '{name}' diverge: "
-                                       f"{param_name} is not finite.")
+                    raise RuntimeError(
+                        f"Kill the process since parameters in optimizer '{name}' diverge: {param_name} is not finite."
+                    )

@@ -1,4 +1,5 @@
 """Inverse decay."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 

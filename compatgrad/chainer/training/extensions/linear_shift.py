@@ -1,4 +1,5 @@
 """Linear changes."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 

@@ -1,4 +1,5 @@
 """The log of a training."""
+
 import json
 import os
 import warnings
@@ -20,7 +21,7 @@ class LogReport(extension.Extension):
     """
 
     def __init__(self, keys=None, trigger=(1, "epoch"), postprocess=None, filename=None, **kwargs):
-        log_name, = argument.parse_kwargs(kwargs, ("log_name", "log"))
+        (log_name,) = argument.parse_kwargs(kwargs, ("log_name", "log"))
         self._keys = keys
         self._trigger = trigger_module.get_trigger(trigger)
         self._postprocess = postprocess

@@ -1,4 +1,5 @@
 """Ratios of sums."""
+
 from compatgrad.chainer import reporter
 from compatgrad.chainer.training import extension, util
 

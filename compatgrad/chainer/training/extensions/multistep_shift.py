@@ -1,4 +1,5 @@
 """Decay at given times."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 
@@ -27,7 +28,7 @@ class MultistepShift(_shift.OptimizerExtension):
         step = self._current_step
         if step < self._stepvalue_size and self._t >= self._step_value[step]:
             self._current_step += 1
-        self._set_value(trainer, self._init * self._gamma ** self._current_step)
+        self._set_value(trainer, self._init * self._gamma**self._current_step)
 
     def serialize(self, serializer):
         super().serialize(serializer)

@@ -1,4 +1,5 @@
 """Statistics of parameters."""
+
 import numpy as np
 
 import compatgrad.chainer as chainer
@@ -35,8 +36,16 @@ class ParameterStatistics(extension.Extension):
         "percentile": _xp_function("percentile", _PERCENTILES),
     }
 
-    def __init__(self, links, statistics="default", report_params=True, report_grads=True, prefix=None,
-                 trigger=(1, "epoch"), skip_nan_params=False):
+    def __init__(
+        self,
+        links,
+        statistics="default",
+        report_params=True,
+        report_grads=True,
+        prefix=None,
+        trigger=(1, "epoch"),
+        skip_nan_params=False,
+    ):
         self._links = links if isinstance(links, (list, tuple)) else (links,)
         self._statistics = dict(self.default_statistics if statistics == "default" else statistics or {})
         self._attrs = [name for name, given in (("data", report_params), ("grad", report_grads)) if given]
@@ -62,8 +71,12 @@ class ParameterStatistics(extension.Extension):
         for function_name, function in self._statistics.items():
             value = np.nan if is_nan else function(x)
             key = self.report_key_template.format(
-                prefix=f"{self._prefix}/" if self._prefix else "", link_name=getattr(link, "name", "None"),
-                param_name=param_name, attr_name=attr_name, function_name=function_name)
+                prefix=f"{self._prefix}/" if self._prefix else "",
+                link_name=getattr(link, "name", "None"),
+                param_name=param_name,
+                attr_name=attr_name,
+                function_name=function_name,
+            )
             if isinstance(value, chainer.get_array_types()) and value.size > 1:
                 yield from ((f"{key}/{i}", v) for i, v in enumerate(value))
             else:

@@ -1,4 +1,5 @@
 """Plots of a training."""
+
 import functools
 import importlib.util
 import json
@@ -23,9 +24,11 @@ def _check_available():
     """Whether matplotlib is installed; warns where it is not."""
     available = _is_matplotlib_installed()
     if not available:
-        warnings.warn("matplotlib is not installed on your environment, so nothing will be plotted at this "
-                      "time. Please install matplotlib to plot figures.\n\n  $ pip install matplotlib\n",
-                      stacklevel=3)
+        warnings.warn(
+            "matplotlib is not installed on your environment, so nothing will be plotted at this "
+            "time. Please install matplotlib to plot figures.\n\n  $ pip install matplotlib\n",
+            stacklevel=3,
+        )
     return available
 
 
@@ -38,9 +41,18 @@ class PlotReport(extension.Extension):
     the plot.
     """
 
-    def __init__(self, y_keys, x_key="iteration", trigger=(1, "epoch"), postprocess=None, filename=None,
-                 marker="x", grid=True, **kwargs):
-        file_name, = argument.parse_kwargs(kwargs, ("file_name", "plot.png"))
+    def __init__(
+        self,
+        y_keys,
+        x_key="iteration",
+        trigger=(1, "epoch"),
+        postprocess=None,
+        filename=None,
+        marker="x",
+        grid=True,
+        **kwargs,
+    ):
+        (file_name,) = argument.parse_kwargs(kwargs, ("file_name", "plot.png"))
         _check_available()
         self._x_key = x_key
         self._y_keys = (y_keys,) if isinstance(y_keys, str) else y_keys
@@ -88,7 +100,7 @@ class PlotReport(extension.Extension):
         if axes.has_data():
             if self._postprocess is not None:
                 self._postprocess(figure, axes, self._summary)
-            legend = axes.legend(bbox_to_anchor=(1.05, 1), loc=2, borderaxespad=0.)
+            legend = axes.legend(bbox_to_anchor=(1.05, 1), loc=2, borderaxespad=0.0)
             figure.savefig(path, bbox_extra_artists=(legend,), bbox_inches="tight")
         plt.close(figure)
 

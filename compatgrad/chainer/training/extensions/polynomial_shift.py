@@ -1,4 +1,5 @@
 """Polynomial decay."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 

@@ -1,4 +1,5 @@
 """The log of a training on the screen."""
+
 import sys
 
 from compatgrad.chainer.training import extension
@@ -20,8 +21,7 @@ class PrintReport(extension.Extension):
         self._log_len = 0  # number of entries printed
         widths = [max(10, len(entry)) for entry in entries]
         self._header = "  ".join([f"{entry:{w}}" for entry, w in zip(entries, widths, strict=True)]) + "\n"
-        self._templates = [(entry, f"{{:<{w}g}}  ", " " * (w + 2))
-                           for entry, w in zip(entries, widths, strict=True)]
+        self._templates = [(entry, f"{{:<{w}g}}  ", " " * (w + 2)) for entry, w in zip(entries, widths, strict=True)]
 
     def __call__(self, trainer):
         if self._header:
@@ -34,7 +34,7 @@ class PrintReport(extension.Extension):
             log_report(trainer)
         else:
             raise TypeError(f"log report has a wrong type {type(log_report)}")
-        for entry in log_report.log[self._log_len:]:
+        for entry in log_report.log[self._log_len :]:
             util.erase_display(self._out)  # a progress bar may be there
             self._print(entry)
         self._log_len = len(log_report.log)

@@ -1,4 +1,5 @@
 """The progress bar of a training."""
+
 import datetime
 
 from compatgrad.chainer.training import extension
@@ -28,7 +29,6 @@ class ProgressBar(extension.Extension):
 
 
 class _TrainerProgressBar(util.ProgressBar):
-
     trainer = None
     training_length = None
 

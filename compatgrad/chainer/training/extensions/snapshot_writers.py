@@ -1,4 +1,5 @@
 """How snapshots get to the disk."""
+
 import multiprocessing
 import os
 import queue
@@ -87,8 +88,7 @@ class ProcessWriter(StandardWriter):
     """Writes in a process. The arguments are those of `SimpleWriter`."""
 
     def create_worker(self, filename, outdir, target, **kwds):
-        return multiprocessing.Process(
-            target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
+        return multiprocessing.Process(target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
 
 
 class QueueWriter(Writer):

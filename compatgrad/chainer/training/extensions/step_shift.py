@@ -1,4 +1,5 @@
 """Decay in equal steps."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 

@@ -1,4 +1,5 @@
 """Progress bars on a terminal."""
+
 import collections
 import os
 import sys

@@ -1,12 +1,15 @@
 """Values that nobody reports."""
+
 from compatgrad.chainer.training import extension
 
 
 def observe_value(observation_key, target_func):
     """Make an extension that adds ``target_func(trainer)`` to the observation, each epoch by default."""
+
     @extension.make_extension(trigger=(1, "epoch"), priority=extension.PRIORITY_WRITER)
     def _observe_value(trainer):
         trainer.observation[observation_key] = target_func(trainer)
+
     return _observe_value
 
 

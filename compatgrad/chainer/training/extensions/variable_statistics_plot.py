@@ -1,4 +1,5 @@
 """Plots of statistics of variables."""
+
 import os
 
 import numpy as np
@@ -10,7 +11,7 @@ from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.training.extensions import plot_report
 from compatgrad.chainer.utils import argument
 
-_COLOR = (0x1f / 255, 0x77 / 255, 0xb4 / 255)
+_COLOR = (0x1F / 255, 0x77 / 255, 0xB4 / 255)
 _COLOR_TRANSPARENT = (*_COLOR, 0.2)
 
 
@@ -46,7 +47,7 @@ class Reservoir:
 
     def get_data(self):
         """Return the numbers, sorted, and the arrays."""
-        idxs = self.idxs[:min(self.counter, self.size)]
+        idxs = self.idxs[: min(self.counter, self.size)]
         order = np.argsort(idxs)
         return idxs[order], self.data[order]
 
@@ -88,10 +89,23 @@ class VariableStatisticsPlot(extension.Extension):
     where there is nothing to plot.
     """
 
-    def __init__(self, targets, max_sample_size=1000, report_data=True, report_grad=True, plot_mean=True,
-                 plot_std=True, percentile_sigmas=(0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100),
-                 trigger=(1, "epoch"), filename=None, figsize=None, marker=None, grid=True, **kwargs):
-        file_name, = argument.parse_kwargs(kwargs, ("file_name", "statistics.png"))
+    def __init__(
+        self,
+        targets,
+        max_sample_size=1000,
+        report_data=True,
+        report_grad=True,
+        plot_mean=True,
+        plot_std=True,
+        percentile_sigmas=(0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100),
+        trigger=(1, "epoch"),
+        filename=None,
+        figsize=None,
+        marker=None,
+        grid=True,
+        **kwargs,
+    ):
+        (file_name,) = argument.parse_kwargs(kwargs, ("file_name", "statistics.png"))
         self._vars = _unpack_variables(targets)
         if not self._vars:
             raise ValueError("Need at least one variables for which to collect statistics.\nActual: 0 <= 0")
@@ -156,11 +170,17 @@ class VariableStatisticsPlot(extension.Extension):
 
     def _plot_moments(self, ax, idxs, data):
         if self._plot_mean and self._plot_std:
-            ax.errorbar(idxs, data[:, 0], data[:, 1], color=_COLOR, ecolor=_COLOR_TRANSPARENT,
-                        label="mean, std", marker=self._marker)
+            ax.errorbar(
+                idxs,
+                data[:, 0],
+                data[:, 1],
+                color=_COLOR,
+                ecolor=_COLOR_TRANSPARENT,
+                label="mean, std",
+                marker=self._marker,
+            )
         else:
-            ax.plot(idxs, data[:, 0], color=_COLOR, label="mean" if self._plot_mean else "std",
-                    marker=self._marker)
+            ax.plot(idxs, data[:, 0], color=_COLOR, label="mean" if self._plot_mean else "std", marker=self._marker)
 
     def _plot_percentiles(self, ax, idxs, data):
         """Bands between the first and the last, the second and the last but one, …; a line in the middle."""
@@ -171,6 +191,7 @@ class VariableStatisticsPlot(extension.Extension):
             if last and n % 2 == 1:
                 ax.plot(idxs, data[:, i], color=_COLOR, label=label, marker=self._marker)
             else:
-                ax.fill_between(idxs, data[:, i], data[:, n - 1 - i], label=label, alpha=0.2, linewidth=0,
-                                color=_COLOR_TRANSPARENT)
+                ax.fill_between(
+                    idxs, data[:, i], data[:, n - 1 - i], label=label, alpha=0.2, linewidth=0, color=_COLOR_TRANSPARENT
+                )
         ax.set_xlabel("iteration")

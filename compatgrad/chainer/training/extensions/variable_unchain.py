@@ -1,4 +1,5 @@
 """The cut of graphs that observations hold."""
+
 from compatgrad.chainer import configuration, variable
 from compatgrad.chainer.training import extension
 

@@ -1,4 +1,5 @@
 """Linear growth at the start."""
+
 from compatgrad.chainer.training.extensions import _shift
 
 

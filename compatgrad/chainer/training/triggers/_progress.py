@@ -1,4 +1,5 @@
 """What the triggers on iterations and epochs share."""
+
 import warnings
 
 
@@ -14,7 +15,7 @@ class ProgressTrigger:
         self.unit = unit
         # Negative: unknown, since an old snapshot was loaded.
         self._previous_iteration = 0
-        self._previous_epoch_detail = 0.
+        self._previous_epoch_detail = 0.0
 
     def _advance(self, updater):
         """Return the progress at the last call and now."""
@@ -36,12 +37,13 @@ class ProgressTrigger:
         try:
             setattr(self, attribute, serializer(f"previous_{name}", getattr(self, attribute)))
         except KeyError:
-            warnings.warn(f"The previous value of {name} is not saved. {type(self).__name__} {guess}. "
-                          "If this trigger is not called at every iteration, it may not work correctly.",
-                          stacklevel=3)
+            warnings.warn(
+                f"The previous value of {name} is not saved. {type(self).__name__} {guess}. "
+                "If this trigger is not called at every iteration, it may not work correctly.",
+                stacklevel=3,
+            )
             setattr(self, attribute, -1)
 
     def serialize(self, serializer):
         self._serialize_previous(serializer, "iteration", "guesses it using current iteration")
-        self._serialize_previous(
-            serializer, "epoch_detail", "uses the value of trainer.updater.previous_epoch_detail")
+        self._serialize_previous(serializer, "epoch_detail", "uses the value of trainer.updater.previous_epoch_detail")

@@ -1,4 +1,5 @@
 """The trigger that stops a training that makes no progress."""
+
 import operator
 import warnings
 
@@ -14,12 +15,22 @@ class EarlyStoppingTrigger:
     fires in any case. ``patients`` is an old name of `patience` (3 by default); TypeError for both.
     """
 
-    def __init__(self, check_trigger=(1, "epoch"), monitor="main/loss", patience=None, mode="auto",
-                 verbose=False, max_trigger=(100, "epoch"), **kwargs):
-        patients, = argument.parse_kwargs(kwargs, ("patients", None))
+    def __init__(
+        self,
+        check_trigger=(1, "epoch"),
+        monitor="main/loss",
+        patience=None,
+        mode="auto",
+        verbose=False,
+        max_trigger=(100, "epoch"),
+        **kwargs,
+    ):
+        (patients,) = argument.parse_kwargs(kwargs, ("patients", None))
         if patients is not None and patience is not None:
-            raise TypeError("Both 'patience' and 'patients' arguments are specified. 'patients' is an alias "
-                            "of the former. Specify only 'patience'.")
+            raise TypeError(
+                "Both 'patience' and 'patients' arguments are specified. 'patients' is an alias "
+                "of the former. Specify only 'patience'."
+            )
         given = [n for n in (patience, patients) if n is not None]
         self.count = 0
         self.patience = given[0] if given else 3

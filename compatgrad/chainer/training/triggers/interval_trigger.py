@@ -1,4 +1,5 @@
 """Triggers at intervals."""
+
 from compatgrad.chainer.training.triggers import _progress
 
 

@@ -1,4 +1,5 @@
 """Triggers at given times."""
+
 import warnings
 
 from compatgrad.chainer.training.triggers import _progress
@@ -29,7 +30,10 @@ class ManualScheduleTrigger(_progress.ProgressTrigger):
         try:
             self.finished = serializer("finished", self.finished)
         except KeyError:
-            warnings.warn("The flag of finished is not saved. ManualScheduleTrigger set the flag to `False` "
-                          "to force initialization and reset in next `__call__`.", stacklevel=2)
+            warnings.warn(
+                "The flag of finished is not saved. ManualScheduleTrigger set the flag to `False` "
+                "to force initialization and reset in next `__call__`.",
+                stacklevel=2,
+            )
             self.finished = False
             self._finished_is_unknown = True

@@ -1,4 +1,5 @@
 """Triggers on the best value so far."""
+
 import operator
 
 from compatgrad.chainer import reporter

@@ -1,4 +1,5 @@
 """Triggers at the start."""
+
 import warnings
 
 
@@ -23,7 +24,9 @@ class OnceTrigger:
         try:
             self._flag_first = serializer("_flag_first", self._flag_first)
         except KeyError:
-            warnings.warn("The flag is not saved. OnceTrigger guess it is not first when resumed. "
-                          "If this trigger is resumed before first called, it may not work correctly.",
-                          stacklevel=2)
+            warnings.warn(
+                "The flag is not saved. OnceTrigger guess it is not first when resumed. "
+                "If this trigger is resumed before first called, it may not work correctly.",
+                stacklevel=2,
+            )
             self._flag_first = False

@@ -1,4 +1,5 @@
 """The updater of several processes with a GPU each: only its helpers are here."""
+
 import numpy as np
 
 from compatgrad.chainer.dataset import convert
@@ -8,10 +9,11 @@ from compatgrad.chainer.training.updaters import standard_updater
 class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
     """Not available: raises RuntimeError. `ParallelUpdater` uses several GPUs in one process."""
 
-    def __init__(self, iterators, optimizer, converter=convert.concat_examples, devices=None,
-                 auto_new_epoch=True):
-        raise RuntimeError("NCCL is not enabled. MultiprocessParallelUpdater requires NCCL, which compatgrad "
-                           "does not use. ParallelUpdater trains on several GPUs in one process.")
+    def __init__(self, iterators, optimizer, converter=convert.concat_examples, devices=None, auto_new_epoch=True):
+        raise RuntimeError(
+            "NCCL is not enabled. MultiprocessParallelUpdater requires NCCL, which compatgrad "
+            "does not use. ParallelUpdater trains on several GPUs in one process."
+        )
 
     @staticmethod
     def available():
@@ -29,15 +31,18 @@ def _gather(link, attribute, name):
     if link.xp is np:
         raise RuntimeError(f"{name} works only on GPU.")
     xp = link.xp
-    return xp.concatenate([
-        xp.zeros(param.size, xp.float32) if array is None else array.ravel().astype(xp.float32)
-        for param, array in _get_arrays(link, attribute)])
+    return xp.concatenate(
+        [
+            xp.zeros(param.size, xp.float32) if array is None else array.ravel().astype(xp.float32)
+            for param, array in _get_arrays(link, attribute)
+        ]
+    )
 
 
 def _scatter(link, array, attribute):
     offset = 0
     for param, _ in _get_arrays(link, attribute):
-        part = array[offset:offset + param.size].reshape(param.shape).astype(param.dtype)
+        part = array[offset : offset + param.size].reshape(param.shape).astype(param.dtype)
         offset += param.size
         setattr(param, attribute, part)
 

@@ -1,4 +1,5 @@
 """The updater of one model on several devices."""
+
 import copy
 
 import compatgrad.chainer as chainer
@@ -15,10 +16,20 @@ class ParallelUpdater(standard_updater.StandardUpdater):
     without "main". The other arguments are those of `StandardUpdater`.
     """
 
-    def __init__(self, iterator, optimizer, converter=convert.concat_examples, models=None, devices=None,
-                 loss_func=None, loss_scale=None, auto_new_epoch=True):
-        super().__init__(iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale,
-                         auto_new_epoch=auto_new_epoch)
+    def __init__(
+        self,
+        iterator,
+        optimizer,
+        converter=convert.concat_examples,
+        models=None,
+        devices=None,
+        loss_func=None,
+        loss_scale=None,
+        auto_new_epoch=True,
+    ):
+        super().__init__(
+            iterator, optimizer, converter, loss_func=loss_func, loss_scale=loss_scale, auto_new_epoch=auto_new_epoch
+        )
         if models is None:
             if devices is None:
                 raise ValueError("either models or devices must be specified")
@@ -46,8 +57,9 @@ class ParallelUpdater(standard_updater.StandardUpdater):
         iterator = self.get_iterator("main")
         batch = iterator.next()
         models = self._models
-        in_arrays = {name: self.converter(batch[i::len(models)], self._devices[name])
-                     for i, name in enumerate(models)}
+        in_arrays = {
+            name: self.converter(batch[i :: len(models)], self._devices[name]) for i, name in enumerate(models)
+        }
         for model in models.values():
             model.cleargrads()  # free the memory before the forward pass
         losses = []

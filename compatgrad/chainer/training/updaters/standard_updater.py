@@ -1,4 +1,5 @@
 """The updater of most trainings."""
+
 import warnings
 
 import compatgrad.chainer as chainer
@@ -26,8 +27,18 @@ class StandardUpdater(_updater.Updater):
     in backprop. `auto_new_epoch`: call the optimizer's `new_epoch` after each epoch.
     """
 
-    def __init__(self, iterator, optimizer, converter=convert.concat_examples, device=None, loss_func=None,
-                 loss_scale=None, auto_new_epoch=True, *, input_device=None):
+    def __init__(
+        self,
+        iterator,
+        optimizer,
+        converter=convert.concat_examples,
+        device=None,
+        loss_func=None,
+        loss_scale=None,
+        auto_new_epoch=True,
+        *,
+        input_device=None,
+    ):
         if device is not None:
             device = chainer.get_device(device)
         input_device = device if input_device is None else chainer.get_device(input_device)
@@ -142,7 +153,10 @@ def _send(model, device):
     finally:
         state.flag_gpu_to_gpu = None
     if skipped:
-        warnings.warn("Transfer between @cupy devices was detected and skipped: the updater sends models to "
-                      "its device only from the CPU. To leave the model where it is and send the input data, "
-                      "give input_device instead of device; to move the model, call its to_device.",
-                      FutureWarning, stacklevel=4)
+        warnings.warn(
+            "Transfer between @cupy devices was detected and skipped: the updater sends models to "
+            "its device only from the CPU. To leave the model where it is and send the input data, "
+            "give input_device instead of device; to move the model, call its to_device.",
+            FutureWarning,
+            stacklevel=4,
+        )

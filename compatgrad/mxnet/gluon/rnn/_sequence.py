@@ -126,9 +126,7 @@ def _cells_begin_state(cells: Any, **kwargs: Any) -> list[Any]:
     return [state for cell in cells for state in cell.begin_state(**kwargs)]
 
 
-def _get_begin_state(
-    cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int, layout: str = "NTC"
-) -> Any:
+def _get_begin_state(cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int, layout: str = "NTC") -> Any:
     """`begin_state`, or zeros where the inputs are."""
     if begin_state is not None:
         return begin_state

@@ -189,9 +189,7 @@ class _RNNLayer(HybridBlock):
         F, axis = operators_of(inputs), self._layout.find("N")
         return [zeros_for_each(F, inputs, axis, info["shape"], 1) for info in self.state_info(0)]
 
-    def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any) -> Any:
         if isinstance(inputs, NDArray):
             self._check_states(inputs, states)
         outputs, states = self._forward_kernel(F, inputs, states, sequence_length, **params)

@@ -24,8 +24,12 @@ class Evaluator:
     """
 
     def __init__(
-        self, eval_data_feeder: Callable[[int, int], Any], eval_graph_forward: Callable[[int, int], Any],
-        eval_callback_on_start: Any = _nothing, eval_callback_on_finish: Any = _nothing, val_iter: int = 1,
+        self,
+        eval_data_feeder: Callable[[int, int], Any],
+        eval_graph_forward: Callable[[int, int], Any],
+        eval_callback_on_start: Any = _nothing,
+        eval_callback_on_finish: Any = _nothing,
+        val_iter: int = 1,
     ) -> None:
         self.eval_data_feeder = eval_data_feeder
         self.eval_graph_forward = eval_graph_forward

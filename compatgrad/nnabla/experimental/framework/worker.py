@@ -70,7 +70,11 @@ class Worker:
     _eval_callback_on_finish = _hook("Called behind an evaluation.", "e")
 
     def __init__(
-        self, data: Any, max_epoch: int = 1, iter_per_epoch: int = 1, clear_buffer: bool = True,
+        self,
+        data: Any,
+        max_epoch: int = 1,
+        iter_per_epoch: int = 1,
+        clear_buffer: bool = True,
         clear_no_need_grad: bool = True,
     ) -> None:
         self._data = data
@@ -84,16 +88,27 @@ class Worker:
             for when in ("start", "finish")
         }
         self._updater = Updater(
-            self._train_data_feeder, self._solver_zero_grad, self._solver_update, self._loss_forward,
-            self._loss_backward, comm_all_reduce=self._comm_all_reduce, **around,
+            self._train_data_feeder,
+            self._solver_zero_grad,
+            self._solver_update,
+            self._loss_forward,
+            self._loss_backward,
+            comm_all_reduce=self._comm_all_reduce,
+            **around,
         )
         self._evaluator = Evaluator(
-            self._eval_data_feeder, self._eval_graph_forward, [self._eval_callback_on_start],
+            self._eval_data_feeder,
+            self._eval_graph_forward,
+            [self._eval_callback_on_start],
             [self._eval_callback_on_finish],
         )
 
     def _loopCallbackCondition(  # noqa: N802 - the original's name
-        self, i: int = 0, e: int = 0, ag: int = 0, toExecute: Callable[..., Any] = lambda i, e, ag: True,  # noqa: N803
+        self,
+        i: int = 0,
+        e: int = 0,
+        ag: int = 0,
+        toExecute: Callable[..., Any] = lambda i, e, ag: True,  # noqa: N803
     ) -> Any:
         """Whether a step is to be done; always, unless overridden."""
         return toExecute(i, e, ag)

@@ -55,8 +55,13 @@ class LayoutModifier(FunctionModifier):
         elif type_name == "BatchNormalization" and inputs[0].ndim == 4:
             args["axes"] = [self._axis(axis) for axis in args["axes"]]
             names = ("beta", "gamma", "mean", "var")
-            inputs = [inputs[0], *(self._moved_parameter(f"{name}_{self._suffix}", v)
-                                   for name, v in zip(names, inputs[1:], strict=False))]
+            inputs = [
+                inputs[0],
+                *(
+                    self._moved_parameter(f"{name}_{self._suffix}", v)
+                    for name, v in zip(names, inputs[1:], strict=False)
+                ),
+            ]
         elif type_name == "Concatenate" and inputs[0].ndim == 4:
             args["axis"] = self._axis(args["axis"])
         elif type_name == "Affine" and inputs[0].ndim == 4 and args["base_axis"] == 1:

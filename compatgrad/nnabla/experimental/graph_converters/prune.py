@@ -13,8 +13,13 @@ from .graph_converter import FunctionModifier
 
 __all__ = ["PruningModifier"]
 
-_OUTPUT_AXIS = {"Convolution": 0, "Deconvolution": 1, "DepthwiseConvolution": 0, "DepthwiseDeconvolution": 0,
-                "Affine": 1}
+_OUTPUT_AXIS = {
+    "Convolution": 0,
+    "Deconvolution": 1,
+    "DepthwiseConvolution": 0,
+    "DepthwiseDeconvolution": 0,
+    "Affine": 1,
+}
 
 
 class PruningModifier(FunctionModifier):
@@ -26,7 +31,9 @@ class PruningModifier(FunctionModifier):
     """
 
     def __init__(
-        self, pruning_threshold: float, functions_to_prune: Sequence[str] = tuple(_OUTPUT_AXIS),
+        self,
+        pruning_threshold: float,
+        functions_to_prune: Sequence[str] = tuple(_OUTPUT_AXIS),
         channel_last: bool = False,
     ) -> None:
         super().__init__()

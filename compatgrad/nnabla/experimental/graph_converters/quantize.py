@@ -117,9 +117,7 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
         first = ranks.index(min(ranks))
         scope = self.get_parameter_scope(new_inputs[first].parent.inputs[1])
         with parameter.parameter_scope(scope):
-            return [
-                x if i == first else self._recorded(x.parent.inputs[0], "x0") for i, x in enumerate(new_inputs)
-            ]
+            return [x if i == first else self._recorded(x.parent.inputs[0], "x0") for i, x in enumerate(new_inputs)]
 
     def modify(self, f: Any, inputs: list[Variable]) -> Any:
         if not self.check(f):
@@ -203,8 +201,10 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
             if self._is(x, "DequantizeLinear") and x.rank < inputs[first].rank:
                 first = i
         if not self._is(inputs[first], "DequantizeLinear"):
-            return [x.parent.inputs[0].parent.inputs[0] if i != first and self._is(x, "DequantizeLinear") else x
-                    for i, x in enumerate(inputs)]
+            return [
+                x.parent.inputs[0].parent.inputs[0] if i != first and self._is(x, "DequantizeLinear") else x
+                for i, x in enumerate(inputs)
+            ]
         scale, zero = inputs[first].parent.inputs[1:3]
         shared = []
         for i, x in enumerate(inputs):

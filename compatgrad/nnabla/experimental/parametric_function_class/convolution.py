@@ -42,9 +42,7 @@ class Convolution(Module):
         return outmaps, inmaps // group
 
     def __call__(self, inp):
-        return F.convolution(
-            inp, self.W, self.b, self.base_axis, self.pad, self.stride, self.dilation, self.group
-        )
+        return F.convolution(inp, self.W, self.b, self.base_axis, self.pad, self.stride, self.dilation, self.group)
 
 
 Conv1d = Conv2d = Conv3d = ConvNd = Convolution

@@ -15,9 +15,7 @@ class Deconvolution(Convolution):
         return inmaps, outmaps // group
 
     def __call__(self, inp):
-        return F.deconvolution(
-            inp, self.W, self.b, self.base_axis, self.pad, self.stride, self.dilation, self.group
-        )
+        return F.deconvolution(inp, self.W, self.b, self.base_axis, self.pad, self.stride, self.dilation, self.group)
 
 
 Deconv1d = Deconv2d = Deconv3d = DeconvNd = Deconvolution

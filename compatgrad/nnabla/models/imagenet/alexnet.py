@@ -30,10 +30,18 @@ class AlexNet(ImageNetBase):
         self._load_nnp("AlexNet.nnp", "AlexNet/AlexNet.nnp")
 
     def __call__(
-        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "classifier",
-        training: bool = False, force_global_pooling: bool = False, check_global_pooling: bool = True,
-        returns_net: bool = False, verbose: int = 0, with_aux_tower: bool = False,
+        self,
+        input_var: Variable | None = None,
+        use_from: None = None,
+        use_up_to: str = "classifier",
+        training: bool = False,
+        force_global_pooling: bool = False,
+        check_global_pooling: bool = True,
+        returns_net: bool = False,
+        verbose: int = 0,
+        with_aux_tower: bool = False,
     ) -> Any:
         """Builds the network as other networks are; there is no tower, whatever `with_aux_tower` says."""
-        return super().__call__(input_var, use_from, use_up_to, training, force_global_pooling, check_global_pooling,
-                                returns_net, verbose)
+        return super().__call__(
+            input_var, use_from, use_up_to, training, force_global_pooling, check_global_pooling, returns_net, verbose
+        )

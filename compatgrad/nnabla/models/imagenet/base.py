@@ -36,7 +36,11 @@ class ImageNetBase(TrainedNetwork):
         return self._category_names
 
     def configure_global_average_pooling(
-        self, callback: NnpNetworkPass, force_global_pooling: bool, check_global_pooling: bool, name: str,
+        self,
+        callback: NnpNetworkPass,
+        force_global_pooling: bool,
+        check_global_pooling: bool,
+        name: str,
         by_type: bool = False,
     ) -> None:
         """Makes the pooling `name` one over the whole image, or checks that it is, or neither."""
@@ -68,9 +72,15 @@ class ImageNetBase(TrainedNetwork):
         return callback
 
     def __call__(
-        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "classifier",
-        training: bool = False, force_global_pooling: bool = False, check_global_pooling: bool = True,
-        returns_net: bool = False, verbose: int = 0,
+        self,
+        input_var: Variable | None = None,
+        use_from: None = None,
+        use_up_to: str = "classifier",
+        training: bool = False,
+        force_global_pooling: bool = False,
+        check_global_pooling: bool = True,
+        returns_net: bool = False,
+        verbose: int = 0,
     ) -> Any:
         """Builds the network on `input_var`, by default a new Variable for one image.
 
@@ -98,9 +108,16 @@ class WithAuxTower(ImageNetBase):
     _towers: tuple[str, ...]
 
     def __call__(
-        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "classifier",
-        training: bool = False, force_global_pooling: bool = False, check_global_pooling: bool = True,
-        returns_net: bool = False, verbose: int = 0, with_aux_tower: bool = False,
+        self,
+        input_var: Variable | None = None,
+        use_from: None = None,
+        use_up_to: str = "classifier",
+        training: bool = False,
+        force_global_pooling: bool = False,
+        check_global_pooling: bool = True,
+        returns_net: bool = False,
+        verbose: int = 0,
+        with_aux_tower: bool = False,
     ) -> Any:
         """Builds the network as other networks are.
 

@@ -21,10 +21,29 @@ class GoogLeNet(WithAuxTower):
         "_branching_point_2": "AveragePooling_2",
     }
     _branches = (("_aux_classifier_1", "_branching_point_1"), ("_aux_classifier_2", "_branching_point_2"))
-    _losses = ("Affine_2", "SoftmaxCrossEntropy", "MulScalarLoss1", "Affine_4", "SoftmaxCrossEntropy_2",
-               "MulScalarLoss2")
-    _towers = (*_losses, "AveragePooling", "Convolution_22", "ReLU_22", "Affine", "ReLU_23", "Dropout",
-               "AveragePooling_2", "Convolution_41", "ReLU_42", "Affine_3", "ReLU_43", "Dropout_2")
+    _losses = (
+        "Affine_2",
+        "SoftmaxCrossEntropy",
+        "MulScalarLoss1",
+        "Affine_4",
+        "SoftmaxCrossEntropy_2",
+        "MulScalarLoss2",
+    )
+    _towers = (
+        *_losses,
+        "AveragePooling",
+        "Convolution_22",
+        "ReLU_22",
+        "Affine",
+        "ReLU_23",
+        "Dropout",
+        "AveragePooling_2",
+        "Convolution_41",
+        "ReLU_42",
+        "Affine_3",
+        "ReLU_43",
+        "Dropout_2",
+    )
 
     def __init__(self) -> None:
         self._load_nnp("GoogLeNet.nnp", "GoogLeNet/GoogLeNet.nnp")

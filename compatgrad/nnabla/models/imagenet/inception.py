@@ -23,8 +23,16 @@ class InceptionV3(WithAuxTower):
     }
     _branches = (("_aux_classifier", "_include_no_aux"),)
     _losses = ("Affine_2", "SoftmaxCrossEntropy_2", "MulScalar_2")
-    _towers = (*_losses, "Conv_6/Convolution", "Conv_6/BatchNormalization", "Conv_6/ReLU", "AveragePooling",
-               "Conv_7/Convolution", "Conv_7/BatchNormalization", "Conv_7/ReLU")
+    _towers = (
+        *_losses,
+        "Conv_6/Convolution",
+        "Conv_6/BatchNormalization",
+        "Conv_6/ReLU",
+        "AveragePooling",
+        "Conv_7/Convolution",
+        "Conv_7/BatchNormalization",
+        "Conv_7/ReLU",
+    )
 
     def __init__(self) -> None:
         self._load_nnp("Inception-v3.nnp", "Inception-v3/Inception-v3.nnp")

@@ -13,7 +13,10 @@ __all__ = ["LetterBoxTransform", "apply_inverse_letterbox_coordinate_transform",
 
 
 def draw_bounding_boxes(
-    img: np.ndarray, bboxes: np.ndarray, names: Sequence[str], colors: Sequence[tuple[int, ...]] | None = None,
+    img: np.ndarray,
+    bboxes: np.ndarray,
+    names: Sequence[str],
+    colors: Sequence[tuple[int, ...]] | None = None,
     thresh: float = 0.5,
 ) -> np.ndarray:
     """`img` with the boxes in which a category scores more than `thresh`, labelled and printed.

@@ -51,8 +51,13 @@ class YoloV2(ObjectDetection):
         self._load_nnp(f"yolov2-{dataset}.nnp", f"yolov2-{dataset}.nnp")
 
     def __call__(
-        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "detection",
-        training: bool = False, returns_net: bool = False, verbose: int = 0,
+        self,
+        input_var: Variable | None = None,
+        use_from: None = None,
+        use_up_to: str = "detection",
+        training: bool = False,
+        returns_net: bool = False,
+        verbose: int = 0,
     ) -> Any:
         """Builds the network on `input_var`, images whose sides are multiples of 32; by default a new Variable for one.
 
@@ -84,8 +89,10 @@ class YoloV2(ObjectDetection):
         for name, stop in _SLICES.items():
             _slice(callback, name, stop)
         # the grids of cells, x and y, with the reshape and the factor of each
-        for axis, arange, reshape, scale in ((1, "Arange", "Reshape_4", "MulScalar_2"),
-                                             (0, "Arange_2", "Reshape_6", "MulScalar_3")):
+        for axis, arange, reshape, scale in (
+            (1, "Arange", "Reshape_4", "MulScalar_2"),
+            (0, "Arange_2", "Reshape_6", "MulScalar_3"),
+        ):
             _grid(callback, arange, size[axis] // _CELL)
             _reshape_dimension(callback, reshape, 2 + axis)
             _scale(callback, scale, trained[axis] / size[axis])

@@ -34,8 +34,13 @@ class DeepLabV3plus(SemanticSegmentation):
         self._load_nnp(name, name)
 
     def __call__(
-        self, input_var: Variable | None = None, use_from: None = None, use_up_to: str = "segmentation",
-        training: bool = False, returns_net: bool = False, verbose: int = 0,
+        self,
+        input_var: Variable | None = None,
+        use_from: None = None,
+        use_up_to: str = "segmentation",
+        training: bool = False,
+        returns_net: bool = False,
+        verbose: int = 0,
     ) -> Any:
         """Builds the network on `input_var`, images of any size; by default a new Variable for one.
 

@@ -13,8 +13,16 @@ from .backend_manager import backend_manager
 from .common import check_scaled, rescale_intensity
 
 __all__ = [
-    "auload", "auread", "auresize", "ausave", "auwrite", "get_available_backends", "get_backend", "minmax_auto_scale",
-    "rescale_intensity", "set_backend",
+    "auload",
+    "auread",
+    "auresize",
+    "ausave",
+    "auwrite",
+    "get_available_backends",
+    "get_backend",
+    "minmax_auto_scale",
+    "rescale_intensity",
+    "set_backend",
 ]
 
 

@@ -10,8 +10,17 @@ from .. import converter
 
 __all__ = ["add_convert_command"]
 
-_FORMATS = {".nnp": "NNP", ".nntxt": "NNP", ".prototxt": "NNP", ".onnx": "ONNX", ".pb": "TF_PB", ".nnb": "NNB",
-            ".ckpt": "TF_CKPT_V1", ".meta": "TF_CKPT_V2", ".tflite": "TFLITE"}
+_FORMATS = {
+    ".nnp": "NNP",
+    ".nntxt": "NNP",
+    ".prototxt": "NNP",
+    ".onnx": "ONNX",
+    ".pb": "TF_PB",
+    ".nnb": "NNB",
+    ".ckpt": "TF_CKPT_V1",
+    ".meta": "TF_CKPT_V2",
+    ".tflite": "TFLITE",
+}
 
 
 def resolve_file_format(args: Any, import_files: Sequence[str], export_file: str | None = None) -> None:

@@ -110,8 +110,7 @@ def profile_command(args: Any) -> bool:
         for o in info.optimizers.values():
             logger.log(99, f"Profiling optimizer '{o.name}' with network '{o.network.name}' ...")
             used = [iterators[make] for make in o.data_iterators.values()]
-            table.add(f"optimizer '{o.name}' with network '{o.network.name}'",
-                      _profile_optimizer(o, used, synchronize))
+            table.add(f"optimizer '{o.name}' with network '{o.network.name}'", _profile_optimizer(o, used, synchronize))
     table.write(os.path.join(args.outdir, "profile.csv"))
     logger.log(99, "Profile Completed.")
     progress(None)

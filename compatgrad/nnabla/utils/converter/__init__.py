@@ -5,6 +5,14 @@ from .supported_info import extensions, formats
 from .utils import calc_shape_size, func_set_import_nnp, func_set_nnabla_support, search_network, select_executor
 
 __all__ = [
-    "calc_shape_size", "convert_files", "dump_files", "extensions", "formats", "func_set_import_nnp",
-    "func_set_nnabla_support", "nnb_template", "search_network", "select_executor",
+    "calc_shape_size",
+    "convert_files",
+    "dump_files",
+    "extensions",
+    "formats",
+    "func_set_import_nnp",
+    "func_set_nnabla_support",
+    "nnb_template",
+    "search_network",
+    "select_executor",
 ]

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "calc_shape_size", "func_set_import_nnp", "func_set_nnabla_support", "search_network", "select_executor",
+    "calc_shape_size",
+    "func_set_import_nnp",
+    "func_set_nnabla_support",
+    "search_network",
+    "select_executor",
 ]
 
 

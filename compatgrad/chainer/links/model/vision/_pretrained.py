@@ -84,9 +84,7 @@ class PretrainedChain(link.Chain):
         """Writes the weights of a Caffe model to an npz file that `pretrained_model` may name."""
         from compatgrad.chainer.links.caffe import caffe_function
 
-        npz.save_npz(
-            path_npz, cls._from_caffe(caffe_function.CaffeFunction(path_caffemodel)), compression=False
-        )
+        npz.save_npz(path_npz, cls._from_caffe(caffe_function.CaffeFunction(path_caffemodel)), compression=False)
 
     @classmethod
     def _from_caffe(cls, caffemodel):

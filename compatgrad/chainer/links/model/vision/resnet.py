@@ -65,9 +65,7 @@ class ResNetLayers(_pretrained.PretrainedChain):
         super().__init__()
         init = initializers.Zero() if pretrained_model else initializers.HeNormal(scale=1.0)
         if n_layers not in _BLOCKS:
-            raise ValueError(
-                f"The n_layers argument should be either 50, 101, or 152, but {n_layers} was given."
-            )
+            raise ValueError(f"The n_layers argument should be either 50, 101, or 152, but {n_layers} was given.")
         block = _BLOCKS[n_layers]
         with self.init_scope():
             self.conv1 = Convolution2D(3, 64, 7, 2, 3, initialW=init)

@@ -52,9 +52,7 @@ class _WikiText(_LanguageModelDataset):
     _files: dict[str, tuple[str, str]]
     _name = ""
 
-    def __init__(
-        self, root: str | None = None, segment: str = "train", vocab: Any = None, seq_len: int = 35
-    ) -> None:
+    def __init__(self, root: str | None = None, segment: str = "train", vocab: Any = None, seq_len: int = 35) -> None:
         self._segment = segment
         self._seq_len = seq_len
         folder = os.path.join(base.data_dir(), "datasets", self._name)

@@ -367,9 +367,7 @@ class CheckpointHandler(_Counting):
 
     def _resume_from_checkpoint(self, estimator: Any) -> None:
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params\Z")
-        found = sorted(
-            (int(m.group(1)), int(m.group(2))) for m in map(pattern.match, os.listdir(self.model_dir)) if m
-        )
+        found = sorted((int(m.group(1)), int(m.group(2))) for m in map(pattern.match, os.listdir(self.model_dir)) if m)
         self.saved_checkpoints = [f"{self.model_prefix}-epoch{e}batch{b}" for e, b in found]
         kind = "batch" if estimator.max_batch else "epoch"
         limit = estimator.max_batch or estimator.max_epoch

@@ -279,9 +279,7 @@ class ImageListDataset(_ImageFiles):
         transform: function of image and label, whose result is the sample.
     """
 
-    def __init__(
-        self, root: str = ".", imglist: Any = None, flag: int = 1, transform: Transform | None = None
-    ) -> None:
+    def __init__(self, root: str = ".", imglist: Any = None, flag: int = 1, transform: Transform | None = None) -> None:
         super().__init__(root, flag, transform)
         if isinstance(imglist, str):
             with open(os.path.join(self._root, imglist)) as f:

@@ -9,9 +9,7 @@ class Unsupported(ValueError):
     """Another backend may be able to do it."""
 
 
-def rescale_pixel_intensity(
-    img, input_low=0, input_high=255, output_low=0, output_high=255, output_type=None
-):
+def rescale_pixel_intensity(img, input_low=0, input_high=255, output_low=0, output_high=255, output_type=None):
     """`img` with the range [input_low, input_high] mapped linearly onto [output_low, output_high].
 
     output_type: the result's dtype, by default the image's. ValueError where img is no array.
