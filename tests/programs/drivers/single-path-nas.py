@@ -1,5 +1,7 @@
 """The supernet of single path one shot: random blocks and channels in each step, then the searched network."""
 
+import os
+
 import _mxnet
 import mxnet as mx
 import numpy as np
@@ -7,6 +9,7 @@ from mxnet import autograd, gluon
 
 
 def train(run):
+    os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # with it the original fails: "could not construct a sub-memory"
     run.path()
     _mxnet.streams()
     import oneshot_nas_network as nas
