@@ -10,6 +10,7 @@ import torch
 
 from .. import autograd
 from ..attribute import AttrScope
+from ..base import MXNetError
 from ..name import NameManager
 from ..ndarray import contrib as nd_contrib
 from ..ndarray._operator import op, parse
@@ -323,7 +324,12 @@ CONTROL: dict[str, Callable[[Node], Run]] = {"_foreach": _foreach, "_while_loop"
 
 # ---- what is known of the graphs -------------------------------------------------------------------------------------
 def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
-    """The graphs of an operator, each with the inputs of the operator that its variables stand for."""
+    """The graphs of an operator, each with the inputs of the operator that its variables stand for.
+
+    MXNetError for operators that fuse others, of backends that are not there (`_sg_mkldnn_conv`).
+    """
+    if node.op not in CONTROL:
+        raise MXNetError(f"{node.name}: the operator {node.op}, which fuses others, is of a backend that is not there")
     p = _params(node)
     if node.op == "_foreach":
         at = [0] * len(node.inputs)
