@@ -1,7 +1,5 @@
 #include "core/backprop.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
-
 #include "core/pass.h"
 #include "kernels/trace.h"
 
@@ -33,7 +31,7 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   for (size_t k = 0; k < outputs.size(); ++k) {
     VariableNode& y = *outputs[k].node;
     check_released(y);
-    if (!y.creator && !pass.has(y)) pass.open_leaf(y);
+    if (!y.creator && !pass.find(y)) pass.open_leaf(y);
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(y.creator.get());
   }
@@ -65,22 +63,10 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   // Every function that an output depends on, then, in forward order, those that depend on an input.
   std::vector<FunctionNode*> reach;
   {
-    struct Unclaim {  // also when an old-style function stops the search
-      Pass<T>& pass;
-      std::vector<FunctionNode*>& reach;
-      ~Unclaim() {
-        for (FunctionNode* f : reach)
-          if (f->queued_by == &pass) f->queued_by = nullptr;
-      }
-    } unclaim{pass, reach};
+    PointerSet<FunctionNode> seen;
     std::vector<FunctionNode*> todo;
-    std::unordered_set<FunctionNode*> side;  // functions that an enclosing pass has queued
     auto visit = [&](FunctionNode* f) {
-      if (!f || f->queued_by == &pass || pass.stops_at(f)) return;
-      if (!f->queued_by)
-        f->queued_by = &pass;
-      else if (!side.insert(f).second)
-        return;
+      if (!f || pass.stops_at(f) || !seen.insert(f).second) return;
       reach.push_back(f);
       todo.push_back(f);
     };
@@ -100,10 +86,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     }
   }
   std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
-  for (const Var& x : inputs) {
-    pass.mark(*x.node);
-    if (options.stops) pass.touch(*x.node);  // its function is not visited
-  }
+  for (const Var& x : inputs) pass.mark(*x.node);
   for (FunctionNode* f : reach) {
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
                                    [&](auto& x) { return x && (x->requires_grad || f->call) && pass.is_marked(*x); });
@@ -112,39 +95,39 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
       if (y.node) pass.mark(*y.node);
   }
 
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    pass.touch(*outputs[k].node);
-    pass.replace(*outputs[k].node, gys[k]);
-  }
+  for (size_t k = 0; k < outputs.size(); ++k) pass.replace(*outputs[k].node, gys[k]);
   for (size_t k = 0; k < initial.size(); ++k)
-    if (initial[k].defined()) {
-      pass.touch(*inputs[k].node);
-      pass.replace(*inputs[k].node, initial[k]);
-    }
+    if (initial[k].defined()) pass.replace(*inputs[k].node, initial[k]);
   for (const Var& y : outputs)
     if (y.node->creator) pass.push(y.node->creator.get());
 
   std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
+  // Each node once, whatever the number of outputs and inputs.
+  struct Asked {
+    size_t first;  // of the inputs that are this node
+    bool found;
+  };
+  PointerMap<VariableNode, Asked> asked;
+  std::vector<size_t> first(inputs.size());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const auto [entry, made] = asked.insert(inputs[k].node.get());
+    if (made) *entry = {k, false};
+    first[k] = entry->first;
+  }
   Vars result(inputs.size());
-  c10::SmallVector<bool, 8> found(inputs.size(), false);
   pass.run([&](VariableNode& y, const Var& g) {
-    for (size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].node.get() == &y) {
-        result[k] = g;
-        found[k] = true;
-      }
+    if (Asked* a = asked.find(&y)) {
+      result[a->first] = g;
+      a->found = true;
+    }
     if (options.retain_grad && y.variable && !y.deferred) intermediates.emplace_back(&y, g);
   });
   for (auto& [y, g] : intermediates) store(*y, std::move(g), options);
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (found[k]) continue;
-    Var g = pass.take(*inputs[k].node);
-    for (size_t m = k; m < inputs.size(); ++m)
-      if (inputs[m].node.get() == inputs[k].node.get()) {
-        result[m] = g;
-        found[m] = true;
-      }
-  }
+  for (size_t k = 0; k < inputs.size(); ++k)
+    if (first[k] != k)
+      result[k] = result[first[k]];
+    else if (!asked.find(inputs[k].node.get())->found)
+      result[k] = pass.take(*inputs[k].node);
   return result;
 }
 
@@ -171,7 +154,7 @@ void GradientBuffer::write(Tensor g) {
 }
 
 void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   ModeScope enabled(Mode::enable_backprop, options.create_graph), recording(Mode::recording, options.create_graph);
   if (options.create_graph || options.show_functions)
     backward_in<Var>(outputs, gys, options);
@@ -180,14 +163,14 @@ void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
 }
 
 Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   ModeScope enabled(Mode::enable_backprop, options.create_graph), recording(Mode::recording, options.create_graph);
   if (options.create_graph || options.show_functions) return grad_in<Var>(outputs, inputs, gys, initial, options);
   return grad_in<Tensor>(outputs, inputs, gys, initial, options);
 }
 
 Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted) {
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   Vars gxs(wanted.size());
   Ctx<Var> c(f, gys, gxs, wanted);
   f.backward(c);

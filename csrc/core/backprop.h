@@ -1,8 +1,8 @@
 // The ordered backprop loop.
 //
-// Functions are visited by largest rank, first pushed first among equals; each once. Gradients wait in the slots of the
-// nodes they belong to and are summed when their function is visited. Several passes may overlap (a pass inside a hook,
-// two threads): a slot or mark that another pass holds is replaced by an entry in this pass's own tables.
+// Functions are visited by largest rank, first pushed first among equals; each once. Gradients wait in the pass, by the
+// node they belong to, and are summed when the node's function is visited. Nothing of a pass is in the graph: several
+// may overlap (a pass inside a hook, two threads), and one that an exception ends leaves no trace.
 #pragma once
 #include <unordered_set>
 

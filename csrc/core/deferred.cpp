@@ -58,8 +58,7 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j) {
   OutputSlot& slot = f.outputs[j];
   if (slot.node) return Ref<VariableNode>(slot.node);
   auto node = node_with(f.call->outputs[j], f.call->outputs[j]->data->sizes, f.call->need_grad);
-  node->set_creator(Ref<FunctionNode>(&f), j);
-  slot.node = node.get();
+  node->become_output(Ref<FunctionNode>(&f), j);
   return node;
 }
 
@@ -241,7 +240,6 @@ void forget_uses(FunctionNode& f) {
       --x->deferred->uses;
       x->deferred->users.erase(&f);
     }
-  if (f.call->info) binding.decref(f.call->info);
 }
 
 Tensor known(const Var& v) {

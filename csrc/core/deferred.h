@@ -151,7 +151,8 @@ struct DeferredOptions {
   FunctionHook finished;  // a function's step is over, clearing included
 };
 // All functions that `y` depends on, inputs first.
-const std::vector<FunctionNode*>& forward_order(VariableNode& y);
+// Valid while somebody holds the result: a hook may rewire the graph, and y may get another plan.
+std::shared_ptr<const std::vector<Ref<FunctionNode>>> forward_order(VariableNode& y);
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options);
 // `grad`: the gradient to start from; null: what y's own array holds.
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options);

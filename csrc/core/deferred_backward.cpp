@@ -1,13 +1,11 @@
 // Backward passes over deferred functions.
-#include <ATen/core/LegacyTypeDispatch.h>
-
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/backprop.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/plan.h"
+#include "core/pointer_map.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -47,14 +45,13 @@ void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<boo
   for (size_t i = 0; i < in.size() && i < 15; ++i)
     if (once & in_bit(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
 }
-}  // namespace
 
-namespace {
 // Gradients of variables of the graph that runs at once.
 using Crossing = std::vector<std::pair<Ref<VariableNode>, at::Tensor>>;
 
 void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
                  Crossing* crossing) {
+  const Nodes inputs = f.inputs;  // a backward in Python may cut the function off
   const auto in = input_stores(f);
   for (auto& x : in)
     if (x && !f.info()) x->data->move(f.call->device);  // others move what they read
@@ -78,15 +75,15 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
     for (size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i] && gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+      if (wanted[i] && gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *inputs[i]);
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ", backward: " + e.what_without_backtrace());
   }
   gys.clear();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
-    if (!f.inputs[i]->deferred) {
-      if (crossing && gxs[i].defined()) crossing->emplace_back(f.inputs[i], std::move(gxs[i]));
+    if (!inputs[i]->deferred) {
+      if (crossing && gxs[i].defined()) crossing->emplace_back(inputs[i], std::move(gxs[i]));
       continue;
     }
     Array& grad = *in[i]->grad;
@@ -95,7 +92,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
       continue;
     }
     // What a leaf keeps is its own: a solver and its user write into it.
-    if (!f.inputs[i]->creator && !accum[i] && !(gxs[i].is_contiguous() && may_overwrite(gxs[i])))
+    if (!inputs[i]->creator && !accum[i] && !(gxs[i].is_contiguous() && may_overwrite(gxs[i])))
       gxs[i] = gxs[i].clone(at::MemoryFormat::Contiguous);
     accumulate(grad, std::move(gxs[i]), !accum[i]);
   }
@@ -113,12 +110,12 @@ class Recomputation {
  public:
   explicit Recomputation(const DeferredOptions& options, bool ahead = false) : options_(options), ahead_(ahead) {}
   void compute(VariableNode& x) {
-    std::unordered_set<FunctionNode*> done;
+    PointerSet<FunctionNode> done;
     if (freed(&x)) run(*x.creator, done);
   }
   void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
     const unsigned mask = f.saves(wanted);
-    std::unordered_set<FunctionNode*> done;
+    PointerSet<FunctionNode> done;
     for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
       if ((mask >> (16 + j) & 1) && freed(f.outputs[j].node)) run(f, done);
     for (size_t i = 0; i < f.inputs.size(); ++i)
@@ -131,19 +128,19 @@ class Recomputation {
     const Array& data = *x->deferred->store->data;
     return data.cleared || (ahead_ && !data.touched);
   }
-  void run(FunctionNode& last, std::unordered_set<FunctionNode*>& done) {
-    std::vector<std::pair<FunctionNode*, size_t>> stack;
-    if (done.insert(&last).second) stack.push_back({&last, 0});
+  void run(FunctionNode& last, PointerSet<FunctionNode>& done) {
+    std::vector<std::pair<Ref<FunctionNode>, size_t>> stack;
+    if (done.insert(&last).second) stack.push_back({Ref<FunctionNode>(&last), 0});
     while (!stack.empty()) {
       auto& [f, next] = stack.back();
       if (next < f->inputs.size()) {
         const auto& x = f->inputs[next++];
-        if (freed(x.get()) && done.insert(x->creator.get()).second) stack.push_back({x->creator.get(), 0});
+        if (freed(x.get()) && done.insert(x->creator.get()).second) stack.push_back({x->creator, 0});
         continue;
       }
-      FunctionNode& g = *f;
+      const Ref<FunctionNode> g = std::move(f);
       stack.pop_back();
-      run_again(g);
+      run_again(*g);
     }
   }
   void run_again(FunctionNode& f) {
@@ -154,7 +151,7 @@ class Recomputation {
       run_on(f, input_stores(f), f.call->outputs);
     }
     if (!ahead_) freeing_.ran(f);
-    if (options_.finished) options_.finished(f);
+    if (options_.finished) user_code(options_.finished, f);
   }
   const DeferredOptions& options_;
   const bool ahead_;
@@ -164,7 +161,7 @@ class Recomputation {
 struct Queued {
   int32_t rank;
   uint64_t order;
-  FunctionNode* f;
+  Ref<FunctionNode> f;
   bool operator<(const Queued& o) const { return rank != o.rank ? rank < o.rank : order > o.order; }
 };
 }  // namespace
@@ -175,7 +172,7 @@ void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted) {
 }
 
 const at::Tensor& value_of(VariableNode& x) {
-  const at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   const ModeScope plain(Mode::deferred, false);
   Recomputation(DeferredOptions(), true).compute(x);
   return x.deferred->store->data->read();
@@ -185,7 +182,7 @@ at::Tensor value_of(const Var& x) { return x.node && x.node->deferred ? value_of
 
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options) {
   require_parent(y);
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   ModeScope plain(Mode::deferred, false);
   FunctionNode& start = *y.creator;
   Ref<FunctionNode> alive(&start);
@@ -206,72 +203,86 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       store->grad->fill(0);
     }
   }
-  std::unordered_set<const VariableNode*> seen, kept;
-  std::unordered_map<const FunctionNode*, bool> queued{{&start, false}};  // true: visited
+  // What the pass has met stays alive: another node never gets its address.
+  PointerMap<VariableNode, Ref<VariableNode>> seen;
+  PointerSet<VariableNode> kept;
+  struct Turn {
+    Ref<FunctionNode> f;
+    bool over = false;  // visited
+  };
+  PointerMap<FunctionNode, Turn> queued;
+  queued.insert(&start).first->f = alive;
   Recomputation recomputation(options);
   Crossing crossing;
   // Data that a function outside this pass still reads stays: its own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
     if (!o) return false;
     for (auto& [f, order] : o->deferred->users)
-      if (f->call->need_grad && !queued.count(f)) return true;
+      if (f->call->need_grad && !queued.contains(f)) return true;
     return false;
   };
   // Whether no gradient reads an intermediate variable any more.
   const auto read_up = [&](const VariableNode& x) {
     if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
-    if (x.deferred->persistent || kept.count(&x)) return false;
+    if (x.deferred->persistent || kept.contains(&x)) return false;
     for (auto& [f, order] : x.deferred->users) {
-      const auto found = queued.find(f);
-      if (f->call->need_grad && !(found != queued.end() && found->second)) return false;
+      const Turn* turn = queued.find(f);
+      if (f->call->need_grad && !(turn && turn->over)) return false;
     }
     return !(x.creator->saves(wanted_of(*x.creator)) & out_bit(x.output_index));
   };
   const bool early = options.clear_buffer && !options.after;
-  std::vector<Queued> heap{{start.rank, 0, &start}};
+  std::vector<Queued> heap{{start.rank, 0, alive}};
   uint64_t next = 1;
   while (!heap.empty()) {
+    binding.check_signals();
     std::pop_heap(heap.begin(), heap.end());
-    FunctionNode& f = *heap.back().f;
+    FunctionNode& f = *heap.back().f;  // `queued` holds it
     heap.pop_back();
     if (!f.call->need_grad) continue;
-    queued[&f] = true;
+    queued.find(&f)->over = true;
+    const Nodes inputs = f.inputs;  // a hook may cut the function off
     c10::SmallVector<bool, 4> wanted = wanted_of(f), accum(f.inputs.size(), false);
-    for (size_t i = 0; i < f.inputs.size(); ++i) {
-      if (!f.inputs[i]) continue;
-      const VariableNode& x = *f.inputs[i];
-      const bool first = seen.insert(&x).second;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i]) continue;
+      VariableNode& x = *inputs[i];
+      const auto [meeting, first] = seen.insert(&x);
+      if (first) *meeting = inputs[i];
       if (f.call->keeps_inputs) kept.insert(&x);
       if (!wanted[i]) continue;
       const Array* g = x.deferred ? x.deferred->store->grad.get() : nullptr;
       bool shared = false;
-      for (size_t k = 0; k < f.inputs.size() && g; ++k)
-        shared |= k != i && f.inputs[k] && f.inputs[k]->deferred && f.inputs[k]->deferred->store->grad.get() == g;
+      for (size_t k = 0; k < inputs.size() && g; ++k)
+        shared |= k != i && inputs[k] && inputs[k]->deferred && inputs[k]->deferred->store->grad.get() == g;
       accum[i] = !(g && g->zeroing && !shared) && !(x.creator && first);
     }
     for (size_t j = 0; j < f.outputs.size(); ++j)
-      if (&f != &start && (!f.outputs[j].node || !seen.count(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
+      if (&f != &start && (!f.outputs[j].node || !seen.contains(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
     recomputation.prepare(f, wanted);
-    if (options.before) options.before(f);
-    const auto last_read = [&](size_t i) { return read_up(*f.inputs[i]); };
+    if (options.before) user_code(options.before, f);
+    if (f.inputs.size() != inputs.size()) continue;  // the hook has cut it off
+    const auto last_read = [&](size_t i) { return read_up(*inputs[i]); };
     LastUse last{.input = last_read};
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
       VariableNode* o = f.outputs[j].node;
-      const bool stays = o && (o->deferred->persistent || kept.count(o));
+      const bool stays = o && (o->deferred->persistent || kept.contains(o));
       last.data.push_back(!stays && &f != &start && !read_elsewhere(o));
       last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
     }
     backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &crossing);
-    if (options.after) options.after(f);
+    if (options.after) user_code(options.after, f);
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
       if (last.data[j]) f.call->outputs[j]->data->clear();
       if (last.grads[j]) f.call->outputs[j]->grad->clear();
     }
-    if (options.finished) options.finished(f);
-    for (size_t i = 0; i < f.inputs.size(); ++i) {
+    if (options.finished) user_code(options.finished, f);
+    for (size_t i = 0; i < inputs.size(); ++i) {
       if (!wanted[i]) continue;
-      FunctionNode* p = f.inputs[i]->creator.get();
-      if (!p || !p->call || !queued.emplace(p, false).second) continue;
+      const Ref<FunctionNode> p = inputs[i]->creator;
+      if (!p || !p->call) continue;
+      const auto [turn, first] = queued.insert(p.get());
+      if (!first) continue;
+      turn->f = p;
       heap.push_back({p->rank, next++, p});
       std::push_heap(heap.begin(), heap.end());
     }

@@ -14,6 +14,8 @@ namespace cg {
 using Tensors = c10::SmallVector<at::Tensor, 2>;
 using Vars = c10::SmallVector<Var, 2>;
 using VarsRef = c10::ArrayRef<Var>;
+using Nodes = c10::SmallVector<Ref<VariableNode>, 2>;
+using NodesRef = c10::ArrayRef<Ref<VariableNode>>;
 struct OpInfo;
 struct Call;
 struct Store;
@@ -65,14 +67,13 @@ struct FunctionNode {
   bool released = false;  // a pass that was to keep no graph went through it
   bool python = false;    // defined in Python: `handle` owns this node and counts its references
   bool lazy_grad_sum = false;
-  bool saved_constants = false;     // inputs that require no gradient were saved as if they did
-  bool owns_handle = false;         // a native node keeps the view that a program made: it has attributes of its own
-  const void* queued_by = nullptr;  // the pass that has this function in its heap
-  void* handle = nullptr;           // the Python object: weak view of a native node, owner of a Python-defined one
-  void* hooks = nullptr;            // owned by the binding: hooks of this function alone
-  void* stack = nullptr;            // owned by the binding: where the function was called, in debug mode
-  std::unique_ptr<Call> call;       // of deferred functions (core/deferred.h)
-  c10::SmallVector<Ref<VariableNode>, 2> inputs;  // null where an optional input was left out
+  bool saved_constants = false;  // inputs that require no gradient were saved as if they did
+  bool owns_handle = false;      // a native node keeps the view that a program made: it has attributes of its own
+  void* handle = nullptr;        // the Python object: weak view of a native node, owner of a Python-defined one
+  void* hooks = nullptr;         // owned by the binding: hooks of this function alone
+  void* stack = nullptr;         // owned by the binding: where the function was called, in debug mode
+  std::unique_ptr<Call> call;    // of deferred functions (core/deferred.h)
+  Nodes inputs;                  // null where an optional input was left out
   c10::SmallVector<OutputSlot, 1> outputs;
 
   FunctionNode();
@@ -119,10 +120,8 @@ struct FunctionNode {
   Vars apply(VarsRef in, bool record_constants = false);
   // Makes this function the creator of `ys` with inputs `in`.
   void link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys);
-  void unchain() {
-    inputs.clear();
-    recorded = false;
-  }
+  void unchain();
+  void detach();              // at reference count 0: nothing leads here any more
   void release_graph();       // drops inputs and saved data; the outputs are constants from now on
   virtual void drop_own() {}  // with them what a function holds that is no op
   Var input(size_t i) const;
@@ -216,15 +215,17 @@ struct Binding {
   // A user's replacement for a native backward.
   void (*overridden_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
   // The same for deferred functions, by their frontend's names; false where nothing is registered.
-  bool (*registered_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) = nullptr;
+  bool (*registered_backward)(FunctionNode&, NodesRef inputs, VarsRef gys, Vars& gxs,
+                              c10::ArrayRef<bool> wanted) = nullptr;
   // The backward of a Python-defined function. `pending(pass, x)` takes what is accumulated for x out of the pass.
   using Pending = Var (*)(void* pass, VariableNode& x);
-  void (*python_backward)(FunctionNode&, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
-                          Pending) = nullptr;
+  void (*python_backward)(FunctionNode&, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted,
+                          void* pass, Pending) = nullptr;
   // Checks gradients that a Python-defined function returned.
-  void (*check_gradient)(FunctionNode&, size_t input, const at::Tensor& g) = nullptr;
+  void (*check_gradient)(FunctionNode&, const VariableNode& x, size_t input, const at::Tensor& g) = nullptr;
   std::string (*label)(const FunctionNode&) = nullptr;
-  void* (*unlock)() = nullptr;  // releases the interpreter lock
+  void (*check_signals)() = nullptr;  // throws where Ctrl-C was pressed
+  void* (*unlock)() = nullptr;        // releases the interpreter lock
   void (*relock)(void*) = nullptr;
 };
 extern Binding binding;

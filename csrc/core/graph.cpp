@@ -4,56 +4,62 @@
 #include <vector>
 
 #include "core/deferred.h"
+#include "core/door.h"
 #include "core/mode.h"
 
 namespace cg {
 
 Binding binding;
 thread_local ModeTable thread_modes;
+thread_local Whereabouts whereabouts = {};
 int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 0};
 
 namespace {
-// Guarded by the interpreter lock. If another thread gets it while a deletion runs here, that thread's nodes are queued
-// and this thread deletes them.
-bool destroying = false;
-std::vector<VariableNode*> dead_variables;
-std::vector<FunctionNode*> dead_functions;
-
-void drain() {
-  while (!dead_variables.empty() || !dead_functions.empty()) {
-    if (!dead_functions.empty()) {
-      FunctionNode* f = dead_functions.back();
-      dead_functions.pop_back();
-      delete f;
-    } else {
-      VariableNode* v = dead_variables.back();
-      dead_variables.pop_back();
-      delete v;
-    }
+// Nodes that died while a deletion runs on this thread. A chain of a million functions is freed without recursion, and
+// a finalizer that waits holds up its own thread alone.
+struct Dying {
+  c10::SmallVector<VariableNode*, 8> variables;
+  c10::SmallVector<FunctionNode*, 8> functions;
+  template <class T>
+  static bool delete_last(c10::SmallVectorImpl<T*>& dead) {
+    if (dead.empty()) return false;
+    delete dead.pop_back_val();
+    return true;
   }
-}
+};
+thread_local Dying* dying __attribute__((tls_model("initial-exec"))) = nullptr;
 
-template <class T>
-void destroy_in(T* node, std::vector<T*>& dead) {
-  if (destroying) {
-    dead.push_back(node);
+// Deleting runs user code (finalizers of arrays, hooks): it must not meet the node, so all that leads there goes first.
+template <class T, class Queue>
+void destroy_in(T* node, Queue Dying::* queue) {
+  node->detach();
+  if (dying) {
+    (dying->*queue).push_back(node);
     return;
   }
-  destroying = true;
+  Dying here;
+  dying = &here;
   delete node;
-  drain();
-  destroying = false;
+  while (Dying::delete_last(here.functions) || Dying::delete_last(here.variables)) {
+  }
+  dying = nullptr;
 }
 }  // namespace
 
-void destroy(VariableNode* node) { destroy_in(node, dead_variables); }
-void destroy(FunctionNode* node) { destroy_in(node, dead_functions); }
+void destroy(VariableNode* node) { destroy_in(node, &Dying::variables); }
+void destroy(FunctionNode* node) { destroy_in(node, &Dying::functions); }
 
 VariableNode::VariableNode() = default;
-VariableNode::~VariableNode() {
-  if (cell) *cell = nullptr;
+VariableNode::~VariableNode() = default;
+
+void VariableNode::leave() {
   if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
     creator->outputs[output_index].node = nullptr;
+}
+
+void VariableNode::detach() {
+  if (cell) *cell = nullptr;
+  leave();
 }
 
 void VariableNode::describe(const at::Tensor& t) {
@@ -73,19 +79,25 @@ void VariableNode::retain_data(const at::Tensor& t) {
   retained = true;
 }
 
+// The old creator dies last: its finalizers find the node as it is to be.
 void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
-  unchain();
-  if (!f) return;
-  creator = std::move(f);
-  output_index = index;
-  rank = creator->rank + 1;
+  if (creator != f || output_index != index) leave();
+  if (creator && deferred) ++graph_epoch;
+  if (f) {
+    output_index = index;
+    rank = f->rank + 1;
+  }
+  std::swap(creator, f);
 }
 
-void VariableNode::unchain() {
-  if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
-    creator->outputs[output_index].node = nullptr;
-  creator.reset();
+void VariableNode::become_output(Ref<FunctionNode> f, uint32_t index) {
+  FunctionNode& g = *f;
+  leave();
+  g.outputs[index].node = this;
+  set_creator(std::move(f), index);
 }
+
+void VariableNode::unchain() { set_creator(nullptr, 0); }
 
 Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
   auto* n = new VariableNode;
@@ -97,9 +109,22 @@ Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
 
 FunctionNode::FunctionNode() = default;
 FunctionNode::~FunctionNode() {
-  if (call) forget_uses(*this);
+  if (call && call->info) binding.decref(call->info);
   if (hooks) binding.decref(hooks);
   if (stack) binding.decref(stack);
+}
+
+void FunctionNode::detach() {
+  if (call) forget_uses(*this);
+}
+
+void FunctionNode::unchain() {
+  recorded = false;
+  if (call) {
+    forget_uses(*this);
+    ++graph_epoch;
+  }
+  const Nodes old = std::exchange(inputs, Nodes());  // they die when the function has let go of all
 }
 
 void FunctionNode::python_retain() { binding.incref(handle); }
@@ -111,8 +136,8 @@ void FunctionNode::release_handle() {
 }
 
 void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
+  unchain();
   rank = 0;
-  inputs.clear();
   for (const Var& x : in) {
     rank = std::max(rank, static_cast<int32_t>(x.rank()));
     // A constant gets a node of its own: hooks and graph views show every input.
@@ -123,12 +148,8 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
   outputs.resize(ys.size());
   Ref<FunctionNode> self(this);
   for (size_t j = 0; j < ys.size(); ++j) {
-    outputs[j].node = ys[j].get();
     outputs[j].sizes = ys[j]->sizes;
-    VariableNode& y = *ys[j];
-    y.creator = self;
-    y.output_index = j;
-    y.rank = rank + 1;
+    ys[j]->become_output(self, j);
   }
   recorded = true;
   lazy_grad_sum = mode(Mode::lazy_grad_sum);
@@ -143,11 +164,12 @@ void FunctionNode::release_graph() {
   unchain();
   drop_own();
   released = true;
+  Tensors freed;  // at the end: finalizers of arrays find the function as it stays
   for (OutputSlot& y : outputs) {
-    y.saved.reset();
+    freed.push_back(std::move(y.saved));
     if (!y.node) continue;
     y.node->requires_grad = y.node->retained = false;
-    y.node->data.reset();
+    freed.push_back(std::move(y.node->data));
   }
 }
 
@@ -155,7 +177,10 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   if (mode(Mode::deferred)) return apply_deferred(*this, in);
   const bool observed = hooks || (binding.observing && binding.observing());
-  if (observed) binding.before_forward(*this, in);
+  if (observed) {
+    const Door door;
+    binding.before_forward(*this, in);
+  }
   Tensors ys;
   {
     bool large = false;
@@ -163,7 +188,10 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
     Unlocked unlocked(large && info());  // without info it may run Python
     ys = forward(in);
   }
-  if (observed) binding.after_forward(*this, in, ys);
+  if (observed) {
+    const Door door;
+    binding.after_forward(*this, in, ys);
+  }
 
   bool any = false;
   c10::SmallVector<bool, 4> needs(in.size());
@@ -212,8 +240,7 @@ Var FunctionNode::output(size_t j) {
   if (!slot.saved.defined()) return {};
   auto node = make_node(slot.saved, true);
   node->retain_data(slot.saved);
-  node->set_creator(Ref<FunctionNode>(this), j);
-  slot.node = node.get();
+  node->become_output(Ref<FunctionNode>(this), j);
   return {node, slot.saved};
 }
 

@@ -1,22 +1,18 @@
 // Plans, and forward passes over deferred functions.
 #include "core/plan.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/clone.h>
-
-#include <algorithm>
-#include <unordered_set>
 
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/pointer_map.h"
 #include "ops/functions.h"
 
 namespace cg {
 
 struct Plan {
   uint64_t epoch = 0;
-  FunctionNode* last = nullptr;
-  std::vector<FunctionNode*> order;  // alive as long as the variable that owns the plan
+  std::shared_ptr<const std::vector<Ref<FunctionNode>>> order;  // the last one is the variable's creator
 };
 
 namespace {
@@ -32,13 +28,13 @@ V* param_of(FunctionNode& f, std::string_view name) {
 at::Tensor* random_state(FunctionNode& f) { return param_of<at::Tensor>(f, "rng"); }
 
 // Depth first, inputs in their order, each function after what it needs: the order of the original's recursion.
-void collect(FunctionNode* root, std::unordered_set<FunctionNode*>& done, std::vector<FunctionNode*>& order) {
+void collect(FunctionNode* root, PointerSet<FunctionNode>& done, std::vector<Ref<FunctionNode>>& order) {
   std::vector<std::pair<FunctionNode*, size_t>> stack;
   if (done.insert(root).second) stack.push_back({root, 0});
   while (!stack.empty()) {
     auto& [f, next] = stack.back();
     if (next == f->inputs.size()) {
-      order.push_back(f);
+      order.emplace_back(f);
       stack.pop_back();
       continue;
     }
@@ -64,6 +60,11 @@ void refresh(FunctionNode& f) {
 }
 
 }  // namespace
+
+c10::ArrayRef<Ref<FunctionNode>> functions_of(const Plan& plan) {
+  if (plan.order.use_count() > 1) return {};
+  return *plan.order;
+}
 
 void require_parent(const VariableNode& y) {
   if (!y.creator || !y.creator->call) throw std::runtime_error("The variable has no parent.");
@@ -112,22 +113,22 @@ void Freeing::ran(FunctionNode& f) {
   }
 }
 
-const std::vector<FunctionNode*>& forward_order(VariableNode& y) {
+std::shared_ptr<const std::vector<Ref<FunctionNode>>> forward_order(VariableNode& y) {
   require_parent(y);
   auto& plan = y.deferred->plan;
-  if (!plan || plan->epoch != graph_epoch || plan->last != y.creator.get()) {
-    auto fresh = std::make_shared<Plan>();
-    std::unordered_set<FunctionNode*> done;
-    collect(y.creator.get(), done, fresh->order);
-    fresh->epoch = graph_epoch;
-    fresh->last = y.creator.get();
-    plan = std::move(fresh);
+  if (!plan || plan->epoch != graph_epoch || plan->order->back() != y.creator) {
+    auto order = std::make_shared<std::vector<Ref<FunctionNode>>>();
+    PointerSet<FunctionNode> done;
+    collect(y.creator.get(), done, *order);
+    auto fresh = std::make_shared<Plan>(Plan{graph_epoch, std::move(order)});
+    std::swap(plan, fresh);  // the old one dies last: finalizers find the new one
   }
   return plan->order;
 }
 
 void refresh_need_grad(VariableNode& y) {
-  for (FunctionNode* f : forward_order(y)) refresh(*f);
+  const auto order = forward_order(y);
+  for (auto& f : *order) refresh(*f);
   if (y.deferred->need_grad < 0) y.requires_grad = y.creator->call->need_grad;
 }
 
@@ -219,38 +220,36 @@ void run_on_again(FunctionNode& f) {
 }
 
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options) {
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   ModeScope plain(Mode::deferred, false);
-  std::vector<FunctionNode*> several;
-  const std::vector<FunctionNode*>* order = &several;
+  std::shared_ptr<const std::vector<Ref<FunctionNode>>> order;
   if (ys.size() == 1) {
-    order = &forward_order(*ys[0]);
+    order = forward_order(*ys[0]);
   } else {
-    std::unordered_set<FunctionNode*> done;
-    for (VariableNode* y : ys) {
-      if (!y->creator || !y->creator->call) continue;
-      collect(y->creator.get(), done, several);
-    }
+    auto several = std::make_shared<std::vector<Ref<FunctionNode>>>();
+    PointerSet<FunctionNode> done;
+    for (VariableNode* y : ys)
+      if (y->creator && y->creator->call) collect(y->creator.get(), done, *several);
+    order = std::move(several);
   }
-  // A hook may drop what holds the plan.
-  const std::shared_ptr<Plan> alive = ys.size() == 1 ? ys[0]->deferred->plan : nullptr;
   bool recomputed = false;
-  for (FunctionNode* f : *order)
+  for (auto& f : *order)
     for (auto& x : f->inputs) recomputed |= x && x->deferred && x->deferred->recompute;
   Freeing freeing(options.clear_buffer, options.clear_no_need_grad, false);
   const bool clearing = options.clear_buffer || options.clear_no_need_grad || recomputed;
-  for (FunctionNode* f : *order) {
+  for (auto& f : *order) {
+    binding.check_signals();
     refresh(*f);
     for (auto& y : f->outputs)
       if (y.node && y.node->deferred && y.node->deferred->need_grad < 0) y.node->requires_grad = f->call->need_grad;
-    if (options.before) options.before(*f);
+    if (options.before) user_code(options.before, *f);
     if (clearing) remember_random_state(*f);
     const auto freed = [&](size_t i) { return freeing.frees(*f, i); };
     const LastUse last{.input = freed};
     run_on(*f, input_stores(*f), f->call->outputs, clearing && !options.after ? &last : nullptr);
-    if (options.after) options.after(*f);
+    if (options.after) user_code(options.after, *f);
     if (clearing) freeing.ran(*f);
-    if (options.finished) options.finished(*f);
+    if (options.finished) user_code(options.finished, *f);
   }
 }
 

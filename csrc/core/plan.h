@@ -3,17 +3,23 @@
 #include <unordered_map>
 
 #include "core/deferred.h"
+#include "core/door.h"
 
 namespace cg {
 
 void require_parent(const VariableNode& y);
-bool reads_input(unsigned mask, size_t i);                   // by an op's `saves`
-c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f);  // which inputs need a gradient
+c10::ArrayRef<Ref<FunctionNode>> functions_of(const Plan& plan);  // those that it holds; none while a pass uses it
+bool reads_input(unsigned mask, size_t i);                        // by an op's `saves`
+c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f);       // which inputs need a gradient
 // Runs what a function's gradient reads and is not there: freed, or not computed yet.
 void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted);
 const at::Tensor& value_of(VariableNode& x);  // computed where it is not there; what is there stays as it is
 at::Tensor value_of(const Var& x);
 void add_to_leaf(Array& grad, at::Tensor g);  // as a backward pass over deferred functions does
+inline void user_code(const FunctionHook& hook, FunctionNode& f) {
+  const Door door;
+  hook(f);
+}
 // Frees what nobody reads any more, function by function. `unread`: also what no gradient reads; `again`: functions run
 // for the sake of a gradient, so what is to be computed again stays.
 class Freeing {

@@ -1,9 +1,8 @@
-// The gradients that wait for their functions during a pass, in the slots of the nodes they belong to.
+// The gradients that wait for their nodes during a pass. The pass owns them: nothing of it is left in the graph.
 #pragma once
-#include <unordered_map>
-
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/pointer_map.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -11,13 +10,26 @@ namespace cg {
 // A buffer nobody else can see: no other handle, no view of it.
 inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); }
 
-// Of one pass. A slot that another pass holds is replaced by an entry in a table of this one's own.
+// The contributions for one node.
+struct GradientSlot {
+  Ref<VariableNode> node;  // lives while its gradient waits: another node never gets its address, and its gradient
+  Var first;
+  std::unique_ptr<c10::SmallVector<Var, 4>> more;
+};
+
 template <class T>
 class GradientSlots {
  public:
   explicit GradientSlots(bool create_graph) : create_graph_(create_graph) {}
-  void accumulate(VariableNode& node, Var g) {
-    GradientSlot& s = slot(node);
+  GradientSlot* find(const VariableNode& node) { return slots_.find(&node); }
+  // The slot of a node counts as reached also while no gradient is in it.
+  GradientSlot& open(VariableNode& node) {
+    const auto [slot, made] = slots_.insert(&node);
+    if (made) slot->node = Ref<VariableNode>(&node);
+    return *slot;
+  }
+  void accumulate(VariableNode& node, Var g) { add(open(node), std::move(g)); }
+  void add(GradientSlot& s, Var g) {
     if (!s.first.defined()) {
       s.first = std::move(g);
     } else {
@@ -27,42 +39,17 @@ class GradientSlots {
     }
   }
   void replace(VariableNode& node, Var g) {
-    GradientSlot& s = slot(node);
+    GradientSlot& s = open(node);
     s.more.reset();
     s.first = std::move(g);
   }
-  Var take(VariableNode& node) {
-    GradientSlot* s = find(node);
-    if (!s) return {};
+  // The sum so far; the node counts as reached no longer.
+  Var take(const VariableNode& node) {
+    GradientSlot s = slots_.take(&node);
+    if (!s.node) return {};
     const ModeScope side(Mode::deferred, create_graph_ && node.deferred);
-    collapse(*s);
-    Var g = std::move(s->first);
-    s->first = {};
-    s->owner = nullptr;
-    if (s != &node.slot) side_slots_.erase(&node);
-    return g;
-  }
-
- protected:
-  // What is on the side stays there: the pass that owned the field may have let go of it meanwhile.
-  GradientSlot& slot(VariableNode& node) {
-    if (GradientSlot* s = find(node)) return *s;
-    if (node.slot.owner == nullptr) {
-      node.slot.owner = this;
-      return node.slot;
-    }
-    GradientSlot& s = side_slots_[&node];
-    s.owner = this;
-    return s;
-  }
-  GradientSlot* find(VariableNode& node) {
-    if (node.slot.owner == this) return &node.slot;
-    if (side_slots_.empty()) return nullptr;
-    auto it = side_slots_.find(&node);
-    return it == side_slots_.end() ? nullptr : &it->second;
-  }
-  void clear(VariableNode* node) {
-    if (node && node->slot.owner == this) node->slot = GradientSlot();
+    collapse(s);
+    return std::move(s.first);
   }
   void collapse(GradientSlot& s) {
     if (!s.more || s.more->empty()) return;
@@ -78,15 +65,11 @@ class GradientSlots {
     }
     s.more->clear();
   }
-  bool has_gradient(VariableNode& node) {
-    const GradientSlot* s = find(node);
-    return s && s->first.defined();
-  }
 
  private:
   static constexpr size_t kPending = 4;
   const bool create_graph_;
-  std::unordered_map<VariableNode*, GradientSlot> side_slots_;
+  PointerMap<VariableNode, GradientSlot> slots_;
 };
 
 }  // namespace cg

@@ -38,13 +38,6 @@ struct Var {
   at::TensorOptions options() const { return data.options(); }
 };
 
-// The gradient contributions that wait for one node during a pass.
-struct GradientSlot {
-  const void* owner = nullptr;  // the pass that uses the slot
-  Var first;
-  std::unique_ptr<c10::SmallVector<Var, 4>> more;
-};
-
 // Memory of a program into which the gradient of a marked node is written.
 struct GradientBuffer {
   at::Tensor data;
@@ -66,9 +59,7 @@ struct VariableNode {
   Ref<FunctionNode> creator;
   Variable* variable = nullptr;  // weak
   at::Tensor data;               // only when retained
-  GradientSlot slot;
-  const void* marked_by = nullptr;  // the pass whose path contains this node
-  void* handle = nullptr;           // weak: the Python view of this node
+  void* handle = nullptr;        // weak: the Python view of this node
   std::unique_ptr<std::string> name, old_style_generator;
   std::unique_ptr<GradientBuffer> buffer;  // null: the gradient goes to `variable`, if it lives
   std::unique_ptr<Deferred> deferred;      // of variables whose values come later (core/deferred.h)
@@ -83,10 +74,15 @@ struct VariableNode {
   void release() {
     if (--refs == 0) destroy(this);
   }
+  void detach();                       // at reference count 0: nothing leads here any more
   void describe(const at::Tensor& t);  // shape, dtype and device of `t` become the node's
   void retain_data(const at::Tensor& t);
   void set_creator(Ref<FunctionNode> f, uint32_t index);
+  void become_output(Ref<FunctionNode> f, uint32_t index);  // the function knows this node as its output, too
   void unchain();
+
+ private:
+  void leave();  // the creator no longer knows this output
 };
 
 struct Variable {

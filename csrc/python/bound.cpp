@@ -1,6 +1,6 @@
 // Ops as Python callables. A frontend binds an op together with a fallback that knows the original's checks and
 // messages.
-#include <ATen/core/LegacyTypeDispatch.h>
+#include "core/door.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -298,7 +298,7 @@ void met(Frontend* at_once) { beside_deferred = at_once; }
 
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
   if (f->deferred) deferred_frontend = f;
-  at::AutoDispatchBelowADInplaceOrView guard;
+  const EngineScope engine;
   ModeScope style(Mode::deferred, f->deferred);
   ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
   FrontendScope scope(f);

@@ -128,6 +128,9 @@ class FrontendScope {
 };
 inline Frontend* active_frontend() { return current_frontend ? current_frontend : native_frontend; }
 
+// Whether an object that the graph knows may be handed out: one that is being deallocated may not.
+inline bool living(const void* o) { return o && Py_REFCNT(static_cast<PyObject*>(const_cast<void*>(o))) > 0; }
+
 inline bool is_variable(PyObject* o) { return PyObject_TypeCheck(o, &VariableType); }
 inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
@@ -162,10 +165,13 @@ Var var_of(PyVariable* v);
 PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None where undefined
 PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new Variable around an array, tensor or None
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple
+PyVariable* living_variable(const VariableNode& n);  // null where there is none, or it is being deallocated
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f);
 void set_gradient(PyVariable* v, PyObject* grad_var);
 const at::Tensor& gradient_tensor(PyVariable* v);  // undefined where there is none
-// Visits what the `holders` references of one object on `node` keep alive, as far as they alone do.
+// collect.cpp: visits what the `holders` references of one object on `node` keep alive, as far as they alone do; what
+// `f` keeps alive.
+void init_collect();
 int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg);
 int traverse_function(FunctionNode* f, visitproc visit, void* arg);
 extern PyNumberMethods variable_number;
@@ -178,7 +184,7 @@ PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
 // Makes `view`, a node that a program made, the view of a native function that runs next; its hooks go along.
 void adopt(PyObject* view, FunctionNode* fresh);
 void keep_view(FunctionNode* f);  // from now on the node keeps its view
-void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
+void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
                      Binding::Pending pending);
 PyObject* tuple_of_variables(VarsRef xs, Frontend* f);  // None where undefined
 PyObject* variable_of(const Var& x, Frontend* f);  // the living Variable of x, else a new one; None where undefined
@@ -215,6 +221,7 @@ Ref<Array> unwrap_array(PyObject* o, const char* what);
 FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* function_host(PyObject*, PyObject* o);
+PyObject* host_of(FunctionNode& f);  // borrowed: of a function that apply_host made, else null
 void init_arrays(PyObject* module);
 void init_deferred(PyObject* module);
 

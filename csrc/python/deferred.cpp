@@ -123,19 +123,18 @@ int put_parent(PyObject* o, PyObject* value, void*) {
     size_t j = 0;
     while (j < f.call->outputs.size() && f.call->outputs[j] != n.deferred->store) ++j;
     if (j == f.call->outputs.size()) j = 0;
-    n.set_creator(Ref<FunctionNode>(&f), j);
-    f.outputs[j].node = &n;
+    n.become_output(Ref<FunctionNode>(&f), j);
     return 0;
   });
 }
 PyObject* get_users(PyObject* o, void*) {
   return guarded([&] {
-    std::vector<std::pair<uint64_t, FunctionNode*>> users;
-    for (auto& [f, order] : deferred(o).users) users.push_back({order, f});
-    std::sort(users.begin(), users.end());
+    std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
+    for (auto& [f, order] : deferred(o).users) users.emplace_back(order, f);
+    std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
     Obj list = Obj::steal(PyList_New(0));
     for (auto& [order, f] : users) {
-      Obj view = Obj::steal(view_of_function(f, as_variable(o)->frontend));
+      Obj view = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
       if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
     }
     return list.release();
@@ -174,8 +173,7 @@ PyObject* rewire(PyObject* o, PyObject* other) {
     const uint32_t j = from.output_index;
     from.unchain();
     from.rank = 0;
-    to.set_creator(f, j);
-    f->outputs[j].node = &to;
+    to.become_output(f, j);
     to.deferred->store = from.deferred->store;
     to.deferred->need_grad = from.deferred->need_grad;
     to.requires_grad = from.requires_grad;
@@ -202,10 +200,10 @@ PyObject* set_shape(PyObject* o, PyObject* shape) {
 }
 PyObject* order(PyObject* o, PyObject*) {
   return guarded([&] {
-    const std::vector<FunctionNode*> functions = forward_order(node_of_object(o));
+    const auto functions = forward_order(node_of_object(o));
     Obj list = Obj::steal(PyList_New(0));
-    for (FunctionNode* f : functions) {
-      Obj v = Obj::steal(view_of_function(f, as_variable(o)->frontend));
+    for (auto& f : *functions) {
+      Obj v = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
       if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
     }
     return list.release();

@@ -71,13 +71,10 @@ int function_traverse(PyObject* o, visitproc visit, void* arg) {
   FunctionNode* f = self->node;
   if (!f) return 0;
   if (f->python) {
-    Py_VISIT(static_cast<PyObject*>(f->hooks));
-    Py_VISIT(static_cast<PyObject*>(f->stack));
     return traverse_function(f, visit, arg);
   }
-  if (f->refs != 1) return 0;
-  if (f->owns_handle) Py_VISIT(o);
-  Py_VISIT(static_cast<PyObject*>(f->hooks));
+  if (f->refs != 1 && !f->owns_handle) return 0;
+  if (f->refs == 1 && f->owns_handle) Py_VISIT(o);
   return traverse_function(f, visit, arg);
 }
 int function_clear(PyObject* o) {
@@ -94,14 +91,18 @@ int function_clear(PyObject* o) {
 void function_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   auto* self = self_of(o);
+  FunctionNode* f = self->node;
+  if (f && !f->python && f->handle == o) f->handle = nullptr;
   if (self->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(self->dict);
-  if (FunctionNode* f = std::exchange(self->node, nullptr)) {
-    f->handle = nullptr;
-    if (f->python)
+  if (f) {
+    self->node = nullptr;
+    if (f->python) {
+      f->detach();
       delete f;
-    else
+    } else {
       f->release();
+    }
   }
   Py_TYPE(o)->tp_free(o);
 }
@@ -135,7 +136,8 @@ int put_inputs(PyObject* o, PyObject* value, void*) {
         fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(x)->tp_name);
       nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
     }
-    f.inputs = std::move(nodes);
+    if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
+    std::swap(f.inputs, nodes);  // the old ones die last
     f.recorded = true;
     return 0;
   });
@@ -304,8 +306,9 @@ PyObject* retained_output_arrays(PyObject* o, PyObject*) {
     for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
       const int64_t j = f->retained_outputs[k];
       PyObject* a;
-      if (VariableNode* y = f->outputs[j].node; y && y->variable && y->variable->data.is_same(f->outputs[j].saved)) {
-        Obj v = Obj::steal(variable_of_node(Ref<VariableNode>(y), self_of(o)->frontend));
+      if (const Ref<VariableNode> y{f->outputs[j].node};
+          y && living_variable(*y) && y->variable->data.is_same(f->outputs[j].saved)) {
+        Obj v = Obj::steal(variable_of_node(y, self_of(o)->frontend));
         a = Obj::steal(PyObject_GetAttrString(v.get(), self_of(o)->frontend->numpy ? "array" : "tensor")).release();
       } else {
         a = to_frontend_array(f->outputs[j].saved, self_of(o)->frontend);
@@ -317,10 +320,10 @@ PyObject* retained_output_arrays(PyObject* o, PyObject*) {
 }
 void cut(FunctionNode& f) {
   Ref<FunctionNode> alive(&f);  // the outputs may hold the last reference
-  c10::SmallVector<VariableNode*, 4> ys;
+  Nodes ys;
   for (auto& y : f.outputs)
-    if (y.node) ys.push_back(y.node);
-  for (auto* y : ys) y->unchain();
+    if (y.node) ys.emplace_back(y.node);
+  for (auto& y : ys) y->unchain();
   f.unchain();
 }
 PyObject* unchain(PyObject* o, PyObject*) {
@@ -444,7 +447,7 @@ void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, c
   }
 }
 
-void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
+void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
                      Binding::Pending pending) {
   static PyObject* step = PyUnicode_InternFromString("_backward_step");
   static PyObject* accumulates = PyUnicode_InternFromString("_accumulates");
@@ -458,7 +461,7 @@ void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool
   Obj own = Obj::steal(PyObject_GetAttr(self, accumulates));
   Vars so_far;
   if (PyObject_IsTrue(own.get()) == 1)
-    for (int64_t i : targets) so_far.push_back(pending(pass, *f.inputs[i]));
+    for (int64_t i : targets) so_far.push_back(pending(pass, *inputs[i]));
   Obj acc = Obj::steal(tuple_of_variables(so_far, fe));
   Obj result = Obj::steal(PyObject_CallMethodObjArgs(self, step, indices.get(), grads.get(), acc.get(), nullptr));
   read_gradients(result.get(), wanted, gxs, Py_TYPE(self)->tp_name);
@@ -466,7 +469,7 @@ void python_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool
 
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
-  if (f->handle) return Py_NewRef(static_cast<PyObject*>(f->handle));
+  if (living(f->handle)) return Py_NewRef(static_cast<PyObject*>(f->handle));
   if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_on(f->call != nullptr);
   PyObject* cls =
       frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
@@ -484,12 +487,16 @@ PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   f->retain();
   self->node = f;
   self->frontend = frontend;
+  if (living(f->handle)) {  // a finalizer or the class asked for the view meanwhile
+    Py_DECREF(self);
+    return Py_NewRef(static_cast<PyObject*>(f->handle));
+  }
   f->handle = self;
   return reinterpret_cast<PyObject*>(self);
 }
 
 void keep_view(FunctionNode* f) {
-  if (f->owns_handle || !f->handle) return;
+  if (f->owns_handle || !living(f->handle)) return;
   f->owns_handle = true;
   Py_INCREF(static_cast<PyObject*>(f->handle));
 }

@@ -223,8 +223,14 @@ PyObject* function_host(PyObject*, PyObject* o) {
     PyErr_Format(PyExc_TypeError, "function_host: expected a FunctionNode, got %s", Py_TYPE(o)->tp_name);
     return nullptr;
   }
-  const auto* node = dynamic_cast<HostNode*>(as_function(o)->node);
-  return Py_NewRef(node ? node->host.get() : Py_None);
+  PyObject* host = host_of(*as_function(o)->node);
+  return Py_NewRef(host ? host : Py_None);
+}
+
+PyObject* host_of(FunctionNode& f) {
+  if (f.python || f.info()) return nullptr;
+  const auto* node = dynamic_cast<HostNode*>(&f);
+  return node ? node->host.get() : nullptr;
 }
 
 }  // namespace cg::py

@@ -111,6 +111,7 @@ PyMODINIT_FUNC PyInit__C() {
     if (PyDict_SetItemString(FunctionNodeType.tp_dict, "_accumulates", Py_False) < 0) throw PyError();
     init_convert();
     init_binding();
+    init_collect();
     Obj native =
         Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
     native_frontend = reinterpret_cast<Frontend*>(native.get());

@@ -10,8 +10,8 @@ Frontend* frontend(PyObject* o) { return reinterpret_cast<PyVariableNode*>(o)->f
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   auto* self = reinterpret_cast<PyVariableNode*>(o);
+  if (self->node && self->node->handle == o) self->node->handle = nullptr;
   if (self->weakrefs) PyObject_ClearWeakRefs(o);
-  if (self->node) self->node->handle = nullptr;
   self->node.~Ref();
   Py_TYPE(o)->tp_free(o);
 }
@@ -28,7 +28,7 @@ int traverse(PyObject* o, visitproc visit, void* arg) {
 int clear(PyObject* o) {
   auto* self = reinterpret_cast<PyVariableNode*>(o);
   // The view must stay usable while finalizers run; its edges go.
-  if (self->node && self->node->refs <= 2) self->node->creator.reset();
+  if (self->node && self->node->refs <= 2) self->node->unchain();
   return 0;
 }
 
@@ -123,7 +123,7 @@ PyObject* get_variable(PyObject* o, PyObject*) {
   return guarded([&] { return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)); });
 }
 PyObject* get_variable_or_none(PyObject* o, PyObject*) {
-  if (!node(o).variable) Py_RETURN_NONE;
+  if (!living_variable(node(o))) Py_RETURN_NONE;
   return get_variable(o, nullptr);
 }
 PyObject* retain_data(PyObject* o, PyObject*) {
@@ -163,13 +163,17 @@ PyMethodDef methods[] = {
 
 PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
   if (!n) Py_RETURN_NONE;
-  if (n->handle) return Py_NewRef(static_cast<PyObject*>(n->handle));
+  if (living(n->handle)) return Py_NewRef(static_cast<PyObject*>(n->handle));
   auto* type = reinterpret_cast<PyTypeObject*>(f->variable_node_class ? f->variable_node_class
                                                                       : reinterpret_cast<PyObject*>(&VariableNodeType));
   auto* self = reinterpret_cast<PyVariableNode*>(type->tp_alloc(type, 0));
   if (!self) throw PyError();
   new (&self->node) Ref<VariableNode>(n);
   self->frontend = f;
+  if (living(n->handle)) {  // the collector ran, and a finalizer asked for the view
+    Py_DECREF(self);
+    return Py_NewRef(static_cast<PyObject*>(n->handle));
+  }
   n->handle = self;
   return reinterpret_cast<PyObject*>(self);
 }

@@ -1,8 +1,10 @@
 // Passes, hooks, modes and the registry: what the loop asks of Python, and the module's functions.
 #include <ATen/ops/ones_like.h>
 
+#include <chrono>
 #include <string_view>
 
+#include "core/door.h"
 #include "core/mode.h"
 #include "ops/functions.h"
 #include "python/deferred.h"
@@ -24,7 +26,7 @@ Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
   for (const Var& x : xs) {
     if (skip_missing && !x.defined() && !x.node) continue;
     PyObject* a;
-    if (x.node && x.node->variable && x.node->variable->data.is_same(x.data) && x.defined() && f->numpy) {
+    if (x.node && living_variable(*x.node) && x.node->variable->data.is_same(x.data) && x.defined() && f->numpy) {
       Obj v = Obj::steal(variable_of_node(x.node, f));
       a = PyObject_GetAttrString(v.get(), "array");
     } else {
@@ -109,7 +111,7 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
 // A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or
 // None.
 PyObject* registered_backwards = nullptr;
-bool registered_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
   Frontend* fe = frontend_on(f.call != nullptr);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
@@ -118,13 +120,11 @@ bool registered_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
   // Its entries are those of the inputs that were given.
   Obj all = Obj::steal(PyList_New(0));
   Py_ssize_t k = 0;
-  for (auto& x : f.inputs) {
+  for (auto& x : inputs) {
     Obj g = x ? Obj::steal(PySequence_GetItem(result.get(), k++)) : Obj::borrow(Py_None);
     if (PyList_Append(all.get(), g.get()) < 0) throw PyError();
   }
   read_gradients(all.get(), wanted, gxs, "registered backward");
-  for (size_t i = 0; i < gxs.size(); ++i)
-    if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
   return true;
 }
 PyObject* set_registered_backwards(PyObject*, PyObject* table) {
@@ -132,8 +132,7 @@ PyObject* set_registered_backwards(PyObject*, PyObject* table) {
   Py_RETURN_NONE;
 }
 
-void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
-  const VariableNode& x = *f.inputs[i];
+void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::Tensor& g) {
   if (!x.has_shape) return;
   const bool dtype = g.scalar_type() != x.dtype;
   if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
@@ -149,6 +148,20 @@ void check_gradient(FunctionNode& f, size_t i, const at::Tensor& g) {
   }
   fail(dtype ? PyExc_TypeError : PyExc_ValueError, "%s of %s: gradient of input %zu has %s %R, expected %R", "backward",
        Py_TYPE(view.get())->tp_name, i, dtype ? "dtype" : "shape", actual.get(), expected.get());
+}
+
+// Ctrl-C, and a turn for the other threads as often as Python's own loop gives them one: a pass of small functions
+// never lets go of the interpreter lock.
+void check_signals() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kTurn = std::chrono::milliseconds(5);
+  thread_local Clock::rep last = 0;
+  const auto now = Clock::now().time_since_epoch();
+  if (now - Clock::duration(last) > kTurn) {
+    PyEval_RestoreThread(PyEval_SaveThread());
+    last = Clock::now().time_since_epoch().count();
+  }
+  if (PyErr_CheckSignals() < 0) throw PyError();
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
@@ -244,7 +257,7 @@ Vars grad_of_places(VarsRef ys, VarsRef xs, VarsRef gys, VarsRef initial, const 
     for (size_t k = 0; k < counts[i]; ++k, ++next)
       if (found[next].defined()) parts.push_back(found[next]);
     const ModeScope side(Mode::deferred, options.create_graph), enabled(Mode::enable_backprop, options.create_graph);
-    const at::AutoDispatchBelowADInplaceOrView guard;
+    const EngineScope engine;
     result.push_back(parts.empty() ? Var() : parts.size() == 1 ? parts[0] : add_n(VarsRef(parts)));
   }
   return result;
@@ -411,6 +424,7 @@ void init_binding() {
   binding.python_backward = python_backward;
   binding.check_gradient = check_gradient;
   binding.label = label;
+  binding.check_signals = check_signals;
   binding.unlock = []() -> void* { return PyEval_SaveThread(); };
   binding.relock = [](void* s) { PyEval_RestoreThread(static_cast<PyThreadState*>(s)); };
 }

@@ -102,21 +102,22 @@ int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
 
 int variable_clear(PyObject* o) {
   PyVariable* v = self_of(o);
+  const Ref<VariableNode> node = std::move(v->v.node);  // it dies when the Variable has let go of all
+  const Var grad = std::exchange(v->v.grad, Var());
+  if (node && node->variable == &v->v) node->variable = nullptr;
   Py_CLEAR(v->array);
   Py_CLEAR(v->grad_var);
   Py_CLEAR(v->dict);
   Py_CLEAR(v->node_view);
-  Ref<VariableNode> node = std::move(v->v.node);
-  if (node && node->variable == &v->v) node->variable = nullptr;
-  v->v.grad = {};
   return 0;
 }
 
 void variable_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyVariable* v = self_of(o);
-  if (v->v.node && v->v.node->deferred && v->v.node->refs > 1) release_unread(*v->v.node);
+  if (VariableNode* n = v->v.node.get(); n && n->variable == &v->v) n->variable = nullptr;
   if (v->weakrefs) PyObject_ClearWeakRefs(o);
+  if (v->v.node && v->v.node->deferred && v->v.node->refs > 1) release_unread(*v->v.node);
   variable_clear(o);
   v->v.~Variable();
   Py_TYPE(o)->tp_free(o);
@@ -205,8 +206,8 @@ PyObject* get_grad_var(PyObject* o, void*) {
         return Py_NewRef(v->grad_var);
     }
     if (!v->v.grad.node) v->v.grad.node = make_node(v->v.grad.data, true);
-    PyObject* g =
-        v->v.grad.node->variable ? variable_of_node(v->v.grad.node, v->frontend) : wrap_var(v->v.grad, v->frontend);
+    PyObject* g = living_variable(*v->v.grad.node) ? variable_of_node(v->v.grad.node, v->frontend)
+                                                   : wrap_var(v->v.grad, v->frontend);
     Py_XSETREF(v->grad_var, Py_NewRef(g));
     return g;
   });
@@ -419,7 +420,7 @@ PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
 }
 
 PyObject* variable_of(const Var& x, Frontend* f) {
-  if (x.node && x.node->variable && (x.node->deferred || x.node->variable->data.is_same(x.data)))
+  if (x.node && living_variable(*x.node) && (x.node->deferred || x.node->variable->data.is_same(x.data)))
     return variable_of_node(x.node, f);
   return wrap_var(x, f);
 }
@@ -437,12 +438,19 @@ PyObject* wrap_outputs(Vars ys, Frontend* f) {
   return t.release();
 }
 
+PyVariable* living_variable(const VariableNode& n) {
+  if (!n.variable) return nullptr;
+  auto* v = reinterpret_cast<PyVariable*>(reinterpret_cast<char*>(n.variable) - offsetof(PyVariable, v));
+  return living(v) ? v : nullptr;
+}
+
 PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f) {
-  if (n->variable) {
-    auto* v = reinterpret_cast<PyVariable*>(reinterpret_cast<char*>(n->variable) - offsetof(PyVariable, v));
-    return Py_NewRef(reinterpret_cast<PyObject*>(v));
-  }
+  if (PyVariable* v = living_variable(*n)) return Py_NewRef(reinterpret_cast<PyObject*>(v));
   PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  if (PyVariable* meanwhile = living_variable(*n)) {  // the collector ran, and a finalizer asked for it
+    Py_DECREF(v);
+    return Py_NewRef(reinterpret_cast<PyObject*>(meanwhile));
+  }
   v->v.data = n->data;
   v->v.node = n;
   n->variable = &v->v;
@@ -453,8 +461,8 @@ void set_gradient(PyVariable* v, PyObject* g) {
   Var grad;
   if (g && tensor_of(as_variable(g)).defined()) grad = Var(node_of(as_variable(g)), as_variable(g)->v.data);
   PyObject* old = std::exchange(v->grad_var, Py_XNewRef(g));
-  v->v.grad = std::move(grad);
-  Py_XDECREF(old);  // last: it may run Python code
+  std::swap(v->v.grad, grad);  // the old one dies last, with the old object: that may run Python code
+  Py_XDECREF(old);
 }
 
 const at::Tensor& gradient_tensor(PyVariable* v) {
@@ -464,34 +472,6 @@ const at::Tensor& gradient_tensor(PyVariable* v) {
     if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
   }
   return v->v.grad.data;
-}
-
-// A node that only the visiting object holds is walked through, so that a function that stores what was computed from
-// its output is collected. The bound keeps a collection cheap on long chains.
-int traverse_function(FunctionNode* f, visitproc visit, void* arg) {
-  c10::SmallVector<FunctionNode*, 16> todo{f};
-  for (int steps = 0; !todo.empty() && steps < 64; ++steps) {
-    FunctionNode* g = todo.pop_back_val();
-    for (auto& x : g->inputs) {
-      if (!x || x->refs != 1 || !x->creator) continue;
-      FunctionNode* c = x->creator.get();
-      if (c->python)
-        Py_VISIT(static_cast<PyObject*>(c->handle));
-      else if (c->refs == 1)
-        todo.push_back(c);
-    }
-  }
-  return 0;
-}
-
-int traverse_node(VariableNode* node, uint32_t holders, visitproc visit, void* arg) {
-  if (node->refs != holders || !node->creator) return 0;
-  FunctionNode* f = node->creator.get();
-  if (f->python) {
-    Py_VISIT(static_cast<PyObject*>(f->handle));
-    return 0;
-  }
-  return f->refs == 1 ? traverse_function(f, visit, arg) : 0;
 }
 
 PyTypeObject VariableType = [] {

@@ -1,0 +1,46 @@
+// Where the engine works below torch's autograd, and where it lets user code in.
+#pragma once
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <optional>
+
+namespace cg {
+
+struct Whereabouts {
+  c10::impl::PODLocalDispatchKeySet keys;  // torch's dispatch keys where user code called the engine
+  bool inside;                             // the engine's own code runs
+};
+extern thread_local Whereabouts whereabouts __attribute__((tls_model("initial-exec")));
+
+// The engine's own arithmetic: torch records none of it.
+class EngineScope {
+ public:
+  EngineScope() : outer_(whereabouts) {
+    if (!whereabouts.inside) whereabouts = {c10::impl::raw_local_dispatch_key_set, true};
+    below_.emplace();
+  }
+  ~EngineScope() { whereabouts = outer_; }
+  EngineScope(const EngineScope&) = delete;
+  EngineScope& operator=(const EngineScope&) = delete;
+
+ private:
+  const Whereabouts outer_;
+  std::optional<at::AutoDispatchBelowADInplaceOrView> below_;  // made after the keys were read
+};
+
+// Around a call of user code inside an EngineScope: torch's autograd, its modules' hooks and the version counters of
+// tensors work there as they do outside.
+class Door {
+ public:
+  Door() : keys_(c10::impl::LocalDispatchKeySet(whereabouts.keys)), outer_(whereabouts) { whereabouts.inside = false; }
+  ~Door() { whereabouts = outer_; }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+ private:
+  c10::impl::ForceDispatchKeyGuard keys_;
+  const Whereabouts outer_;
+};
+
+}  // namespace cg
