@@ -126,7 +126,7 @@ struct SoftplusGrad {
     c.grad(1, [&] { return sigmoid_backward(c.gy() * c.in(0), sigmoid(c.in(1) * beta)) * beta; });
   }
 };
-CG_OP("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
+CG_POINTWISE("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
 
 struct Softplus {
   double beta = 1;
@@ -164,7 +164,7 @@ struct GELUGrad {
     return tanh_backward(u1 + x * 0.5 * (u2 - t * square(u1) * 2), t);
   }
 };
-CG_OP("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
+CG_POINTWISE("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
 
 struct GELU {
   bool approximate = false;

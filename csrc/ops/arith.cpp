@@ -1,6 +1,8 @@
 // Arithmetic of tensors and scalars.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/copysign.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/isnan.h>
 
 #include <algorithm>
@@ -180,6 +182,11 @@ CG_POINTWISE("rpow_scalar", RPowScalar, "base ** x")
 struct AddN {
   static constexpr unsigned saves = 0;
   Tensor forward(TensorList xs) {
+    if (xs[0].is_meta()) {  // there torch adds in Python, with its compiler
+      at::DimVector sizes(xs[0].sizes());
+      for (const Tensor& x : xs.slice(1)) sizes = at::infer_size_dimvector(sizes, x.sizes());
+      return at::empty(sizes, xs[0].options());
+    }
     const auto same = [&](const Tensor& x) { return x.sizes() == xs[0].sizes(); };
     if (std::all_of(xs.begin(), xs.end(), same)) return sum_gradients(xs, false);
     Tensor y = xs[0];

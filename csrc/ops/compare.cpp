@@ -148,7 +148,7 @@ struct ClippedReLU {
     c.grad(0, [&] { return between(c, 0.0, z, product); });
   }
 };
-CG_OP("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.")
+CG_POINTWISE("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.")
 
 struct HardSigmoid {
   bool product = true;

@@ -229,7 +229,7 @@ struct HuberLoss {
     c.grad(1, [&] { return -g; });
   }
 };
-CG_OP("huber_loss", HuberLoss, "(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).")
+CG_POINTWISE("huber_loss", HuberLoss, "(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).")
 
 }  // namespace
 }  // namespace cg

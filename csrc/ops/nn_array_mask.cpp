@@ -12,6 +12,7 @@
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/deferred.h"
 #include "kernels/trace.h"
 #include "ops/nn_array.h"
 
@@ -119,12 +120,17 @@ struct OneHot {
   static constexpr auto params() { return std::make_tuple(required("shape", &OneHot::shape)); }
   static constexpr unsigned saves = 0;
   static constexpr unsigned integers = in_bit(0);
+  Ints result(const Tensor& x) const {
+    TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == static_cast<int64_t>(shape.size()), "one_hot: x has shape ",
+                      x.sizes(), ", but its last axis must have ", shape.size(), " elements, as shape has");
+    Ints sizes = ints(x.sizes().slice(0, x.dim() - 1));
+    sizes.append(shape.begin(), shape.end());
+    return sizes;
+  }
+  Tensor infer(const Tensor& x) const { return hollow(result(x), at::kFloat, x.device()); }
   Tensor forward(const Tensor& x) {
     const int64_t n = shape.size();
-    TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == n, "one_hot: x has shape ", x.sizes(),
-                      ", but its last axis must have ", n, " elements, as shape has");
-    Ints result = ints(x.sizes().slice(0, x.dim() - 1));
-    result.append(shape.begin(), shape.end());
+    const Ints sizes = result(x);
     const Tensor lines = at::reshape(x, {-1, n}).to(at::kLong);
     Tensor place = at::zeros({lines.size(0)}, lines.options()), valid = at::ones_like(place).to(at::kBool);
     for (int64_t i = 0; i < n; ++i) {
@@ -135,7 +141,7 @@ struct OneHot {
     }
     place = at::where(valid, place, at::zeros_like(place));  // an index that is out of range has no one
     const Tensor y = at::zeros({lines.size(0), c10::multiply_integers(shape)}, x.options().dtype(at::kFloat));
-    return at::reshape(y.scatter_(1, place.unsqueeze(1), valid.to(at::kFloat).unsqueeze(1)), result);
+    return at::reshape(y.scatter_(1, place.unsqueeze(1), valid.to(at::kFloat).unsqueeze(1)), sizes);
   }
   template <class T>
   void backward(Ctx<T>&) {}

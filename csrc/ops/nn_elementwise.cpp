@@ -38,7 +38,7 @@ struct AbsRight {
     });
   }
 };
-CG_OP("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
+CG_POINTWISE("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
 
 // What is taken gets the gradient, the other one the gradient times 0.
 template <bool max>
@@ -135,9 +135,9 @@ struct Reset {
   }
 };
 using ResetNaN = Reset<at::isnan>;
-CG_OP("reset_nan", ResetNaN, "value where x is NaN, else x; the gradient is 0 where x is NaN.")
+CG_POINTWISE("reset_nan", ResetNaN, "value where x is NaN, else x; the gradient is 0 where x is NaN.")
 using ResetInf = Reset<at::isinf>;
-CG_OP("reset_inf", ResetInf, "value where x is infinite, else x; the gradient is 0 where x is infinite.")
+CG_POINTWISE("reset_inf", ResetInf, "value where x is infinite, else x; the gradient is 0 where x is infinite.")
 
 struct HardSigmoidClosed {
   static constexpr unsigned saves = in_bit(0);
@@ -153,7 +153,8 @@ struct HardSigmoidClosed {
     });
   }
 };
-CG_OP("hard_sigmoid_closed", HardSigmoidClosed, "0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2.")
+CG_POINTWISE("hard_sigmoid_closed", HardSigmoidClosed,
+             "0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2.")
 
 struct EluRight {
   double alpha = 1;
@@ -171,7 +172,7 @@ struct EluRight {
     });
   }
 };
-CG_OP("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")
+CG_POINTWISE("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")
 
 struct TanhShrink {
   static constexpr unsigned saves = in_bit(0);
@@ -181,7 +182,7 @@ struct TanhShrink {
     c.grad(0, [&] { return c.gy() * square(tanh(c.in(0))); });
   }
 };
-CG_OP("tanh_shrink", TanhShrink, "x - tanh(x)")
+CG_POINTWISE("tanh_shrink", TanhShrink, "x - tanh(x)")
 
 // With s = sigmoid(x) and q = (1 - s) ** 2, tanh(log(1 + exp(x))) is (1 - q) /
 // (1 + q): nothing overflows.
@@ -198,7 +199,7 @@ struct Mish {
     });
   }
 };
-CG_OP("mish", Mish, "x * tanh(log(1 + exp(x)))")
+CG_POINTWISE("mish", Mish, "x * tanh(log(1 + exp(x)))")
 
 Var sinc_derivative(const Var& x, int64_t order);
 // The derivative of sin(x) / x of a given order, computed in float64. Near 0 by its
@@ -249,7 +250,7 @@ struct Sinc {
     c.grad(0, [&] { return c.gy() * sinc_derivative(c.in(0), order + 1); });
   }
 };
-CG_OP("sinc", Sinc, "sin(x) / x, 1 at 0; or its derivative of a given order.")
+CG_POINTWISE("sinc", Sinc, "sin(x) / x, 1 at 0; or its derivative of a given order.")
 
 Var sinc_derivative(const Var& x, int64_t order) { return run(Sinc{order}, x); }
 

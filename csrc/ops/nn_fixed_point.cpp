@@ -55,7 +55,7 @@ struct FixedPointQuantize {
     });
   }
 };
-CG_OP(
+CG_POINTWISE(
     "fixed_point_quantize", FixedPointQuantize,
     "x rounded to multiples of delta, halves away from 0, and limited to what n bits hold (one of them for the sign).")
 
@@ -106,9 +106,10 @@ struct Pow2Quantize {
     });
   }
 };
-CG_OP("pow2_quantize", Pow2Quantize,
-      "x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and "
-      "with_zero).")
+CG_POINTWISE(
+    "pow2_quantize", Pow2Quantize,
+    "x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and "
+    "with_zero).")
 
 }  // namespace
 }  // namespace cg

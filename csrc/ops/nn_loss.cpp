@@ -50,8 +50,8 @@ struct LogisticLoss {
     });
   }
 };
-CG_OP("logistic_loss", LogisticLoss,
-      "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; constant in t.")
+CG_POINTWISE("logistic_loss", LogisticLoss,
+             "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; constant in t.")
 
 struct BinaryCrossEntropy {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -75,8 +75,8 @@ struct BinaryCrossEntropy {
     c.grad(1, [&] { return c.gy() * (log(at_least(1 - p, least)) - log(at_least(p, least))); });
   }
 };
-CG_OP("binary_cross_entropy", BinaryCrossEntropy,
-      "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
+CG_POINTWISE("binary_cross_entropy", BinaryCrossEntropy,
+             "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
 
 struct AbsoluteErrorRight {
   static constexpr unsigned saves = in_bit(0) | in_bit(1);
@@ -92,7 +92,7 @@ struct AbsoluteErrorRight {
     c.grad(1, [&] { return -g; });
   }
 };
-CG_OP("absolute_error_right", AbsoluteErrorRight, "|a - b|; where a and b are equal, the gradient of b is 1.")
+CG_POINTWISE("absolute_error_right", AbsoluteErrorRight, "|a - b|; where a and b are equal, the gradient of b is 1.")
 
 struct HuberError {
   double delta = 1;
@@ -128,7 +128,7 @@ struct HuberError {
     c.grad(1, [&] { return -g; });
   }
 };
-CG_OP("huber_error", HuberError, "(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).")
+CG_POINTWISE("huber_error", HuberError, "(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).")
 
 // x has its classes along `axis`, where t has length 1. Labels below 0 count
 // for nothing.

@@ -149,7 +149,7 @@ struct BorderCoordinateGrad : Border {
     c.grad(0, [&] { return run(*this, c.gy(), c.in(1)); });
   }
 };
-CG_OP("nn_border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of nn_border_coordinate at s.")
+CG_POINTWISE("nn_border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of nn_border_coordinate at s.")
 
 struct BorderCoordinate : Border {
   static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinate)); }
@@ -160,9 +160,10 @@ struct BorderCoordinate : Border {
     c.grad(0, [&] { return run(BorderCoordinateGrad{*this}, c.gy(), c.in(0)); });
   }
 };
-CG_OP("nn_border_coordinate", BorderCoordinate,
-      "Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at the "
-      "last pixels with align_corners, else at their outer edges).")
+CG_POINTWISE(
+    "nn_border_coordinate", BorderCoordinate,
+    "Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at the "
+    "last pixels with align_corners, else at their outer edges).")
 
 // Affine transformations of the unit grid.
 struct Grid {

@@ -42,11 +42,12 @@ struct Straight {
   }
 };
 using SteRound = Straight<round_away>;
-CG_OP("ste_round", SteRound, "x rounded to the nearest integer, halves away from zero; the gradient passes unchanged.")
+CG_POINTWISE("ste_round", SteRound,
+             "x rounded to the nearest integer, halves away from zero; the gradient passes unchanged.")
 using SteCeil = Straight<at::ceil>;
-CG_OP("ste_ceil", SteCeil, "Smallest integer >= x; the gradient passes unchanged.")
+CG_POINTWISE("ste_ceil", SteCeil, "Smallest integer >= x; the gradient passes unchanged.")
 using SteFloor = Straight<at::floor>;
-CG_OP("ste_floor", SteFloor, "Largest integer <= x; the gradient passes unchanged.")
+CG_POINTWISE("ste_floor", SteFloor, "Largest integer <= x; the gradient passes unchanged.")
 
 struct SteSign {
   double alpha = 1;
@@ -64,7 +65,7 @@ struct SteSign {
     c.grad(0, [&] { return c.gy(); });
   }
 };
-CG_OP("ste_sign", SteSign, "-1, 1, or alpha where x is 0; the gradient passes unchanged.")
+CG_POINTWISE("ste_sign", SteSign, "-1, 1, or alpha where x is 0; the gradient passes unchanged.")
 
 // low where x <= 0, else 1; differentiated as a line between -1 and 1.
 template <int low>
@@ -83,9 +84,10 @@ struct Binary {
   }
 };
 using BinaryTanh = Binary<-1>;
-CG_OP("binary_tanh", BinaryTanh, "1 where x > 0, else -1; the gradient is that of x between -1 and 1, else 0.")
+CG_POINTWISE("binary_tanh", BinaryTanh, "1 where x > 0, else -1; the gradient is that of x between -1 and 1, else 0.")
 using BinarySigmoid = Binary<0>;
-CG_OP("binary_sigmoid", BinarySigmoid, "1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, else 0.")
+CG_POINTWISE("binary_sigmoid", BinarySigmoid,
+             "1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, else 0.")
 
 struct Prune {
   double rate = 0.9;

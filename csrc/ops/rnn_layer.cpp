@@ -7,6 +7,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
 
+#include "core/deferred.h"
 #include "ops/gates.h"
 #include "ops/named.h"
 
@@ -92,7 +93,7 @@ struct RnnLayer {
   int64_t place(int64_t step, int64_t time) const { return reverse ? time - 1 - step : step; }
   static cell::Layout of_gru(const Tensor& h) { return cell::Layout(h.sizes(), 1, {1, 3, 3}); }
 
-  std::vector<Tensor> forward(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& w, const Tensor& b) {
+  void check(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& w) const {
     TORCH_CHECK_VALUE(lstm() || gru() || mode == "rnn_tanh" || mode == "rnn_relu",
                       "rnn_layer: mode must be lstm, gru, rnn_tanh or rnn_relu, not ", mode);
     TORCH_CHECK_VALUE(x.dim() == 3 && h0.dim() == 2 && w.dim() == 2 && x.size(0) > 0 && x.size(1) == h0.size(0) &&
@@ -104,6 +105,17 @@ struct RnnLayer {
                           (!lstm() || c0.sizes() == h0.sizes()),
                       "rnn_layer: x of shape ", x.sizes(), ", h of shape ", h0.sizes(), " and w of shape ", w.sizes(),
                       " do not fit together");
+  }
+  std::vector<Tensor> infer(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& w, const Tensor&) const {
+    check(x, h0, c0, w);
+    const auto rows = [&](int64_t width) { return hollow({x.size(0), x.size(1), width}, x.scalar_type(), x.device()); };
+    std::vector<Tensor> r{rows(h0.size(1))};
+    if (lstm()) r.push_back(rows(h0.size(1)));
+    if (lstm() || gru()) r.push_back(rows(x.size(2)));
+    return r;
+  }
+  std::vector<Tensor> forward(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& w, const Tensor& b) {
+    check(x, h0, c0, w);
     const int64_t time = x.size(0);
     const Tensor like = kernels::takes(x) ? x : Tensor(), from_state = dense(w).t();
     const Tensor inputs = b.defined() && !gru() ? x + b : x;

@@ -476,3 +476,15 @@ def test_gradients_that_the_original_never_writes_are_zero(f):
         total = y.sum() + f(data, y).sum()
     total.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), np.full(x.shape, 2, "f"), strict=True)
+
+
+def test_samplers_read_and_move_at_the_edges_of_images():
+    # as MXNet 1.9.1: one pixel before the image a place has a gradient, one behind it none
+    x, grid = nd.array([[[[1, 2, 3]]]]), nd.array([[[[-2, -1.5, -1, 0.5, 1, 2]], [[0, 0, 0, 0, 0, 0]]]])
+    x.attach_grad(), grid.attach_grad()
+    with autograd.record():
+        y = nd.BilinearSampler(x, grid)
+    y.backward()
+    np.testing.assert_allclose(y.asnumpy()[0, 0, 0], [0, 0.5, 1, 2.5, 3, 0], atol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy()[0, 0, 0], [1.5, 0.5, 1.5], atol=1e-6)
+    np.testing.assert_allclose(grid.grad.asnumpy()[0, 0, 0], [1, 1, 1, 1, -3, 0], atol=1e-6)

@@ -296,6 +296,28 @@ print(F.embed(i, nn.Variable((7, 2, 3))).shape, F.softmax_cross_entropy(x, c).sh
       F.concatenate(x, c).shape, F.concatenate(x, x, x, axis=0).shape, F.stack(x, x, axis=2).shape)
 print("torch._dynamo" in sys.modules)
 """
+# A torch that imports its compiler at the first of these functions takes seconds.
+_WITHOUT_COMPILER = """
+import sys
+import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF
+x, y, i, t = nn.Variable((2, 3)), nn.Variable((2, 3)), nn.Variable((4, 1)), nn.Variable((5, 2, 3))
+h, w = nn.Variable((1, 1, 2, 6)), nn.Variable((1, 4, 6, 9))
+for f in (
+    F.one_hot(i, (7,)), F.add_n(x, y), F.binary_cross_entropy(x, y), F.sigmoid_cross_entropy(x, y),
+    F.huber_loss(x, y), F.absolute_error(x, y), F.hard_sigmoid(x), F.elu(x), F.relu6(x), F.mish(x), F.sinc(x),
+    F.round(x), F.ceil(x), F.floor(x), F.sign(x), F.tanh_shrink(x), F.reset_nan(x), F.reset_inf(x), F.abs(x),
+    F.binary_tanh(x), F.binary_sigmoid(x), F.fixed_point_quantize(x), F.pow2_quantize(x), PF.affine(x, 4),
+    F.lstm(t, h, h, w)[0], F.gru(t, h, nn.Variable((1, 3, 6, 9)))[0], F.rnn(t, h, nn.Variable((1, 6, 9)))[0],
+):
+    assert "torch._dynamo" not in sys.modules, f.parent
+    print(*f.shape)
+"""
+
+
+def test_graphs_are_built_without_torchs_compiler():
+    done = subprocess.run([sys.executable, "-c", _WITHOUT_COMPILER], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["4 7"] + ["2 3"] * 22 + ["2 4"] + ["5 2 6"] * 3
 
 
 def test_shapes_of_common_functions_are_found_without_torchs_compiler(monkeypatch):

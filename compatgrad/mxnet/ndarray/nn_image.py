@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +11,7 @@ from ..base import MXNetError
 from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import required, slices
+from .nn_layers import required
 
 
 def pair(name: str, argument: str, value: Any) -> tuple[int, int]:
@@ -34,17 +33,13 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
     name = "BilinearSampler"
     require_ndim(name, "data", data, 4)
     require_shape(name, "grid", grid.shape, (data.shape[0], 2, *(grid.shape[2:] if grid.ndim == 4 else (1, 1))))
-    size = torch.tensor(data.shape[:1:-1], dtype=grid.tensor.dtype, device=grid.tensor.device)
-    half = NDArray((size - 1) / 2)
-    place = op.mul(op.add_scalar(op.transpose(grid, axes=(0, 2, 3, 1)), value=1), half)
-    low = op.floor(place)
-    share = op.sub(place, low)
-    x, y = (op.expand_dims(v, axis=1) for v in slices(share, 3))
-    parts = []
-    for right, down in itertools.product((0, 1), repeat=2):
-        weight = op.mul(x if right else 1 - x, y if down else 1 - y)
-        parts.append(op.mul(op.nn_pixels(data, low, offset=[right, down], clamp=False), weight))
-    return op.add_n(parts)
+    like = grid.tensor
+    half = NDArray((torch.tensor(data.shape[2:], dtype=like.dtype, device=like.device).view(2, 1, 1) - 1) / 2)
+    place = op.mul(op.add_scalar(op.flip(grid, axis=(1,)), value=1), half)
+    # The columns end where they reach 0. Here a place just one pixel before the image has a gradient already.
+    edge = place.tensor.eq(-1)
+    place = op.add(place, NDArray(edge * (torch.finfo(like.dtype).eps / 2)))
+    return op.deform_columns(data, place, ksize=(1, 1), stride=(0, 0), pad=(0, 0))
 
 
 @lru_cache(64)
