@@ -173,3 +173,14 @@ def test_gradients_of_biases_have_memory_of_their_own(kind):
     optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1.0))
     optimizer.call_hooks()
     assert np.sqrt(sum((p.grad**2).sum() for p in link.params())) == pytest.approx(1, rel=1e-5)
+
+
+def test_sequences_of_one_length_keep_their_order():
+    """NumPy orders equal numbers differently with AVX-512, and dropout would draw other masks for them."""
+    from compatgrad.chainer.links.rnn.n_step_rnn import argsort_list_descent
+
+    lengths = [3, 7, 6, 8, 7, 7, 3, 8]
+    order = argsort_list_descent([range(n) for n in lengths])
+    assert order.dtype == np.int32 and order.tolist() == [3, 7, 1, 4, 5, 2, 0, 6]
+    many = argsort_list_descent([range(n % 5) for n in range(200)])
+    assert many.tolist() == sorted(range(200), key=lambda i: (-(i % 5), i))

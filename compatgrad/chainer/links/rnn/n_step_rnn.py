@@ -7,8 +7,9 @@ from compatgrad.chainer.utils import argument
 
 
 def argsort_list_descent(lst):
-    """Positions of the sequences, longest first."""
-    return numpy.argsort([-len(x) for x in lst]).astype(numpy.int32)
+    """Positions of the sequences, longest first. Those of one length stay in order: it says which dropout mask each
+    gets, and NumPy's own order of equal numbers is another on each kind of processor."""
+    return numpy.argsort([-len(x) for x in lst], kind="stable").astype(numpy.int32)
 
 
 def permutate_list(lst, indices, inv):

@@ -1,0 +1,1 @@
+"""Chainer's own example scripts, by their own command lines, on the original and here."""

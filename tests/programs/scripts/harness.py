@@ -1,0 +1,164 @@
+"""Runs a script of an example with its own command line and writes what can be compared.
+
+    python tests/programs/scripts/harness.py --out FILE.json [--perturb SEED] [--iterations N] SCRIPT.py ARGUMENTS…
+
+Runs in the original's interpreter and, by `python -m compatgrad run`, here. The script is `__main__`; its random
+numbers are seeded, a trainer stops after N iterations and its clock stands still, the progress bar prints nothing.
+Two numbers of each parameter are written after each update of an optimizer, and the numbers in the files that the
+script leaves behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import random
+import sys
+import traceback
+import types
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import harness as programs  # noqa: E402
+
+sys.path.pop(0)
+
+curves: dict[str, list[float]] = {}
+
+
+def two_numbers(key, array):
+    """A sum and a scalar product, which sees where an element lies."""
+    flat = np.asarray(array, np.float64).ravel()
+    curves.setdefault(key, []).append(float(np.abs(flat).sum()))
+    curves.setdefault(f"{key}*", []).append(float(flat @ np.cos(np.arange(flat.size))))
+
+
+def watch(seed):
+    """Write parameters after each update; disturb them before the first."""
+    import chainer
+
+    optimizers = []
+
+    def outer(method):
+        def update(self, *args, **kwargs):
+            if self not in optimizers:
+                optimizers.append(self)
+                arrays = [p.array for _, p in sorted(self.target.namedparams()) if p.array is not None]
+                programs.Run(pathlib.Path(), 0, seed).perturb(a for a in arrays if isinstance(a, np.ndarray))
+            result = method(self, *args, **kwargs)
+            number = next(i for i, o in enumerate(optimizers) if o is self)
+            for name, p in sorted(self.target.namedparams()):
+                if p.array is not None:
+                    two_numbers(f"optimizer {number} {name}", chainer.get_device("@numpy").send(p.array))
+            return result
+
+        return update
+
+    chainer.optimizer.GradientMethod.update = outer(chainer.optimizer.GradientMethod.update)
+
+
+def quiet(iterations):
+    """Trainers stop early, take no time, and show no progress."""
+    import chainer
+    from chainer.training.extensions import util
+
+    trainer, bar = chainer.training.Trainer, util.ProgressBar
+
+    def begin(self, updater, stop_trigger=None, *args, make=trainer.__init__, **kwargs):
+        make(self, updater, (iterations, "iteration") if iterations else stop_trigger, *args, **kwargs)
+
+    trainer.__init__ = begin
+    trainer.elapsed_time = property(lambda self: 0.0)
+    bar.update = lambda self: self.get_lines() and None  # they tell of times
+
+
+def surroundings():
+    """What newer packages no longer have: `librosa.output`, SciPy's `imread`."""
+    programs.old_surroundings()
+    try:
+        import librosa
+        import scipy.io.wavfile
+
+        librosa.output = types.SimpleNamespace(write_wav=lambda path, y, sr: scipy.io.wavfile.write(path, sr, y))
+    except ImportError:
+        pass
+
+
+def numbers_of(path):
+    """The numbers in a file, by name."""
+    if path.name == "log":
+        for record in json.loads(path.read_text()):
+            yield from ((k, v) for k, v in record.items() if isinstance(v, (int, float)) and k != "elapsed_time")
+    elif path.suffix in (".npy", ".npz") or path.name.startswith(("snapshot", "model", "snaphot")):
+        try:
+            loaded = np.load(path)
+        except (ValueError, OSError):
+            return
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {}
+        if not arrays:
+            for k in loaded.files:
+                try:
+                    arrays[k] = loaded[k]
+                except ValueError:  # an object
+                    continue
+        yield from ((k, a) for k, a in arrays.items() if a.dtype.kind in "biuf" and a.size and "elapsed" not in k)
+    elif path.suffix in (".prototxt", ".caffemodel", ".wav", ".vocab"):
+        yield "bytes", np.frombuffer(path.read_bytes(), np.uint8)
+    elif path.suffix in (".png", ".jpg") and path.stem not in ("loss", "accuracy"):
+        from PIL import Image
+
+        yield "pixels", np.asarray(Image.open(path))
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--perturb", type=int, default=None)
+    parser.add_argument("--iterations", type=int, default=0)
+    parser.add_argument("--edit", nargs=2, action="append", default=[], metavar=("TEXT", "OTHER"))
+    parser.add_argument("script", type=pathlib.Path)
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    out, script = options.out.resolve(), options.script.resolve()
+    surroundings()
+    random.seed(0)
+    np.random.seed(0)
+    run = programs.Run(script.parent, 0, options.perturb)
+    for text, other in options.edit:
+        run.sources(lambda source, text=text, other=other: source.replace(text, other))
+    run.hook()
+    watch(options.perturb)
+    quiet(options.iterations)
+    before = {p: p.stat().st_mtime_ns for p in pathlib.Path().rglob("*")}
+    text = script.read_text()
+    for edit in run.edits:
+        text = edit(text)
+    main_module = types.ModuleType("__main__")
+    main_module.__file__ = str(script)
+    sys.modules["__main__"] = main_module
+    sys.argv = [str(options.script), *options.rest]
+    sys.path.insert(0, str(script.parent))
+    ended, error = ["returns"], ""
+    try:
+        exec(compile(text, str(script), "exec"), main_module.__dict__)
+    except SystemExit as e:
+        ended = [f"exits with {e.code}"]
+    except Exception as e:
+        ended, error = [c.__name__ for c in type(e).__mro__], traceback.format_exc()
+    sys.stdout.flush()
+    files = []
+    for path in sorted(pathlib.Path().rglob("*")):
+        if path.is_file() and before.get(path) != path.stat().st_mtime_ns and "__pycache__" not in str(path):
+            files.append(str(path))
+            for key, value in numbers_of(path):
+                if isinstance(value, np.ndarray):
+                    two_numbers(f"{path} {key}", value)
+                else:
+                    curves.setdefault(f"{path} {key}", []).append(float(value))
+    out.write_text(json.dumps({"curves": curves, "files": files, "ended": ended, "error": error}))
+
+
+if __name__ == "__main__":
+    main()
