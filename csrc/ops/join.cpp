@@ -230,13 +230,15 @@ void RepeatGrad::backward(Ctx<T>& c) {
 
 // ---- padding --------------------------------------------------------------------------------------------------------
 struct Pad {
-  Ints pad_width;  // before and after each axis
+  Ints pad_width;  // before and after each axis, or each of the last ones
   double value = 0;
   static constexpr auto params() {
     return std::make_tuple(required("pad_width", &Pad::pad_width), param("value", &Pad::value));
   }
   static constexpr unsigned saves = 0;
   Tensor forward(const Tensor& x) {
+    const int64_t widths = pad_width.size();
+    TORCH_CHECK_VALUE(widths % 2 == 0 && widths <= 2 * x.dim(), "pad: ", widths, " widths for ", x.dim(), " axes");
     Ints last_first;
     for (int64_t i = pad_width.size() / 2; i-- > 0;) {
       last_first.push_back(pad_width[2 * i]);
@@ -248,13 +250,16 @@ struct Pad {
   void backward(Ctx<T>& c) {
     c.grad(0, [&] {
       Index inner;
-      for (size_t i = 0; i < c.in_sizes(0).size(); ++i)
-        inner.push_back(IndexItem::slice(pad_width[2 * i], pad_width[2 * i] + c.in_sizes(0)[i]));
+      const size_t ndim = c.in_sizes(0).size(), whole = ndim - pad_width.size() / 2;
+      for (size_t i = 0; i < ndim; ++i) {
+        const int64_t before = i < whole ? 0 : pad_width[2 * (i - whole)];
+        inner.push_back(IndexItem::slice(before, before + c.in_sizes(0)[i]));
+      }
       return get_item(c.gy(), inner);
     });
   }
 };
-CG_OP("pad", Pad, "x with pad_width[2 * i] values before and pad_width[2 * i + 1] after axis i.")
+CG_OP("pad", Pad, "x with pad_width[2 * i] values before and pad_width[2 * i + 1] after its axes; the last ones, if there are more.")
 
 struct PadSequence {
   std::optional<int64_t> length;

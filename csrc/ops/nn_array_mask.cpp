@@ -150,17 +150,24 @@ CG_OP("one_hot", OneHot, "A one at the position that the last axis of integers n
 
 // Elements beyond the edges are those at hand: "repeat" the outermost one, "reflect" without it, "symmetric" with it.
 struct Edges {
-  Ints before, after;  // for each axis; may be negative
+  Ints before, after;  // for each axis, or the last ones; may be negative
   std::string mode;
   static constexpr auto params() {
     return std::make_tuple(required("before", &Edges::before), required("after", &Edges::after),
                            required("mode", &Edges::mode));
   }
   static constexpr unsigned saves = 0;
-  bool changes(int64_t axis) const { return before[axis] != 0 || after[axis] != 0; }
-  Tensor index(int64_t axis, int64_t n, at::Device device) const {
+  // Of x's axes the first whose places `before` and `after` name. In a graph x may have come to have another number.
+  int64_t first(int64_t ndim) const {
+    const int64_t named = before.size();
+    TORCH_CHECK_VALUE(named == static_cast<int64_t>(after.size()) && named <= ndim, "edges: ", named,
+                      " axes are named, but x has ", ndim);
+    return ndim - named;
+  }
+  bool changes(int64_t place) const { return before[place] != 0 || after[place] != 0; }
+  Tensor index(int64_t place, int64_t n, at::Device device) const {
     const Tensor i =
-        at::arange(n + before[axis] + after[axis], at::TensorOptions(at::kLong).device(device)) - before[axis];
+        at::arange(n + before[place] + after[place], at::TensorOptions(at::kLong).device(device)) - before[place];
     if (mode == "repeat") return at::clamp(i, 0, n - 1);
     if (mode == "reflect") {
       if (n == 1) return at::zeros_like(i);
@@ -173,8 +180,8 @@ struct Edges {
   }
   Tensor forward(const Tensor& x) {
     Tensor y = x;
-    for (int64_t a = 0; a < x.dim(); ++a)
-      if (changes(a)) y = select_along(y, index(a, x.size(a), x.device()), a);
+    for (int64_t from = first(x.dim()), a = from; a < x.dim(); ++a)
+      if (changes(a - from)) y = select_along(y, index(a - from, x.size(a), x.device()), a);
     return y.is_same(x) ? x.clone() : y;
   }
   template <class T>
@@ -182,13 +189,15 @@ struct Edges {
     c.grad(0, [&] {
       T g = c.gy();
       const at::IntArrayRef sizes = c.in_sizes(0);
-      for (int64_t a = sizes.size(); a-- > 0;)
-        if (changes(a)) g = add_along(g, T(index(a, sizes[a], value(g).device())), a, sizes[a]);
+      for (int64_t from = first(sizes.size()), a = sizes.size(); a-- > from;)
+        if (changes(a - from)) g = add_along(g, T(index(a - from, sizes[a], value(g).device())), a, sizes[a]);
       return g;
     });
   }
 };
-CG_OP("edges", Edges, "x with before[i] elements before and after[i] after axis i, made of those at its edges.")
+CG_OP("edges", Edges,
+      "x with before[i] elements before and after[i] after its axes (the last ones, where there are more axes than "
+      "numbers), made of those at its edges.")
 
 // Sums along an axis so far: `exclusive` without the element itself, `reverse` from the end.
 struct RunningSum {

@@ -23,6 +23,9 @@
 namespace cg {
 namespace {
 
+// torch transforms no numbers of half precision: they are transformed as float, and the result is rounded.
+bool is_narrow(const Tensor& x) { return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16; }
+
 struct FourierTransform {
   int64_t ndim = 1;
   bool inverse = false;
@@ -36,6 +39,7 @@ struct FourierTransform {
     TORCH_CHECK_VALUE(x.dim() > ndim && x.size(-1) == 2, "fourier_transform: x must have ", ndim,
                       " axes and a last one of 2, not shape ", x.sizes());
     if (x.is_meta()) return at::empty(x.sizes(), x.options());
+    if (is_narrow(x)) return forward(x.to(at::kFloat)).to(x.scalar_type());
     c10::SmallVector<int64_t, 3> axes;
     for (int64_t a = x.dim() - 1 - ndim; a < x.dim() - 1; ++a) axes.push_back(a);
     const Tensor z = at::view_as_complex(x.contiguous());
@@ -115,6 +119,7 @@ struct InverseShortTime : Frames {
                       re.sizes(), " and ", im.sizes(), " for ", bins(), " frequencies");
     const int64_t n = re.size(2), length = samples.value_or(extent(n) - 2 * half()), whole = length + 2 * half();
     if (re.is_meta()) return at::empty({re.size(0), length}, re.options());
+    if (is_narrow(re)) return forward(re.to(at::kFloat), im.to(at::kFloat)).to(re.scalar_type());
     Tensor z = at::complex(re.contiguous(), im.contiguous()).transpose(1, 2);
     if (transposed) z = z * (static_cast<double>(fft_size) / counts(re.options())).reshape(-1);
     const Tensor f = at::fft_irfft(z, fft_size) * window(re.options());
@@ -138,6 +143,10 @@ struct ShortTime : Frames {
     if (x.is_meta()) {
       const Tensor y = at::empty({x.size(0), bins(), n}, x.options());
       return {y, at::empty_like(y)};
+    }
+    if (is_narrow(x)) {
+      const auto [re, im] = forward(x.to(at::kFloat));
+      return {re.to(x.scalar_type()), im.to(x.scalar_type())};
     }
     Tensor padded;
     if (transposed)

@@ -273,3 +273,42 @@ def test_dot(shapes):
     out = np.zeros(np.dot(a, b).shape, "float32")
     with pytest.raises(ValueError, match="out"):
         F.dot(variable(a), variable(b), out)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: F.shift(x, (1,)),
+        lambda x: F.shift(x, (2,), "reflect"),
+        lambda x: F.pad(x, (1, 2)),
+        lambda x: F.pad(x, (1, 1), "reflect"),
+        lambda x: F.pad(x, (0, 2), "repeat"),
+        lambda x: F.scatter_add(x, variable(np.zeros(x.shape, int), False), x, axis=-1),
+    ],
+    ids=["shift", "shift-reflect", "pad", "pad-reflect", "pad-repeat", "scatter_add"],
+)
+@pytest.mark.parametrize("shapes", [((3, 4), (2, 3, 4)), ((2, 3, 4), (3, 4))], ids=["more", "fewer"])
+def test_an_input_may_get_another_number_of_axes(f, shapes):
+    """What was said of the last axes is said of the new last ones."""
+    x, expected = variable(A(*shapes[0])), variable(A(*shapes[1]))
+    y, z = f(x), f(expected)
+    for v in y.parent.inputs:  # the indices, too
+        v.reset_shape(shapes[1], True)
+        v.d = 0
+    x.d = expected.d
+    y.forward()
+    z.forward()
+    np.testing.assert_array_equal(y.d, z.d)
+    x.grad.zero()
+    expected.grad.zero()
+    y.backward(2.0)
+    z.backward(2.0)
+    np.testing.assert_array_equal(x.g, expected.g)
+
+
+def test_more_widths_than_an_input_has_axes_now_are_an_error():
+    x = variable(A(2, 3))
+    y = F.shift(x, (1, 1))
+    x.reset_shape((6,), True)
+    with pytest.raises(RuntimeError, match="axes"):
+        y.forward()

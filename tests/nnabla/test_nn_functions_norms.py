@@ -7,6 +7,7 @@ import pytest
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
+from compatgrad.nnabla.ext_utils import get_extension_context
 from tests.golden import nnabla_norms
 from tests.golden.nnabla_norms import CASES, GOLDEN, A, P
 
@@ -187,6 +188,30 @@ def test_istft_undoes_stft():
     with nn.auto_forward():
         parts = F.stft(variable(x), 16, 4, 16)
         np.testing.assert_allclose(F.istft(*parts, 16, 4, 16, pad_mode="constant").d, x, rtol=1e-4, atol=1e-5)
+
+
+def test_fourier_transforms_in_half_precision():
+    """nnabla gives half precision, within its tolerance; torch's own transforms refuse it."""
+    x = A(2, 64)
+
+    def run():
+        signal = variable(x)
+        parts = F.stft(signal, 16, 8, 16)
+        back = F.istft(*parts, 16, 8, 16, pad_mode="constant")
+        spectrum = F.ifft(F.fft(F.reshape(signal, (2, 32, 2)), 1), 1)
+        y = F.sum(back**2) + F.sum(spectrum**3)
+        signal.grad.zero()
+        y.forward()
+        y.backward()
+        return [*parts, back, spectrum], signal.g
+
+    with nn.context_scope(get_extension_context("cpu", type_config="half")):
+        halves, half_gradient = run()
+    wholes, gradient = run()
+    for half, whole in zip(halves, wholes, strict=True):
+        assert half.d.dtype == np.float16
+        np.testing.assert_allclose(half.d, whole.d, rtol=2e-2, atol=2e-2)
+    np.testing.assert_allclose(half_gradient, gradient, rtol=5e-2, atol=5e-2)
 
 
 def test_onnx_non_max_suppression_reads_the_data_when_it_is_called():

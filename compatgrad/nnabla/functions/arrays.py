@@ -178,14 +178,13 @@ def shift(x: Any, shifts: Sequence[int] | None = None, border_mode: str = "neare
 
     What moves in is the element at the edge (border_mode "nearest"), or the elements mirrored at it ("reflect").
     """
-    given = [] if shifts is None else list(shifts)
-    moves = [*(0,) * (x.ndim - len(given)), *given]
+    moves = [] if shifts is None else list(shifts)
     mode = "symmetric" if border_mode == "reflect" else "repeat"
     return op.edges(x, before=moves, after=[-m for m in moves], mode=mode)
 
 
 def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
-    """Widths before and after each axis; RuntimeError where they do not make sense."""
+    """Widths before and after each of the last axes; RuntimeError where they do not make sense."""
     widths = [int(w) for w in pad_width]
     if mode not in ("constant", "reflect", "repeat"):
         raise RuntimeError(f"pad: unsupported pad mode '{mode}'; there are 'constant', 'reflect' and 'repeat'.")
@@ -197,7 +196,7 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
         )
     if any(w < 0 for w in widths):
         raise RuntimeError(f"pad: no pad_width may be negative, but they are {tuple(widths)}.")
-    return [0] * (2 * x.ndim - len(widths)) + widths
+    return widths
 
 
 @function("Pad", "x", primitive=True)

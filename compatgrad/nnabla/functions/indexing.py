@@ -156,9 +156,10 @@ def scatter_nd(data: Any, indices: Any, shape: Any = None, out: Any = None, add:
 
 @function("ScatterAdd", "x0, indices, x1", primitive=True, integers=("indices",))
 def _scatter_add(x0: Any, indices: Any, x1: Any, axis: int = 0) -> Any:
-    axis = check_axis("scatter_add", axis or 0, x0.ndim)
+    axis = axis or 0
+    along = check_axis("scatter_add", axis, x0.ndim)
     fits = x0.ndim == indices.ndim == x1.ndim and all(
-        t <= n1 and (t <= n0 or i == axis)
+        t <= n1 and (t <= n0 or i == along)
         for i, (t, n0, n1) in enumerate(zip(indices.shape, x0.shape, x1.shape, strict=True))
     )
     if not fits:
