@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -212,17 +212,29 @@ class _Callback:
 
     def __init__(self, own: PythonFunction, needs: list[bool], n_outputs: int) -> None:
         self.own, self.n_outputs = own, n_outputs
-        # Only inputs that need a gradient are asked about, and many classes do not define what is never asked. Such an
-        # input may need one later: then its gradient may read everything.
-        reads_all = not all(needs)
-        asked = [i for i, need in enumerate(needs) if need]
         self.saves = 0
         for o in range(min(n_outputs, 16)):
-            if any([own.grad_depends_output_data(i, o) for i in asked]) or reads_all:
+            if any([self._depends(own.grad_depends_output_data, i, o, need) for i, need in enumerate(needs)]):
                 self.saves |= 1 << 16 + o
         for j in range(min(len(needs), 15)):
-            if any([own.grad_depends_input_data(i, j) for i in asked]) or reads_all:
+            if any([self._depends(own.grad_depends_input_data, i, j, need) for i, need in enumerate(needs)]):
                 self.saves |= 1 << j
+
+    @staticmethod
+    def _depends(ask: Callable[[int, int], bool], i: int, k: int, need: bool) -> bool:
+        """Whether the gradient of input i reads the array k that `ask` is about.
+
+        An input that needs no gradient is asked about in a dynamic graph only, where memory is freed at once; many
+        classes do not define what is never asked. It may need a gradient later, which then may read everything.
+        """
+        if not need and not _C.get_mode("auto_forward"):
+            return True
+        try:
+            return bool(ask(i, k))
+        except Exception:
+            if need:
+                raise
+            return True
 
     def _run(self, method: str, *args: Any) -> None:
         with _context.context_scope(self.own.ctx):

@@ -259,6 +259,44 @@ def test_only_inputs_that_need_gradients_are_asked_about():
     np.testing.assert_allclose(a.g, b.d)
 
 
+@pytest.mark.parametrize("defined", [True, False], ids=["said", "not-said"])
+def test_a_python_function_that_needs_no_gradient_frees_what_no_gradient_would_read(defined):
+    class Pair(PythonFunction):
+        name = "Pair"
+
+        def min_outputs(self):
+            return 2
+
+        def setup_impl(self, inputs, outputs):
+            for y in outputs:
+                y.reset_shape(inputs[0].shape, True)
+
+        def forward_impl(self, inputs, outputs):
+            for y in outputs:
+                y.d = inputs[0].d
+
+        if defined:
+
+            def grad_depends_output_data(self, i, o):
+                return o == 0
+
+            def grad_depends_input_data(self, i, j):
+                return False
+
+    x = leaf(2)
+    x.need_grad = False
+
+    def local():
+        first, second = Pair()(x)
+        return first + second, first.data, second.data
+
+    with nn.auto_forward():
+        y, first, second = local()
+    np.testing.assert_allclose(y.d, 2 * x.d)
+    assert not first.clear_called
+    assert second.clear_called == defined
+
+
 def test_recomputation_gives_the_same_gradients():
     x = leaf(4, 4)
     with nn.recompute():
