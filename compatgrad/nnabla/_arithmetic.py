@@ -119,6 +119,7 @@ def install(cls: type) -> None:
         setattr(cls, f"__r{method}__", _backward(name))
         setattr(cls, f"__i{method}__", _inplace(name))
     cls.__matmul__ = _forward("matmul")
+    cls.__rmatmul__ = _backward("matmul")
     cls.__neg__ = lambda x: operators["neg"](x)
     cls.__pos__ = lambda x: x
 

@@ -9,10 +9,14 @@ from .communicators import (
 )
 from .variable import CommunicatorBackwardCallback
 
+Comm = Dist = MultiProcessDataParallelCommunicator
+
 __all__ = [
+    "Comm",
     "Communicator",
     "CommunicatorBackwardCallback",
     "DataParallelCommunicator",
+    "Dist",
     "MultiProcessCommunicator",
     "MultiProcessDataParalellCommunicator",
     "MultiProcessDataParallelCommunicator",

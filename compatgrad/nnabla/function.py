@@ -417,6 +417,7 @@ def __getattr__(name: str) -> Any:
         return _OfType(ctx, name, args, named)
 
     make.__name__ = name
-    ctx = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    make.__signature__ = inspect.Signature([ctx, *specs[name].parameters])  # type: ignore[attr-defined]
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    given = [p.replace(kind=place) for p in specs[name].parameters]
+    make.__signature__ = inspect.Signature([inspect.Parameter("ctx", place), *given])  # type: ignore[attr-defined]
     return make

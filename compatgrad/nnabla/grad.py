@@ -14,6 +14,7 @@ from compatgrad.core.backprop import follow
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.backward_functions import registry  # noqa: F401 - programs import it from here, too
 from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["grad"]
@@ -133,6 +134,20 @@ def grad(
             for p in found:
                 p.grad = results[-1].data
     return results
+
+
+class Grad:
+    """`grad` as an object that is called."""
+
+    def __call__(
+        self,
+        outputs: Any,
+        inputs: Any,
+        grad_outputs: Any = None,
+        persistent_outputs: Sequence[bool] = (),
+        bind_grad_output: bool = False,
+    ) -> list[Variable]:
+        return grad(outputs, inputs, grad_outputs, persistent_outputs, bind_grad_output)
 
 
 def _sum(parts: list[Variable]) -> Variable:

@@ -1,8 +1,10 @@
 """``nnabla_cli``'s commands, with figures of nnabla 1.39, and the conversion of network files."""
 
 import csv
+import os
 import re
 import sys
+import types
 import zipfile
 from types import SimpleNamespace
 
@@ -15,7 +17,7 @@ import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
 from compatgrad.nnabla.core import graph_def, modules
 from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
-from compatgrad.nnabla.utils import _prototext, get_file_handle, nnabla_pb2, progress
+from compatgrad.nnabla.utils import _prototext, callback, get_file_handle, nnabla_pb2, progress
 from compatgrad.nnabla.utils.cli import cli, utility
 from compatgrad.nnabla.utils.converter import convert_files
 from compatgrad.nnabla.utils.converter.nnabla import NnpExporter, NnpImporter
@@ -463,3 +465,47 @@ def test_functions_by_their_types():
         nn.function.ELU(nn.get_current_context(), beta=1)
     with pytest.raises(AttributeError, match="'Nothing'"):
         nn.function.Nothing  # noqa: B018
+
+
+def test_hooks_of_a_program_follow_commands(folder, monkeypatch):
+    calls = []
+    hooks = types.ModuleType("hooks")
+
+    def hook(name, result=None):
+        def called(*args, **kwargs):
+            calls.append((name, *args, *kwargs.values()))
+            return result(*args) if callable(result) else result
+
+        setattr(hooks, name, called)
+
+    monkeypatch.setattr(callback, "callback_list", [hooks])
+    for name in ("update_status", "save_train_snapshot", "update_time_train", "process_evaluation_result"):
+        hook(name)
+    hook("add_train_command_arg", lambda parser: parser.add_argument("--job"))
+    hook("result_base", lambda base, kind, folder: os.path.join(folder, "mine") if kind == "best" else None)
+    hook("check_training_time", lambda args, config, times, epoch, last: epoch < 2)
+    run(monkeypatch, "train", "-c", "net.nnp", "-p", "net.nnp", "-o", "out", "--job", "7")
+    assert os.path.exists("out/mine.nnp") and os.path.exists("out/results_current_2.nnp")
+    assert not os.path.exists("out/results_current_6.nnp")  # the hook stopped it
+    reported = [args for name, *args in calls if name == "update_status"]
+    assert reported[0][0].job == "7"
+    states = [args[0] for args in reported if isinstance(args[0], tuple)]
+    assert [value for key, value in states if key == "epoch.current"] == [1, 1, 2]
+    assert all(args[0] != "finished" for args in reported)
+    assert len([c for c in calls if c[0] == "save_train_snapshot"]) == 3
+    assert all(c[1] > 0 for c in calls if c[0] == "update_time_train")
+
+    calls.clear()
+    run(monkeypatch, "forward", "-c", "out/mine.nnp", "-d", "data.csv", "-o", "forward")
+    assert ("process_evaluation_result", "forward", os.path.join("forward", "output_result.csv")) in calls
+    assert calls[-1] == ("update_status", "finished", False, None)
+
+    hook("alternative_cli", lambda args: 0)
+    run(monkeypatch, "train", "-c", "net.nnp", "-o", "other")
+    assert not os.path.exists("other")
+
+    hook("alternative_cli")
+    hook("get_timelimit", 1e-9)
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "train", "-c", "net.nnp", "-o", "late")
+    assert ("update_status", "failed", False, None) in calls

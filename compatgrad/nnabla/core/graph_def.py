@@ -57,7 +57,7 @@ class _Writer:
         if type_name == "Sink":
             return
         name = _unique(self.function_counts, self.prefix + type_name)
-        entry = ProtoFunction(type_name, name, _plain(function))
+        entry = ProtoFunction(None, type_name, _plain(function), name)
         for i, v in enumerate(function.inputs):
             if v not in self.names and v not in self.known and v.parent is None and self.is_parameter(v):
                 self._add(v, f"{name}_{i}", "Parameter")
@@ -129,8 +129,19 @@ class ProtoVariable(Variable):
         _known.add(self)
         _unused.append(self)
 
-    def __new__(cls, shape: Sequence[int], *args: Any, **kwargs: Any) -> ProtoVariable:
+    def __new__(
+        cls, shape: Sequence[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
+    ) -> ProtoVariable:
         return super().__new__(cls, shape)
+
+    def clone(self) -> ProtoVariable:
+        """Another input of the same shape, name and type."""
+        return ProtoVariable(self.shape, self.name, self.need_grad, self.type)
+
+    @property
+    def proto(self) -> Any:
+        """The message that describes it."""
+        return NetworkVariable(self.shape, self.name, self.need_grad, self.type).proto
 
 
 class _Tracer:
@@ -292,7 +303,7 @@ def save(
             networks[executor["network"]] = networks[executor["network"]].renamed(renames)
     written = ProtoGraph(networks.values(), held.parameter_scope)
     written.executors = held.executors
-    proto = written.as_proto(include_parameters, variable_batch_size)
+    proto = written.as_proto(include_parameters, variable_batch_size=variable_batch_size)
     for executor in executors or ():
         add_executor(proto, networks, executor)
     network_files.write(filename, proto, held.get_parameters(), extension)

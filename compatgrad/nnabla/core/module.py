@@ -73,9 +73,16 @@ class Module:
         """The modules that are attributes of this one, by name."""
         return self.__dict__.setdefault("_submodules", OrderedDict())
 
+    @property
+    def training(self) -> bool:
+        """A flag for `call`; True until it is set."""
+        return self.__dict__.get("training", True)
+
+    @training.setter
+    def training(self, flag: bool) -> None:
+        self.__dict__["training"] = flag
+
     def __getattr__(self, name: str) -> Any:
-        if name == "training":
-            return True
         if not name.startswith("__") and name in self.submodules:
             return self.submodules[name]
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
@@ -110,6 +117,12 @@ class Module:
         """Names from the outermost module down to this one."""
         above = "" if self.parent is None else self.parent.get_path_name() + "/"
         return f"{above}@{self.name}"
+
+    def get_scope_name(self) -> str:
+        """Names from its first module down to the first of the first ones; "" where it has none."""
+        for name, module in self.submodules.items():
+            return f"@{name}/{module.get_scope_name()}".rstrip("/")
+        return ""
 
     def get_parameters(
         self, recursive: bool = True, grad_only: bool = False, memo: set[Variable] | None = None

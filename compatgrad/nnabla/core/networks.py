@@ -58,10 +58,14 @@ class ProtoFunction:
     Once the network is built, `function_instance` is the function in the graph.
     """
 
-    def __init__(self, type_name: str, name: str, args: dict[str, Any]) -> None:
-        self.type = type_name
-        self.name = name
+    def __init__(
+        self, func: Any, f_type: str, args: dict[str, Any], name: str | None = None, owner: Any = None
+    ) -> None:
+        self.func = func
+        self.type = f_type
+        self.name = f_type if name is None else name
         self.args = args
+        self.owner = owner
         self.inputs: list[str] = []
         self.outputs: list[str] = []
         self.function_instance: Any = None
@@ -85,7 +89,7 @@ class ProtoFunction:
 
     def clone(self, owner: Any = None) -> ProtoFunction:
         """A copy that can be changed by itself."""
-        other = ProtoFunction(self.type, self.name, dict(self.args))
+        other = ProtoFunction(self.func, self.type, dict(self.args), self.name, owner)
         other.inputs, other.outputs = list(self.inputs), list(self.outputs)
         return other
 
@@ -96,7 +100,7 @@ class ProtoFunction:
 
         field = nnabla_pb2.function_field(message.type)
         args = {} if field is None else _read_arguments(getattr(message, field))
-        function = ProtoFunction(message.type, message.name, args)
+        function = ProtoFunction(None, message.type, args, message.name)
         function.inputs, function.outputs = list(message.input), list(message.output)
         return function
 
@@ -135,10 +139,10 @@ class ProtoNetwork:
     Parameters come from the graph's scope. Returns the output, or a tuple of them.
     """
 
-    def __init__(self, owner: ProtoGraph, name: str, batch_size: int = 0) -> None:
+    def __init__(self, owner: ProtoGraph, name: str | None = None, batch_size: int | None = None) -> None:
         self.owner = owner
         self.name = name
-        self.batch_size = batch_size
+        self.batch_size = batch_size or 0
         self.variables: OrderedDict[str, NetworkVariable] = OrderedDict()
         self.parameters: OrderedDict[str, NetworkVariable] = OrderedDict()
         self.functions: OrderedDict[str, ProtoFunction] = OrderedDict()
@@ -347,8 +351,9 @@ class ProtoNetwork:
         return other
 
     @staticmethod
-    def from_proto(owner: ProtoGraph, message: Any, rng: Any = None, batch_size: int | None = None) -> ProtoNetwork:
-        """The network that a Network message describes, with repeated parts as often as they run."""
+    def from_proto(owner: ProtoGraph, proto: Any, rng: Any = None, batch_size: int | None = None) -> ProtoNetwork:
+        """The network that the Network message `proto` describes, with repeated parts as often as they run."""
+        message = proto
         network = ProtoNetwork(owner, message.name, batch_size or message.batch_size)
         if message.repeat_info:
             from .repeats import expanded
@@ -553,15 +558,25 @@ class ProtoGraph:
             graph.executors[message.name] = message
         return graph
 
-    def as_proto(self, include_parameter: bool = False, variable_batch_size: bool = True) -> Any:
-        """The NNablaProtoBuf message that holds it."""
+    def as_proto(
+        self,
+        include_parameter: bool = False,
+        only_parameter: bool = False,
+        networks: Iterable[ProtoNetwork] | None = None,
+        variable_batch_size: bool = True,
+    ) -> Any:
+        """The NNablaProtoBuf message that holds it, or `networks` in the place of its own.
+
+        `only_parameter` leaves networks and executors out.
+        """
         from ..utils import nnabla_pb2, parameter_files
 
         proto = nnabla_pb2.NNablaProtoBuf()
-        for network in self.networks.values():
-            proto.network.add().CopyFrom(network.as_proto(variable_batch_size))
-        for executor in self.executors.values():
-            proto.executor.add().CopyFrom(executor)
+        if not only_parameter:
+            for network in self.networks.values() if networks is None else networks:
+                proto.network.add().CopyFrom(network.as_proto(variable_batch_size))
+            for executor in self.executors.values():
+                proto.executor.add().CopyFrom(executor)
         if include_parameter:
             parameter_files.add_to(proto, parameter_files.records(self.get_parameters()))
         return proto

@@ -244,13 +244,13 @@ def load_npy(path, shape=None, normalize=False):
     return array if shape is None else array.reshape(shape)
 
 
-def load_wav(file, shape=None, normalize=False):
+def load_wav(path, shape=None, normalize=False):
     """The samples of a .wav file as an array (samples, channels), or of the given shape. Needs scipy."""
     try:
         from scipy.io import wavfile
     except ImportError as error:
         raise ImportError("load_wav needs scipy: pip install scipy") from error
-    samples = wavfile.read(file)[1]
+    samples = wavfile.read(path)[1]
     if shape is not None:
         return samples.reshape(shape)
     return samples[:, numpy.newaxis] if samples.ndim == 1 else samples

@@ -11,6 +11,6 @@ __all__: list[str] = []
 
 def _create_function_nntxt(dest: Any, name: str, func: Any) -> None:
     """Writes a function of a network definition into the Function message `dest`, under `name`."""
-    entry = ProtoFunction(func.type, name, dict(func.args or {}))
+    entry = ProtoFunction(None, func.type, dict(func.args or {}), name)
     entry.inputs, entry.outputs = list(func.inputs), list(func.outputs)
     dest.MergeFrom(entry.proto)

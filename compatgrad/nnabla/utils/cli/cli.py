@@ -8,6 +8,7 @@ import traceback
 from typing import Any
 
 from ..._version import __build_number__, __version__
+from .. import callback
 from . import (
     compare_with_cpu,
     conv_dataset,
@@ -26,7 +27,8 @@ __all__ = ["main"]
 
 
 def _version() -> str:
-    return f"Version:{__version__}, Build:{__build_number__}"
+    more = callback.get_callback_version()
+    return f"Version:{__version__}, Build:{__build_number__}" + ("" if more is None else f", Callback:{more}")
 
 
 def version_command(args: Any) -> bool:
@@ -63,6 +65,8 @@ def main() -> None:
     parser = _parser()
     print(f"NNabla command line interface ({_version()})")
     args = parser.parse_args()
+    if callback.alternative_cli(args) is not None:
+        return
     if "func" not in args:
         parser.print_help(sys.stderr)
         sys.exit(-1)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...logger import logger
+from .. import callback
 from .. import load as loading
 from ..data_iterator import data_iterator_cache, data_iterator_csv_dataset
 from ..data_source_loader import FileReader
@@ -187,6 +188,7 @@ def forward_command(args: Any) -> bool:
     if kind not in (".csv", ".cache"):
         raise ValueError(f"forward: the data set {args.dataset!r} is neither .csv nor .cache")
     os.makedirs(args.outdir, exist_ok=True)
+    callback.update_status(args)
     configure_progress(os.path.join(args.outdir, "progress.txt"))
     info = _load(args)
     executors = list(info.executors.values())
@@ -202,6 +204,9 @@ def forward_command(args: Any) -> bool:
     else:
         iterator = data_iterator_cache(**options)
     results = _Results(args.outdir, args.result_outdir, True)
+    callback.update_status(("data.max", len(rows)))
+    callback.update_status(("data.current", 0))
+    callback.update_status("processing", True)
     with open(os.path.join(args.outdir, args.outfile), "w", encoding="utf-8") as file, iterator as data:
         writer = csv.writer(file, lineterminator="\n")
         index = 0
@@ -213,9 +218,18 @@ def forward_command(args: Any) -> bool:
             for row, outputs in zip(rows[index:], found, strict=False):
                 writer.writerow([*row, *map(str, outputs)])
             index += len(found)
+            callback.update_status(("data.current", min(index, len(rows))))
+            callback.update_forward_time()
+            callback.update_status()
             logger.log(99, f"data {min(index, len(rows))} / {len(rows)}")
+    callback.process_evaluation_result(args.outdir, os.path.join(args.outdir, args.outfile))
     logger.log(99, "Forward Completed.")
     progress(None)
+    columns = header + _columns(results, executors[-1])
+    callback.update_status(("output_result.csv_header", ",".join(columns)))
+    callback.update_status(("output_result.column_num", len(columns)))
+    callback.update_status(("output_result.data_num", len(rows)))
+    callback.update_status("finished")
     return True
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...ext_utils import import_extension_module
 from ...logger import logger
+from .. import callback
 from .. import load as loading
 from ..progress import configure_progress, progress
 from .utility import ResultTable, assign, open_iterators, read_batches
@@ -101,6 +102,7 @@ def _synchronize(context: Any) -> Callable[[], Any]:
 def profile_command(args: Any) -> bool:
     """Writes ``profile.csv``, milliseconds by part and optimizer, into a folder; weights of the file become 0."""
     os.makedirs(args.outdir, exist_ok=True)
+    callback.update_status(args)
     configure_progress(os.path.join(args.outdir, "progress.txt"))
     info = loading.load([args.config])
     synchronize = _synchronize(info.global_config.default_context)
@@ -114,6 +116,7 @@ def profile_command(args: Any) -> bool:
     table.write(os.path.join(args.outdir, "profile.csv"))
     logger.log(99, "Profile Completed.")
     progress(None)
+    callback.update_status("finished")
     return True
 
 

@@ -18,6 +18,7 @@ from compatgrad.core.files import replacing
 from ...config import nnabla_config
 from ...logger import logger
 from ...parameter import save_parameters
+from .. import callback
 from .. import load as loading
 from ..communicator_util import current_communicator, single_or_rankzero
 from ..nnp_format import nnp_version
@@ -38,6 +39,8 @@ class _Training:
         self.config.iter_per_epoch //= self.comm.size if self.comm else 1
         self.best: float | None = None
         self.saved = {"current": (0, 0.0)}  # epoch and time
+        self.stopped = False  # by a hook, so that another process goes on
+        self.time_limit = callback.get_timelimit(args)  # in seconds; -1: none
 
     # ---- what is computed ---------------------------------------------------------------------------------------
     def _reserved(self, name: str, iteration: int) -> float:
@@ -129,10 +132,11 @@ class _Training:
         return errors | {"": valid}
 
     # ---- files --------------------------------------------------------------------------------------------------
-    def save(self, name: str, with_states: bool = False) -> None:
+    def save(self, name: str, kind: str, with_states: bool = False) -> None:
         """Writes the networks' definitions and the parameters, and the solvers' states if need be, to `name`.nnp in
-        the folder of results."""
+        the folder of results, or where a hook wants the results of that kind."""
         base = os.path.join(self.args.outdir, name)
+        base = callback.result_base(base, kind, self.args.outdir) or base
         format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
         parameters = f"{base}_param{format_}"
         save_parameters(parameters)
@@ -143,6 +147,7 @@ class _Training:
             for part, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
                 archive.writestr(part, content)
         os.unlink(parameters)
+        callback.save_train_snapshot()
 
     def save_current(self, epoch: int, force: bool = False) -> None:
         """Writes the state behind `epoch`, at most every 180 seconds or 11 epochs; removes the one before."""
@@ -150,7 +155,7 @@ class _Training:
         if not force and time.time() - when <= 180.0 and epoch - last <= 10:
             return
         name = f"results_current_{epoch}"
-        self.save(name, with_states=True)
+        self.save(name, "current", with_states=True)
         for path in glob.glob(os.path.join(glob.escape(self.args.outdir), "results_current_*.nnp")):
             if os.path.basename(path) != f"{name}.nnp":
                 os.unlink(path)
@@ -163,6 +168,9 @@ class _Training:
         if not found:
             return 0
         epoch = max(found)
+        self.best, best_epoch = callback.get_best_from_status(self.args)
+        if best_epoch is not None:
+            logger.log(99, f"Best error {self.best} recorded at epoch {best_epoch} in previous training.")
         logger.log(99, f"Load parameter from [{os.path.basename(found[epoch])}]")
         load_train_state(found[epoch], self.info)
         return epoch
@@ -188,8 +196,13 @@ class _Training:
                         iterator = iterator.slice(rng, self.comm.size, self.comm.rank)
                     iterators[make] = iterator
             start = time.time()
+            callback.update_status(("epoch.max", config.max_epoch))
+            callback.update_status(("epoch.current", min(done + 1, config.max_epoch)))
+            callback.update_status("processing", True, start)
             for epoch in range(done, config.max_epoch):
                 if not self._epoch(epoch, iterators, start, done):
+                    return False
+                if self.stopped:
                     return False
         if single_or_rankzero() and done < config.max_epoch:
             self.save_current(config.max_epoch, force=True)
@@ -203,6 +216,13 @@ class _Training:
             if cost is not None:
                 costs.append(cost)
                 progress(f"Training : cost={cost:0.6f}", i / config.iter_per_epoch)
+            past = time.time() - start
+            steps = (epoch - done) * config.iter_per_epoch + i + 1
+            whole = past * (config.max_epoch - done) * config.iter_per_epoch / steps
+            callback.update_time_train(prediction=whole)
+            if 0 < self.time_limit < whole:
+                logger.log(99, f"Expected training time ({whole:.3f}s) will exceed time limit ({self.time_limit}s).")
+                return False
         cost = self._sum(sum(costs) / len(costs)) if costs else 0.0
         if not np.isfinite(cost):
             logger.log(99, "Cost is Nan")
@@ -214,16 +234,26 @@ class _Training:
             valid = errors.pop("")
             if single_or_rankzero() and (not config.save_best or not self.best or valid <= self.best):
                 self.best = valid
-                self.save("results")
+                callback.update_status(("best.valid_error", valid))
+                callback.update_status(("best.epoch", number))
+                self.save("results", "best")
         if single_or_rankzero():
             with open(os.path.join(self.args.outdir, "monitoring_report.yml"), "a") as file:
                 file.write(f"{epoch}:\n  cost: {cost}\n")
                 file.writelines(f"  {name}: {error}\n" for name, error in errors.items())
+            for name, error in {"cost": cost, **errors}.items():
+                callback.update_status((["monitoring_report", number, name], error))
             self.save_current(number)
+            callback.update_status(("epoch.current", number))
+            callback.update_status()
         past = time.time() - start
         whole = past * (config.max_epoch - done) / (number - done)
         shown = " {" + ", ".join(f"{k}={v:.6f}" for k, v in errors.items()) + "}" if errors else ""
         logger.log(99, f"epoch {number} of {config.max_epoch} cost={cost:.6f} {shown} time=({past:.1f}s /{whole:.1f}s)")
+        times = SimpleNamespace(start_time=start, past_time=past, estimate_time=whole)
+        if single_or_rankzero() and not callback.check_training_time(self.args, self.config, times, number, done):
+            self.save_current(number, force=True)
+            self.stopped = True
         return True
 
 
@@ -240,6 +270,7 @@ def _definition(path: str) -> bytes:
 def train_command(args: Any) -> bool:
     """Trains what a file says, and writes results into a folder; False, with a message, where it cannot."""
     os.makedirs(args.outdir, exist_ok=True)
+    callback.update_status(args)
     if single_or_rankzero():
         configure_progress(os.path.join(args.outdir, "progress.txt"))
     info: SimpleNamespace = loading.load(
@@ -255,10 +286,13 @@ def train_command(args: Any) -> bool:
     if info.training_config.max_epoch * info.training_config.iter_per_epoch <= 0:
         logger.log(99, "Training Completed. (Skip, because max_epoch or iter_per_epoch is zero.)")
         return True
-    result = _Training(args, info).run()
-    logger.log(99, "Training Completed." if result else "Training Incompleted.")
+    training = _Training(args, info)
+    result = training.run()
+    if not training.stopped:
+        logger.log(99, "Training Completed." if result else "Training Incompleted.")
+        callback.update_status("finished" if result else "failed")
     progress(None)
-    return result
+    return result or training.stopped
 
 
 def add_train_command(subparsers: Any) -> None:
@@ -269,4 +303,5 @@ def add_train_command(subparsers: Any) -> None:
     parser.add_argument("-o", "--outdir", required=True, help="folder for results")
     parser.add_argument("-r", "--resume", action="store_true", help="go on where the folder's results end")
     parser.add_argument("-C", "--context", help="context, as cpu or cudnn:0")
+    callback.add_train_command_arg(parser)
     parser.set_defaults(func=train_command)

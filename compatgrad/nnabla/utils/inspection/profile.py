@@ -21,17 +21,21 @@ class CpuTimerCallback(FunctionHookCallbackBase):
         self.ext_module = import_extension_module(ext_name)
         self.key_to_times = {}
 
-    def timer(self):
-        """The time in seconds once the device is idle."""
-        self.ext_module.synchronize(device_id=self.device_id)
+    @staticmethod
+    def timer():
+        """The time in seconds."""
         return time.perf_counter()
+
+    def _idle(self):
+        self.ext_module.synchronize(device_id=self.device_id)
+        return self.timer()
 
     @property
     def pre_hook(self):
         """Starts the time of a key."""
 
         def start(key):
-            self.key_to_times[key] = [self.timer(), None]
+            self.key_to_times[key] = [self._idle(), None]
 
         return start
 
@@ -42,7 +46,7 @@ class CpuTimerCallback(FunctionHookCallbackBase):
         def end(key):
             if key not in self.key_to_times:
                 raise ValueError(f"post_hook: {key!r} was not started by pre_hook")
-            self.key_to_times[key][1] = self.timer()
+            self.key_to_times[key][1] = self._idle()
 
         return end
 

@@ -58,7 +58,7 @@ def _fold(network: ProtoNetwork, add: ProtoFunction) -> None:
     )
     if not fits:
         return
-    affine = ProtoFunction("Affine", add.name, {"base_axis": len(shape) - 1})
+    affine = ProtoFunction(None, "Affine", {"base_axis": len(shape) - 1}, add.name)
     affine.inputs, affine.outputs = [x, w, b], [y]
     for part in (data, matrix, product, result, bias):
         del network.functions[part.name]
