@@ -121,7 +121,6 @@ class ProtoVariable(Variable):
     def __init__(
         self, shape: Sequence[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
     ) -> None:
-        super().__init__(shape, need_grad)
         self.type = var_type
         if name is not None:
             self.name = name
@@ -132,7 +131,7 @@ class ProtoVariable(Variable):
     def __new__(
         cls, shape: Sequence[int], name: str | None = None, need_grad: bool = False, var_type: str = "Buffer"
     ) -> ProtoVariable:
-        return super().__new__(cls, shape)
+        return super().__new__(cls, shape, need_grad)
 
     def clone(self) -> ProtoVariable:
         """Another input of the same shape, name and type."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import importlib.util
 import io
 import os
 import urllib.request
@@ -21,6 +22,7 @@ __all__ = [
     "get_file_extension",
     "load",
     "load_audio",
+    "load_audio_pydub",
     "load_csv",
     "load_image",
     "load_image_imread",
@@ -256,7 +258,22 @@ def load_wav(path, shape=None, normalize=False):
     return samples[:, numpy.newaxis] if samples.ndim == 1 else samples
 
 
-load_audio = load_wav
+#: Whether sounds are read by pydub.
+pydub_available = importlib.util.find_spec("pydub") is not None
+
+
+def load_audio_pydub(path, shape=None, normalize=False):
+    """The samples of a file as `audio_utils.auread` gives them, or `shape` of them by `auresize`."""
+    from .audio_utils import auread, auresize
+
+    samples = auread(path)
+    return auresize(samples, shape) if shape else samples
+
+
+def load_audio(file, shape=None, normalize=False):
+    """The samples of a file by pydub where it is installed, else by scipy."""
+    return (load_audio_pydub if pydub_available else load_wav)(file, shape, normalize)
+
 
 _load_functions = {
     **dict.fromkeys((".bmp", ".jpg", ".jpeg", ".png", ".gif", ".tif", ".tiff", ".dcm"), load_image),

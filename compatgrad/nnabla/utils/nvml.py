@@ -1,0 +1,162 @@
+"""NVIDIA's management library: names, memory and load of GPUs.
+
+`nvmlInit` comes first; each function raises NVMLError where the library says no, and where there is no library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+__all__ = [
+    "NVMLError",
+    "nvmlDeviceGetCount",
+    "nvmlDeviceGetHandleByIndex",
+    "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetUtilizationRates",
+    "nvmlErrorString",
+    "nvmlInit",
+    "nvmlShutdown",
+]
+
+NVML_SUCCESS = 0
+NVML_ERROR_UNINITIALIZED = 1
+NVML_ERROR_INVALID_ARGUMENT = 2
+NVML_ERROR_NOT_SUPPORTED = 3
+NVML_ERROR_NO_PERMISSION = 4
+NVML_ERROR_ALREADY_INITIALIZED = 5
+NVML_ERROR_NOT_FOUND = 6
+NVML_ERROR_INSUFFICIENT_SIZE = 7
+NVML_ERROR_INSUFFICIENT_POWER = 8
+NVML_ERROR_DRIVER_NOT_LOADED = 9
+NVML_ERROR_TIMEOUT = 10
+NVML_ERROR_IRQ_ISSUE = 11
+NVML_ERROR_LIBRARY_NOT_FOUND = 12
+NVML_ERROR_FUNCTION_NOT_FOUND = 13
+NVML_ERROR_CORRUPTED_INFOROM = 14
+NVML_ERROR_GPU_IS_LOST = 15
+NVML_ERROR_RESET_REQUIRED = 16
+NVML_ERROR_OPERATING_SYSTEM = 17
+NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18
+NVML_ERROR_IN_USE = 19
+NVML_ERROR_MEMORY = 20
+NVML_ERROR_NO_DATA = 21
+NVML_ERROR_VGPU_ECC_NOT_SUPPORTED = 22
+NVML_ERROR_INSUFFICIENT_RESOURCES = 23
+NVML_ERROR_UNKNOWN = 999
+NVML_DEVICE_NAME_BUFFER_SIZE = 64
+
+# for what the library cannot say itself
+_WITHOUT = {NVML_ERROR_UNINITIALIZED: "Uninitialized", NVML_ERROR_LIBRARY_NOT_FOUND: "NVML Shared Library Not Found"}
+
+nvml_lib: Any = None
+lib_load_lock = threading.Lock()
+
+
+class NVMLError(Exception):
+    """What the library answered: `value` is one of the numbers NVML_ERROR_..."""
+
+    def __init__(self, value: int) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        try:
+            return nvmlErrorString(self.value).decode()
+        except NVMLError:
+            return _WITHOUT.get(self.value, f"NVML Error code {self.value}")
+
+
+class c_nvmlUtilization_t(ctypes.Structure):
+    """Per cent of the last second in which a GPU computed, and in which its memory was read or written."""
+
+    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
+
+
+class c_nvmlMemory_t(ctypes.Structure):
+    """Memory in bytes."""
+
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+
+class _Device(ctypes.Structure):
+    pass
+
+
+c_nvmlDevice_t = ctypes.POINTER(_Device)
+
+
+def _function(name: str) -> Any:
+    if nvml_lib is None:
+        raise NVMLError(NVML_ERROR_UNINITIALIZED)
+    try:
+        return getattr(nvml_lib, name)
+    except AttributeError:
+        raise NVMLError(NVML_ERROR_FUNCTION_NOT_FOUND) from None
+
+
+def _call(name: str, *args: Any) -> None:
+    result = _function(name)(*args)
+    if result != NVML_SUCCESS:
+        raise NVMLError(result)
+
+
+def nvmlErrorString(result: int) -> bytes:
+    """What the library says about an error."""
+    f = _function("nvmlErrorString")
+    f.restype = ctypes.c_char_p
+    return f(result)
+
+
+def nvmlInit(flags: int = 0) -> None:
+    """Loads and starts the library."""
+    global nvml_lib
+    with lib_load_lock:
+        if nvml_lib is None:
+            try:
+                nvml_lib = ctypes.CDLL("libnvidia-ml.so.1")
+            except OSError:
+                raise NVMLError(NVML_ERROR_LIBRARY_NOT_FOUND) from None
+    _call("nvmlInitWithFlags", flags)
+
+
+def nvmlShutdown() -> None:
+    """Ends what `nvmlInit` started."""
+    _call("nvmlShutdown")
+
+
+def nvmlDeviceGetCount() -> int:
+    """How many GPUs there are."""
+    count = ctypes.c_uint()
+    _call("nvmlDeviceGetCount_v2", ctypes.byref(count))
+    return count.value
+
+
+def nvmlDeviceGetHandleByIndex(index: int) -> Any:
+    """The GPU of that number, for the functions below."""
+    device = c_nvmlDevice_t()
+    _call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
+    return device
+
+
+def nvmlDeviceGetName(handle: Any) -> bytes:
+    """A GPU's name."""
+    name = ctypes.create_string_buffer(NVML_DEVICE_NAME_BUFFER_SIZE)
+    _call("nvmlDeviceGetName", handle, name, ctypes.c_uint(NVML_DEVICE_NAME_BUFFER_SIZE))
+    return name.value
+
+
+def nvmlDeviceGetUtilizationRates(handle: Any) -> c_nvmlUtilization_t:
+    """A GPU's load."""
+    rates = c_nvmlUtilization_t()
+    _call("nvmlDeviceGetUtilizationRates", handle, ctypes.byref(rates))
+    return rates
+
+
+def nvmlDeviceGetMemoryInfo(handle: Any) -> c_nvmlMemory_t:
+    """A GPU's memory."""
+    memory = c_nvmlMemory_t()
+    _call("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(memory))
+    return memory
