@@ -259,7 +259,9 @@ struct Pad {
     });
   }
 };
-CG_OP("pad", Pad, "x with pad_width[2 * i] values before and pad_width[2 * i + 1] after its axes; the last ones, if there are more.")
+CG_OP(
+    "pad", Pad,
+    "x with pad_width[2 * i] values before and pad_width[2 * i + 1] after its axes; the last ones, if there are more.")
 
 struct PadSequence {
   std::optional<int64_t> length;
