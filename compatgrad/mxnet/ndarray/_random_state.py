@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
-__all__ = ["generator", "seed_all", "seed_device"]
+__all__ = ["generator", "seed_all", "seed_device", "unmoved"]
 
 _generators: dict[torch.device, torch.Generator] = {}
 _seed: int | None = None  # of generators that are made later
@@ -24,6 +27,18 @@ def generator(device: torch.device) -> torch.Generator:
         else:
             g.manual_seed(_seed + _index(device))
     return g
+
+
+@contextmanager
+def unmoved() -> Iterator[None]:
+    """What is drawn inside on the CPU is drawn again behind."""
+    generators = [generator(torch.device("cpu")), torch.default_generator]
+    states = [g.get_state() for g in generators]
+    try:
+        yield
+    finally:
+        for g, state in zip(generators, states, strict=True):
+            g.set_state(state)
 
 
 def _seed_torch(device: torch.device | None, value: int) -> None:

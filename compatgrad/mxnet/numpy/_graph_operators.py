@@ -60,16 +60,17 @@ _npi_cholesky linalg.cholesky A=a|_npi_inv linalg.inv A=a|_npi_det linalg.det A=
 _npi_slogdet linalg.slogdet A=a|_npi_solve linalg.solve A=a,B=b|_npi_svd linalg.svd A=a
 _npi_tensorinv linalg.tensorinv a|_npi_tensorsolve linalg.tensorsolve a,b a_axes=axes
 _npi_eigvals linalg.eigvals A=a|_npi_eigvalsh linalg.eigvalsh A=a|_npi_eig linalg.eig A=a
-_npi_eigh linalg.eigh A=a|_npi_pinv linalg.pinv A=a|_npi_norm linalg.norm data=x|_npi_uniform random.uniform -
-_npi_normal random.normal -|_npi_gamma random.gamma -|_npi_exponential random.exponential -
-_npi_random_randint random.randint - shape=size|_npi_choice random.choice -
-_npi_multinomial random.multinomial -|_npi_gumbel random.gumbel -|_npi_logistic random.logistic -
-_npi_rayleigh random.rayleigh -|_npi_weibull random.weibull -|_npi_pareto random.pareto -
-_npi_powerd random.power -|_np__random_shuffle random.shuffle x|_npi_resize_fallback resize a
+_npi_eigh linalg.eigh A=a|_npi_pinv linalg.pinv A=a|_npi_norm linalg.norm data=x|_npi_uniform random.uniform low,high
+_npi_normal random.normal loc,scale|_npi_gamma random.gamma shape,scale|_npi_exponential random.exponential scale
+_npi_random_randint random.randint - shape=size|_npi_choice random.choice a,p
+_npi_multinomial random.multinomial -|_npi_gumbel random.gumbel loc,scale|_npi_logistic random.logistic loc,scale
+_npi_rayleigh random.rayleigh scale|_npi_weibull random.weibull a|_npi_pareto random.pareto a
+_npi_powerd random.power a|_np__random_shuffle random.shuffle x|_npi_resize_fallback resize a
 _npi_unravel_index_fallback unravel_index indices|_npi_empty_like_fallback empty_like prototype
 _npi_share_memory shares_memory a,b|_npi_outer outer a,b|_npi_inner inner a,b|_npi_vdot vdot a,b
 """
 # what MXNet composes of several operators is one here: `_npi_outer`, `_npi_inner`, `_npi_vdot`, `_npi_atleast_1d`
+_WITH_NUMBERS = frozenset(("average", "bincount", "ediff1d", "delete", "insert", "percentile"))
 _SEVERAL = {"histogram": 2, "slogdet": 2, "svd": 3, "eig": 2, "eigh": 2}
 
 
@@ -81,6 +82,7 @@ class NAMED:
         pairs = [] if inputs in "*-" else [p.rpartition("=")[::2] for p in inputs.split(",")]
         self.variadic = inputs == "*"
         self.inputs = {argument: graph or argument for graph, argument in pairs}  # argument -> name in a graph
+        self.parameters_of_random = self.function.startswith("random.") and self.function != "random.shuffle"
         self.renamed = {p.partition("=")[2]: p.partition("=")[0] for p in renamed if "=" in p}
 
 
@@ -123,7 +125,8 @@ def _run_entry(e: NAMED) -> Callable[..., Any]:
         if e.variadic:
             flat = arrays[0] if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
             return function([_np(x) for x in flat], **named)
-        given = {k: _np(x) for k, x in zip(names, (x for x in arrays if x is not None), strict=False)}
+        open_ = [k for k in names if named.get(k) is None]  # the others are numbers
+        given = {k: _np(x) for k, x in zip(open_, (x for x in arrays if x is not None), strict=False)}
         return function(**given, **{k: v for k, v in named.items() if k not in given})
 
     return run
@@ -216,8 +219,33 @@ for _name in ("split", "hsplit", "dsplit"):
     declare(f"_npi_{_name}", _split(), ("data",), visible=_parts)
 for _entry in entries.values():
     _whole = tuple(_entry.inputs.values())
-    declare(_entry.op, _run_entry(_entry), _whole, _whole[1:] if _entry.function in ("average", "bincount", "ediff1d",
-             "delete", "insert", "percentile") else (), _visible(_entry.function), _entry.variadic)  # fmt: skip
+    _optional = _whole[1:] if _entry.function in _WITH_NUMBERS else _whole if _entry.parameters_of_random else ()
+    declare(_entry.op, _run_entry(_entry), _whole, _optional, _visible(_entry.function), _entry.variadic)
+
+
+def _of_npx_random(name: str, inputs: tuple[str, ...], renamed: dict[str, str]) -> Callable[..., Any]:
+    def run(*arrays: Any, name_: str = name, name: Any = None, is_logit: Any = False, **params: Any) -> Any:
+        from .. import numpy_extension
+
+        named = {renamed.get(k, k): v for k, v in params.items()}
+        if isinstance(named.get("ctx"), str):
+            named["ctx"] = context_of_argument(named["ctx"])
+        if inputs == ("prob", "logit"):
+            places = [("prob", "logit")[str(is_logit) == "True"]]
+        else:
+            places = [k for k in inputs if named.get(k) is None]
+        given = zip(places, (_np(x) for x in arrays if x is not None), strict=False)
+        return getattr(numpy_extension.random, name_)(**{**named, **dict(given)})
+
+    return run
+
+
+for _name, _inputs, _renamed in (
+    ("bernoulli", ("prob", "logit"), {}),
+    ("uniform_n", ("low", "high"), {"size": "batch_shape"}),
+    ("normal_n", ("loc", "scale"), {"size": "batch_shape"}),
+):
+    declare(f"_npi_{_name}", _of_npx_random(_name, _inputs, _renamed), _inputs, _inputs)
 
 
 def _slice(data: Any, begin: Any = (), end: Any = (), step: Any = (), **_: Any) -> Any:

@@ -71,9 +71,13 @@ def _named(name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         extra = {k: kwargs.pop(k) for k in ("name", "attr") if k in kwargs}
         try:
-            bound = inspect.signature(_graph.function_of_name(name)).bind(*args, **kwargs).arguments
+            given_ = inspect.signature(_graph.function_of_name(name)).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{short}: {error}") from None
+        bound = given_.arguments
+        if e.parameters_of_random:
+            given_.apply_defaults()
+            bound = {k: v for k, v in given_.arguments.items() if v is not None}
         for part in [k for k in bound if k in ("kwargs", "arys", "size_")]:
             rest = bound.pop(part)
             bound.update(rest if isinstance(rest, dict) else {"a": rest[0]})
@@ -87,12 +91,23 @@ def _named(name: str) -> Callable[..., Any]:
                 names = [e.inputs[k] for k in given]
                 named = dict(zip(names, symbols, strict=True))
                 symbols, extra = [], {**extra, **named}
+        if short == "choice":
+            params["weighted"] = isinstance(bound.get("p"), Symbol)
         stray = next((k for k, v in params.items() if isinstance(v, Symbol)), None)
         if stray is not None:
             raise MXNetError(f"{short}: {stray} cannot be a symbol")
-        return _node(e.op, short, symbols, {**{e.renamed.get(k, k): v for k, v in params.items()}, **extra})
+        node = _node(e.op, short, symbols, {**{e.renamed.get(k, k): v for k, v in params.items()}, **extra})
+        return _with_none(node, e.inputs.values()) if e.parameters_of_random and short != "choice" else node
 
     return call
+
+
+def _with_none(s: _Symbol, names: Any) -> _Symbol:
+    """As files have it: an operator's parameter that is an input is None."""
+    params = s._outputs[0][0].params
+    for name in names:
+        params.setdefault(name, "None")
+    return s
 
 
 def _split(name: str, axis: int | None = None, equal: bool = True) -> Callable[..., Any]:
@@ -195,6 +210,14 @@ def _beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) 
     return x / (x + y)
 
 
+def _multivariate_normal(mean: Symbol, cov: Symbol, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
+    """Normal vectors with a mean and a covariance matrix; an operator in Python, as files of MXNet have it."""
+    from . import Custom
+
+    options = {"size": size, "check_valid": check_valid, "tol": tol}
+    return _as_np(Custom(mean, cov, op_type="mvn_fallback", **_unless_none(**options)))
+
+
 def _unless_none(**options: Any) -> dict[str, Any]:
     return {k: v for k, v in options.items() if v is not None}
 
@@ -205,7 +228,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "tensordot": _tensordot, "append": _append, "zeros_like": _filled(0), "ones_like": _filled(1),
     "linalg.norm": _norm, "flipud": lambda m: np.flip(m, 0), "fliplr": lambda m: np.flip(m, 1),
     "quantile": _quantile, "random.rand": _rand, "random.lognormal": _lognormal, "random.chisquare": _chisquare,
-    "random.beta": _beta,
+    "random.beta": _beta, "random.multivariate_normal": _multivariate_normal,
     **{f"atleast_{n}d": _atleast(n) for n in (1, 2, 3)},
 }  # fmt: skip
 
@@ -226,6 +249,28 @@ def _of_npx(name: str) -> Any:
 
     found = GRAPH_NAMES.get(name)
     return None if found is None else lambda *args, **kwargs: _as_np(function_of(found, name)(*args, **kwargs))
+
+
+def _of_random(name: str) -> Any:
+    """`bernoulli`, `uniform_n` and `normal_n`."""
+    op, own = f"_npi_{name}", {"batch_shape": "size"}
+    if op not in operators:
+        return None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from ..numpy_extension import random
+
+        bound = inspect.signature(getattr(random, name)).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = {own.get(k, k): v for k, v in bound.arguments.items() if v is not None and k != "out"}
+        if name == "bernoulli":
+            if ("prob" in given) == ("logit" in given):
+                raise ValueError("bernoulli: either prob or logit must be given, and not both")
+            given["is_logit"] = "logit" in given
+        s = _as_np(function_of(op, name)(**given))
+        return _with_none(s, operators[op].inputs)  # type: ignore[attr-defined]
+
+    return call
 
 
 def _of_image(name: str) -> Any:
@@ -355,9 +400,11 @@ np, npx = _Names("np", _of_np), _Names("npx", _of_npx)
 np.linalg = _Names("np.linalg", lambda name: _of_np(name, "linalg."))  # type: ignore[attr-defined]
 np._internal = _Names("np._internal", lambda name: function_of(f"_npi_{name}", name))  # type: ignore[attr-defined]
 np.random = _Names("np.random", lambda name: _of_np(name, "random."))  # type: ignore[attr-defined]
+npx.random = _Names("npx.random", _of_random)  # type: ignore[attr-defined]
 npx.image = _Names("npx.image", _of_image)  # type: ignore[attr-defined]
 np._Symbol = _Symbol  # type: ignore[attr-defined]
 np.load, np.load_json = (lambda f: lambda x: _as_np(f(x)))(load), (lambda f: lambda x: _as_np(f(x)))(load_json)
 for _name, _module in (("np", np), ("npx", npx), ("numpy", np), ("numpy_extension", npx), ("numpy.linalg", np.linalg),
-                       ("numpy.random", np.random), ("numpy_extension.image", npx.image)):  # fmt: skip
+                       ("numpy.random", np.random), ("numpy_extension.image", npx.image),
+                       ("numpy_extension.random", npx.random)):  # fmt: skip
     sys.modules[f"{__package__}.{_name}"] = _module

@@ -11,14 +11,21 @@ import torch
 
 from .. import autograd
 from ..base import MXNetError
+from ..ndarray import _late
 from ..ndarray._operator import parse
+from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
+from ..numpy._graph_operators import entries
 from ..util import is_np_shape
 from ._evaluate import open_ranges, run_node
 from ._graph import Entry, Node, auxiliary, order
 from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
+
+_DRAWING = frozenset(
+    (e.op for e in entries.values() if e.function.startswith("random.")),
+) | {"Dropout", "_shuffle", "_npi_bernoulli", "_npi_uniform_n", "_npi_normal_n"}
 
 Key = tuple[int, int]  # a node and the number of an output
 
@@ -44,14 +51,19 @@ def _outputs(node: Node, shapes: list[Shape]) -> list[Shape]:
     """Shapes of the results: first without values, with zeros where an operator looks at them, and with ones where it
     refuses zeros.
     """
-    with autograd.pause():
+    with autograd.pause(), _late.at_once(), unmoved() if _draws(node.op or "") else contextlib.nullcontext():
         for make in (lambda s: torch.empty(s, device="meta"), torch.zeros):
             with contextlib.suppress(Exception):  # whatever it was, the run below tells it better
                 return [y.shape for y in run_node(node, [NDArray(make(s)) for s in shapes])]
         # of what works on bytes the ranges of the arrays, which are numbers, stand behind them
-    arrays = len(shapes) // 3 if (node.op or "").startswith("_contrib_quantized_") else 0
-    given = [torch.ones(s, dtype=torch.int8 if i < arrays else None) for i, s in enumerate(shapes)]
-    return [y.shape for y in run_node(node, [NDArray(t) for t in given])]
+        arrays = len(shapes) // 3 if (node.op or "").startswith("_contrib_quantized_") else 0
+        given = [torch.ones(s, dtype=torch.int8 if i < arrays else None) for i, s in enumerate(shapes)]
+        return [y.shape for y in run_node(node, [NDArray(t) for t in given])]
+
+
+def _draws(op: str) -> bool:
+    """Whether an operator draws random numbers."""
+    return op.startswith(("_random_", "_sample_", "sample_", "random_")) or op in _DRAWING
 
 
 class _Search:
