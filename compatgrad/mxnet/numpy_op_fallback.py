@@ -10,8 +10,10 @@ from .ndarray._operator import parse
 __all__: list[str] = []
 
 
-class _MultivariateNormal(operator.CustomOp):
-    def __init__(self, size: Any) -> None:
+class MultivariateNormal(operator.CustomOp):
+    """Draws the vectors."""
+
+    def __init__(self, size: Any = None) -> None:
         super().__init__()
         self.size = size
 
@@ -27,7 +29,7 @@ class _MultivariateNormal(operator.CustomOp):
 
 
 @operator.register("mvn_fallback")
-class _MultivariateNormalProp(operator.CustomOpProp):
+class MultivariateNormalProp(operator.CustomOpProp):
     """`np.random.multivariate_normal` on symbols."""
 
     def __init__(self, size: Any = None, check_valid: Any = None, tol: Any = None) -> None:
@@ -48,4 +50,4 @@ class _MultivariateNormalProp(operator.CustomOpProp):
         return in_shape, [(*size, *numpy.broadcast_shapes(mean, cov[:-1]))], []
 
     def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> operator.CustomOp:
-        return _MultivariateNormal(self.size)
+        return MultivariateNormal(self.size)
