@@ -176,14 +176,23 @@ def build(target: Buildable, folder: Path, report: Report = print_line, jobs: in
 
 
 def publish(target: Buildable, module: Path, folder: Path) -> Path:
-    """Puts a built file and its stamp into `folder`; a process that has the old one loaded keeps it."""
+    """Puts a built file and its stamp into `folder`; a process that has the old one loaded keeps it.
+
+    Both are written beside their places first: a full disk leaves the old file with its own stamp. Between the two moves
+    there is no stamp, so a process that is killed there leaves a file that counts as unknown, never a wrong stamp.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     final = folder / target.file_name()
-    new = final.with_name(f"{final.name}.{os.getpid()}.new")
-    new.write_text(json.dumps(asdict(target.stamp()), indent=1) + "\n")
-    os.replace(new, stamp_path(final))
-    shutil.copy2(module, new)
-    os.replace(new, final)
+    new, new_stamp = (p.with_name(f"{p.name}.{os.getpid()}.new") for p in (final, stamp_path(final)))
+    try:
+        shutil.copy2(module, new)
+        new_stamp.write_text(json.dumps(asdict(target.stamp()), indent=1) + "\n")
+        stamp_path(final).unlink(missing_ok=True)
+        os.replace(new, final)
+        os.replace(new_stamp, stamp_path(final))
+    finally:
+        for left in (new, new_stamp):
+            left.unlink(missing_ok=True)
     return final
 
 

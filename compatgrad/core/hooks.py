@@ -51,3 +51,6 @@ class FunctionHook:
 
     def backward_postprocess(self, function, in_data, out_grad):
         """Called after a backward."""
+
+
+_C.set_hook_base(FunctionHook)

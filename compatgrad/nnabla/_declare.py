@@ -25,6 +25,7 @@ from compatgrad import _C
 from compatgrad import core as _core
 from compatgrad.core import bridge
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.masks import EVERY_INPUT
 from compatgrad.nnabla import _arithmetic
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
@@ -110,13 +111,13 @@ class Composite:
     """A function made of several ops, as the engine's host protocol asks for it (csrc/python/host.cpp)."""
 
     on_arrays = 0
-    saves = 1 << 15  # all inputs
+    saves = EVERY_INPUT
 
     def __init__(self, spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
         self.spec, self.args, self.n_outputs = spec, args, n_outputs
         self.integers = spec.integers
         if spec.dtypes == "any":
-            self.integers = (1 << 15) - 1
+            self.integers = EVERY_INPUT
         self.state = spec.draws(**dict(zip(spec.args, args, strict=True))) if spec.draws else None
         self.drawn: list[torch.Tensor] = []
         self.sources = [None if x is None else x.data for x in inputs] if spec.setup == "data" else None

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
@@ -212,13 +213,18 @@ class _Callback:
 
     def __init__(self, own: PythonFunction, needs: list[bool], n_outputs: int) -> None:
         self.own, self.n_outputs = own, n_outputs
-        self.saves = 0
-        for o in range(min(n_outputs, 16)):
-            if any([self._depends(own.grad_depends_output_data, i, o, need) for i, need in enumerate(needs)]):
-                self.saves |= 1 << 16 + o
-        for j in range(min(len(needs), 15)):
-            if any([self._depends(own.grad_depends_input_data, i, j, need) for i, need in enumerate(needs)]):
-                self.saves |= 1 << j
+        asked = list(enumerate(needs))
+        outputs = [
+            o
+            for o in range(n_outputs)
+            if any([self._depends(own.grad_depends_output_data, i, o, need) for i, need in asked])
+        ]
+        inputs = [
+            j
+            for j in range(len(needs))
+            if any([self._depends(own.grad_depends_input_data, i, j, need) for i, need in asked])
+        ]
+        self.saves = mask_of(inputs, outputs)
 
     @staticmethod
     def _depends(ask: Callable[[int, int], bool], i: int, k: int, need: bool) -> bool:

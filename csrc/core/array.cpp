@@ -160,7 +160,8 @@ bool Array::put_shared(const at::Tensor& t, bool user) {
   if (t.scalar_type() != dtype)
     throw std::runtime_error(std::string("an array made by narrow cannot be cast: its memory holds ") +
                              c10::toString(dtype) + ", not " + c10::toString(t.scalar_type()));
-  write().copy_(t.reshape(sizes));
+  bump_version(write());
+  tensor.copy_(t.reshape(sizes));
   return true;
 }
 
@@ -168,7 +169,9 @@ void Array::fill(double value, bool counts) {
   const bool zero = counts && value == 0;
   Array& r = base();
   if (family && &r != &root()) {
-    write().fill_(value);
+    const at::Tensor& t = write();
+    bump_version(t);
+    t.fill_(value);
     mark(zero);
     return;
   }

@@ -35,25 +35,19 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(y.creator.get());
   }
-  // Nothing is stored before the whole pass succeeded.
-  std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;
+  std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;  // of programs' own memory, written once all succeeded
   pass.run([&](VariableNode& y, const Var& g) {
     if (y.deferred) {  // intermediates of a deferred graph keep the gradient of the last pass
       if (g.defined() && !options.create_graph) y.deferred->store->grad->put(g.data);
-    } else if (y.buffer || (options.retain_grad && y.variable))
+    } else if (y.buffer) {
       intermediates.emplace_back(&y, g);
+    }
   });
-  for (auto& y : pass.given())
-    if (y->variable) y->variable->grad = {};
-  for (auto& [y, g] : intermediates)
-    if (y->buffer)
-      store(*y, std::move(g), options);
-    else if (y->variable)
-      y->variable->grad = std::move(g);
-  for (auto& x : pass.leaves()) {
-    Var g = pass.take(*x);
-    store(*x, std::move(g), options);
-  }
+  std::vector<std::pair<Ref<VariableNode>, Var>> results = std::move(intermediates);
+  for (auto& x : pass.leaves())
+    if (Var g = pass.take(*x); g.defined()) results.emplace_back(x, std::move(g));
+  pass.commit();  // what is left to do allocates nothing, but for gradients that are copied into a program's memory
+  for (auto& [x, g] : results) store(*x, std::move(g), options);
 }
 
 template <class T>
@@ -137,6 +131,7 @@ void (*add_to_torch)(const at::Tensor&, Var) = nullptr;
 
 void GradientBuffer::write(Tensor g) {
   fresh = true;
+  bump_version(data);
   if (add) {
     data.add_(g);
     return;
@@ -171,9 +166,8 @@ Vars grad(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const P
 
 Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted) {
   const EngineScope engine;
-  Vars gxs(wanted.size());
-  Ctx<Var> c(f, gys, gxs, wanted);
-  f.backward(c);
+  Vars gxs(wanted.size()), own(gys.begin(), gys.end());
+  run_formula(f, own, gxs, wanted);
   for (size_t i = 0; i < gxs.size(); ++i)
     if (gxs[i].defined() && f.inputs[i]) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
   return gxs;

@@ -4,10 +4,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 
+#include "core/arithmetic.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/plan.h"
-#include "ops/functions.h"
 
 namespace cg {
 
@@ -63,11 +63,14 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j) {
 }
 
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
+  if (!call.integers.input(i)) return cast_real(call, std::move(t));
+  // Few kernels read the unsigned types of more than 8 bits.
   const at::ScalarType dtype = t.scalar_type();
-  if (i < 32 && call.integers >> i & 1) {  // few kernels read the unsigned types of more than 8 bits
-    const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
-    return kept ? t : t.to(at::kLong);
-  }
+  const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
+  return kept ? t : t.to(at::kLong);
+}
+at::Tensor cast_real(const Call& call, at::Tensor t) {
+  const at::ScalarType dtype = t.scalar_type();
   if (dtype == call.real) return t;
   if (call.any_dtype && !call.integers && !at::isFloatingType(dtype)) return t;
   return t.to(call.real);
@@ -92,7 +95,7 @@ at::Tensor FunctionNode::deferred_input(size_t i) const {
 }
 at::Tensor FunctionNode::deferred_last_input(size_t i) const {
   at::Tensor t = deferred_input(i);
-  if (call->last_reads & in_bit(i)) inputs[i]->deferred->store->data->clear();
+  if (call->last_reads.input(i)) inputs[i]->deferred->store->data->clear();
   return t;
 }
 at::Tensor FunctionNode::deferred_output(size_t j) const {
@@ -100,7 +103,7 @@ at::Tensor FunctionNode::deferred_output(size_t j) const {
 }
 at::Tensor FunctionNode::deferred_last_output(size_t j) const {
   at::Tensor t = deferred_output(j);
-  if (call->last_reads & out_bit(j)) call->outputs[j]->data->clear();
+  if (call->last_reads.output(j)) call->outputs[j]->data->clear();
   return t;
 }
 
@@ -114,7 +117,7 @@ Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i)
     return {node, a.read()};
   }
   at::ScalarType dtype = node->dtype;
-  if (f && i < 32 && f->call->integers >> i & 1) dtype = at::kLong;
+  if (f && f->call->integers.input(i)) dtype = at::kLong;
   return {node, hollow(node->sizes, dtype, node->device)};
 }
 
@@ -147,7 +150,7 @@ Tensors FunctionNode::infer(VarsRef in) {
 
 void FunctionNode::describe_inputs(Call& call) const {
   const OpInfo* i = info();
-  call.integers = i ? i->integers : 0;
+  call.integers = i ? i->integers : Mask();
   call.any_dtype = !i || i->any_dtype;
 }
 
@@ -176,7 +179,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     else if (now || !in[i].node->deferred)
       values.emplace_back(cast_input(call, i, x.data));
     else
-      values.emplace_back(hollow(x.sizes(), i < 32 && call.integers >> i & 1 ? at::kLong : call.real, x.data.device()));
+      values.emplace_back(hollow(x.sizes(), call.integers.input(i) ? at::kLong : call.real, x.data.device()));
     call.need_grad |= in[i].requires_grad();
   }
   Tensors ys;
@@ -210,7 +213,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
       Deferred& d = *x->deferred;
       ++d.uses;
       if (d.users.emplace(&f, d.next_user).second) ++d.next_user;
-    } else if (reads_input(f.saves(wanted_of(f)), i)) {
+    } else if (f.saves(wanted_of(f)).input(i)) {
       x->retain_data(in[i].data);
     }
   }
@@ -224,12 +227,12 @@ void release_unread(VariableNode& x) {
   if (d.store->refs > 2) return;    // beside this variable and its function: an unlinked variable
   // As the original: whether the creator needs a gradient makes no difference here.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
-  if (x.creator->saves(all) & out_bit(x.output_index)) return;
+  if (x.creator->saves(all).output(x.output_index)) return;
   for (auto& [f, order] : d.users) {
     if (!f->call->need_grad) continue;
-    const unsigned mask = f->saves(wanted_of(*f));
+    const Mask mask = f->saves(wanted_of(*f));
     for (size_t i = 0; i < f->inputs.size(); ++i)
-      if (f->inputs[i].get() == &x && reads_input(mask, i)) return;
+      if (f->inputs[i].get() == &x && mask.input(i)) return;
   }
   d.store->data->clear();
 }
@@ -240,60 +243,6 @@ void forget_uses(FunctionNode& f) {
       --x->deferred->uses;
       x->deferred->users.erase(&f);
     }
-}
-
-Tensor known(const Var& v) {
-  const bool to_come = v.node && v.node->deferred && !mode(Mode::auto_forward) && mode(Mode::deferred);
-  return to_come ? Tensor() : v.data;
-}
-
-namespace {
-struct FrozenNode final : FunctionNode {
-  Frozen f;
-  explicit FrozenNode(Frozen g) : f(std::move(g)) {}
-  Tensors forward(VarsRef in) override {
-    c10::SmallVector<at::Tensor, 4> xs;
-    for (const Var& x : in) xs.push_back(x.data);
-    return {f(xs)};
-  }
-  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
-  void backward(Ctx<at::Tensor>&) override {}
-  void backward(Ctx<Var>&) override {}
-};
-void make_constant(Var& v) {
-  v.node->deferred->need_grad = 0;
-  v.node->requires_grad = false;
-}
-}  // namespace
-
-Var frozen_var(Frozen f, VarsRef xs) {
-  Ref<FunctionNode> node(new FrozenNode(std::move(f)));
-  if (!mode(Mode::deferred) || mode(Mode::auto_forward)) return Var(std::move(node->forward(xs)[0]));
-  Var y = std::move(node->apply(xs)[0]);
-  make_constant(y);
-  return y;
-}
-
-// Reads a tensor that `owner` stores when it runs.
-struct MemberNode final : FunctionNode {
-  Ref<FunctionNode> owner;
-  const at::Tensor* member;
-  MemberNode(FunctionNode& f, const at::Tensor& m) : owner(&f), member(&m) {}
-  Tensors forward(VarsRef) override { return {*member}; }
-  Tensors infer(VarsRef in) override { return {hollow(member->sizes(), member->scalar_type(), in[0].data.device())}; }
-  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
-  void backward(Ctx<at::Tensor>&) override {}
-  void backward(Ctx<Var>&) override {}
-};
-
-Var read_member(FunctionNode& f, const at::Tensor& member) {
-  if (!member.defined() || !mode(Mode::deferred) || mode(Mode::auto_forward)) return Var(member);
-  // The output as an input: it runs after the function.
-  Ref<FunctionNode> reader(new MemberNode(f, member));
-  const Var y = deferred_var(output_node(f, 0), nullptr, 0);
-  Var value = std::move(reader->apply(VarsRef(y))[0]);
-  make_constant(value);
-  return value;
 }
 
 }  // namespace cg

@@ -54,6 +54,7 @@ struct Array {
   // this array in another shape.
   Ref<Array> share(at::IntArrayRef s, int64_t offset, bool part);
   bool is_part() const;
+  bool shares() const { return family != nullptr; }  // its memory with other arrays
 
  private:
   struct Family;
@@ -102,12 +103,12 @@ struct LastUse {
 struct Call {
   c10::SmallVector<Ref<Store>, 1> outputs;  // outlive the output nodes
   at::ScalarType real = at::kFloat;         // what floating inputs are cast to
-  unsigned integers = 0;
+  Mask integers;
   bool any_dtype = false, need_grad = false;
   bool again = false;            // runs once more for the sake of a gradient: random numbers are those of the last time
   bool keeps_inputs = false;     // passes that free memory leave its inputs alone
   at::Tensor rng_before;         // the random state before the last forward, where it may have to be run again
-  unsigned last_reads = 0;       // while backward runs: of what it `saves`, the data that is freed when it is read
+  Mask last_reads;               // while backward runs: of what it `saves`, the data that is freed when it is read
   void* info = nullptr;          // owned by the binding: the frontend's name and arguments of the function
   at::Device device = at::kCPU;  // where it runs; arrays that are elsewhere move there first
 };
@@ -132,6 +133,7 @@ void forget_uses(FunctionNode& f);
 // A user let go of the variable: in auto-forward mode what no gradient reads is freed.
 void release_unread(VariableNode& x);
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
+at::Tensor cast_real(const Call& call, at::Tensor t);  // a gradient, or an input that is no integer
 // Runs `f` on arrays. `last`: the result may take the memory of inputs that are freed.
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out,
             const LastUse* last = nullptr);

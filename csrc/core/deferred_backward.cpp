@@ -1,12 +1,15 @@
 // Backward passes over deferred functions.
+#include <ATen/ops/add.h>
+
 #include <algorithm>
 
+#include "core/arithmetic.h"
 #include "core/backprop.h"
+#include "core/leaf_gradients.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/order.h"
 #include "core/plan.h"
-#include "core/pointer_map.h"
-#include "ops/functions.h"
 
 namespace cg {
 
@@ -14,7 +17,7 @@ void accumulate(Array& grad, at::Tensor g, bool overwrite) {
   if (overwrite || grad.zeroing || !grad.touched || grad.cleared) return grad.put(std::move(g));
   grad.move(g.device());
   if (grad.tensor.defined() && may_overwrite(grad.tensor))
-    grad.write().add_(g);
+    grad.write().add_(g);  // nobody else has the tensor: its version counter may stay
   else
     grad.put(at::add(grad.read(), g));
 }
@@ -32,42 +35,46 @@ bool is_of(const Ref<Array>& a, c10::ArrayRef<Ref<Store>> in) {
   return std::any_of(in.begin(), in.end(), [&](const Ref<Store>& s) { return s && (s->data == a || s->grad == a); });
 }
 void free_early(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<bool> wanted, const LastUse& last) {
-  const unsigned read = f.saves(wanted), once = f.reuses();
-  for (size_t j = 0; j < f.call->outputs.size() && j < 16; ++j) {
+  const Mask read = f.saves(wanted), once = f.reuses();
+  for (size_t j = 0; j < f.call->outputs.size(); ++j) {
     Store& y = *f.call->outputs[j];
     if (last.grads[j] && !is_of(y.grad, in)) y.grad->clear();
     if (!last.data[j] || is_of(y.data, in)) continue;
-    if (!(read & out_bit(j)))
+    if (!read.output(j))
       y.data->clear();
-    else
-      f.call->last_reads |= once & out_bit(j);
+    else if (once.output(j))
+      f.call->last_reads |= out_bit(j);
   }
-  for (size_t i = 0; i < in.size() && i < 15; ++i)
-    if (once & in_bit(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (once.input(i) && in[i] && last.input(i)) f.call->last_reads |= in_bit(i);
 }
 
-// Gradients of variables of the graph that runs at once.
-using Crossing = std::vector<std::pair<Ref<VariableNode>, at::Tensor>>;
+// What a pass collects beside the gradients of its own graph.
+struct Collected {
+  std::vector<std::pair<Ref<VariableNode>, at::Tensor>>
+      crossing;  // gradients of variables of the graph that runs at once
+  LeafGradients leaves;
+};
 
 void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last,
-                 Crossing* crossing) {
+                 Collected* collected) {
   const Nodes inputs = f.inputs;  // a backward in Python may cut the function off
   const auto in = input_stores(f);
   for (auto& x : in)
     if (x && !f.info()) x->data->move(f.call->device);  // others move what they read
   for (auto& y : f.call->outputs) y->grad->move(f.call->device);
-  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;
+  if (f.backward_on(in, f.call->outputs, wanted, accum)) return;  // it writes where it likes
   Tensors gys, gxs(wanted.size());
   bool large = false;
   for (auto& y : f.call->outputs) {
     Array& g = *y->grad;
     const bool none = f.call->outputs.size() > 1 && g.zeroing && !g.tensor.defined();
-    gys.push_back(none ? at::Tensor() : cast_input(*f.call, 32, g.read()));
+    gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
   struct Scope {
     Call& call;
-    ~Scope() { call.last_reads = 0; }
+    ~Scope() { call.last_reads = Mask(); }
   } scope{*f.call};
   if (last) free_early(f, in, wanted, *last);
   try {
@@ -83,10 +90,11 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
     if (!inputs[i]->deferred) {
-      if (crossing && gxs[i].defined()) crossing->emplace_back(inputs[i], std::move(gxs[i]));
+      if (collected && gxs[i].defined()) collected->crossing.emplace_back(inputs[i], std::move(gxs[i]));
       continue;
     }
     Array& grad = *in[i]->grad;
+    if (collected && !inputs[i]->creator) collected->leaves.keep(in[i]->grad);
     if (!gxs[i].defined()) {
       if (!accum[i]) grad.fill(0);
       continue;
@@ -114,12 +122,12 @@ class Recomputation {
     if (freed(&x)) run(*x.creator, done);
   }
   void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
-    const unsigned mask = f.saves(wanted);
+    const Mask mask = f.saves(wanted);
     PointerSet<FunctionNode> done;
-    for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
-      if ((mask >> (16 + j) & 1) && freed(f.outputs[j].node)) run(f, done);
+    for (size_t j = 0; j < f.outputs.size(); ++j)
+      if (mask.output(j) && freed(f.outputs[j].node)) run(f, done);
     for (size_t i = 0; i < f.inputs.size(); ++i)
-      if (reads_input(mask, i) && freed(f.inputs[i].get())) run(*f.inputs[i]->creator, done);
+      if (mask.input(i) && freed(f.inputs[i].get())) run(*f.inputs[i]->creator, done);
   }
 
  private:
@@ -158,12 +166,6 @@ class Recomputation {
   Freeing freeing_{false, true, true};
 };
 
-struct Queued {
-  int32_t rank;
-  uint64_t order;
-  Ref<FunctionNode> f;
-  bool operator<(const Queued& o) const { return rank != o.rank ? rank < o.rank : order > o.order; }
-};
 }  // namespace
 
 void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted) {
@@ -206,41 +208,30 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   // What the pass has met stays alive: another node never gets its address.
   PointerMap<VariableNode, Ref<VariableNode>> seen;
   PointerSet<VariableNode> kept;
-  struct Turn {
-    Ref<FunctionNode> f;
-    bool over = false;  // visited
-  };
-  PointerMap<FunctionNode, Turn> queued;
-  queued.insert(&start).first->f = alive;
+  Order order;
   Recomputation recomputation(options);
-  Crossing crossing;
+  Collected collected;
   // Data that a function outside this pass still reads stays: its own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
     if (!o) return false;
-    for (auto& [f, order] : o->deferred->users)
-      if (f->call->need_grad && !queued.contains(f)) return true;
+    for (auto& [f, since] : o->deferred->users)
+      if (f->call->need_grad && !order.met(f)) return true;
     return false;
   };
   // Whether no gradient reads an intermediate variable any more.
   const auto read_up = [&](const VariableNode& x) {
     if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
     if (x.deferred->persistent || kept.contains(&x)) return false;
-    for (auto& [f, order] : x.deferred->users) {
-      const Turn* turn = queued.find(f);
-      if (f->call->need_grad && !(turn && turn->over)) return false;
+    for (auto& [f, since] : x.deferred->users) {
+      if (f->call->need_grad && !order.over(f)) return false;
     }
-    return !(x.creator->saves(wanted_of(*x.creator)) & out_bit(x.output_index));
+    return !x.creator->saves(wanted_of(*x.creator)).output(x.output_index);
   };
   const bool early = options.clear_buffer && !options.after;
-  std::vector<Queued> heap{{start.rank, 0, alive}};
-  uint64_t next = 1;
-  while (!heap.empty()) {
-    binding.check_signals();
-    std::pop_heap(heap.begin(), heap.end());
-    FunctionNode& f = *heap.back().f;  // `queued` holds it
-    heap.pop_back();
-    if (!f.call->need_grad) continue;
-    queued.find(&f)->over = true;
+  order.remember();
+  order.push(&start);
+  order.run([&](FunctionNode& f) {
+    if (!f.call->need_grad) return;
     const Nodes inputs = f.inputs;  // a hook may cut the function off
     c10::SmallVector<bool, 4> wanted = wanted_of(f), accum(f.inputs.size(), false);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -260,7 +251,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (&f != &start && (!f.outputs[j].node || !seen.contains(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
     recomputation.prepare(f, wanted);
     if (options.before) user_code(options.before, f);
-    if (f.inputs.size() != inputs.size()) continue;  // the hook has cut it off
+    if (f.inputs.size() != inputs.size()) return;  // the hook has cut it off
     const auto last_read = [&](size_t i) { return read_up(*inputs[i]); };
     LastUse last{.input = last_read};
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
@@ -269,7 +260,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       last.data.push_back(!stays && &f != &start && !read_elsewhere(o));
       last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
     }
-    backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &crossing);
+    backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &collected);
     if (options.after) user_code(options.after, f);
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
       if (last.data[j]) f.call->outputs[j]->data->clear();
@@ -278,23 +269,19 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     if (options.finished) user_code(options.finished, f);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!wanted[i]) continue;
-      const Ref<FunctionNode> p = inputs[i]->creator;
-      if (!p || !p->call) continue;
-      const auto [turn, first] = queued.insert(p.get());
-      if (!first) continue;
-      turn->f = p;
-      heap.push_back({p->rank, next++, p});
-      std::push_heap(heap.begin(), heap.end());
+      if (const auto& p = inputs[i]->creator; p && p->call) order.push(p.get());
     }
+  });
+  if (!collected.crossing.empty()) {
+    // One pass goes on in the graph that runs at once, and back into this one where that one comes from here.
+    Vars ends, gradients;
+    for (auto& [x, g] : collected.crossing) {
+      ends.emplace_back(x, x->data);
+      gradients.emplace_back(std::move(g));
+    }
+    backward(ends, gradients, PassOptions());
   }
-  if (crossing.empty()) return;
-  // One pass goes on in the graph that runs at once, and back into this one where that one comes from here.
-  Vars ends, gradients;
-  for (auto& [x, g] : crossing) {
-    ends.emplace_back(x, x->data);
-    gradients.emplace_back(std::move(g));
-  }
-  backward(ends, gradients, PassOptions());
+  collected.leaves.commit();
 }
 
 }  // namespace cg

@@ -4,6 +4,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
+#include <utility>
 
 namespace cg {
 
@@ -41,6 +42,19 @@ class Door {
  private:
   c10::impl::ForceDispatchKeyGuard keys_;
   const Whereabouts outer_;
+};
+
+// Whose call runs on this thread: a frontend, an object of the language binding. Functions remember who recorded them.
+extern thread_local void* caller __attribute__((tls_model("initial-exec")));
+class CallerScope {
+ public:
+  explicit CallerScope(void* c) : outer_(std::exchange(caller, c)) {}
+  ~CallerScope() { caller = outer_; }
+  CallerScope(const CallerScope&) = delete;
+  CallerScope& operator=(const CallerScope&) = delete;
+
+ private:
+  void* const outer_;
 };
 
 }  // namespace cg

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/mask.h"
 #include "core/variable.h"
 
 namespace cg {
@@ -20,13 +21,23 @@ struct OpInfo;
 struct Call;
 struct Store;
 
+// What a function that runs at once has saved, for a backward without the interpreter lock: other threads may replace
+// arrays, cut the function off or free its graph meanwhile.
+struct Snapshot {
+  Tensors in, out;
+  c10::SmallVector<c10::DimVector, 2> in_sizes, out_sizes;
+  c10::SmallVector<at::ScalarType, 2> in_dtypes;
+  explicit Snapshot(const FunctionNode& f);
+};
+
 // What a backward sees: gradients of the outputs, saved inputs and outputs, and which input gradients are wanted.
 // T = at::Tensor: the pass is plain. T = Var: the pass is itself recorded.
 template <class T>
 class Ctx {
  public:
-  Ctx(FunctionNode& fn, c10::ArrayRef<T> gys, c10::SmallVectorImpl<T>& gxs, c10::ArrayRef<bool> wanted)
-      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted) {}
+  Ctx(FunctionNode& fn, c10::ArrayRef<T> gys, c10::SmallVectorImpl<T>& gxs, c10::ArrayRef<bool> wanted,
+      const Snapshot* kept = nullptr)
+      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted), kept_(kept) {}
 
   const T& gy(size_t j = 0) const { return gys_[j]; }  // undefined where an output has no gradient
   size_t outputs() const { return gys_.size(); }
@@ -52,12 +63,13 @@ class Ctx {
   c10::ArrayRef<T> gys_;
   c10::SmallVectorImpl<T>& gxs_;
   c10::ArrayRef<bool> wanted_;
+  const Snapshot* kept_;
 };
 
 struct OutputSlot {
   VariableNode* node = nullptr;  // weak
   c10::DimVector sizes;
-  at::Tensor saved;  // only of functions with several outputs: their nodes may die one by one
+  at::Tensor saved;  // what backward reads, where the node may be gone: it died, or was cut off
 };
 
 struct FunctionNode {
@@ -70,6 +82,7 @@ struct FunctionNode {
   bool saved_constants = false;  // inputs that require no gradient were saved as if they did
   bool owns_handle = false;      // a native node keeps the view that a program made: it has attributes of its own
   void* handle = nullptr;        // the Python object: weak view of a native node, owner of a Python-defined one
+  void* frontend = nullptr;      // who recorded the function: a frontend of the binding; null: the native one
   void* hooks = nullptr;         // owned by the binding: hooks of this function alone
   void* stack = nullptr;         // owned by the binding: where the function was called, in debug mode
   std::unique_ptr<Call> call;    // of deferred functions (core/deferred.h)
@@ -96,8 +109,8 @@ struct FunctionNode {
                            c10::ArrayRef<bool> /*accumulate*/) {
     return false;
   }
-  virtual unsigned saves(c10::ArrayRef<bool> needs) const = 0;
-  virtual unsigned reuses() const { return 0; }  // what backward reads by last_in and last_out
+  virtual Mask saves(c10::ArrayRef<bool> needs) const = 0;  // what backward reads
+  virtual Mask reuses() const { return 0; }                 // what backward reads by last_in and last_out
   virtual void backward(Ctx<at::Tensor>& c) = 0;
   virtual void backward(Ctx<Var>& c) = 0;
 
@@ -142,18 +155,16 @@ struct FunctionNode {
   at::Tensor deferred_last_output(size_t j) const;
   void python_retain();
   void python_release();
+  void refuse_complex(const Tensors& ys) const;
   void release_handle();  // the view is the last to hold this node: neither is reachable if nothing else holds the view
 };
-
-// `saves` masks: which inputs and outputs a backward reads.
-constexpr unsigned kAllInputs = 1u << 15;
-constexpr unsigned in_bit(unsigned i) { return 1u << i; }
-constexpr unsigned out_bit(unsigned j) { return 1u << (16 + j); }
 
 template <class T>
 T Ctx<T>::in(size_t i) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
+  else if (kept_)
+    return kept_->in[i];
   else
     return fn_.input_data(i);
 }
@@ -161,6 +172,8 @@ template <class T>
 T Ctx<T>::last_in(size_t i) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
+  else if (kept_)
+    return kept_->in[i];
   else
     return fn_.last_input_data(i);
 }
@@ -168,6 +181,8 @@ template <class T>
 T Ctx<T>::out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
+  else if (kept_)
+    return kept_->out[j];
   else
     return fn_.output_data(j);
 }
@@ -175,6 +190,8 @@ template <class T>
 T Ctx<T>::last_out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
+  else if (kept_)
+    return kept_->out[j];
   else
     return fn_.last_output_data(j);
 }
@@ -188,15 +205,15 @@ T Ctx<T>::saved(const at::Tensor& member) const {
 }
 template <class T>
 at::IntArrayRef Ctx<T>::in_sizes(size_t i) const {
-  return fn_.inputs[i]->sizes;
+  return kept_ ? kept_->in_sizes[i] : fn_.inputs[i]->sizes;
 }
 template <class T>
 at::IntArrayRef Ctx<T>::out_sizes(size_t j) const {
-  return fn_.outputs[j].sizes;
+  return kept_ ? kept_->out_sizes[j] : fn_.outputs[j].sizes;
 }
 template <class T>
 at::ScalarType Ctx<T>::in_dtype(size_t i) const {
-  return fn_.inputs[i]->dtype;
+  return kept_ ? kept_->in_dtypes[i] : fn_.inputs[i]->dtype;
 }
 
 // What the language binding supplies. Set once, when the module is loaded.

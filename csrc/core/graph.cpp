@@ -6,12 +6,14 @@
 #include "core/deferred.h"
 #include "core/door.h"
 #include "core/mode.h"
+#include "core/op.h"
 
 namespace cg {
 
 Binding binding;
 thread_local ModeTable thread_modes;
 thread_local Whereabouts whereabouts = {};
+thread_local void* caller = nullptr;
 int8_t default_modes[static_cast<int>(Mode::count)] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 0};
 
 namespace {
@@ -53,8 +55,11 @@ VariableNode::VariableNode() = default;
 VariableNode::~VariableNode() = default;
 
 void VariableNode::leave() {
-  if (creator && output_index < creator->outputs.size() && creator->outputs[output_index].node == this)
-    creator->outputs[output_index].node = nullptr;
+  if (!creator || output_index >= creator->outputs.size()) return;
+  OutputSlot& slot = creator->outputs[output_index];
+  if (slot.node != this) return;
+  slot.node = nullptr;
+  if (retained && !creator->call) slot.saved = data;  // the function's backward may run yet
 }
 
 void VariableNode::detach() {
@@ -152,6 +157,7 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
     ys[j]->become_output(self, j);
   }
   recorded = true;
+  frontend = caller;
   lazy_grad_sum = mode(Mode::lazy_grad_sum);
 }
 
@@ -171,6 +177,30 @@ void FunctionNode::release_graph() {
     y.node->requires_grad = y.node->retained = false;
     freed.push_back(std::move(y.node->data));
   }
+}
+
+Snapshot::Snapshot(const FunctionNode& f) {
+  for (size_t i = 0; i < f.inputs.size(); ++i) {
+    const VariableNode* x = f.inputs[i].get();
+    in.push_back(f.input_data(i));
+    in_sizes.push_back(x ? x->sizes : c10::DimVector());
+    in_dtypes.push_back(x ? x->dtype : at::ScalarType::Undefined);
+  }
+  for (size_t j = 0; j < f.outputs.size(); ++j) {
+    out.push_back(f.output_data(j));
+    out_sizes.push_back(f.outputs[j].sizes);
+  }
+}
+
+// A real function of a complex variable has no complex derivative, and some formulas are those of real numbers.
+void FunctionNode::refuse_complex(const Tensors& ys) const {
+  const bool refused = info()->real || std::any_of(ys.begin(), ys.end(), [](const at::Tensor& y) {
+                         return y.defined() && at::isFloatingType(y.scalar_type());
+                       });
+  if (refused)
+    throw std::runtime_error(std::string(info()->name) +
+                             " is not differentiated by complex inputs; torch does so: "
+                             "compatgrad.interop.call(torch_function, x)");
 }
 
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
@@ -193,9 +223,13 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
     binding.after_forward(*this, in, ys);
   }
 
-  bool any = false;
+  bool any = false, complex = false;
   c10::SmallVector<bool, 4> needs(in.size());
-  for (size_t i = 0; i < in.size(); ++i) any |= needs[i] = in[i].requires_grad();
+  for (size_t i = 0; i < in.size(); ++i) {
+    any |= needs[i] = in[i].requires_grad();
+    complex |= needs[i] && in[i].data.is_complex();
+  }
+  if (complex && info()) refuse_complex(ys);
   // `grad` may be asked for the gradient of a Variable that requires none: what it takes is saved as well.
   saved_constants = any && record_constants;
   if (saved_constants)
@@ -222,11 +256,11 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   for (auto& y : out) nodes.push_back(y.node);
   link(in, nodes);
   if (!any) return out;
-  const unsigned mask = saves(needs);
+  const Mask mask = saves(needs);
   for (size_t i = 0; i < in.size(); ++i)
-    if (inputs[i] && ((mask & kAllInputs) || (i < 15 && (mask >> i & 1)))) inputs[i]->retain_data(in[i].data);
-  for (size_t j = 0; j < out.size() && j < 16; ++j)
-    if (mask >> (16 + j) & 1) {
+    if (inputs[i] && mask.input(i)) inputs[i]->retain_data(in[i].data);
+  for (size_t j = 0; j < out.size(); ++j)
+    if (mask.output(j)) {
       out[j].node->retain_data(out[j].data);
       if (out.size() > 1) outputs[j].saved = out[j].data;
     }

@@ -5,7 +5,7 @@
 //   struct LeakyReLU {
 //     double slope = 0.2;
 //     static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
-//     static constexpr unsigned saves = in_bit(0);
+//     static constexpr Mask saves = in_bit(0);
 //     Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
 //     template <class T> void backward(Ctx<T>& c) { c.grad(0, [&] { return c.gy() * step(c.in(0), slope); }); }
 //   };
@@ -14,16 +14,16 @@
 // - `forward` takes one Tensor per input, or one TensorList, and returns a Tensor, a std::tuple of them or a
 //   std::vector. It may store what its backward needs in members that are not parameters; `stored()` names
 //   what backward reads of members, as `params()` does parameters.
-// - `static constexpr unsigned optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
+// - `static constexpr Mask optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
 // - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
-// - `static constexpr unsigned integers = in_bit(1)`: input 1 is indices or labels.
+// - `static constexpr Mask integers = in_bit(1)`: input 1 is indices or labels.
 // - `infer`, with the signature of `forward`, where the meta device cannot say what forward would give: its inputs have
 //   no data, and of what it returns only shapes and dtypes count.
-// - `static constexpr unsigned reuses = in_bit(0)`: backward reads input 0 once, by c.last_in(0) (an output: last_out).
+// - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.last_in(0) (an output: last_out).
 //   Where nobody reads it any more, may_overwrite() holds for it.
 // - `forward_into(y, ...)` gives the result in y, which may be one of the inputs: one that a pass is about to free.
 // - A recorded backward reads tensors that forward stored in members by `c.saved(member)`.
-// - `unsigned saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
+// - `Mask saves_for(ArrayRef<bool> needs)` instead of `saves` where it depends on which gradients are needed.
 // - `backward` is compiled twice: T = Tensor for a plain pass, T = Var for a recorded one. In it, functions of
 //   `ops/functions.h` are called by name. A gradient that is larger than its input through broadcasting is summed
 //   by the pass: formulas do not care.
@@ -104,14 +104,15 @@ struct ParamInfo {
 struct OpInfo {
   const char* name;
   const char* doc;
-  int inputs;         // -1: a list
-  unsigned optional;  // mask of inputs that may be left out
+  int inputs;     // -1: a list
+  Mask optional;  // inputs that may be left out
   bool any_dtype;
-  bool pointwise;     // the result has the shape to which the inputs broadcast, and the first one's dtype
-  unsigned integers;  // mask of inputs that are indices or labels
+  bool pointwise;  // the result has the shape to which the inputs broadcast, and the first one's dtype
+  Mask integers;   // inputs that are indices or labels
   c10::SmallVector<ParamInfo, 4> params;
   FunctionNode* (*create)();
   mutable void* override_backward = nullptr;  // what a user registered, owned by the binding
+  bool real = false;                          // the gradient is not that of complex numbers
   c10::SmallVector<ParamInfo, 1> stored{};    // tensors that forward leaves in the op for backward
 };
 
@@ -142,7 +143,7 @@ struct OpNode final : FunctionNode {
   void backward(Ctx<Tensor>& c) override { op.backward(c); }
   void backward(Ctx<Var>& c) override { op.backward(c); }
 
-  unsigned saves(c10::ArrayRef<bool> needs) const override {
+  Mask saves(c10::ArrayRef<bool> needs) const override {
     if constexpr (requires { op.saves_for(needs); })
       return op.saves_for(needs);
     else
@@ -163,7 +164,7 @@ struct OpNode final : FunctionNode {
       return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.forward(x...); });
     }
   }
-  unsigned reuses() const override {
+  Mask reuses() const override {
     if constexpr (requires { Op::reuses; }) return Op::reuses;
     return 0;
   }
@@ -222,6 +223,7 @@ OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
               0,    {},    [] { return static_cast<FunctionNode*>(new OpNode<Op>); }};
   if constexpr (requires { Op::optional; }) info.optional = Op::optional;
   if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
+  if constexpr (requires { Op::real; }) info.real = Op::real;
   if constexpr (requires { Op::integers; }) info.integers = Op::integers;
   if constexpr (requires { Op::params(); }) list_members<Op, [] { return Op::params(); }>(info.params);
   if constexpr (requires { Op::stored(); }) list_members<Op, [] { return Op::stored(); }>(info.stored);

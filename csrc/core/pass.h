@@ -2,13 +2,11 @@
 #pragma once
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "core/backprop.h"
 #include "core/door.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "core/order.h"
 #include "core/plan.h"
 #include "core/slots.h"
 
@@ -20,9 +18,31 @@ inline void check_old_style(const VariableNode& x) {
     throw std::runtime_error("cannot twice-differentiate an old style Function \"" + *x.old_style_generator + "\"");
 }
 
+[[noreturn]] inline void throw_released() {
+  throw ReleasedGraph("an earlier backward pass has freed this graph; it keeps it when asked to retain it");
+}
 inline void check_released(const VariableNode& x) {
-  if (x.creator && x.creator->released)
-    throw ReleasedGraph("an earlier backward pass has freed this graph; it keeps it when asked to retain it");
+  if (x.creator && x.creator->released) throw_released();
+}
+
+// Runs the formula of `f`, which is that of real numbers. torch's gradient of a complex function is the conjugate of
+// what the formula gives for the conjugate gradient; functions for which this is wrong are refused when they are
+// recorded.
+template <class T>
+void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVectorImpl<T>& gxs,
+                 c10::ArrayRef<bool> wanted, const Snapshot* kept = nullptr) {
+  const bool complex = f.info() && std::any_of(gys.begin(), gys.end(),
+                                               [](const T& g) { return value(g).defined() && value(g).is_complex(); });
+  const auto conjugate = [&](c10::SmallVectorImpl<T>& gs) {
+    for (T& g : gs)
+      if (complex && value(g).defined()) g = conj(g);
+  };
+  conjugate(gys);
+  {
+    Ctx<T> c(f, gys, gxs, wanted, kept);
+    f.backward(c);
+  }
+  conjugate(gxs);
 }
 
 template <class T>
@@ -31,14 +51,29 @@ class Pass : GradientSlots<T> {
   using GradientSlots<T>::accumulate, GradientSlots<T>::replace, GradientSlots<T>::take, GradientSlots<T>::find;
   Pass(const PassOptions& options, bool selective)
       : GradientSlots<T>(options.create_graph), options_(options), selective_(selective) {}
+  // A pass that fails leaves the gradients of all Variables as they were.
+  ~Pass() {
+    while (!replaced_.empty()) {
+      auto [x, old] = std::move(replaced_.back());
+      replaced_.pop_back();
+      if (x->variable) std::swap(x->variable->grad, old);
+    }
+  }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
+  // The pass has succeeded.
+  void commit() { const auto forgotten = std::exchange(replaced_, {}); }
+  // What the Variable of a node has as gradient from now on; the pass gives back what it had.
+  Var exchange_grad(VariableNode& x, Var g) {
+    if (!x.variable) return {};
+    Var old = std::exchange(x.variable->grad, std::move(g));
+    replaced_.emplace_back(&x, old);
+    return old;
+  }
 
   bool stops_at(const FunctionNode* f) const { return options_.stops && options_.stops->count(f); }
   void push(FunctionNode* f) {
-    if (stops_at(f) || !queued_.insert(f).second) return;
-    heap_.push_back({Ref<FunctionNode>(f), f->rank, next_++});
-    std::push_heap(heap_.begin(), heap_.end());
+    if (!stops_at(f)) order_.push(f);
   }
   // Of a selective pass: a gradient of this node is wanted, or leads to one that is.
   void mark(VariableNode& node) { *marked_.insert(&node).first = Ref<VariableNode>(&node); }
@@ -47,29 +82,12 @@ class Pass : GradientSlots<T> {
   // `captured(node, gradient)` sees the final gradient of every output of every visited function.
   template <class Captured>
   void run(Captured&& captured) {
-    while (!heap_.empty()) {
-      if (slow_ || ++visits_ % 16 == 0) binding.check_signals();
-      slow_ = false;
-      std::pop_heap(heap_.begin(), heap_.end());
-      Ref<FunctionNode> f = std::move(heap_.back().function);
-      heap_.pop_back();
-      queued_.take(f.get());
-      visit(*f, captured);
-    }
+    order_.run([&](FunctionNode& f) { visit(f, captured); });
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
-  // Outputs whose given gradients the pass has used up.
-  std::vector<Ref<VariableNode>>& given() { return given_; }
 
  private:
   using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse;
-  struct Entry {
-    Ref<FunctionNode> function;
-    int32_t rank;
-    uint64_t order;
-    bool operator<(const Entry& o) const { return rank != o.rank ? rank < o.rank : order > o.order; }
-  };
-
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
@@ -81,18 +99,17 @@ class Pass : GradientSlots<T> {
     return !selective_ && y.variable && y.variable->grad.defined() && !y.buffer && !y.deferred;
   }
   // Where the pass did not lead to an output, the output has the gradient that a program gave it.
-  Var final_gradient(VariableNode& y) {
-    if (!has_given(y) || find(y)) return take(y);
-    given_.emplace_back(&y);
-    return y.variable->grad;
-  }
+  Var final_gradient(VariableNode& y) { return has_given(y) && !find(y) ? exchange_grad(y, {}) : take(y); }
 
   // Hooks, finalizers of arrays and other threads may rewire the graph at any call out of here: what a visit needs it
   // holds itself.
   template <class Captured>
   void visit(FunctionNode& f, Captured& captured) {
+    if (f.released) throw_released();  // by another thread, since this pass came to it
     const bool later = f.call && options_.create_graph;
-    const ModeScope side(Mode::deferred, later);  // what the backward of f is made of goes to the graph that has f
+    // What the backward of f is made of goes to the graph that has f, as its frontend's.
+    const ModeScope side(Mode::deferred, later);
+    const CallerScope as_owner(options_.create_graph && f.frontend ? f.frontend : caller);
     Vars gys;
     Nodes outputs;  // a backward reads their data
     for (auto& y : f.outputs) outputs.emplace_back(y.node);
@@ -119,12 +136,17 @@ class Pass : GradientSlots<T> {
       throw MissingGradient("the outputs of " + binding.label(f) + " have no gradient: set y.grad before y.backward()");
 
     const bool observed = f.hooks || (!f.call && binding.observing && binding.observing());
+    const OpInfo* info = f.info();
+    if (observed || !info || info->override_backward) order_.remember();  // user code may run
     if (observed) {
       const Door door;
       binding.before_backward(f, gys);
     }
+    if (observed || f.python)  // what user code sets from here on does not count
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (wanted[i]) reach(*inputs[i]);
+    const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
     Vars gxs(wanted.size());
-    const OpInfo* info = f.info();
     if (f.python) {
       const Door door;
       binding.python_backward(f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
@@ -142,6 +164,8 @@ class Pass : GradientSlots<T> {
       binding.after_backward(f, gys);
     }
     gys.clear();
+    for (size_t j = 0; j < final.size(); ++j)
+      if (outputs[j] && !outputs[j]->buffer && !outputs[j]->deferred) exchange_grad(*outputs[j], final[j]);
 
     const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
@@ -154,14 +178,20 @@ class Pass : GradientSlots<T> {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!wanted[i]) continue;
       VariableNode& x = *inputs[i];
+      GradientSlot* s;
       if (gxs[i].defined()) {
         if (!x.creator && !find(x)) open_leaf(x);
-        add(open(x), std::move(gxs[i]));
-      } else if (x.creator && has_given(x) && !find(x)) {
-        open(x);  // reached: what its Variable has does not count
+        s = &open(x);
+        add(*s, std::move(gxs[i]));
+      } else {
+        s = find(x);
+        if (!s && x.creator && has_given(x)) open(x);  // reached: what its Variable has does not count
       }
-      if (!x.creator) continue;
-      if (const GradientSlot* s = find(x); s && s->first.defined()) push(x.creator.get());
+      if (!s || !s->first.defined()) continue;
+      if (x.creator)
+        push(x.creator.get());
+      else
+        keep_leaf(*s);  // perhaps since a moment ago
     }
     if (options_.release && !f.call) f.release_graph();
   }
@@ -194,8 +224,7 @@ class Pass : GradientSlots<T> {
   void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep) {
     const Whole whole(f, inputs);
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
-      Ctx<Var> c(f, gys, gxs, wanted);
-      f.backward(c);
+      run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
       return;
     }
@@ -206,11 +235,16 @@ class Pass : GradientSlots<T> {
       large |= g.defined() && g.data.numel() >= kLarge;
       gy.push_back(keep ? g.data : std::move(g.data));
     }
-    slow_ |= large;
-    {
-      Unlocked unlocked(large && f.info());  // without info it may run Python
-      Ctx<Tensor> c(f, gy, gx, wanted);
-      f.backward(c);
+    if (large) order_.slow();
+    if (large && f.info() && !f.call) {  // without info it may run Python
+      const Snapshot kept(f);
+      Unlocked unlocked(true);
+      run_formula(f, gy, gx, wanted, &kept);
+      for (size_t i = 0; i < gx.size(); ++i)
+        if (gx[i].defined()) gx[i] = fit(std::move(gx[i]), kept.in_sizes[i], kept.in_dtypes[i]);
+    } else {
+      Unlocked unlocked(large && f.info());
+      run_formula(f, gy, gx, wanted);
       for (size_t i = 0; i < gx.size(); ++i)
         if (gx[i].defined()) gx[i] = fit(std::move(gx[i]), *inputs[i]);
     }
@@ -218,15 +252,25 @@ class Pass : GradientSlots<T> {
   }
 
  public:
-  // A leaf starts from the gradient that its Variable has already; that one stays in place until the pass succeeded.
+  // A leaf starts from the gradient that its Variable has already. It counts as reached from now on, also while it has
+  // no gradient.
   void open_leaf(VariableNode& x) {
     check_old_style(x);
-    leaves_.emplace_back(&x);
-    open(x);  // it counts as reached from now on, also while it has no gradient
-    if (!selective_ && x.variable && x.variable->grad.defined()) accumulate(x, x.variable->grad);
+    keep_leaf(open(x));
+    if (!selective_ && x.variable && x.variable->grad.defined()) accumulate(x, exchange_grad(x, {}));
   }
 
  private:
+  void reach(VariableNode& x) {
+    if (find(x)) return;
+    if (x.creator)
+      open(x);
+    else
+      open_leaf(x);
+  }
+  void keep_leaf(GradientSlot& s) {
+    if (!std::exchange(s.leaf, true)) leaves_.push_back(s.node);
+  }
   // What is accumulated so far for an input: functions that accumulate themselves ask for it.
   static Var take_pending(void* pass, VariableNode& x) {
     auto* self = static_cast<Pass*>(pass);
@@ -239,13 +283,10 @@ class Pass : GradientSlots<T> {
 
   const PassOptions& options_;
   const bool selective_;
-  uint64_t next_ = 0;
-  unsigned visits_ = 0;
-  bool slow_ = false;  // the last function took long: Ctrl-C may be waiting
-  std::vector<Entry> heap_;
-  PointerSet<FunctionNode> queued_;
+  Order order_;
   PointerMap<VariableNode, Ref<VariableNode>> marked_;
-  std::vector<Ref<VariableNode>> leaves_, given_;
+  std::vector<Ref<VariableNode>> leaves_;
+  std::vector<std::pair<Ref<VariableNode>, Var>> replaced_;  // gradients of Variables, as they were
 };
 
 }  // namespace cg

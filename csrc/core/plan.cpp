@@ -1,12 +1,13 @@
 // Plans, and forward passes over deferred functions.
 #include "core/plan.h"
 
+#include "core/arithmetic.h"
+
 #include <ATen/ops/clone.h>
 
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/pointer_map.h"
-#include "ops/functions.h"
 
 namespace cg {
 
@@ -70,8 +71,6 @@ void require_parent(const VariableNode& y) {
   if (!y.creator || !y.creator->call) throw std::runtime_error("The variable has no parent.");
 }
 
-bool reads_input(unsigned mask, size_t i) { return (mask & kAllInputs) || (i < 15 && (mask >> i & 1)); }
-
 c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   c10::SmallVector<bool, 4> wanted;
   for (auto& x : f.inputs) wanted.push_back(x && x->requires_grad);
@@ -79,7 +78,7 @@ c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
 }
 
 namespace {
-unsigned saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : 0; }
+Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
 }  // namespace
 
 bool Freeing::decide(const FunctionNode& f, const VariableNode& x, const Uses& u) const {
@@ -94,20 +93,20 @@ bool Freeing::frees(FunctionNode& f, size_t i) const {
   const auto found = uses_.find(x->deferred.get());
   Uses u = found == uses_.end() ? Uses() : found->second;
   ++u.seen;
-  u.kept |= reads_input(saves_of(f), i);
+  u.kept |= saves_of(f).input(i);
   return decide(f, *x, u);
 }
 
 void Freeing::ran(FunctionNode& f) {
-  const unsigned mask = saves_of(f);
-  for (size_t j = 0; j < f.outputs.size() && j < 16; ++j)
-    if (f.outputs[j].node && f.outputs[j].node->deferred && (mask >> (16 + j) & 1))
+  const Mask mask = saves_of(f);
+  for (size_t j = 0; j < f.outputs.size(); ++j)
+    if (f.outputs[j].node && f.outputs[j].node->deferred && mask.output(j))
       uses_[f.outputs[j].node->deferred.get()].kept = true;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     VariableNode* x = f.inputs[i].get();
     if (!x || !x->deferred) continue;
     Uses& u = uses_[x->deferred.get()];
-    u.kept |= reads_input(mask, i);
+    u.kept |= mask.input(i);
     ++u.seen;
     if (decide(f, *x, u)) x->deferred->store->data->clear();
   }

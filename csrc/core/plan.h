@@ -9,7 +9,6 @@ namespace cg {
 
 void require_parent(const VariableNode& y);
 c10::ArrayRef<Ref<FunctionNode>> functions_of(const Plan& plan);  // those that it holds; none while a pass uses it
-bool reads_input(unsigned mask, size_t i);                        // by an op's `saves`
 c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f);       // which inputs need a gradient
 // Runs what a function's gradient reads and is not there: freed, or not computed yet.
 void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted);

@@ -1,9 +1,9 @@
 // The gradients that wait for their nodes during a pass. The pass owns them: nothing of it is left in the graph.
 #pragma once
+#include "core/arithmetic.h"
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/pointer_map.h"
-#include "ops/functions.h"
 
 namespace cg {
 
@@ -13,6 +13,7 @@ inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); 
 // The contributions for one node.
 struct GradientSlot {
   Ref<VariableNode> node;  // lives while its gradient waits: another node never gets its address, and its gradient
+  bool leaf = false;
   Var first;
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
 };

@@ -46,6 +46,12 @@ struct GradientBuffer {
   void write(at::Tensor g);
 };
 
+// The engine writes below torch's version counters. torch must learn that a tensor was overwritten: it may have saved
+// it.
+inline void bump_version(const at::Tensor& t) {
+  if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
+}
+
 struct VariableNode {
   uint32_t refs = 0;
   int32_t rank = 0;

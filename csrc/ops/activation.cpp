@@ -22,7 +22,8 @@ Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
 Var silu_backward(const Var& gy, const Var& x);
 
 struct TanhGrad {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  static constexpr bool real = true;
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& y) { return at::tanh_backward(gy, y); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -33,7 +34,8 @@ struct TanhGrad {
 CG_POINTWISE("tanh_grad", TanhGrad, "gy * (1 - y * y)")
 
 struct Tanh {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr bool real = true;
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::tanh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -43,7 +45,8 @@ struct Tanh {
 CG_POINTWISE("tanh", Tanh, "Hyperbolic tangent.")
 
 struct SigmoidGrad {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  static constexpr bool real = true;
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& y) { return at::sigmoid_backward(gy, y); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -54,7 +57,8 @@ struct SigmoidGrad {
 CG_POINTWISE("sigmoid_grad", SigmoidGrad, "gy * y * (1 - y)")
 
 struct Sigmoid {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr bool real = true;
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::sigmoid(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -64,7 +68,7 @@ struct Sigmoid {
 CG_POINTWISE("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
 
 struct LogSigmoid {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::log_sigmoid(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -80,7 +84,7 @@ struct ELUGrad {
     return std::make_tuple(param("alpha", &ELUGrad::alpha), param("scale", &ELUGrad::scale),
                            param("is_result", &ELUGrad::is_result));
   }
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::elu_backward(gy, alpha, scale, 1, is_result, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -98,7 +102,7 @@ struct ELU {
   double alpha = 1, scale = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &ELU::alpha), param("scale", &ELU::scale)); }
   bool by_output() const { return alpha >= 0 && scale > 0; }
-  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
+  Mask saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
   Tensor forward(const Tensor& x) { return at::elu(x, alpha, scale); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -118,7 +122,7 @@ constexpr double kSoftplusLinear = 40;
 struct SoftplusGrad {
   double beta = 1;
   static constexpr auto params() { return std::make_tuple(param("beta", &SoftplusGrad::beta)); }
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::softplus_backward(gy, x, beta, kSoftplusLinear); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -131,7 +135,7 @@ CG_POINTWISE("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
 struct Softplus {
   double beta = 1;
   static constexpr auto params() { return std::make_tuple(param("beta", &Softplus::beta)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::softplus(x, beta, kSoftplusLinear); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -145,7 +149,7 @@ const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; 
 struct GELUGrad {
   bool approximate = false;
   static constexpr auto params() { return std::make_tuple(param("approximate", &GELUGrad::approximate)); }
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::gelu_backward(gy, x, gelu_kind(approximate)); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -169,7 +173,7 @@ CG_POINTWISE("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
 struct GELU {
   bool approximate = false;
   static constexpr auto params() { return std::make_tuple(param("approximate", &GELU::approximate)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::gelu(x, gelu_kind(approximate)); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -179,7 +183,8 @@ struct GELU {
 CG_POINTWISE("gelu", GELU, "x times the normal distribution function at x. approximate: by tanh.")
 
 struct SiLUGrad {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  static constexpr bool real = true;
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::silu_backward(gy, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -193,7 +198,7 @@ struct SiLUGrad {
 CG_OP("silu_grad", SiLUGrad, "gy times the derivative of silu at x.")
 
 struct SiLU {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::silu(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -203,7 +208,8 @@ struct SiLU {
 CG_OP("silu", SiLU, "x * sigmoid(x)")
 
 struct SoftSign {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr bool real = true;
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return x / (at::abs(x) + 1); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -1,6 +1,7 @@
 // Arithmetic of tensors and scalars.
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/alias.h>
+#include <ATen/ops/conj_physical.h>
 #include <ATen/ops/copysign.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isnan.h>
@@ -23,7 +24,7 @@ Tensor modular(const Tensor& a, const Tensor& b, F f) {
 }
 
 struct Add {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& a, const Tensor& b) {
     return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::add(a, b); });
   }
@@ -37,7 +38,7 @@ struct Add {
 CG_POINTWISE("add", Add, "a + b")
 
 struct Sub {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& a, const Tensor& b) {
     return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::sub(a, b); });
   }
@@ -49,11 +50,22 @@ struct Sub {
 };
 CG_POINTWISE("sub", Sub, "a - b")
 
+// By the convention for complex gradients (core/pass.h) the formula is the conjugate of the gradient.
+struct Conj {
+  static constexpr Mask saves = 0;
+  Tensor forward(const Tensor& x) { return x.is_complex() ? at::conj_physical(x) : at::alias(x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return conj(c.gy()); });
+  }
+};
+CG_POINTWISE("conj", Conj, "The complex conjugate.")
+
 // Each input is read only by the gradient of the other.
-unsigned saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
+Mask saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 
 struct Mul {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_of_product(needs); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_of_product(needs); }
   Tensor forward(const Tensor& a, const Tensor& b) {
     return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::mul(a, b); });
   }
@@ -66,7 +78,7 @@ struct Mul {
 CG_POINTWISE("mul", Mul, "a * b")
 
 struct Div {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
   Tensor forward(const Tensor& a, const Tensor& b) { return at::div(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -78,7 +90,7 @@ struct Div {
 CG_POINTWISE("div", Div, "a / b")
 
 struct Neg {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     return modular(x, x, [](const Tensor& x, const Tensor&) { return at::neg(x); });
   }
@@ -92,7 +104,7 @@ CG_POINTWISE("neg", Neg, "-x")
 struct AddScalar {
   c10::Scalar value = 0;
   static constexpr auto params() { return std::make_tuple(required("value", &AddScalar::value)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return add_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -104,7 +116,7 @@ CG_POINTWISE("add_scalar", AddScalar, "x + value")
 struct MulScalar {
   c10::Scalar value = 1;
   static constexpr auto params() { return std::make_tuple(required("value", &MulScalar::value)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return mul_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -116,7 +128,7 @@ CG_POINTWISE("mul_scalar", MulScalar, "x * value")
 struct DivScalar {
   c10::Scalar value = 1;
   static constexpr auto params() { return std::make_tuple(required("value", &DivScalar::value)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::div(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -128,7 +140,7 @@ CG_POINTWISE("div_scalar", DivScalar, "x / value, divided and not multiplied by 
 struct RSubScalar {
   c10::Scalar value = 0;
   static constexpr auto params() { return std::make_tuple(required("value", &RSubScalar::value)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return rsub_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -140,7 +152,7 @@ CG_POINTWISE("rsub_scalar", RSubScalar, "value - x")
 struct RDivScalar {
   c10::Scalar value = 1;
   static constexpr auto params() { return std::make_tuple(required("value", &RDivScalar::value)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return rdiv_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -152,7 +164,7 @@ CG_POINTWISE("rdiv_scalar", RDivScalar, "value / x")
 struct PowScalar {
   c10::Scalar exponent = 1;
   static constexpr auto params() { return std::make_tuple(required("exponent", &PowScalar::exponent)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::pow(x, exponent); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -170,7 +182,7 @@ CG_POINTWISE("pow_scalar", PowScalar, "x ** exponent")
 struct RPowScalar {
   c10::Scalar base = 1;
   static constexpr auto params() { return std::make_tuple(required("base", &RPowScalar::base)); }
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::pow(base, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -180,7 +192,7 @@ struct RPowScalar {
 CG_POINTWISE("rpow_scalar", RPowScalar, "base ** x")
 
 struct AddN {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     if (xs[0].is_meta()) {  // there torch adds in Python, with its compiler
       at::DimVector sizes(xs[0].sizes());
@@ -201,7 +213,7 @@ struct AddN {
 CG_OP("add_n", AddN, "Sum of any number of tensors, left to right, with broadcasting.")
 
 struct Exp {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::exp(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -211,7 +223,7 @@ struct Exp {
 CG_POINTWISE("exp", Exp, "e ** x")
 
 struct Log {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::log(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -221,7 +233,7 @@ struct Log {
 CG_POINTWISE("log", Log, "Natural logarithm.")
 
 struct Sqrt {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::sqrt(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -231,7 +243,7 @@ struct Sqrt {
 CG_POINTWISE("sqrt", Sqrt, "Square root.")
 
 struct Rsqrt {
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return at::rsqrt(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -241,7 +253,7 @@ struct Rsqrt {
 CG_POINTWISE("rsqrt", Rsqrt, "1 / sqrt(x)")
 
 struct Square {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::square(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -251,7 +263,7 @@ struct Square {
 CG_POINTWISE("square", Square, "x * x")
 
 struct Cbrt {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::copysign(at::pow(at::abs(x), 1.0 / 3), x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -261,7 +273,7 @@ struct Cbrt {
 CG_POINTWISE("cbrt", Cbrt, "The cube root, of negative numbers too.")
 
 struct Reciprocal {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::reciprocal(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -271,7 +283,7 @@ struct Reciprocal {
 CG_POINTWISE("reciprocal", Reciprocal, "1 / x")
 
 struct Abs {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::abs(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -281,7 +293,7 @@ struct Abs {
 CG_POINTWISE("abs", Abs, "|x|; the gradient at 0 is 0.")
 
 struct Sign {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::sign(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -291,6 +303,9 @@ struct Sign {
 CG_POINTWISE("sign", Sign, "-1, 0 or 1; its gradient is 0.")
 
 }  // namespace
+
+Tensor conj(const Tensor& x) { return x.is_complex() ? at::conj_physical(x) : x; }
+Var conj(const Var& x) { return x.data.is_complex() ? run(Conj{}, x) : x; }
 
 Var add(const Var& a, const Var& b) { return run(Add{}, a, b); }
 Var sub(const Var& a, const Var& b) { return run(Sub{}, a, b); }

@@ -49,7 +49,7 @@ struct BatchNormalization {
                            param("decay", &BatchNormalization::decay));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;  // of each channel, flat
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &BatchNormalization::mean), param("inv_std", &BatchNormalization::inv_std));
@@ -83,7 +83,7 @@ struct FixedBatchNormalization {
   std::optional<Ints> axis;
   static constexpr auto params() { return std::make_tuple(CG_NORM_PARAMS(FixedBatchNormalization)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(3) | in_bit(4);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(3) | in_bit(4);
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& var) {
     const Channels k(x, gamma, axis);

@@ -75,8 +75,8 @@ struct BatchNormalizationGrad {
   std::optional<Ints> axis;
   static constexpr auto params() { return std::make_tuple(CG_NORM_PARAMS(BatchNormalizationGrad)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned optional = in_bit(3) | in_bit(4);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
+  static constexpr Mask optional = in_bit(3) | in_bit(4);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
 
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
                                              const Tensor& inv_std, std::array<bool, 3> wanted, bool into_gy = false,

@@ -183,7 +183,9 @@ void give(Ctx<T>& c, c10::ArrayRef<T> gs) {
 inline std::vector<Tensor> vector(const List<Tensor>& ts) { return {ts.begin(), ts.end()}; }
 
 // ---- ops of cells whose inputs are all of one batch -----------------------------------------------------------------
-constexpr unsigned bits(size_t first, size_t end) { return ((1u << end) - 1) & ~((1u << first) - 1); }
+constexpr Mask bits(size_t first, size_t end) {
+  return Mask(((uint64_t(1) << end) - 1) & ~((uint64_t(1) << first) - 1));
+}
 template <class T, size_t>
 using Same = T;
 
@@ -206,7 +208,7 @@ struct GradOp;
 template <class Cell, size_t... I>
 struct GradOp<Cell, std::index_sequence<I...>> {
   static constexpr size_t n = Cell::inputs, m = Cell::outputs;
-  static constexpr unsigned optional = m > 1 ? bits(n, n + m) : 0, saves = bits(0, n + m);
+  static constexpr Mask optional = m > 1 ? bits(n, n + m) : 0, saves = bits(0, n + m);
   std::vector<Tensor> forward(const Same<Tensor, I>&... x) {
     const Tensor all[] = {x...};
     const c10::ArrayRef<Tensor> xs(all, n), gys(all + n, m);
@@ -229,7 +231,7 @@ struct CellOp;
 template <class Cell, size_t... I>
 struct CellOp<Cell, std::index_sequence<I...>> {
   static constexpr size_t n = Cell::inputs, m = Cell::outputs;
-  static constexpr unsigned saves = bits(0, n);
+  static constexpr Mask saves = bits(0, n);
   std::vector<Tensor> forward(const Same<Tensor, I>&... x) {
     const Tensor xs[] = {x...};
     return vector(cell::forward(Cell{}, layout_of<Cell>(Cell::kernels[0], xs), xs, m));

@@ -41,7 +41,7 @@ void share(Ctx<T>& c, size_t i, const M& first) {
 
 template <bool max, bool product>
 struct Extremum {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return max ? at::maximum(a, b) : at::minimum(a, b); }
   static Tensor first(const Tensor& a, const Tensor& b) { return max ? a >= b : a <= b; }
   template <class T>
@@ -61,7 +61,7 @@ using MxMaximum = Extremum<true, true>;
 CG_POINTWISE("mx_maximum", MxMaximum, "maximum; a gradient that is not finite reaches both inputs.")
 
 struct Where {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   static constexpr bool any_dtype = true;
   Tensor infer(const Tensor& condition, const Tensor& a, const Tensor& b) const {
     const auto sizes = at::infer_size_dimvector(condition.sizes(), at::infer_size_dimvector(a.sizes(), b.sizes()));
@@ -83,7 +83,7 @@ struct HardTanhGrad {
   static constexpr auto params() {
     return std::make_tuple(required("lower", &HardTanhGrad::lower), required("upper", &HardTanhGrad::upper));
   }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::hardtanh_backward(gy, x, lower, upper); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -118,7 +118,7 @@ struct Clip {
   static constexpr auto params() {
     return std::make_tuple(param("min", &Clip::min), param("max", &Clip::max), param("product", &Clip::product));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     using Bound = std::optional<at::Scalar>;
     return at::clamp(x, min ? Bound(*min) : Bound(), max ? Bound(*max) : Bound());
@@ -141,7 +141,7 @@ struct ClippedReLU {
   static constexpr auto params() {
     return std::make_tuple(param("z", &ClippedReLU::z), param("product", &ClippedReLU::product));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::clamp(x, 0, z); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -153,7 +153,7 @@ CG_POINTWISE("clipped_relu", ClippedReLU, "min(max(x, 0), z); the gradient at 0 
 struct HardSigmoid {
   bool product = true;
   static constexpr auto params() { return std::make_tuple(param("product", &HardSigmoid::product)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -165,7 +165,7 @@ CG_POINTWISE("hard_sigmoid", HardSigmoid, "0.2 * x + 0.5, limited to [0, 1]. pro
 // Rounding is flat.
 template <Tensor (*F)(const Tensor&)>
 struct Round {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return F(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -182,7 +182,7 @@ using Rint = Round<at::round>;
 CG_POINTWISE("rint", Rint, "x rounded to the nearest integer, halves to the even one; its gradient is 0.")
 
 struct Fmod {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
   Tensor forward(const Tensor& a, const Tensor& b) { return at::fmod(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {

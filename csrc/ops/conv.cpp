@@ -80,7 +80,7 @@ int64_t images_at_once(const Tensor& x, int64_t map_size) {
   const int64_t parts = n * bytes / (kBytes * at::get_num_threads());
   return parts < 2 ? 0 : (n + parts - 1) / parts;
 }
-unsigned saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
+Mask saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
 // Whether x with w is so little work that preparing oneDNN's kernels, some 40 us, takes longer: the plain product of
@@ -115,8 +115,8 @@ struct Convolution : Placement {
                            param("dilate", &Convolution::dilate), param("groups", &Convolution::groups),
                            param("outsize", &Convolution::outsize));
   }
-  static constexpr unsigned optional = in_bit(2);
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+  static constexpr Mask optional = in_bit(2);
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
   // Elements of one image's result.
   int64_t map_size(at::IntArrayRef image, at::IntArrayRef filter, const Ints& reach) const {
@@ -208,8 +208,8 @@ struct Deconvolution : Placement {
                            param("dilate", &Deconvolution::dilate), param("groups", &Deconvolution::groups),
                            param("outsize", &Deconvolution::outsize));
   }
-  static constexpr unsigned optional = in_bit(2);
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+  static constexpr Mask optional = in_bit(2);
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
   // What the image has beyond the part that is touched, which ATen calls output padding.
   Ints untouched(at::IntArrayRef map, at::IntArrayRef filter, at::IntArrayRef image) const {
@@ -260,7 +260,7 @@ struct ConvolutionGradW : Placement {
                            param("pad", &ConvolutionGradW::pad), param("dilate", &ConvolutionGradW::dilate),
                            param("groups", &ConvolutionGradW::groups));
   }
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_the_other(needs); }
 
   Tensor forward(const Tensor& x, const Tensor& gy) {
     complete(x.dim() - 2);

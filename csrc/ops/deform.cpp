@@ -27,7 +27,7 @@ struct PositionGrads {
 
 struct DeformColumns : DeformGeometry {
   static constexpr auto params() { return common(); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2), optional = in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2), optional = in_bit(2);
 
   Tensor forward(const Tensor& x, const Tensor& offset, const Tensor& factors) {
     complete();
@@ -51,7 +51,7 @@ struct DeformColumnsGrad : DeformGeometry {
   static constexpr auto params() {
     return std::tuple_cat(std::make_tuple(required("insize", &DeformColumnsGrad::insize)), common());
   }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2), optional = in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2), optional = in_bit(2);
 
   Tensor forward(const Tensor& gy, const Tensor& offset, const Tensor& factors) {
     complete();
@@ -80,7 +80,7 @@ struct DeformColumnsGrad : DeformGeometry {
 
 struct DeformFactorsGrad : DeformGeometry {
   static constexpr auto params() { return common(); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2);
 
   Tensor forward(const Tensor& gy, const Tensor& x, const Tensor& offset) {
     complete();

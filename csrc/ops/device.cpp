@@ -9,7 +9,7 @@ namespace {
 struct ToDevice {
   std::string device = "cpu";
   static constexpr auto params() { return std::make_tuple(required("device", &ToDevice::device)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const at::Device d(device);
     return x.device() == d ? at::alias(x) : x.to(d);
@@ -22,7 +22,7 @@ struct ToDevice {
 CG_OP("to_device", ToDevice, "x on another device, \"cpu\" or \"cuda:1\"; x itself where it is there.")
 
 struct Tie {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   static constexpr bool any_dtype = true;
   Tensor forward(const Tensor& x, const Tensor& /*to*/) { return at::alias(x); }
   template <class T>

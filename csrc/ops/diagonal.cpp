@@ -16,7 +16,7 @@ struct DiagonalGrad {
     return std::make_tuple(required("shape", &DiagonalGrad::shape), param("offset", &DiagonalGrad::offset),
                            param("axis1", &DiagonalGrad::axis1), param("axis2", &DiagonalGrad::axis2));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) { return at::diagonal_backward(gy, shape, offset, axis1, axis2); }
   template <class T>
   void backward(Ctx<T>& c);
@@ -29,7 +29,7 @@ struct Diagonal {
     return std::make_tuple(param("offset", &Diagonal::offset), param("axis1", &Diagonal::axis1),
                            param("axis2", &Diagonal::axis2));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::diagonal(x, offset, axis1, axis2); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -46,7 +46,7 @@ void DiagonalGrad::backward(Ctx<T>& c) {
 struct Triu {
   int64_t k = 0;
   static constexpr auto params() { return std::make_tuple(param("k", &Triu::k)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::triu(x, k); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -58,7 +58,7 @@ CG_OP("triu", Triu, "Zeros below the k-th diagonal of the last two axes.")
 struct Tril {
   int64_t k = 0;
   static constexpr auto params() { return std::make_tuple(param("k", &Tril::k)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::tril(x, k); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -15,7 +15,7 @@ struct DropoutMask {
     return std::make_tuple(required("mask", &DropoutMask::mask), param("scale", &DropoutMask::scale));
   }
   static constexpr auto stored() { return std::make_tuple(param("mask", &DropoutMask::mask)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     if (mask.scalar_type() == at::kBool) return at::native_dropout_backward(x, mask, scale);
     const Tensor y = at::mul(x, mask.to(x.scalar_type()));
@@ -33,7 +33,7 @@ struct DropoutApply {
   double scale = 1;
   static constexpr auto params() { return std::make_tuple(param("scale", &DropoutApply::scale)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& mask) { return DropoutMask{mask, scale}.forward(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -45,7 +45,7 @@ CG_OP("dropout_apply", DropoutApply, "x * mask * scale; the mask is a tensor of 
 struct Dropout {
   double ratio = 0.5;
   static constexpr auto params() { return std::make_tuple(param("ratio", &Dropout::ratio)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor mask;
   static constexpr auto stored() { return std::make_tuple(param("mask", &Dropout::mask)); }
 

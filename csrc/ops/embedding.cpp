@@ -42,8 +42,8 @@ struct EmbeddingGrad : Rows {
     return std::make_tuple(required("rows", &EmbeddingGrad::rows), param("ignore_index", &EmbeddingGrad::ignore_index));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& ids) {
     const int64_t width = gy.size(-1);
     Tensor gw = at::zeros({rows, width}, gy.options());
@@ -64,8 +64,8 @@ CG_OP("embedding_grad", EmbeddingGrad,
 struct Embedding : Rows {
   static constexpr auto params() { return std::make_tuple(param("ignore_index", &Embedding::ignore_index)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& w, const Tensor& ids) {
     TORCH_CHECK_VALUE(w.dim() == 2, "embedding: the table must have 2 axes, not ", w.dim());
     if (!kernels::raw(w)) return without_ignored(at::embedding(w, safe(ids, w.size(0))), ids);

@@ -14,7 +14,7 @@ namespace cg {
 namespace {
 
 struct Expm1 {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::expm1(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -24,7 +24,7 @@ struct Expm1 {
 CG_POINTWISE("expm1", Expm1, "exp(x) - 1, exact also near 0.")
 
 struct Exp2 {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::exp2(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -34,7 +34,7 @@ struct Exp2 {
 CG_POINTWISE("exp2", Exp2, "2 ** x")
 
 struct Log1p {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::log1p(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -44,7 +44,7 @@ struct Log1p {
 CG_POINTWISE("log1p", Log1p, "log(1 + x), exact also near 0.")
 
 struct Log2 {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::log2(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -54,7 +54,7 @@ struct Log2 {
 CG_POINTWISE("log2", Log2, "Logarithm to the base 2.")
 
 struct Log10 {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::log10(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -64,7 +64,7 @@ struct Log10 {
 CG_POINTWISE("log10", Log10, "Logarithm to the base 10.")
 
 struct LogAddExp {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::logaddexp(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -76,7 +76,7 @@ struct LogAddExp {
 CG_OP("logaddexp", LogAddExp, "log(exp(a) + exp(b)) without overflow.")
 
 struct Pow {
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return in_bit(0) | in_bit(1) | (needs[1] ? out_bit(0) : 0); }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(0) | in_bit(1) | (needs[1] ? out_bit(0) : 0); }
   Tensor forward(const Tensor& a, const Tensor& b) { return at::pow(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {

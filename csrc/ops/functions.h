@@ -40,6 +40,7 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "core/arithmetic.h"
 #include "core/op.h"
 
 namespace cg {
@@ -56,11 +57,6 @@ Var rsub_scalar(const Var&, const c10::Scalar&);  // scalar - x
 Var rdiv_scalar(const Var&, const c10::Scalar&);  // scalar / x
 Var pow(const Var&, const c10::Scalar&);
 Var pow(const Var&, const Var&);
-Var add_n(VarsRef);
-// Left to right, in one pass over memory where that pays; `into_first`: the first buffer may be overwritten.
-Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first);
-// Whether a gradient's buffer is seen by nobody else, so that a plain pass may write the next gradient into it.
-bool may_overwrite(const Tensor& g);
 // `in_place(g)`, which overwrites g, where that is allowed; else `fresh()`.
 template <class T, class F, class G>
 T overwrite_or(const T& g, F&& in_place, G&& fresh) {
@@ -183,9 +179,6 @@ Var cast(const Var&, at::ScalarType);
 Var matmul(const Var&, const Var&);
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
-// The tensor behind either kind, for masks and counts that need no gradient.
-inline const Tensor& value(const Tensor& t) { return t; }
-inline const Tensor& value(const Var& v) { return v.data; }
 // A constant of the kind of the pass.
 template <class T>
 T constant(Tensor t) {
@@ -220,16 +213,5 @@ T zeros_as(const T& x) {
 inline Ints ints(at::IntArrayRef a) { return Ints(a.begin(), a.end()); }
 // A non-negative axis.
 inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
-
-// Gives a gradient the shape and dtype of the input it belongs to.
-bool has_nan(const Tensor&);
-Tensor fit_slow(Tensor g, const VariableNode& x);
-Var fit_slow(Var g, const VariableNode& x);
-template <class T>
-T fit(T g, const VariableNode& x) {
-  const Tensor& t = value(g);
-  if (t.sizes() == at::IntArrayRef(x.sizes) && t.scalar_type() == x.dtype) return g;
-  return fit_slow(std::move(g), x);
-}
 
 }  // namespace cg

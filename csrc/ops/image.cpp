@@ -32,7 +32,7 @@ struct Resize : Sampling {
     return std::make_tuple(required("size", &Resize::size), param("align_corners", &Resize::align_corners),
                            param("mode", &Resize::mode));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     return bilinear() ? at::upsample_bilinear2d(x, size, align_corners) : at::upsample_nearest2d(x, size);
   }
@@ -51,7 +51,7 @@ struct ResizeGrad : Sampling {
     return std::make_tuple(required("size", &ResizeGrad::size), required("insize", &ResizeGrad::insize),
                            param("align_corners", &ResizeGrad::align_corners), param("mode", &ResizeGrad::mode));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
     return bilinear() ? at::upsample_bilinear2d_backward(gy, size, insize, align_corners)
                       : at::upsample_nearest2d_backward(gy, size, insize);
@@ -98,7 +98,7 @@ struct Im2Col : Patches {
                            param("pad", &Im2Col::pad), param("dilate", &Im2Col::dilate),
                            param("cover_all", &Im2Col::cover_all), param("outsize", &Im2Col::outsize));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const at::IntArrayRef image = x.sizes().slice(2);
     const Ints n = outsize ? *outsize : counts(image, cover_all), large = extended(image, n);
@@ -121,7 +121,7 @@ struct Col2Im : Patches {
                            param("stride", &Col2Im::stride), param("pad", &Col2Im::pad),
                            param("dilate", &Col2Im::dilate));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
     const at::IntArrayRef n = gy.sizes().slice(2);
     const Ints large = extended(insize, n);

@@ -183,7 +183,7 @@ struct GetItem {
   Index index;
   static constexpr auto stored() { return std::make_tuple(param("index", &GetItem::index)); }
   static constexpr auto params() { return std::make_tuple(required("index", &GetItem::index)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return get_item(x, index); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -199,7 +199,7 @@ struct GetItemGrad {
   static constexpr auto params() {
     return std::make_tuple(required("index", &GetItemGrad::index), required("shape", &GetItemGrad::shape));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) { return get_item_grad(gy, index, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -212,7 +212,7 @@ struct ScatterAdd {
   Index index;
   static constexpr auto stored() { return std::make_tuple(param("index", &ScatterAdd::index)); }
   static constexpr auto params() { return std::make_tuple(required("index", &ScatterAdd::index)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& a, const Tensor& b) {
     Tensor y = a.clone();
     select(y, index).put(b, true);
@@ -233,9 +233,9 @@ Index by_row(const Tensor& t) {
 }
 
 struct SelectItem {
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
+  static constexpr Mask integers = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& t) { return get_item(x, by_row(t)); }
   template <class T>
   void backward(Ctx<T>& c) {

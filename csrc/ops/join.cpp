@@ -42,7 +42,7 @@ c10::SmallVector<T, 4> all_gys(Ctx<T>& c) {
 struct Concat {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &Concat::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor joined(TensorList xs) const {
     Ints sizes = ints(xs.at(0).sizes());
     const int64_t along = wrap_axis(axis, xs[0].dim());
@@ -74,7 +74,7 @@ struct Split {
   static constexpr auto params() {
     return std::make_tuple(required("indices", &Split::indices), param("axis", &Split::axis));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   std::vector<Tensor> forward(const Tensor& x) { return at::tensor_split(x, indices, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -86,7 +86,7 @@ CG_OP("split", Split, "Cuts x along an axis before each of the indices.")
 struct Stack {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &Stack::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor joined(TensorList xs) const {
     Ints sizes = ints(xs.at(0).sizes());
     at::ScalarType dtype = xs[0].scalar_type();
@@ -109,7 +109,7 @@ CG_OP("stack", Stack, "Joins tensors along a new axis.")
 struct Unstack {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &Unstack::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   std::vector<Tensor> forward(const Tensor& x) { return at::unbind(x, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -121,7 +121,7 @@ CG_OP("unstack", Unstack, "All slices of x along an axis, which they lose.")
 struct Flip {
   Ints axis;
   static constexpr auto params() { return std::make_tuple(required("axis", &Flip::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const at::ScalarType t = x.scalar_type();
     const bool unknown_to_aten = t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;
@@ -137,7 +137,7 @@ CG_OP("flip", Flip, "x with the order of elements reversed along axis.")
 struct Tile {
   Ints reps;
   static constexpr auto params() { return std::make_tuple(required("reps", &Tile::reps)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::tile(x, reps); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -184,7 +184,7 @@ struct RepeatGrad {
     return std::make_tuple(required("repeats", &RepeatGrad::repeats), required("axis", &RepeatGrad::axis),
                            required("shape", &RepeatGrad::shape));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
     const int64_t a = axis ? wrap_axis(*axis, shape.size()) : 0;
     const Ints line{c10::multiply_integers(shape)};
@@ -209,7 +209,7 @@ struct Repeat {
   static constexpr auto params() {
     return std::make_tuple(required("repeats", &Repeat::repeats), param("axis", &Repeat::axis));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     if (repeats.size() == 1) return at::repeat_interleave(x, repeats[0], axis);
     const Tensor lines = axis ? x : at::reshape(x, {-1});
@@ -235,7 +235,7 @@ struct Pad {
   static constexpr auto params() {
     return std::make_tuple(required("pad_width", &Pad::pad_width), param("value", &Pad::value));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t widths = pad_width.size();
     TORCH_CHECK_VALUE(widths % 2 == 0 && widths <= 2 * x.dim(), "pad: ", widths, " widths for ", x.dim(), " axes");
@@ -269,7 +269,7 @@ struct PadSequence {
   static constexpr auto params() {
     return std::make_tuple(param("length", &PadSequence::length), param("value", &PadSequence::value));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     TORCH_CHECK_VALUE(!xs.empty(), "pad_sequence: there is no sequence");
     int64_t longest = 0;

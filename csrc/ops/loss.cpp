@@ -42,9 +42,9 @@ struct SoftmaxCrossEntropy {
                            param("reduce", &SoftmaxCrossEntropy::reduce));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned optional = in_bit(2);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask optional = in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2);
   Tensor log_sum;  // only where the CPU kernel ran
   static constexpr auto stored() { return std::make_tuple(param("log_sum", &SoftmaxCrossEntropy::log_sum)); }
   double coefficient = 1;
@@ -127,7 +127,7 @@ struct SigmoidCrossEntropy {
                            param("reduce", &SigmoidCrossEntropy::reduce));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
 
   Tensor factor(const Tensor& x, const Tensor& t) const {
     const Tensor valid = at::ne(t, -1);
@@ -153,7 +153,7 @@ CG_OP("sigmoid_cross_entropy", SigmoidCrossEntropy,
       "-log(sigmoid(x)) where t is 1, -log(1 - sigmoid(x)) where it is 0, and 0 where it is -1.")
 
 struct MeanSquaredError {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
     const Tensor d = widened(a - b).reshape(-1);  // a scalar product is less work than a mean of squares
     return (at::dot(d, d) / static_cast<double>(d.numel())).to(a.scalar_type());
@@ -172,7 +172,7 @@ struct MeanSquaredError {
 CG_OP("mean_squared_error", MeanSquaredError, "Mean of (a - b) ** 2.")
 
 struct SquaredError {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::square(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -184,7 +184,7 @@ struct SquaredError {
 CG_POINTWISE("squared_error", SquaredError, "(a - b) ** 2")
 
 struct AbsoluteError {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -196,7 +196,7 @@ struct AbsoluteError {
 CG_POINTWISE("absolute_error", AbsoluteError, "|a - b|; the gradient at 0 is 0.")
 
 struct MeanAbsoluteError {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::mean(at::abs(a - b)); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -215,7 +215,7 @@ CG_OP("mean_absolute_error", MeanAbsoluteError, "Mean of |a - b|.")
 struct HuberLoss {
   double delta = 1;
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberLoss::delta)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
     const Tensor d = at::abs(a - b);
     return at::where(at::le(d, delta), at::square(d) * 0.5, d * delta - 0.5 * delta * delta);

@@ -11,9 +11,7 @@ struct MatMul {
   static constexpr auto params() {
     return std::make_tuple(param("transa", &MatMul::transa), param("transb", &MatMul::transb));
   }
-  unsigned saves_for(c10::ArrayRef<bool> needs) const {
-    return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0);
-  }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   template <class T>
   static T turned(const T& x, bool swap) {
     return swap && x.dim() > 1 ? transpose(x, -1, -2) : x;
@@ -57,10 +55,8 @@ struct MatMul {
 CG_OP("matmul", MatMul, "NumPy's matmul: vectors, matrices, batches with broadcasting.")
 
 struct Linear {
-  static constexpr unsigned optional = in_bit(2);
-  unsigned saves_for(c10::ArrayRef<bool> needs) const {
-    return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0);
-  }
+  static constexpr Mask optional = in_bit(2);
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);  // else torch goes through its compiler
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);

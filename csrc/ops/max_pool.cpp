@@ -88,7 +88,7 @@ struct MaxPooling : MaxWindow {
                            param("pad", &MaxPooling::pad), param("cover_all", &MaxPooling::cover_all),
                            param("return_indices", &MaxPooling::return_indices));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor indexes;
   static constexpr auto stored() { return std::make_tuple(param("indexes", &MaxPooling::indexes)); }
   bool flat = false;
@@ -136,7 +136,7 @@ struct MaxPoolingGrad : MaxWindow {
                            param("flat", &MaxPoolingGrad::flat));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
 
   Tensor forward(const Tensor& gy, const Tensor& indexes) {
     complete(gy.dim() - 2);
@@ -172,7 +172,7 @@ struct MaxPoolingAt : MaxWindow {
                            param("pad", &MaxPoolingAt::pad), param("flat", &MaxPoolingAt::flat));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
 
   Tensor forward(const Tensor& x, const Tensor& indexes) {
     complete(x.dim() - 2);

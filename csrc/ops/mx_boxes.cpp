@@ -13,8 +13,8 @@ struct BoxSuppression {
   double threshold = 0.5;
   static constexpr auto params() { return std::make_tuple(param("threshold", &BoxSuppression::threshold)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned optional = in_bit(1);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask optional = in_bit(1);
+  static constexpr Mask saves = 0;
 
   Tensor forward(const Tensor& boxes, const Tensor& classes) {
     TORCH_CHECK_VALUE(boxes.dim() == 2 && boxes.size(1) == 4, "box_suppression: boxes must have the shape (n, 4), not ",

@@ -5,7 +5,7 @@ namespace cg {
 namespace {
 
 struct ConstantOf {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   static constexpr bool any_dtype = true;
   Tensor forward(const Tensor&, const Tensor& y) { return y; }
   template <class T>

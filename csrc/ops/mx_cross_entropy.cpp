@@ -18,8 +18,8 @@ struct PickCrossEntropy {
     return std::make_tuple(param("axis", &PickCrossEntropy::axis), param("keepdims", &PickCrossEntropy::keepdims));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor log_sum, chosen;  // only where the CPU kernel ran
   static constexpr auto stored() {
     return std::make_tuple(param("log_sum", &PickCrossEntropy::log_sum), param("chosen", &PickCrossEntropy::chosen));

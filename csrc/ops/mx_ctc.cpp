@@ -23,8 +23,8 @@ struct CtcLoss {
   int64_t blank = 0;
   static constexpr auto params() { return std::make_tuple(param("blank", &CtcLoss::blank)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1) | in_bit(2) | in_bit(3);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
+  static constexpr Mask integers = in_bit(1) | in_bit(2) | in_bit(3);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
   // The loss is infinite where there is no path; log_alpha is that of ATen's loss.
   Tensor log_p, loss, log_alpha;
   static constexpr auto stored() {

@@ -48,7 +48,7 @@ CG_DROP(double)
 struct MxDropout {
   double p = 0.5;
   static constexpr auto params() { return std::make_tuple(param("p", &MxDropout::p)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor mask;
   static constexpr auto stored() { return std::make_tuple(param("mask", &MxDropout::mask)); }
 

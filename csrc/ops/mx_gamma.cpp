@@ -34,7 +34,7 @@ Tensor psi(int64_t n, const Tensor& x) {
 struct MxPsi {
   int64_t n = 0;
   static constexpr auto params() { return std::make_tuple(param("n", &MxPsi::n)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return psi(n, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -44,7 +44,7 @@ struct MxPsi {
 CG_OP("mx_psi", MxPsi, "n-th derivative of digamma; infinite at the poles.")
 
 struct MxLGamma {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::lgamma(t); });
   }
@@ -67,7 +67,7 @@ Tensor gamma(const Tensor& given) {
 }
 
 struct MxGamma {
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return gamma(x); }
   template <class T>
   void backward(Ctx<T>& c) {

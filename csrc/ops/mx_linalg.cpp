@@ -35,7 +35,7 @@ struct SolveTriangular {
     return std::make_tuple(param("lower", &SolveTriangular::lower), param("transpose", &SolveTriangular::transpose),
                            param("right", &SolveTriangular::right));
   }
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
     check_square("solve_triangular", a);
     TORCH_CHECK_VALUE(b.dim() >= 2 && b.size(right ? -1 : -2) == a.size(-1), "solve_triangular: b of shape ", b.sizes(),
@@ -65,7 +65,7 @@ T solve(const T& a, const T& b, bool lower, bool transpose, bool right) {
 }
 
 struct EigenSymmetric {
-  static constexpr unsigned saves = out_bit(0) | out_bit(1);
+  static constexpr Mask saves = out_bit(0) | out_bit(1);
   // Rows of u are eigenvectors; the sign of each is such that its largest component is positive.
   std::tuple<Tensor, Tensor> forward(const Tensor& a) {
     check_square("eigen_symmetric", a);

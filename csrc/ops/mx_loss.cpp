@@ -9,7 +9,7 @@ namespace {
 struct LossOutput {
   bool multiply = false;
   static constexpr auto params() { return std::make_tuple(param("multiply", &LossOutput::multiply)); }
-  static constexpr unsigned saves = in_bit(2);
+  static constexpr Mask saves = in_bit(2);
 
   Tensor forward(const Tensor& x, const Tensor& y, const Tensor& g) {
     TORCH_CHECK_VALUE(g.sizes() == x.sizes() && (!multiply || y.sizes() == x.sizes()),

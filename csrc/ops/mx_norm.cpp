@@ -18,7 +18,7 @@ struct MxBatchNormalization {
                            param("moving_var", &Op::moving_var));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;  // of each channel, flat
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &MxBatchNormalization::mean),

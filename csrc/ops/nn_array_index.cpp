@@ -18,7 +18,7 @@ namespace {
 
 // Ops on (numbers, index), linear in the numbers.
 struct WithIndex {
-  static constexpr unsigned saves = in_bit(1), integers = in_bit(1);
+  static constexpr Mask saves = in_bit(1), integers = in_bit(1);
   static constexpr bool any_dtype = true;
 };
 
@@ -179,10 +179,10 @@ struct ScatterNd {
   static constexpr auto params() {
     return std::make_tuple(required("shape", &ScatterNd::shape), param("add", &ScatterNd::add));
   }
-  static constexpr unsigned saves = in_bit(1);
-  static constexpr unsigned optional = in_bit(2);
+  static constexpr Mask saves = in_bit(1);
+  static constexpr Mask optional = in_bit(2);
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
+  static constexpr Mask integers = in_bit(1);
   void check(const Tensor& x, const Tensor& t) const {
     TORCH_CHECK_VALUE(t.dim() >= 2, "scatter_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
     const int64_t m = t.size(0), ndim = shape.size();
@@ -227,9 +227,9 @@ CG_OP("scatter_nd", ScatterNd, "Zeros of shape, or `out`, into which data is wri
 struct ScatterAddAlong {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &ScatterAddAlong::axis)); }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
+  static constexpr Mask integers = in_bit(1);
   Tensor forward(const Tensor& x0, const Tensor& t, const Tensor& x1) {
     const int64_t a = wrap_axis(axis, x0.dim());
     TORCH_CHECK_VALUE(a >= 0 && a < x0.dim(), "scatter_add: axis is ", axis, ", but x0 has shape ", x0.sizes());

@@ -33,7 +33,7 @@ void check_square(const char* op, const Tensor& x) {
 }
 
 struct Inverse {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) {
     check_square("inverse", x);
     return std::get<0>(at::linalg_inv_ex(x, false));
@@ -54,7 +54,7 @@ T inverse(const T& x) {
 }
 
 struct Det {
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) {
     check_square("det", x);
     return at::linalg_det(x);
@@ -67,7 +67,7 @@ struct Det {
 CG_OP("det", Det, "The determinants of square matrices.")
 
 struct LogAbsDet {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     check_square("log_abs_det", x);
     return std::get<1>(at::linalg_slogdet(x));
@@ -82,7 +82,7 @@ CG_OP("log_abs_det", LogAbsDet, "log|det x| of square matrices.")
 struct Cholesky {
   bool upper = false;
   static constexpr auto params() { return std::make_tuple(param("upper", &Cholesky::upper)); }
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) {
     check_square("cholesky", x);
     const Tensor lower = std::get<0>(at::linalg_cholesky_ex(x, false, false));
@@ -109,7 +109,7 @@ CG_OP("cholesky", Cholesky, "The triangular factors of positive definite matrice
 struct Einsum {
   std::string equation;
   static constexpr auto params() { return std::make_tuple(required("equation", &Einsum::equation)); }
-  static constexpr unsigned saves = kAllInputs;
+  static constexpr Mask saves = kAllInputs;
   Tensor forward(TensorList xs) { return at::einsum(equation, xs).clone(at::MemoryFormat::Contiguous); }
   struct Terms {
     std::vector<std::string> in;

@@ -23,7 +23,7 @@ struct BoolFill {
   double value = 0;
   static constexpr auto params() { return std::make_tuple(param("value", &BoolFill::value)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& mask) {
     const Tensor y = at::where(mask != 0, at::Scalar(value), x);
     TORCH_CHECK_VALUE(y.sizes() == x.sizes(), "bool_fill: the mask's shape ", mask.sizes(),
@@ -47,7 +47,7 @@ Ints slices(int64_t rows, int64_t elements) { return {rows, rows == 0 ? 0 : elem
 
 struct BoolGather {
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor rows;
   static constexpr auto stored() { return std::make_tuple(param("rows", &BoolGather::rows)); }
   Tensor forward(const Tensor& x, const Tensor& mask) {
@@ -71,8 +71,8 @@ CG_OP("bool_gather", BoolGather, "The slices of x at which mask is not zero, eac
 
 struct BoolScatter {
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
-  static constexpr unsigned optional = in_bit(2);
+  static constexpr Mask saves = in_bit(1);
+  static constexpr Mask optional = in_bit(2);
   Tensor forward(const Tensor& x, const Tensor& mask, const Tensor& out) {
     TORCH_CHECK_VALUE(x.dim() > 0, "bool_scatter: input must have at least one axis");
     Ints shape = ints(mask.sizes());
@@ -105,7 +105,7 @@ struct BoolScatter {
 CG_OP("bool_scatter", BoolScatter, "Zeros, or `out`, with the rows of x where mask is not zero.")
 
 struct NonZero {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     kernels::reads_values("nonzero", x);
     return at::nonzero(x).t().contiguous();
@@ -118,8 +118,8 @@ CG_OP("nonzero", NonZero, "The positions of the elements that are not zero, one 
 struct OneHot {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &OneHot::shape)); }
-  static constexpr unsigned saves = 0;
-  static constexpr unsigned integers = in_bit(0);
+  static constexpr Mask saves = 0;
+  static constexpr Mask integers = in_bit(0);
   Ints result(const Tensor& x) const {
     TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == static_cast<int64_t>(shape.size()), "one_hot: x has shape ",
                       x.sizes(), ", but its last axis must have ", shape.size(), " elements, as shape has");
@@ -156,7 +156,7 @@ struct Edges {
     return std::make_tuple(required("before", &Edges::before), required("after", &Edges::after),
                            required("mode", &Edges::mode));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   // Of x's axes the first whose places `before` and `after` name. In a graph x may have come to have another number.
   int64_t first(int64_t ndim) const {
     const int64_t named = before.size();
@@ -207,7 +207,7 @@ struct RunningSum {
     return std::make_tuple(param("axis", &RunningSum::axis), param("exclusive", &RunningSum::exclusive),
                            param("reverse", &RunningSum::reverse));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     Tensor y = at::cumsum(reverse ? at::flip(x, axis) : x, axis);
     if (exclusive && x.size(axis) > 0)
@@ -224,7 +224,7 @@ CG_OP("running_sum", RunningSum, "Sums along an axis up to each element, or with
 struct Eye {
   int64_t k = 0;
   static constexpr auto params() { return std::make_tuple(param("k", &Eye::k)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(x.dim() == 2, "eye_like: x must have two axes, not the shape ", x.sizes());
     const int64_t n = x.size(0), m = x.size(1);
@@ -239,7 +239,7 @@ CG_OP("eye_like", Eye, "Ones on the k-th diagonal of a matrix of x's shape, zero
 
 // ---- ends of a graph ------------------------------------------------------------------------------------------------
 struct Unlink {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x; }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -249,7 +249,7 @@ struct Unlink {
 CG_OP("unlink", Unlink, "x itself; its gradient is 0.")
 
 struct Sink {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) { return at::zeros({}, xs[0].options()); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -260,7 +260,7 @@ struct Sink {
 CG_OP("sink", Sink, "A zero that needs all inputs; each of them gets a gradient of ones.")
 
 struct Assign {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& to, const Tensor& from) {
     TORCH_CHECK_VALUE(to.sizes() == from.sizes(), "assign: dst has shape ", to.sizes(), ", but src ", from.sizes());
     if (no_data(from)) return at::empty_like(from);

@@ -38,7 +38,7 @@ struct Sort {
     return std::make_tuple(param("axis", &Sort::axis), param("reverse", &Sort::reverse),
                            param("with_index", &Sort::with_index), param("only_index", &Sort::only_index));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Sort::index)); }
   std::vector<Tensor> forward(const Tensor& x) {
@@ -63,7 +63,7 @@ struct Extreme {
                            param("smallest", &Extreme::smallest), param("with_index", &Extreme::with_index),
                            param("only_index", &Extreme::only_index));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Extreme::index)); }
   struct Layout {
@@ -119,7 +119,7 @@ struct TopK {
                            param("base_axis", &TopK::base_axis), param("largest", &TopK::largest),
                            param("with_index", &TopK::with_index));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &TopK::index)); }
   static Ints rows(at::IntArrayRef sizes, int64_t base_axis) {
@@ -165,7 +165,7 @@ struct TopKMask {
     return std::make_tuple(required("k", &TopKMask::k), param("abs", &TopKMask::abs),
                            param("base_axis", &TopKMask::base_axis));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor mask;
   static constexpr auto stored() { return std::make_tuple(param("mask", &TopKMask::mask)); }
   Tensor forward(const Tensor& x) {
@@ -188,7 +188,7 @@ struct TopKGrad {
     return std::make_tuple(required("k", &TopKGrad::k), param("abs", &TopKGrad::abs),
                            param("base_axis", &TopKGrad::base_axis));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t n = TopK::rows(x.sizes(), base_axis)[1];
     TORCH_CHECK_VALUE(k > 0 && k <= n, "top_k_grad: k must be in [1, ", n, "], the elements of a sample, not ", k);
@@ -204,7 +204,7 @@ CG_OP("top_k_grad", TopKGrad, "x; of its gradient the k largest elements of each
 struct SearchSorted {
   bool right = false;
   static constexpr auto params() { return std::make_tuple(param("right", &SearchSorted::right)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& sorted, const Tensor& values) {
     return at::searchsorted(sorted.contiguous(), values.contiguous(), false, right).to(values.scalar_type());
   }
@@ -223,7 +223,7 @@ struct Unique {
                            param("with_index", &Unique::with_index), param("with_inverse", &Unique::with_inverse),
                            param("with_counts", &Unique::with_counts));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor first;  // where each distinct slice stands first
   static constexpr auto stored() { return std::make_tuple(param("first", &Unique::first)); }
   std::vector<Tensor> forward(const Tensor& x) {

@@ -26,7 +26,7 @@ T only(const T& gy, const T& inside) {
 }
 
 struct AbsRight {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::abs(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -43,7 +43,7 @@ CG_POINTWISE("abs_right", AbsRight, "|x|; the gradient at 0 is 1.")
 // What is taken gets the gradient, the other one the gradient times 0.
 template <bool max>
 struct Choose {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   static Tensor first(const Tensor& a, const Tensor& b) { return max ? at::gt(a, b) : at::lt(a, b); }
   Tensor forward(const Tensor& a, const Tensor& b) {
     return fused([](auto a, auto b) CG_EACH { return (max ? a > b : a < b) ? a : b; },
@@ -75,7 +75,7 @@ struct Limit {
   static constexpr auto params() {
     return std::make_tuple(required("value", &Limit::value), param("product", &Limit::product));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   static Tensor taken(const Tensor& x, double bound) { return max ? at::gt(x, bound) : at::lt(x, bound); }
   Tensor forward(const Tensor& x) {
     const auto each = [bound = value](auto x) CG_EACH {
@@ -127,7 +127,7 @@ template <Tensor (*Bad)(const Tensor&)>
 struct Reset {
   double value = 0;
   static constexpr auto params() { return std::make_tuple(param("value", &Reset::value)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::where(Bad(x), c10::Scalar(value), x).to(x.scalar_type()); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -140,7 +140,7 @@ using ResetInf = Reset<at::isinf>;
 CG_POINTWISE("reset_inf", ResetInf, "value where x is infinite, else x; the gradient is 0 where x is infinite.")
 
 struct HardSigmoidClosed {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::mul(x, 0.2).add_(0.5).clamp_(0, 1); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -159,7 +159,7 @@ CG_POINTWISE("hard_sigmoid_closed", HardSigmoidClosed,
 struct EluRight {
   double alpha = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &EluRight::alpha)); }
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return at::elu(x, alpha); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -175,7 +175,7 @@ struct EluRight {
 CG_POINTWISE("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")
 
 struct TanhShrink {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return x - at::tanh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -187,7 +187,7 @@ CG_POINTWISE("tanh_shrink", TanhShrink, "x - tanh(x)")
 // With s = sigmoid(x) and q = (1 - s) ** 2, tanh(log(1 + exp(x))) is (1 - q) /
 // (1 + q): nothing overflows.
 struct Mish {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::mish(x); }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] { return at::mish_backward(c.gy(), c.in(0)); });
@@ -241,9 +241,10 @@ Tensor sinc_derivative(const Tensor& x_, int64_t order) {
 }
 
 struct Sinc {
+  static constexpr bool real = true;
   int64_t order = 0;
   static constexpr auto params() { return std::make_tuple(param("order", &Sinc::order)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return sinc_derivative(x, order); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -24,7 +24,7 @@ struct FixedPointQuantize {
                            param("delta", &FixedPointQuantize::delta),
                            param("ste_fine_grained", &FixedPointQuantize::ste_fine_grained));
   }
-  unsigned saves_for(c10::ArrayRef<bool>) const { return ste_fine_grained ? in_bit(0) : 0; }
+  Mask saves_for(c10::ArrayRef<bool>) const { return ste_fine_grained ? in_bit(0) : 0; }
   double top() const { return (std::exp2(sign ? n - 1 : n) - 1) * delta; }
   double bottom() const { return sign ? -top() : 0; }
 
@@ -68,7 +68,7 @@ struct Pow2Quantize {
                            param("n", &Pow2Quantize::n), param("m", &Pow2Quantize::m),
                            param("ste_fine_grained", &Pow2Quantize::ste_fine_grained));
   }
-  unsigned saves_for(c10::ArrayRef<bool>) const { return ste_fine_grained ? in_bit(0) : 0; }
+  Mask saves_for(c10::ArrayRef<bool>) const { return ste_fine_grained ? in_bit(0) : 0; }
   double top() const { return std::exp2(m); }
   double least() const { return std::exp2(static_cast<double>(m) - (std::exp2(n - sign - with_zero) - 1)); }
   // Below this, 0 is nearer than the least power, geometrically.

@@ -22,7 +22,7 @@ Ints split(at::IntArrayRef sizes, int64_t axis, int64_t parts) {
 struct CReLU {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CReLU::axis)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::cat({at::clamp_min(x, 0), at::clamp_min(-x, 0)}, axis); }
   // Which half the gradient is taken from, and with which sign.
   static Tensor slopes(const Tensor& x) {
@@ -45,7 +45,7 @@ struct CELU {
   double alpha = 1;
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &CELU::alpha), param("axis", &CELU::axis)); }
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return at::cat({at::elu(x, alpha), at::elu(-x, alpha)}, axis); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -11,10 +11,8 @@ namespace {
 struct Affine {
   int64_t base_axis = 1;
   static constexpr auto params() { return std::make_tuple(param("base_axis", &Affine::base_axis)); }
-  static constexpr unsigned optional = in_bit(2);
-  unsigned saves_for(c10::ArrayRef<bool> needs) const {
-    return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0);
-  }
+  static constexpr Mask optional = in_bit(2);
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
 
   // (rows, columns) of a tensor of which the first `axes` axes are rows.
   static Ints matrix(at::IntArrayRef sizes, int64_t axes) {

@@ -13,8 +13,8 @@ struct BinaryWeights {
     return std::make_tuple(param("quantize_zero_to", &BinaryWeights::quantize_zero_to),
                            param("axis", &BinaryWeights::axis));
   }
-  static constexpr unsigned optional = in_bit(2);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask optional = in_bit(2);
+  static constexpr Mask saves = 0;
 
   Tensor forward(const Tensor& w, const Tensor& binary, const Tensor& alpha) {
     Tensor signs = at::sign(w).masked_fill_(w == 0, quantize_zero_to);

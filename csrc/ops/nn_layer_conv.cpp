@@ -19,10 +19,8 @@ Ints as_they_are(at::IntArrayRef w) { return ints(w); }
 template <class Op, bool transposed>
 struct Convolving {
   Ints stride, pad, dilate, output_padding;
-  static constexpr unsigned optional = in_bit(2);
-  unsigned saves_for(c10::ArrayRef<bool> needs) const {
-    return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0);
-  }
+  static constexpr Mask optional = in_bit(2);
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   const Op& op() const { return static_cast<const Op&>(*this); }
   Ints extra() const { return output_padding.empty() ? Ints(stride.size(), 0) : output_padding; }
 

@@ -7,8 +7,8 @@ namespace {
 
 struct Embed {
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(0);
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask integers = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
 
   // The table as the ops on rows take it.
   static Ints rows(at::IntArrayRef table) {

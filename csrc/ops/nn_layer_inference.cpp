@@ -7,7 +7,7 @@ namespace cg {
 namespace {
 
 struct InferenceOnly {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::alias(x); }
   template <class T>
   void backward(Ctx<T>&) {

@@ -20,7 +20,7 @@ struct INQWeights {
                            param("inq_iterations", &INQWeights::inq_iterations), param("random", &INQWeights::random));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
 
   // Exponents that `largest`, the largest absolute value, allows.
   struct Exponents {

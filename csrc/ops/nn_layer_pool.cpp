@@ -26,7 +26,7 @@ struct WindowPooling : Window {
                            param("pad", &WindowPooling::pad), param("ignore_border", &WindowPooling::ignore_border),
                            param("divisor", &WindowPooling::divisor));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor counts;  // elements in each window, where they differ
   static constexpr auto stored() { return std::make_tuple(param("counts", &WindowPooling::counts)); }
 
@@ -120,7 +120,7 @@ CG_OP("window_pooling", WindowPooling,
 struct RepeatBlocks {
   Ints kernel;
   static constexpr auto params() { return std::make_tuple(required("kernel", &RepeatBlocks::kernel)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
 
   Tensor forward(const Tensor& x) {
     const size_t n = kernel.size();

@@ -12,7 +12,7 @@ struct AddRamp {
     return std::make_tuple(required("axis", &AddRamp::axis), param("step", &AddRamp::step),
                            param("start", &AddRamp::start));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     axis = wrap_axis(axis, x.dim());
     const int64_t n = x.size(axis);

@@ -69,8 +69,8 @@ struct Rows {
 struct PackPaddedSequence : Rows {
   static constexpr auto params() { return std::make_tuple(param("batch_first", &PackPaddedSequence::batch_first)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = 0;
 
   std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& lengths) {
     TORCH_CHECK(x.dim() >= 2, "pack_padded_sequence: padded_sequence must have at least 2 axes, not ", x.dim());
@@ -106,8 +106,8 @@ struct PadPackedSequence : Rows {
                            param("total_length", &PadPackedSequence::total_length));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = 0;
 
   std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& batch_sizes) {
     TORCH_CHECK(x.dim() >= 1, "pad_packed_sequence: packed_sequence must have at least one axis");

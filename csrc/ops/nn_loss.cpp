@@ -36,8 +36,8 @@ T at_least(const T& x, double bound) {
 
 struct LogisticLoss {
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& t) {
     return at::clamp_min(x, 0) - x * t.to(x.scalar_type()) + at::log1p(at::exp(-at::abs(x)));
   }
@@ -54,7 +54,7 @@ CG_POINTWISE("logistic_loss", LogisticLoss,
              "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; constant in t.")
 
 struct BinaryCrossEntropy {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& p, const Tensor& t) {
     const double least = tiny(p);
     return -(t * at::log(at::clamp_min(p, least)) + (1 - t) * at::log(at::clamp_min(1 - p, least)));
@@ -79,7 +79,7 @@ CG_POINTWISE("binary_cross_entropy", BinaryCrossEntropy,
              "-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0.")
 
 struct AbsoluteErrorRight {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::abs(a - b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -97,7 +97,7 @@ CG_POINTWISE("absolute_error_right", AbsoluteErrorRight, "|a - b|; where a and b
 struct HuberError {
   double delta = 1;
   static constexpr auto params() { return std::make_tuple(param("delta", &HuberError::delta)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) {
     return fused(
         [k = delta](auto d) CG_EACH {
@@ -148,8 +148,8 @@ struct CrossEntropyAlong {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CrossEntropyAlong::axis)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor log_sum;  // only where the CPU kernel ran
   static constexpr auto stored() { return std::make_tuple(param("log_sum", &CrossEntropyAlong::log_sum)); }
 
@@ -206,8 +206,8 @@ struct CategoricalCrossEntropy {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CategoricalCrossEntropy::axis)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& p, const Tensor& t) {
     check_labels("categorical_cross_entropy", p, t, axis);
     axis = wrap_axis(axis, p.dim());
@@ -230,8 +230,8 @@ struct TopNError {
   int64_t axis = 1, n = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &TopNError::axis), param("n", &TopNError::n)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("top_n_error", x, t, axis);
     const Tensor threshold = at::gather(x, axis, t.to(at::kLong));
@@ -246,8 +246,8 @@ struct ConfusionMatrix {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &ConfusionMatrix::axis)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned integers = in_bit(1);
-  static constexpr unsigned saves = 0;
+  static constexpr Mask integers = in_bit(1);
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("confusion_matrix", x, t, axis);
     const int64_t classes = x.size(axis);

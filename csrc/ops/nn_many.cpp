@@ -23,7 +23,7 @@ bool takes(const Active& active, size_t i) { return !active || active->const_dat
 struct AddActive {
   Active active;
   static constexpr auto params() { return std::make_tuple(param("active", &AddActive::active)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     check("add_active", active, xs.size());
     if (xs[0].is_meta()) return at::empty_like(xs[0]);  // there torch adds in Python, with its compiler
@@ -43,7 +43,7 @@ CG_OP("add_active", AddActive, "Sum of tensors of one shape, without those for w
 struct MulActive {
   Active active;
   static constexpr auto params() { return std::make_tuple(param("active", &MulActive::active)); }
-  static constexpr unsigned saves = kAllInputs;
+  static constexpr Mask saves = kAllInputs;
   Tensor forward(TensorList xs) {
     check("mul_active", active, xs.size());
     Tensor y;

@@ -19,7 +19,7 @@ namespace cg {
 namespace {
 
 struct Flat {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   template <class T>
   void backward(Ctx<T>&) {}
 };

@@ -21,9 +21,9 @@ struct NnBatchNormalization {
                            param("rectify", &Op::rectify), param("update", &Op::update));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned reuses = in_bit(0);
-  static constexpr unsigned optional = in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4) | in_bit(5);
-  unsigned saves_for(c10::ArrayRef<bool>) const {
+  static constexpr Mask reuses = in_bit(0);
+  static constexpr Mask optional = in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4) | in_bit(5);
+  Mask saves_for(c10::ArrayRef<bool>) const {
     return in_bit(0) | in_bit(2) | (batch_stat ? 0 : in_bit(3) | in_bit(4)) | (rectify ? out_bit(0) : 0);
   }
   Tensor mean, inv_std;  // of each channel, flat

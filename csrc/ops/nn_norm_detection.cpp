@@ -42,7 +42,7 @@ struct NmsDetection2d {
     using Op = NmsDetection2d;
     return std::make_tuple(param("thresh", &Op::thresh), param("nms", &Op::nms), param("per_class", &Op::per_class));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
 
   // x (boxes, columns): x, y, w, h, objectness, probabilities of the classes
   void suppress(float* y, int64_t n, int64_t columns) const {
@@ -95,7 +95,7 @@ struct OnnxNonMaxSuppression {
                            param("max_output_boxes", &Op::max_output_boxes), param("iou_threshold", &Op::iou_threshold),
                            param("score_threshold", &Op::score_threshold));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& boxes, const Tensor& scores) {
     TORCH_CHECK_VALUE(boxes.dim() == 3 && boxes.size(2) == 4 && scores.dim() == 3 && scores.size(0) == boxes.size(0) &&
                           scores.size(2) == boxes.size(1),

@@ -34,7 +34,7 @@ struct FourierTransform {
     using Op = FourierTransform;
     return std::make_tuple(required("ndim", &Op::ndim), param("inverse", &Op::inverse), param("norm", &Op::norm));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     TORCH_CHECK_VALUE(x.dim() > ndim && x.size(-1) == 2, "fourier_transform: x must have ", ndim,
                       " axes and a last one of 2, not shape ", x.sizes());
@@ -113,7 +113,7 @@ struct InverseShortTime : Frames {
   static constexpr auto params() {
     return std::make_tuple(CG_FRAMES(InverseShortTime), param("samples", &InverseShortTime::samples));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& re, const Tensor& im) {
     TORCH_CHECK_VALUE(re.dim() == 3 && re.sizes() == im.sizes() && re.size(1) == bins(), "istft: parts of shapes ",
                       re.sizes(), " and ", im.sizes(), " for ", bins(), " frequencies");
@@ -135,7 +135,7 @@ struct InverseShortTime : Frames {
 
 struct ShortTime : Frames {
   static constexpr auto params() { return std::make_tuple(CG_FRAMES(ShortTime)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   std::tuple<Tensor, Tensor> forward(const Tensor& x) {
     TORCH_CHECK_VALUE(x.dim() == 2 && x.size(1) + 2 * half() >= fft_size, "stft: x of shape ", x.sizes(),
                       " for frames of ", fft_size, " samples");

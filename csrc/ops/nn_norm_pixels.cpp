@@ -59,7 +59,7 @@ struct PixelsGrad : Positions {
     return std::make_tuple(CG_POSITIONS(PixelsGrad), required("size", &PixelsGrad::size));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& at) {
     check(size, at);
     Ints shape{gy.size(0), gy.size(1)};
@@ -79,7 +79,7 @@ struct PixelsGrad : Positions {
 struct Pixels : Positions {
   static constexpr auto params() { return std::make_tuple(CG_POSITIONS(Pixels)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& at) {
     const at::IntArrayRef image = x.sizes().slice(2);
     check(image, at);
@@ -142,7 +142,7 @@ struct Border {
 
 struct BorderCoordinateGrad : Border {
   static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinateGrad)); }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& s) { return gy * place(s).second; }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -153,7 +153,7 @@ CG_POINTWISE("nn_border_coordinate_grad", BorderCoordinateGrad, "gy times the sl
 
 struct BorderCoordinate : Border {
   static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinate)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& s) { return place(s).first; }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -191,7 +191,7 @@ struct AffineGridGrad : Grid {
     return std::make_tuple(required("size", &AffineGridGrad::size),
                            param("align_corners", &AffineGridGrad::align_corners));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
     const int64_t n = static_cast<int64_t>(size.size());
     return at::matmul(gy.reshape({gy.size(0), -1, n}).transpose(1, 2), homogeneous(gy));
@@ -204,7 +204,7 @@ struct AffineGrid : Grid {
   static constexpr auto params() {
     return std::make_tuple(required("size", &AffineGrid::size), param("align_corners", &AffineGrid::align_corners));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& theta) {
     Ints shape{theta.size(0)};
     shape.append(size.begin(), size.end());

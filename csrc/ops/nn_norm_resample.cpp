@@ -137,7 +137,7 @@ struct ResampleGrad : Taps {
   static constexpr auto params() {
     return std::make_tuple(CG_TAPS(ResampleGrad), required("size", &ResampleGrad::size));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
     const Ints shape = resized(gy, size);
     if (gy.is_meta()) return at::empty(shape, gy.options());
@@ -159,7 +159,7 @@ struct ResampleGrad : Taps {
 
 struct Resample : Taps {
   static constexpr auto params() { return std::make_tuple(CG_TAPS(Resample)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const Ints shape = resized(x, results());
     if (x.is_meta()) return at::empty(shape, x.options());

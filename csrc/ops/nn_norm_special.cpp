@@ -18,7 +18,7 @@ struct SpectralNorm {
     return std::make_tuple(param("dim", &Op::dim), param("iterations", &Op::iterations), param("eps", &Op::eps),
                            param("test", &Op::test), param("output_u", &Op::output_u), param("update", &Op::update));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor given_u, new_u, v;
   static constexpr auto stored() {
     return std::make_tuple(param("given_u", &SpectralNorm::given_u), param("new_u", &SpectralNorm::new_u),
@@ -90,8 +90,8 @@ struct MeanSubtraction {
     return std::make_tuple(param("base_axis", &MeanSubtraction::base_axis), param("update", &MeanSubtraction::update));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned optional = in_bit(2);
-  static constexpr unsigned saves = in_bit(2);
+  static constexpr Mask optional = in_bit(2);
+  static constexpr Mask saves = in_bit(2);
 
   int64_t samples(at::IntArrayRef x) const {
     int64_t n = 1;
@@ -128,7 +128,7 @@ CG_OP(
     "1 / (t + 1), and t is counted up, both in place.")
 
 struct ClipByTensors {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2);
   static Tensor above(const Tensor& x, const Tensor& high) { return x.gt(high); }
   static Tensor below(const Tensor& x, const Tensor& low, const Tensor& high) {
     return x.lt(low).logical_and(x.le(high));
@@ -148,7 +148,7 @@ struct ClipByTensors {
 CG_OP("nn_clip", ClipByTensors, "x, but at least `low` and, first of all, at most `high`, element by element.")
 
 struct ClipGradByValue {
-  static constexpr unsigned saves = in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(1) | in_bit(2);
   Tensor forward(const Tensor& x, const Tensor&, const Tensor&) { return x.clone(); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -163,7 +163,7 @@ struct ClipGradByNorm {
   static constexpr auto params() {
     return std::make_tuple(param("norm", &ClipGradByNorm::norm), required("axes", &ClipGradByNorm::axes));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x.clone(); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -183,7 +183,7 @@ struct VatNoise {
     return std::make_tuple(param("base_axis", &VatNoise::base_axis), param("eps", &VatNoise::eps),
                            param("update", &VatNoise::update));
   }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor&) {
     Ints axes;
     for (int64_t a = wrap_axis(base_axis, x.dim()); a < x.dim(); ++a) axes.push_back(a);

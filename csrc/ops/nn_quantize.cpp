@@ -36,7 +36,7 @@ struct MinMaxQuantize {
                            param("ste_fine_grained", &MinMaxQuantize::ste_fine_grained),
                            param("eps", &MinMaxQuantize::eps), param("update", &MinMaxQuantize::update));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor low, high;  // the range on the grid of the levels
   static constexpr auto stored() {
     return std::make_tuple(param("low", &MinMaxQuantize::low), param("high", &MinMaxQuantize::high));
@@ -92,7 +92,7 @@ CG_OP("min_max_quantize", MinMaxQuantize,
 
 struct Mod {
   static constexpr bool any_dtype = true;
-  unsigned saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
+  Mask saves_for(c10::ArrayRef<bool> needs) const { return needs[1] ? in_bit(0) | in_bit(1) : 0; }
   bool fmod = false;
   static constexpr auto params() { return std::make_tuple(param("fmod", &Mod::fmod)); }
   Tensor forward(const Tensor& a, const Tensor& b) {
@@ -115,7 +115,7 @@ struct BitShift {
   std::string direction = "LEFT";
   static constexpr auto params() { return std::make_tuple(param("direction", &BitShift::direction)); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x, const Tensor& shift_) {
     const at::ScalarType t = x.scalar_type();
     const bool is_unsigned = t == at::kByte || t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;

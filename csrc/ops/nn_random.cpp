@@ -21,7 +21,7 @@ at::Generator device_generator(const char* function, const Tensor& state, at::De
 namespace {
 
 struct NewGenerator {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& seed) {
     kernels::reads_values("new_generator", seed);
     Tensor state = at::empty({static_cast<int64_t>(sizeof(Mt))}, at::kByte);
@@ -69,7 +69,7 @@ struct Draw {
     return std::make_tuple(required("kind", &Draw::kind), required("a", &Draw::a), required("b", &Draw::b),
                            required("shape", &Draw::shape), param("device", &Draw::device));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor on_device(const Tensor& state, at::Device d) const {
     const at::Generator g = device_generator("draw", state, d);
     Tensor y = at::empty(shape, at::TensorOptions(at::kFloat).device(d));
@@ -115,7 +115,7 @@ struct DropoutDrawn {
   static constexpr auto params() {
     return std::make_tuple(param("p", &DropoutDrawn::p), required("rng", &DropoutDrawn::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor mask;  // 0 or 1 / (1 - p)
   static constexpr auto stored() { return std::make_tuple(param("mask", &DropoutDrawn::mask)); }
 

@@ -30,7 +30,7 @@ struct RandomErase {
                            param("base_axis", &R::base_axis), param("channel_last", &R::channel_last),
                            param("ste_fine_grained", &R::ste_fine_grained), required("rng", &R::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor kept;  // where x was left as it is
   static constexpr auto stored() { return std::make_tuple(param("kept", &RandomErase::kept)); }
 
@@ -111,7 +111,7 @@ struct ImageAugmentation {
         param("contrast", &I::contrast), param("contrast_center", &I::contrast_center),
         param("contrast_each", &I::contrast_each), param("noise", &I::noise), required("rng", &I::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor index, weight;  // (4, elements of y): which elements of x, and how much of each
   static constexpr auto stored() {
     return std::make_tuple(param("index", &ImageAugmentation::index), param("weight", &ImageAugmentation::weight));

@@ -93,7 +93,7 @@ struct RandomCrop : Move {
     return std::make_tuple(required("shape", &RandomCrop::size), param("base_axis", &RandomCrop::base_axis),
                            required("rng", &RandomCrop::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t base = check_base_axis("random_crop", base_axis, x), lead = x.dim() - size.size();
     Ints result = ints(x.sizes());
@@ -131,7 +131,7 @@ struct RandomFlip : Move {
     return std::make_tuple(required("axes", &RandomFlip::axes), param("base_axis", &RandomFlip::base_axis),
                            required("rng", &RandomFlip::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t base = check_base_axis("random_flip", base_axis, x);
     std::vector<bool> chosen(x.dim());
@@ -172,7 +172,7 @@ struct RandomShift : Move {
                            param("constant_value", &RandomShift::constant_value),
                            param("base_axis", &RandomShift::base_axis), required("rng", &RandomShift::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   int64_t source(int64_t i, int64_t n) const {
     if (border_mode == "nearest") return std::min(std::max<int64_t>(i, 0), n - 1);
     if (border_mode == "constant") return i < 0 || i >= n ? -1 : i;
@@ -217,7 +217,7 @@ struct RandomChoice {
     return std::make_tuple(required("shape", &RandomChoice::shape), param("replace", &RandomChoice::replace),
                            required("rng", &RandomChoice::rng));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor index;  // positions in the flattened x
   static constexpr auto stored() { return std::make_tuple(param("index", &RandomChoice::index)); }
 

@@ -14,7 +14,7 @@ namespace cg {
 namespace {
 
 struct StraightThrough {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& value, const Tensor&) { return at::alias(value); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -24,7 +24,7 @@ struct StraightThrough {
 CG_OP("straight_through", StraightThrough, "The value of a, with the gradient that b would have.")
 
 struct StopGradient {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::alias(x); }
   template <class T>
   void backward(Ctx<T>&) {}
@@ -34,7 +34,7 @@ CG_POINTWISE("stop_gradient", StopGradient, "x as a constant: no gradient passes
 // The gradient of the identity.
 template <Tensor (*F)(const Tensor&)>
 struct Straight {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return F(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -52,7 +52,7 @@ CG_POINTWISE("ste_floor", SteFloor, "Largest integer <= x; the gradient passes u
 struct SteSign {
   double alpha = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &SteSign::alpha)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     return fused(
         [k = alpha](auto x) CG_EACH { return x > 0   ? decltype(x)(1)
@@ -70,7 +70,7 @@ CG_POINTWISE("ste_sign", SteSign, "-1, 1, or alpha where x is 0; the gradient pa
 // low where x <= 0, else 1; differentiated as a line between -1 and 1.
 template <int low>
 struct Binary {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return fused([](auto x) CG_EACH { return decltype(x)(x > 0 ? 1 : low); },
                  [](const Tensor& x) { return at::gt(x, 0).to(x.scalar_type()) * (1 - low) + low; }, x);
@@ -92,7 +92,7 @@ CG_POINTWISE("binary_sigmoid", BinarySigmoid,
 struct Prune {
   double rate = 0.9;
   static constexpr auto params() { return std::make_tuple(param("rate", &Prune::rate)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     if (rate >= 1 || x.numel() == 0) return at::zeros_like(x);
     const Tensor size = at::abs(x);

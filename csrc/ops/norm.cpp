@@ -16,8 +16,8 @@ namespace {
 struct LayerNormalizationGrad {
   double eps = 1e-5;
   static constexpr auto params() { return std::make_tuple(param("eps", &LayerNormalizationGrad::eps)); }
-  static constexpr unsigned optional = in_bit(3) | in_bit(4);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
+  static constexpr Mask optional = in_bit(3) | in_bit(4);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
   static constexpr int64_t over[1] = {1};
 
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
@@ -46,7 +46,7 @@ CG_OP("layer_normalization_grad", LayerNormalizationGrad,
 struct LayerNormalization {
   double eps = 1e-5;
   static constexpr auto params() { return std::make_tuple(param("eps", &LayerNormalization::eps)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &LayerNormalization::mean), param("inv_std", &LayerNormalization::inv_std));
@@ -99,8 +99,8 @@ struct GroupNormalizationGrad : Groups {
                            param("eps", &GroupNormalizationGrad::eps));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned optional = in_bit(3) | in_bit(4);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
+  static constexpr Mask optional = in_bit(3) | in_bit(4);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
 
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
                                              Tensor inv_std, std::array<bool, 3> wanted) const {
@@ -151,7 +151,7 @@ struct GroupNormalization : Groups {
     return std::make_tuple(required("groups", &GroupNormalization::groups), param("eps", &GroupNormalization::eps));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;
   static constexpr auto stored() {
     return std::make_tuple(param("mean", &GroupNormalization::mean), param("inv_std", &GroupNormalization::inv_std));
@@ -190,7 +190,7 @@ struct Normalize {
   static constexpr auto params() {
     return std::make_tuple(param("eps", &Normalize::eps), param("axis", &Normalize::axis));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
 
   Tensor forward(const Tensor& x) { return x / (at::sqrt(at::sum(at::square(x), axis, true)) + eps); }
   // A zero vector has norm 0, where sqrt has no derivative: it is taken at 1 there, times x, which is 0.
@@ -214,7 +214,7 @@ struct LocalResponseNormalization {
                            param("alpha", &LocalResponseNormalization::alpha),
                            param("beta", &LocalResponseNormalization::beta));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
 
   // The sum of each channel and its n / 2 neighbours on both sides.
   template <class T>

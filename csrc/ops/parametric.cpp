@@ -21,7 +21,7 @@ T unaligned(const T& g, at::IntArrayRef param) {
 }
 
 struct PReLU {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& w) {
     return at::_prelu_kernel(x, at::reshape(w, aligned(w.sizes(), x.dim())));
   }
@@ -45,7 +45,7 @@ struct PReLU {
 CG_OP("prelu", PReLU, "x where x >= 0, else w * x.")
 
 struct Swish {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& beta) {
     return x * at::mul(x, at::reshape(beta, aligned(beta.sizes(), x.dim()))).sigmoid_();
   }

@@ -163,7 +163,7 @@ struct SumPooling : SumWindow {
                            param("pad", &SumPooling::pad), param("cover_all", &SumPooling::cover_all),
                            param("outsize", &SumPooling::outsize), param("divisor", &SumPooling::divisor));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     complete(x.dim() - 2);
     return pool(x, outsize ? *outsize : pooled(spatial(x.sizes()), cover_all));
@@ -183,7 +183,7 @@ struct Unpooling : SumWindow {
                            param("pad", &Unpooling::pad), param("outsize", &Unpooling::outsize),
                            param("cover_all", &Unpooling::cover_all), param("divisor", &Unpooling::divisor));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     complete(x.dim() - 2);
     return spread(x, outsize ? *outsize : unpooled(spatial(x.sizes()), cover_all));
@@ -204,7 +204,7 @@ struct AveragePooling : SumWindow {
     return std::make_tuple(required("ksize", &AveragePooling::ksize), param("stride", &AveragePooling::stride),
                            param("pad", &AveragePooling::pad), param("pad_value", &AveragePooling::pad_value));
   }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor counts;  // elements of the image in each window, where the padding does not count
   static constexpr auto stored() { return std::make_tuple(param("counts", &AveragePooling::counts)); }
 

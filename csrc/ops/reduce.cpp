@@ -14,7 +14,7 @@ namespace {
 
 struct Sum {
   CG_REDUCTION_PARAMS(Sum)
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::sum(x, or_all(axis), keepdims); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -25,7 +25,7 @@ CG_OP("sum", Sum, "Sum over axis (None: all).")
 
 struct Mean {
   CG_REDUCTION_PARAMS(Mean)
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   // The sum has a shape function in C++, the mean has none.
   Tensor infer(const Tensor& x) const {
     if (none(axis)) return x;
@@ -52,7 +52,7 @@ struct Variance {
     return std::make_tuple(param("axis", &Variance::axis), param("ddof", &Variance::ddof),
                            param("keepdims", &Variance::keepdims));
   }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     if (none(axis)) return (x - x).div_(1 - ddof);
     return at::var(x, or_all(axis), at::Scalar(ddof), keepdims);
@@ -74,7 +74,7 @@ CG_OP("var", Variance, "Variance over axis (None: all); divides by n - ddof.")
 // The gradient goes to every element that equals the extremum.
 template <class Op>
 struct Extremum {
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   template <class T>
   void backward(Ctx<T>& c) {
     const auto& op = static_cast<const Op&>(*this);
@@ -103,7 +103,7 @@ CG_OP("min", Min, "Smallest element over axis (None: all); every tie gets the gr
 
 struct LogSumExp {
   CG_REDUCTION_PARAMS(LogSumExp)
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::logsumexp(x, listed(axis, x.dim()), keepdims); }
   template <class T>
   void backward(Ctx<T>& c) {

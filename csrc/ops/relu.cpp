@@ -38,7 +38,7 @@ Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, 
 struct ReLUGrad {
   std::string rule = "product";
   static constexpr auto params() { return std::make_tuple(param("rule", &ReLUGrad::rule)); }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& y) { return relu_gradient(rule, gy, y); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -51,7 +51,7 @@ CG_POINTWISE("relu_grad", ReLUGrad,
 struct ReLU {
   std::string rule = "product";
   static constexpr auto params() { return std::make_tuple(param("rule", &ReLU::rule)); }
-  static constexpr unsigned saves = out_bit(0), reuses = out_bit(0);
+  static constexpr Mask saves = out_bit(0), reuses = out_bit(0);
   Tensor forward(const Tensor& x) { return at::relu(x); }
   Tensor forward_into(Tensor y, const Tensor& x) { return at::clamp_min_out(y, x, 0); }
   template <class T>
@@ -77,7 +77,7 @@ struct LeakyReLUGrad {
   static constexpr auto params() {
     return std::make_tuple(required("slope", &LeakyReLUGrad::slope), param("is_result", &LeakyReLUGrad::is_result));
   }
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& x) { return at::leaky_relu_backward(gy, x, slope, is_result); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -91,7 +91,7 @@ struct LeakyReLU {
   static constexpr auto params() { return std::make_tuple(param("slope", &LeakyReLU::slope)); }
   // The output has the sign of the input unless the slope turns it round.
   bool by_output() const { return slope >= 0; }
-  unsigned saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
+  Mask saves_for(c10::ArrayRef<bool>) const { return by_output() ? out_bit(0) : in_bit(0); }
   Tensor forward(const Tensor& x) { return at::leaky_relu(x, slope); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -25,8 +25,8 @@ T with_ended(const T& head, const T& all, int64_t samples) {
 struct LSTMGrad {
   std::string order;
   static constexpr auto params() { return std::make_tuple(param("order", &LSTMGrad::order)); }
-  static constexpr unsigned optional = in_bit(2) | in_bit(3);
-  static constexpr unsigned saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
+  static constexpr Mask optional = in_bit(2) | in_bit(3);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
 
   std::tuple<Tensor, Tensor> forward(const Tensor& c, const Tensor& x, const Tensor& gc_next, const Tensor& gh) {
     const int64_t batch = x.size(0);
@@ -51,7 +51,7 @@ CG_OP("lstm_grad", LSTMGrad, "Gradients of c and x of lstm, from c, x and the gr
 struct LSTM {
   std::string order;
   static constexpr auto params() { return std::make_tuple(param("order", &LSTM::order)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
 
   std::tuple<Tensor, Tensor> forward(const Tensor& c, const Tensor& x) {
     TORCH_CHECK_VALUE(c.dim() >= 2 && x.dim() == c.dim() && x.size(0) <= c.size(0) && x.size(1) == 4 * c.size(1) &&

@@ -43,7 +43,7 @@ struct Tree : kernels::cells::TreeLstm {
 };
 
 struct TreeLSTMGrad {
-  static constexpr unsigned saves = kAllInputs;
+  static constexpr Mask saves = kAllInputs;
   // c1, ..., cn, x, and the gradients of c' and h.
   std::vector<Tensor> forward(TensorList all) {
     const size_t n = all.size() - 2;
@@ -64,7 +64,7 @@ struct TreeLSTMGrad {
 CG_OP("tree_lstm_grad", TreeLSTMGrad, "Gradients of the inputs of tree_lstm, from these and those of its outputs.")
 
 struct TreeLSTM {
-  static constexpr unsigned saves = kAllInputs;
+  static constexpr Mask saves = kAllInputs;
   std::vector<Tensor> forward(TensorList xs) {
     TORCH_CHECK_VALUE(xs.size() >= 2 && xs[0].dim() >= 2, "tree_lstm: expected the children's cells and x");
     const at::IntArrayRef units = xs[0].sizes();

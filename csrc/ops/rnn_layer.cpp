@@ -77,15 +77,16 @@ T flat(const T& x) {
 }
 
 struct RnnLayer {
+  static constexpr bool real = true;
   std::string mode = "lstm", order;
   bool reverse = false;
   static constexpr auto params() {
     return std::make_tuple(param("mode", &RnnLayer::mode), param("order", &RnnLayer::order),
                            param("reverse", &RnnLayer::reverse));
   }
-  static constexpr unsigned optional = in_bit(2) | in_bit(4);
-  unsigned saves_for(c10::ArrayRef<bool>) const {
-    constexpr unsigned always = in_bit(1) | in_bit(3) | out_bit(0);
+  static constexpr Mask optional = in_bit(2) | in_bit(4);
+  Mask saves_for(c10::ArrayRef<bool>) const {
+    constexpr Mask always = in_bit(1) | in_bit(3) | out_bit(0);
     return lstm() ? always | in_bit(2) | out_bit(1) | out_bit(2) : gru() ? always | in_bit(0) | out_bit(1) : always;
   }
   bool lstm() const { return mode == "lstm"; }
@@ -226,7 +227,7 @@ CG_OP(
     "lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.")
 
 struct AddApart {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& a, const Tensor& b) { return at::add(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {

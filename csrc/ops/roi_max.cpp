@@ -36,7 +36,7 @@ struct RoiMaxGrad : P {
     return std::tuple_cat(std::make_tuple(required("insize", &RoiMaxGrad::insize)), P::common());
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(1) | in_bit(2);
   Tensor forward(const Tensor& gy, const Tensor& regions, const Tensor& places) {
     if (gy.is_meta()) return at::empty(insize, gy.options());
     kernels::reads_values("maxima of regions", gy);
@@ -57,7 +57,7 @@ template <class P>
 struct RoiMaxAt : P {
   static constexpr auto params() { return P::common(); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(1) | in_bit(2);
   Tensor forward(const Tensor& x, const Tensor& regions, const Tensor& places) {
     const Ints shape = this->result(regions.size(0), x.sizes());
     if (x.is_meta()) return at::empty(shape, x.options());
@@ -82,7 +82,7 @@ struct RoiMax : P {
     return std::tuple_cat(P::common(), std::make_tuple(param("empty", &RoiMax::empty)));
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor places;
   static constexpr auto stored() { return std::make_tuple(param("places", &RoiMax::places)); }
   std::vector<Tensor> forward(const Tensor& x, const Tensor& regions) {

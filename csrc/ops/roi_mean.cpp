@@ -26,7 +26,7 @@ struct RoiMeanGrad : P {
     return std::tuple_cat(std::make_tuple(required("insize", &RoiMeanGrad::insize)), P::common());
   }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& regions) {
     if (gy.is_meta() || regions.is_meta()) return at::empty(insize, gy.options());
     if (kernels::traced(gy)) {
@@ -56,7 +56,7 @@ template <class P>
 struct RoiMean : P {
   static constexpr auto params() { return P::common(); }
   static constexpr bool any_dtype = true;
-  static constexpr unsigned saves = in_bit(1);
+  static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor& regions) {
     const Ints shape = this->result(regions.size(0), x.sizes());
     if (x.is_meta() || regions.is_meta()) return at::empty(shape, x.options());

@@ -39,7 +39,7 @@ Tensor cumsum_rounded(const Tensor& x, int64_t axis) {
 struct CumSum {
   std::optional<int64_t> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &CumSum::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t a = position(axis, x.dim());
     const Tensor line = in_line(x, axis);
@@ -63,7 +63,7 @@ T linear_scan(const T& a, const T& b, int64_t axis);
 struct LinearScan {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &LinearScan::axis)); }
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
     if (b.size(axis) == 0) return b.clone();
     std::vector<Tensor> as = at::unbind(a, axis), ys = at::unbind(b, axis);
@@ -88,7 +88,7 @@ T linear_scan(const T& a, const T& b, int64_t axis) {
 struct CumProd {
   std::optional<int64_t> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &CumProd::axis)); }
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return at::cumprod(in_line(x, axis), position(axis, x.dim())); }
   // gx[i] = y[i - 1] * (gy[i] + x[i + 1] * gy[i + 1] + x[i + 1] * x[i + 2] * gy[i + 2] + ...): exact where elements are
   // 0.
@@ -110,7 +110,7 @@ CG_OP("cumprod", CumProd, "Cumulative product along axis (None: over all element
 
 struct Prod {
   CG_REDUCTION_PARAMS(Prod)
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     if (none(axis)) return x.clone();
     Ints axes = listed(axis, x.dim());

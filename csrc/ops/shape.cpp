@@ -1,4 +1,5 @@
 // Shapes: views, broadcasting and its inverse, casts, copies.
+#include <ATen/ops/real.h>
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/unsqueeze.h>
 
@@ -10,7 +11,7 @@ namespace {
 struct Reshape {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &Reshape::shape)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::reshape(x, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -22,7 +23,7 @@ CG_OP("reshape", Reshape, "Same elements in C order, new shape; one entry may be
 struct Transpose {
   std::optional<Ints> axes;
   static constexpr auto params() { return std::make_tuple(param("axes", &Transpose::axes)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Ints order(int64_t ndim) const {
     if (axes) return *axes;
     Ints r;
@@ -45,7 +46,7 @@ CG_OP("transpose", Transpose, "Permutes the axes; reverses them when axes is Non
 struct ExpandDims {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(required("axis", &ExpandDims::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::unsqueeze(x, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -57,7 +58,7 @@ CG_OP("expand_dims", ExpandDims, "A new axis of length 1 at the given place.")
 struct Squeeze {
   std::optional<Ints> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &Squeeze::axis)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     if (!axis) return at::squeeze(x);
     for (int64_t a : *axis)
@@ -75,7 +76,7 @@ CG_OP("squeeze", Squeeze, "Without the given axes of length 1 (None: all of them
 struct BroadcastTo {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &BroadcastTo::shape)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return at::broadcast_to(x, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -87,7 +88,7 @@ CG_OP("broadcast_to", BroadcastTo, "A view of x with NumPy's broadcasting to sha
 struct SumTo {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &SumTo::shape)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return sum_to(x, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -99,7 +100,7 @@ CG_OP("sum_to", SumTo, "Sums x to shape, the inverse of broadcasting.")
 struct Cast {
   at::ScalarType dtype = at::kFloat;
   static constexpr auto params() { return std::make_tuple(required("dtype", &Cast::dtype)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x.to(dtype); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -111,7 +112,7 @@ CG_OP("cast", Cast, "x in another dtype.")
 struct Convert {
   at::ScalarType dtype = at::kFloat;
   static constexpr auto params() { return std::make_tuple(required("dtype", &Convert::dtype)); }
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x.to(dtype); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -121,7 +122,7 @@ struct Convert {
 CG_OP("convert", Convert, "x in another dtype; integers have gradients too, cut to whole numbers.")
 
 struct Identity {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x; }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -131,7 +132,7 @@ struct Identity {
 CG_POINTWISE("identity", Identity, "x itself, as the result of a function.")
 
 struct Copy {
-  static constexpr unsigned saves = 0;
+  static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) { return x.clone(); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -165,13 +166,14 @@ Tensor sum_to(const Tensor& x, at::IntArrayRef shape) {
   return lead > 0 ? at::reshape(y, shape) : y;
 }
 
-Tensor fit_slow(Tensor g, const VariableNode& x) {
-  if (g.scalar_type() != x.dtype) g = g.to(x.dtype);
-  return sum_to(g, x.sizes);
+Tensor fit_slow(Tensor g, at::IntArrayRef sizes, at::ScalarType dtype) {
+  if (g.is_complex() && !at::isComplexType(dtype)) g = at::real(g);
+  if (g.scalar_type() != dtype) g = g.to(dtype);
+  return sum_to(g, sizes);
 }
-Var fit_slow(Var g, const VariableNode& x) {
-  if (g.scalar_type() != x.dtype) g = cast(g, x.dtype);
-  return g.sizes() == at::IntArrayRef(x.sizes) ? g : sum_to(g, x.sizes);
+Var fit_slow(Var g, at::IntArrayRef sizes, at::ScalarType dtype) {
+  if (g.scalar_type() != dtype) g = cast(g, dtype);
+  return g.sizes() == sizes ? g : sum_to(g, sizes);
 }
 
 }  // namespace cg

@@ -12,7 +12,7 @@ namespace {
 struct SoftmaxGrad {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &SoftmaxGrad::axis)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& y) { return at::_softmax_backward_data(gy, y, axis, y.scalar_type()); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -26,7 +26,7 @@ CG_OP("softmax_grad", SoftmaxGrad, "y (gy - sum(gy y)): the gradient of softmax 
 struct Softmax {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &Softmax::axis)); }
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::_softmax(x, axis, false); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -38,7 +38,7 @@ CG_OP("softmax", Softmax, "exp(x), scaled to sum 1 along axis.")
 struct LogSoftmaxGrad {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmaxGrad::axis)); }
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& y) {
     return at::_log_softmax_backward_data(gy, y, axis, y.scalar_type());
   }
@@ -54,7 +54,7 @@ CG_OP("log_softmax_grad", LogSoftmaxGrad, "gy - exp(y) sum(gy): the gradient of 
 struct LogSoftmax {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmax::axis)); }
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::_log_softmax(x, axis, false); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -46,7 +46,7 @@ Tensor zeta(const Tensor& s, const Tensor& q) {
 }
 
 struct Erf {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::erf(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -56,7 +56,7 @@ struct Erf {
 CG_POINTWISE("erf", Erf, "Error function.")
 
 struct Erfc {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::erfc(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -66,7 +66,7 @@ struct Erfc {
 CG_OP("erfc", Erfc, "1 - erf(x), exact also for large x.")
 
 struct Erfcx {
-  static constexpr unsigned saves = in_bit(0) | out_bit(0);
+  static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return erfcx(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -76,7 +76,7 @@ struct Erfcx {
 CG_OP("erfcx", Erfcx, "exp(x * x) * erfc(x)")
 
 struct ErfInv {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::erfinv(t); });
   }
@@ -92,7 +92,7 @@ Tensor ndtri(const Tensor& x) {
 }
 
 struct ErfcInv {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return ndtri(x * 0.5).mul_(-1 / sqrt2); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -102,7 +102,7 @@ struct ErfcInv {
 CG_OP("erfcinv", ErfcInv, "Inverse of erfc.")
 
 struct Ndtr {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::special_ndtr(t); });
   }
@@ -114,7 +114,7 @@ struct Ndtr {
 CG_OP("ndtr", Ndtr, "Distribution function of the standard normal distribution.")
 
 struct Ndtri {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return ndtri(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -124,7 +124,7 @@ struct Ndtri {
 CG_OP("ndtri", Ndtri, "Inverse of ndtr.")
 
 struct LogNdtr {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::special_log_ndtr(t); });
   }
@@ -136,7 +136,7 @@ struct LogNdtr {
 CG_OP("log_ndtr", LogNdtr, "log(ndtr(x)), exact also for large negative x.")
 
 struct LGamma {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::lgamma(t); });
   }
@@ -148,7 +148,7 @@ struct LGamma {
 CG_OP("lgamma", LGamma, "log(|gamma(x)|)")
 
 struct Digamma {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return psi(0, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -160,7 +160,7 @@ CG_OP("digamma", Digamma, "Derivative of lgamma.")
 struct PolyGamma {
   int64_t n = 0;
   static constexpr auto params() { return std::make_tuple(required("n", &PolyGamma::n)); }
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return psi(n, x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -170,7 +170,7 @@ struct PolyGamma {
 CG_OP("polygamma", PolyGamma, "n-th derivative of digamma.")
 
 struct Zeta {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   static constexpr bool any_dtype = true;
   Tensor forward(const Tensor& s, const Tensor& q) { return zeta(s, q); }
   template <class T>

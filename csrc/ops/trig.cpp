@@ -14,7 +14,7 @@ namespace cg {
 namespace {
 
 struct Sin {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::sin(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -24,7 +24,7 @@ struct Sin {
 CG_POINTWISE("sin", Sin, "Sine of x in radians.")
 
 struct Cos {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::cos(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -34,7 +34,7 @@ struct Cos {
 CG_POINTWISE("cos", Cos, "Cosine of x in radians.")
 
 struct Tan {
-  static constexpr unsigned saves = out_bit(0);
+  static constexpr Mask saves = out_bit(0);
   Tensor forward(const Tensor& x) { return at::tan(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -44,7 +44,7 @@ struct Tan {
 CG_POINTWISE("tan", Tan, "Tangent of x in radians.")
 
 struct ArcSin {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arcsin(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -54,7 +54,7 @@ struct ArcSin {
 CG_POINTWISE("arcsin", ArcSin, "Inverse sine, in [-pi/2, pi/2].")
 
 struct ArcCos {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arccos(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -64,7 +64,7 @@ struct ArcCos {
 CG_POINTWISE("arccos", ArcCos, "Inverse cosine, in [0, pi].")
 
 struct ArcTan {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arctan(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -74,7 +74,7 @@ struct ArcTan {
 CG_POINTWISE("arctan", ArcTan, "Inverse tangent, in [-pi/2, pi/2].")
 
 struct ArcTan2 {
-  static constexpr unsigned saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& a, const Tensor& b) { return at::atan2(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -87,7 +87,7 @@ struct ArcTan2 {
 CG_POINTWISE("arctan2", ArcTan2, "Angle of the point (b, a), in [-pi, pi].")
 
 struct Sinh {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::sinh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -97,7 +97,7 @@ struct Sinh {
 CG_POINTWISE("sinh", Sinh, "Hyperbolic sine.")
 
 struct Cosh {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::cosh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -107,7 +107,7 @@ struct Cosh {
 CG_POINTWISE("cosh", Cosh, "Hyperbolic cosine.")
 
 struct ArcSinh {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arcsinh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -117,7 +117,7 @@ struct ArcSinh {
 CG_POINTWISE("arcsinh", ArcSinh, "Inverse hyperbolic sine.")
 
 struct ArcCosh {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arccosh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -127,7 +127,7 @@ struct ArcCosh {
 CG_POINTWISE("arccosh", ArcCosh, "Inverse hyperbolic cosine, for x >= 1.")
 
 struct ArcTanh {
-  static constexpr unsigned saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) { return at::arctanh(x); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -50,7 +50,7 @@ PyObject* get_tensor(PyObject* o, void*) {
 }
 int put_tensor(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    if (!value || !is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
+    if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
     array(o).assign(unwrap_tensor(value, "tensor"));
     return 0;
   });
@@ -228,6 +228,7 @@ PyTypeObject ArrayType = [] {
 }();
 
 void init_arrays(PyObject* module) {
+  refuse_deletion(ArrayType);
   if (PyType_Ready(&ArrayType) < 0 ||
       PyModule_AddObjectRef(module, "Array", reinterpret_cast<PyObject*>(&ArrayType)) < 0 ||
       PyModule_AddFunctions(module, functions) < 0)

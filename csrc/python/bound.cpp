@@ -83,7 +83,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
     if (in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
   } else {
     for (used = 0; used < static_cast<size_t>(info.inputs); ++used) {
-      const bool optional = info.optional >> used & 1;
+      const bool optional = info.optional.input(used);
       if (used >= n_args || (optional && args[used] == Py_None)) {
         if (!optional) return refuse(PyExc_TypeError, c10::str("expected ", info.inputs, " tensor(s), got ", n_args));
         in.emplace_back();
@@ -278,23 +278,12 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
 
 }  // namespace
 
-namespace {
-// The last ones that made something of a deferred graph, and that one of a graph that runs at once crossed to or from.
-Frontend *deferred_frontend = nullptr, *beside_deferred = nullptr;
-}  // namespace
+Frontend* deferred_frontend = nullptr;
 
 Obj cross(PyObject* x, Frontend* f, const char* how) {
   Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
   return Obj::steal(PyObject_CallMethod(bridge.get(), how, "OO", x, reinterpret_cast<PyObject*>(f)));
 }
-
-Frontend* frontend_on(bool deferred) {
-  Frontend* active = active_frontend();
-  if (static_cast<bool>(active->deferred) == deferred) return active;
-  return deferred ? deferred_frontend : beside_deferred ? beside_deferred : native_frontend;
-}
-
-void met(Frontend* at_once) { beside_deferred = at_once; }
 
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
   if (f->deferred) deferred_frontend = f;

@@ -7,6 +7,7 @@
 
 #include "core/backprop.h"
 #include "core/deferred.h"
+#include "core/door.h"
 #include "core/mode.h"
 #include "core/op.h"
 
@@ -108,7 +109,7 @@ struct PythonNode final : FunctionNode {
     handle = self;
   }
   Tensors forward(VarsRef) override { throw std::logic_error("a Python function is run by its apply"); }
-  unsigned saves(c10::ArrayRef<bool>) const override { return 0; }
+  Mask saves(c10::ArrayRef<bool>) const override { return 0; }
   void backward(Ctx<at::Tensor>&) override { throw std::logic_error("run by python_backward"); }
   void backward(Ctx<Var>&) override { throw std::logic_error("run by python_backward"); }
   Ints retained_inputs, retained_outputs;
@@ -117,16 +118,25 @@ struct PythonNode final : FunctionNode {
 extern PyTypeObject VariableType, VariableNodeType, FunctionNodeType, FrontendType, BoundType;
 extern Frontend* native_frontend;
 // The frontend whose call runs on this thread: hooks and Python-defined backwards see its classes.
-extern thread_local Frontend* current_frontend;
-class FrontendScope {
- public:
-  explicit FrontendScope(Frontend* f) : old_(std::exchange(current_frontend, f)) {}
-  ~FrontendScope() { current_frontend = old_; }
+using FrontendScope = CallerScope;
+inline Frontend* frontend_or_native(void* f) { return f ? static_cast<Frontend*>(f) : native_frontend; }
+inline Frontend* active_frontend() { return frontend_or_native(caller); }
+extern Frontend* deferred_frontend;  // the one whose graph runs later, once it recorded something
+// Who recorded f. A sum of gradients that a pass adds to a graph of another kind than its caller's is that graph's.
+inline Frontend* frontend_of(const FunctionNode& f) {
+  Frontend* own = frontend_or_native(f.frontend ? f.frontend : caller);  // not recorded yet: who calls
+  const bool later = f.call != nullptr;
+  return static_cast<bool>(own->deferred) == later ? own : later ? deferred_frontend : native_frontend;
+}
 
- private:
-  Frontend* old_;
-};
-inline Frontend* active_frontend() { return current_frontend ? current_frontend : native_frontend; }
+// The truth of an object; throws where the object refuses to tell.
+inline bool truth(PyObject* o) {
+  const int b = PyObject_IsTrue(o);
+  if (b < 0) throw PyError();
+  return b;
+}
+// `del x.attribute` reaches a setter as a null value: for all attributes of `type` that is an error from now on.
+void refuse_deletion(PyTypeObject& type);
 
 // Whether an object that the graph knows may be handed out: one that is being deallocated may not.
 inline bool living(const void* o) { return o && Py_REFCNT(static_cast<PyObject*>(const_cast<void*>(o))) > 0; }

@@ -360,12 +360,9 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
   };
   const bool none = value == Py_None;
   switch (p.kind) {
-    case ParamKind::Bool: {
-      const int b = PyObject_IsTrue(value);
-      if (b < 0) throw PyError();
-      *static_cast<bool*>(address) = b;
+    case ParamKind::Bool:
+      *static_cast<bool*>(address) = truth(value);
       break;
-    }
     case ParamKind::Int:
       *static_cast<int64_t*>(address) = integer();
       break;

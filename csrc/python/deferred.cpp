@@ -22,9 +22,7 @@ void become(PyObject* o, Ref<VariableNode> fresh) {
 }
 int parse_need_grad(PyObject* o) {
   if (o == Py_None) return -1;
-  const int b = PyObject_IsTrue(o);
-  if (b < 0) throw PyError();
-  return b;
+  return truth(o);
 }
 
 // _setup(shape, need_grad)
@@ -45,7 +43,6 @@ template <Ref<Array> Store::* Which>
 int put_array(PyObject* o, PyObject* value, void* name) {
   return guarded(-1, [&] {
     const char* what = static_cast<const char*>(name);
-    if (!value) fail(PyExc_TypeError, "%s cannot be deleted", what);
     Ref<Array> a = unwrap_array(value, what);
     int64_t size = 1;
     for (int64_t k : node_of_object(o).sizes) size *= k;
@@ -79,7 +76,7 @@ PyObject* get_need_grad(PyObject* o, void*) {
 }
 int put_need_grad(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    if (!value || value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
+    if (value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
     VariableNode& n = node_of_object(o);
     n.deferred->need_grad = parse_need_grad(value);
     n.requires_grad = n.deferred->need_grad;
@@ -96,9 +93,7 @@ PyObject* get_flag(PyObject* o, void*) {
 template <bool Deferred::* Flag>
 int put_flag(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    const int b = value ? PyObject_IsTrue(value) : -1;
-    if (b < 0) throw PyError();
-    deferred(o).*Flag = b;
+    deferred(o).*Flag = truth(value);
     return 0;
   });
 }
@@ -114,7 +109,7 @@ int put_parent(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     VariableNode& n = node_of_object(o);
     ++graph_epoch;
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       n.unchain();
       n.rank = 0;
       return 0;
@@ -240,8 +235,8 @@ PyObject* forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
     }
     FrontendScope scope(frontend);
     DeferredOptions options;
-    options.clear_buffer = PyObject_IsTrue(args[1]);
-    options.clear_no_need_grad = PyObject_IsTrue(args[2]);
+    options.clear_buffer = truth(args[1]);
+    options.clear_no_need_grad = truth(args[2]);
     options.before = hook_of(args[3], frontend);
     options.after = hook_of(args[4], frontend);
     options.finished = hook_of(args[5], frontend);
@@ -257,8 +252,8 @@ PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Frontend* frontend = as_variable(args[0])->frontend;
     FrontendScope scope(frontend);
     DeferredOptions options;
-    options.clear_buffer = PyObject_IsTrue(args[2]);
-    options.clear_initial_grad = PyObject_IsTrue(args[3]);
+    options.clear_buffer = truth(args[2]);
+    options.clear_initial_grad = truth(args[3]);
     options.before = hook_of(args[4], frontend);
     options.after = hook_of(args[5], frontend);
     options.finished = hook_of(args[6], frontend);
@@ -268,11 +263,7 @@ PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
-  return guarded([&]() -> PyObject* {
-    const int b = PyObject_IsTrue(value);
-    if (b < 0) throw PyError();
-    return PyBool_FromLong(std::exchange(global_recompute, b));
-  });
+  return guarded([&]() -> PyObject* { return PyBool_FromLong(std::exchange(global_recompute, truth(value))); });
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -337,6 +328,7 @@ void init_deferred(PyObject* module) {
   DeferredVariableType.tp_clear = VariableType.tp_clear;
   DeferredVariableType.tp_dictoffset = VariableType.tp_dictoffset;
   DeferredVariableType.tp_weaklistoffset = VariableType.tp_weaklistoffset;
+  refuse_deletion(DeferredVariableType);
   if (PyType_Ready(&DeferredVariableType) < 0 ||
       PyModule_AddObjectRef(module, "DeferredVariable", reinterpret_cast<PyObject*>(&DeferredVariableType)) < 0 ||
       PyModule_AddFunctions(module, functions) < 0)

@@ -13,8 +13,5 @@ std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys);
 Obj cross(PyObject* x, Frontend* f, const char* how = "cross");
 // What a pass gives for an input, as a Variable of the frontend; None where undefined.
 Obj result_of(Var g, Frontend* f);
-// Whose Variables functions of a deferred graph, or of one that runs at once, take and give in the pass that runs.
-Frontend* frontend_on(bool deferred);
-void met(Frontend* at_once);  // this frontend's graph and a deferred one are joined
 
 }  // namespace cg::py

@@ -176,14 +176,13 @@ PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
     if (args[1] != Py_None)
       for (size_t i = 0; i < needs.size(); ++i) {
         Obj item = Obj::steal(PySequence_GetItem(args[1], i));
-        needs[i] = PyObject_IsTrue(item.get()) == 1;
+        needs[i] = truth(item.get());
       }
-    const unsigned mask = f.saves(needs);
+    const Mask mask = f.saves(needs);
     Obj in = Obj::steal(PyList_New(0)), out = Obj::steal(PyList_New(0));
     for (size_t i = 0; i < f.inputs.size(); ++i)
-      if (f.inputs[i]) PyList_Append(in.get(), (mask & kAllInputs) || (i < 15 && (mask >> i & 1)) ? Py_True : Py_False);
-    for (size_t j = 0; j < f.outputs.size(); ++j)
-      PyList_Append(out.get(), j < 16 && (mask >> (16 + j) & 1) ? Py_True : Py_False);
+      if (f.inputs[i]) PyList_Append(in.get(), mask.input(i) ? Py_True : Py_False);
+    for (size_t j = 0; j < f.outputs.size(); ++j) PyList_Append(out.get(), mask.output(j) ? Py_True : Py_False);
     return Py_BuildValue("(OO)", in.get(), out.get());
   });
 }
@@ -235,7 +234,7 @@ PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
     FunctionNode& f = deferred_function(args[0]);
     Borrowed borrowed(f, args[1], args[2]);
     ModeScope plain(Mode::deferred, false);
-    if (PyObject_IsTrue(args[3]) == 1) {
+    if (truth(args[3])) {
       run_on_again(f);
     } else {
       remember_random_state(f);
@@ -253,7 +252,7 @@ c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const c
       continue;
     }
     Obj item = Obj::steal(PySequence_GetItem(o, k++));
-    flags.push_back(PyObject_IsTrue(item.get()) == 1);
+    flags.push_back(truth(item.get()));
   }
   if (PySequence_Size(o) != k) fail(PyExc_ValueError, "%s: expected %zd flags, got %zd", what, k, PySequence_Size(o));
   return flags;

@@ -124,7 +124,7 @@ PyObject* get_inputs(PyObject* o, void*) {
 int put_inputs(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     FunctionNode& f = node(o);
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       f.unchain();
       return 0;
     }
@@ -161,18 +161,17 @@ int put_rank(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(node(o).lazy_grad_sum); }
 int put_lazy(PyObject* o, PyObject* value, void*) {
-  const int b = PyObject_IsTrue(value);
-  if (b < 0) return -1;
-  node(o).lazy_grad_sum = b;
-  return 0;
+  return guarded(-1, [&] {
+    node(o).lazy_grad_sum = truth(value);
+    return 0;
+  });
 }
 PyObject* get_stack(PyObject* o, void*) {
   PyObject* s = static_cast<PyObject*>(node(o).stack);
   return Py_NewRef(s ? s : Py_None);
 }
 int put_stack(PyObject* o, PyObject* value, void*) {
-  PyObject* old =
-      static_cast<PyObject*>(std::exchange(node(o).stack, value && value != Py_None ? Py_NewRef(value) : nullptr));
+  PyObject* old = static_cast<PyObject*>(std::exchange(node(o).stack, value == Py_None ? nullptr : Py_NewRef(value)));
   Py_XDECREF(old);
   return 0;
 }
@@ -258,6 +257,7 @@ PyObject* record(PyObject* o, PyObject* args) {
                keep_out = indexes(retain_out, "retain_outputs", n);
     f->outputs.clear();
     f->link(xs, nodes);
+    f->frontend = fe;
     for (int64_t i : keep_in) f->inputs[i]->retain_data(xs[i].data);
     for (int64_t j : keep_out) {
       const at::Tensor& t = as_variable(PyTuple_GET_ITEM(ys.get(), j))->v.data;
@@ -389,9 +389,19 @@ PyObject* native_backward(PyObject* o, PyObject* args) {
       else
         fail(PyExc_TypeError, "grad_outputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g)->tp_name);
     }
+    if (!f.recorded) fail(PyExc_RuntimeError, "%s.backward: the function has been unchained", Py_TYPE(o)->tp_name);
+    if (gys.size() != f.outputs.size())
+      fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
+           gys.size());
+    if (std::none_of(gys.begin(), gys.end(), [](const Var& g) { return g.defined(); }))
+      fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got None alone");
     const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
     c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
-    for (int64_t i : indices) wanted[i] = true;
+    for (int64_t i : indices) {
+      if (!f.inputs[i])
+        fail(PyExc_IndexError, "target_input_indexes: input %lld was left out", static_cast<long long>(i));
+      wanted[i] = true;
+    }
     Ref<FunctionNode> alive(&f);
     FrontendScope scope(self_of(o)->frontend);
     Vars gxs = function_backward(f, gys, wanted), picked;
@@ -460,7 +470,7 @@ void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c
   Obj indices = Obj::steal(tuple_of_ints(targets));
   Obj own = Obj::steal(PyObject_GetAttr(self, accumulates));
   Vars so_far;
-  if (PyObject_IsTrue(own.get()) == 1)
+  if (truth(own.get()))
     for (int64_t i : targets) so_far.push_back(pending(pass, *inputs[i]));
   Obj acc = Obj::steal(tuple_of_variables(so_far, fe));
   Obj result = Obj::steal(PyObject_CallMethodObjArgs(self, step, indices.get(), grads.get(), acc.get(), nullptr));
@@ -470,7 +480,7 @@ void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
   if (living(f->handle)) return Py_NewRef(static_cast<PyObject*>(f->handle));
-  if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_on(f->call != nullptr);
+  if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_of(*f);
   PyObject* cls =
       frontend->node_classes && f->info() ? PyDict_GetItemString(frontend->node_classes, f->info()->name) : nullptr;
   Obj chosen;  // a function instead of a class chooses by the parameters

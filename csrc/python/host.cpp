@@ -40,7 +40,7 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 }
 
 // `host` has
-//   integers, saves       masks, as an op's
+//   integers, saves       as an op's: sets of inputs and outputs (compatgrad/core/masks.py)
 //   on_arrays             whether it works on the arrays themselves, or on tensors
 //   infer(shapes)         -> shapes of the outputs
 //   forward(tensors), forward_again(tensors, with the random numbers of the last time) -> tensors
@@ -53,18 +53,18 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 struct HostNode final : FunctionNode {
   Obj host;
   Frontend* frontend;
-  unsigned integers, mask;
+  Mask integers, mask;
   bool on_arrays, keeps_gradients;
 
   HostNode(PyObject* h, Frontend* f) : host(Obj::borrow(h)), frontend(f) {
-    integers = number("integers");
-    mask = number("saves");
+    integers = Mask(number("integers"));
+    mask = Mask(number("saves"));
     on_arrays = number("on_arrays");
     keeps_gradients = on_arrays && PyObject_HasAttrString(h, "keeps_gradients");
   }
-  unsigned number(const char* name) const {
+  uint64_t number(const char* name) const {
     Obj o = Obj::steal(PyObject_GetAttrString(host.get(), name));
-    const unsigned long v = PyLong_AsUnsignedLong(o.get());
+    const uint64_t v = PyLong_AsUnsignedLongLong(o.get());
     if (PyErr_Occurred()) throw PyError();
     return v;
   }
@@ -78,7 +78,7 @@ struct HostNode final : FunctionNode {
     call.any_dtype = false;
     call.keeps_inputs = keeps_gradients;
   }
-  unsigned saves(c10::ArrayRef<bool>) const override { return mask; }
+  Mask saves(c10::ArrayRef<bool>) const override { return mask; }
 
   Tensors infer(VarsRef in) override {
     Obj shapes = Obj::steal(PyList_New(0));
@@ -152,11 +152,11 @@ struct HostNode final : FunctionNode {
     Tensors in, out, gys;
     c10::SmallVector<bool, 4> wanted;
     for (size_t i = 0; i < c.inputs(); ++i) {
-      in.push_back(mask >> i & 1 || mask & kAllInputs ? c.in(i) : at::Tensor());
+      in.push_back(mask.input(i) ? c.in(i) : at::Tensor());
       wanted.push_back(c.needs(i));
     }
     for (size_t j = 0; j < c.outputs(); ++j) {
-      out.push_back(mask >> (16 + j) & 1 ? c.out(j) : at::Tensor());
+      out.push_back(mask.output(j) ? c.out(j) : at::Tensor());
       gys.push_back(c.gy(j));
     }
     Obj xs = list_of_tensors(in), ys = list_of_tensors(out), gs = list_of_tensors(gys), w = flags(wanted);
@@ -197,8 +197,6 @@ PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Vars in;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
       PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-      if (is_variable(x) && as_variable(x)->frontend->deferred != f->deferred)
-        met(f->deferred ? as_variable(x)->frontend : f);
       if (x == Py_None)
         in.emplace_back();
       else if (!is_variable(x))

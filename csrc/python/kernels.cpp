@@ -98,6 +98,9 @@ PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     const Arguments a(args, kwargs);
     a.run([&](const kernels::Kernel& kernel) { kernel.on_list(a.operands, a.numbers, a.integers); });
+    for (const auto& operand : a.operands)  // which of them the kernel writes, it alone knows
+      for (const at::Tensor& t : operand)
+        if (t.defined()) bump_version(t);
     Py_RETURN_NONE;
   });
 }

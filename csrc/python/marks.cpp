@@ -28,13 +28,13 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 3 && n != 4) return PyErr_Format(PyExc_TypeError, "mark expected 3 or 4 arguments, got %zd", n);
   return guarded([&]() -> PyObject* {
     PyVariable* v = expect_variable(args[0], "variable");
-    const bool keep = n == 4 && PyObject_IsTrue(args[3]) && recorded(v);
+    const bool keep = n == 4 && truth(args[3]) && recorded(v);
     const bool wanted = args[1] != Py_None;
     if (!keep) renew_node(v, wanted);
     auto buffer = std::make_unique<GradientBuffer>();
     // A tensor of its own on the memory: one that no Python object of torch stands for.
     if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
-    buffer->add = PyObject_IsTrue(args[2]);
+    buffer->add = truth(args[2]);
     node_of(v)->buffer = std::move(buffer);
     Py_RETURN_NONE;
   });
@@ -84,7 +84,7 @@ PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
     PyVariable* v = expect_variable(args[0], "variable");
     GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
     if (!b || !b->data.defined()) Py_RETURN_NONE;
-    if (n == 2) b->fresh = PyObject_IsTrue(args[1]);
+    if (n == 2) b->fresh = truth(args[1]);
     return PyBool_FromLong(b->fresh);
   });
 }

@@ -38,7 +38,7 @@ PyObject* get_member(PyObject* o, void*) {
 }
 template <PyObject* Frontend::* Member, PyTypeObject* Base>
 int put_class(PyObject* o, PyObject* value, void* name) {
-  if (!value || !PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base)) {
+  if (!PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base)) {
     PyErr_Format(PyExc_TypeError, "%s: expected a subclass of %s", static_cast<const char*>(name), Base->tp_name);
     return -1;
   }
@@ -84,6 +84,27 @@ PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
 
 }  // namespace
 
+namespace {
+struct Attribute {
+  PyGetSetDef own;
+  static const PyGetSetDef& of(void* closure) { return static_cast<Attribute*>(closure)->own; }
+  static PyObject* get(PyObject* o, void* closure) { return of(closure).get(o, of(closure).closure); }
+  static int set(PyObject* o, PyObject* value, void* closure) {
+    if (value) return of(closure).set(o, value, of(closure).closure);
+    PyErr_Format(PyExc_AttributeError, "%s.%s cannot be deleted", Py_TYPE(o)->tp_name, of(closure).name);
+    return -1;
+  }
+};
+}  // namespace
+
+void refuse_deletion(PyTypeObject& type) {
+  for (PyGetSetDef* d = type.tp_getset; d && d->name; ++d) {
+    if (!d->set) continue;
+    auto* a = new Attribute{*d};  // as long as the type: for ever
+    *d = {d->name, Attribute::get, Attribute::set, d->doc, a};
+  }
+}
+
 PyTypeObject FrontendType = [] {
   PyTypeObject t = empty_type();
   t.tp_name = "compatgrad._C.Frontend";
@@ -102,8 +123,10 @@ PyTypeObject FrontendType = [] {
 PyMODINIT_FUNC PyInit__C() {
   using namespace cg::py;
   return guarded([]() -> PyObject* {
-    for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType})
+    for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType}) {
+      refuse_deletion(*t);
       if (PyType_Ready(t) < 0) throw PyError();
+    }
     if (!init_output_type()) throw PyError();
     // ndarray * Variable is the Variable's affair.
     Obj priority = Obj::steal(PyLong_FromLong(200));

@@ -62,6 +62,7 @@ void run_group(const optim::Rule& rule, Group& group, bool mixed, const at::Tens
   }
   run_kernels(count_elements(group.steps),
               [&] { optim::apply_rated(rule, group.steps, group.hypers.data(), {own, rates, decays}); });
+  written(group.steps);
 }
 
 // mx_optim_step(rule, weights, grads, states, hypers, rounds, copies=None, rates=None): `states` has an array, a
@@ -150,6 +151,7 @@ PyObject* mx_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
     });
     const at::Tensor factor = array_tensor(args[1], "factor");
     run_kernels(elements, [&] { optim::scale_by(tensors, factor); });
+    for (const at::Tensor& t : tensors) bump_version(t);
     Py_RETURN_NONE;
   });
 }

@@ -47,7 +47,7 @@ PyObject* get_data(PyObject* o, void*) {
 int put_data(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     VariableNode& n = node(o);
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       n.data = at::Tensor();
       n.retained = false;
       n.describe({});
@@ -83,10 +83,10 @@ int put_rank(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(node(o).requires_grad); }
 int put_requires_grad(PyObject* o, PyObject* value, void*) {
-  const int b = PyObject_IsTrue(value);
-  if (b < 0) return -1;
-  node(o).requires_grad = b;
-  return 0;
+  return guarded(-1, [&] {
+    node(o).requires_grad = truth(value);
+    return 0;
+  });
 }
 PyObject* get_string(const std::unique_ptr<std::string>& s) {
   if (!s) Py_RETURN_NONE;
@@ -94,7 +94,7 @@ PyObject* get_string(const std::unique_ptr<std::string>& s) {
 }
 int put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* what) {
   return guarded(-1, [&] {
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       s.reset();
       return 0;
     }
@@ -115,7 +115,7 @@ PyObject* get_creator_node(PyObject* o, void*) {
 }
 int put_creator_node(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    node(o).set_creator(Ref<FunctionNode>(function_of_view(value ? value : Py_None)), node(o).output_index);
+    node(o).set_creator(Ref<FunctionNode>(function_of_view(value)), node(o).output_index);
     return 0;
   });
 }

@@ -62,6 +62,7 @@ int64_t count_elements(c10::ArrayRef<Step> steps) {
 
 void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
   run_kernels(count_elements(steps), [&] { optim::apply(rule, steps, hypers.data()); });
+  written(steps);
 }
 
 namespace {
@@ -153,6 +154,7 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
       run_steps(rule, steps, hypers);
     } else {
       run_kernels(count_elements(steps), [&] { optim::apply_hooked(rule, steps, hypers.data(), hooks); });
+      written(steps);
       write_back_gradients(variables);
     }
     for (PyVariable* v : variables) write_back(v);
@@ -250,6 +252,7 @@ PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
       elements += gradients.back().numel();
     }
     run_kernels(elements, [&] { optim::clip_norm(gradients, threshold); });
+    for (const at::Tensor& g : gradients) bump_version(g);
     write_back_gradients(variables);
     Py_RETURN_NONE;
   });

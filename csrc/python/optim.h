@@ -17,6 +17,14 @@ void check_step(const optim::Rule& rule, const Step& s, bool states_here = true)
 int64_t count_elements(c10::ArrayRef<Step> steps);
 void run_steps(const optim::Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers);
 
+// Parameters, gradients and states of these steps were overwritten.
+inline void written(c10::ArrayRef<Step> steps) {
+  for (const Step& s : steps) {
+    for (const at::Tensor* t : {&s.x, &s.y}) bump_version(*t);
+    for (const at::Tensor& t : s.states) bump_version(t);
+  }
+}
+
 template <class F>
 void for_each_item(PyObject* sequence, const char* name, F&& f) {
   if (!PyList_Check(sequence) && !PyTuple_Check(sequence))

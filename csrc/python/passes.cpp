@@ -11,8 +11,6 @@
 
 namespace cg::py {
 
-thread_local Frontend* current_frontend __attribute__((tls_model("initial-exec"))) = nullptr;
-
 namespace {
 
 thread_local PyObject* thread_hooks __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -38,25 +36,58 @@ Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
   return Obj::steal(PyList_AsTuple(list.get()));
 }
 
-// Calls `method` of the thread's hooks, then of the function's own (which replace those of the same name).
-void call_hooks(FunctionNode& f, const char* method, PyObject* in_data, PyObject* out_grad) {
-  auto* local = static_cast<PyObject*>(f.hooks);
-  if (!hooks_active() && !(local && PyDict_GET_SIZE(local))) return;
-  Obj all = Obj::steal(thread_hooks ? PyDict_Copy(thread_hooks) : PyDict_New());
-  if (local && PyDict_Update(all.get(), local) < 0) throw PyError();
-  Obj view = Obj::steal(view_of_function(&f, frontend_on(f.call != nullptr)));
-  Obj values = Obj::steal(PyDict_Values(all.get()));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
-    Obj bound = Obj::steal(PyObject_GetAttrString(PyList_GET_ITEM(values.get(), i), method));
-    Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
-  }
+// A callback of hooks. `empty`: the one that hooks inherit, with nothing to do; it is not called.
+struct Callback {
+  PyObject* name;
+  PyObject* empty = nullptr;
+  explicit Callback(const char* n) : name(PyUnicode_InternFromString(n)) {}
+};
+struct Callbacks {
+  Callback forward_pre{"forward_preprocess"}, forward_post{"forward_postprocess"};
+  Callback backward_pre{"backward_preprocess"}, backward_post{"backward_postprocess"};
+};
+Callbacks& callbacks() {
+  static auto* all = new Callbacks;
+  return *all;
 }
 
-void before_forward(FunctionNode& f, VarsRef in) {
-  if (!hooks_active() && !f.hooks) return;
-  Obj data = arrays_of(in, active_frontend(), true);
-  call_hooks(f, "forward_preprocess", data.get(), nullptr);
+// What is to be called, of the thread's hooks, then of `local`, which replace those of the same name.
+using Calls = c10::SmallVector<Obj, 2>;
+Calls calls_of(PyObject* local, const Callback& callback) {
+  Calls calls;
+  const bool own = local && PyDict_GET_SIZE(local);
+  if (!hooks_active() && !own) return calls;
+  Obj all = Obj::steal(thread_hooks ? PyDict_Copy(thread_hooks) : PyDict_New());
+  if (own && PyDict_Update(all.get(), local) < 0) throw PyError();
+  Obj hooks = Obj::steal(PyDict_Values(all.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) {
+    Obj bound = Obj::steal(PyObject_GetAttr(PyList_GET_ITEM(hooks.get(), i), callback.name));
+    if (!PyMethod_Check(bound.get()) || PyMethod_GET_FUNCTION(bound.get()) != callback.empty)
+      calls.push_back(std::move(bound));
+  }
+  return calls;
 }
+void call_all(const Calls& calls, FunctionNode& f, PyObject* in_data, PyObject* out_grad) {
+  Obj view = Obj::steal(view_of_function(&f, frontend_of(f)));
+  for (const Obj& bound : calls)
+    Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
+}
+PyObject* set_hook_base(PyObject*, PyObject* base) {
+  return guarded([&]() -> PyObject* {
+    Callbacks& all = callbacks();
+    for (Callback* c : {&all.forward_pre, &all.forward_post, &all.backward_pre, &all.backward_post})
+      c->empty = Obj::steal(PyObject_GetAttr(base, c->name)).release();
+    Py_RETURN_NONE;
+  });
+}
+
+void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
+  const Calls calls = calls_of(static_cast<PyObject*>(f.hooks), callback);
+  if (calls.empty()) return;
+  Obj data = arrays_of(in, active_frontend(), true);
+  call_all(calls, f, data.get(), nullptr);
+}
+void before_forward(FunctionNode& f, VarsRef in) { forward_hooks(f, in, callbacks().forward_pre); }
 // Also for a function that runs without the interpreter lock.
 std::string label(const FunctionNode& f) {
   struct Locked {
@@ -74,10 +105,7 @@ std::string label(const FunctionNode& f) {
   return s ? s : "";
 }
 void after_forward(FunctionNode& f, VarsRef in, const Tensors& out) {
-  if (hooks_active() || f.hooks) {
-    Obj data = arrays_of(in, active_frontend(), true);
-    call_hooks(f, "forward_postprocess", data.get(), nullptr);
-  }
+  forward_hooks(f, in, callbacks().forward_post);
   if (!mode(Mode::debug)) return;
   for (const at::Tensor& y : out)
     if (has_nan(y)) throw std::runtime_error("NaN is detected on forward computation of " + label(f));
@@ -89,17 +117,18 @@ Vars retained(FunctionNode& f) {
     if (f.inputs[i]) in.push_back(f.input(i));
   return in;
 }
-void backward_hooks(FunctionNode& f, VarsRef gys, const char* method) {
-  if (!hooks_active() && !f.hooks) return;
-  Frontend* fe = frontend_on(f.call != nullptr);
+void backward_hooks(FunctionNode& f, VarsRef gys, const Callback& callback) {
+  const Calls calls = calls_of(static_cast<PyObject*>(f.hooks), callback);
+  if (calls.empty()) return;
+  Frontend* fe = frontend_of(f);
   Obj data = arrays_of(retained(f), fe, false), grads = arrays_of(gys, fe, false);
-  call_hooks(f, method, data.get(), grads.get());
+  call_all(calls, f, data.get(), grads.get());
 }
-void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "backward_preprocess"); }
-void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, "backward_postprocess"); }
+void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_pre); }
+void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_post); }
 
 void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
-  Frontend* fe = frontend_on(f.call != nullptr);
+  Frontend* fe = frontend_of(f);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
   Obj result = Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(f.info()->override_backward), view.get(),
                                                        grads.get(), nullptr));
@@ -113,7 +142,7 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
 PyObject* registered_backwards = nullptr;
 bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
-  Frontend* fe = frontend_on(f.call != nullptr);
+  Frontend* fe = frontend_of(f);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
   Obj result = Obj::steal(PyObject_CallFunctionObjArgs(registered_backwards, view.get(), grads.get(), nullptr));
   if (result.get() == Py_None) return false;
@@ -136,7 +165,7 @@ void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::
   if (!x.has_shape) return;
   const bool dtype = g.scalar_type() != x.dtype;
   if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
-  Frontend* fe = frontend_on(f.call != nullptr);
+  Frontend* fe = frontend_of(f);
   Obj view = Obj::steal(view_of_function(&f, fe));
   Obj expected = dtype ? Obj::borrow(dtype_object(x.dtype, fe)) : Obj::steal(tuple_of_ints(x.sizes));
   Obj actual = dtype ? Obj::borrow(dtype_object(g.scalar_type(), fe)) : Obj::steal(tuple_of_ints(g.sizes()));
@@ -196,7 +225,9 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   o.zeros = f->on_request;
   o.retain_grad = retain_grad;
   o.create_graph = create_graph;
-  o.show_functions = hooks_active();
+  // Functions that a backward is made of are shown to hooks which look at forwards.
+  o.show_functions =
+      !calls_of(nullptr, callbacks().forward_pre).empty() || !calls_of(nullptr, callbacks().forward_post).empty();
   if (loss_scale && loss_scale != Py_None) {
     o.loss_scale = PyFloat_AsDouble(loss_scale);
     if (*o.loss_scale == -1 && PyErr_Occurred()) throw PyError();
@@ -209,7 +240,10 @@ Obj result_of(Var g, Frontend* f) {
   if (!g.defined()) return Obj::borrow(Py_None);
   if (!g.node) g.node = make_node(g.data, true);
   if (static_cast<bool>(g.node->deferred) == static_cast<bool>(f->deferred)) return Obj::steal(variable_of(g, f));
-  Obj x = Obj::steal(variable_of(g, frontend_on(g.node->deferred != nullptr)));
+  Frontend* own = g.node->creator    ? frontend_of(*g.node->creator)
+                  : g.node->deferred ? deferred_frontend
+                                     : native_frontend;
+  Obj x = Obj::steal(variable_of(g, own));
   return cross(x.get(), f);
 }
 namespace {
@@ -318,9 +352,8 @@ PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2) return PyErr_Format(PyExc_TypeError, "set_mode expected a name and a value, got %zd arguments", n);
   return guarded([&] {
     int8_t& slot = thread_modes.value[mode_index(args[0])];
-    const int value = args[1] == Py_None ? kUnset : PyObject_IsTrue(args[1]);
-    if (PyErr_Occurred()) throw PyError();
-    return mode_value(std::exchange(slot, static_cast<int8_t>(value)));
+    const int8_t value = args[1] == Py_None ? kUnset : truth(args[1]);
+    return mode_value(std::exchange(slot, value));
   });
 }
 PyObject* get_default_mode(PyObject*, PyObject* name) {
@@ -330,9 +363,7 @@ PyObject* set_default_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2)
     return PyErr_Format(PyExc_TypeError, "set_default_mode expected a name and a value, got %zd arguments", n);
   return guarded([&]() -> PyObject* {
-    const int value = PyObject_IsTrue(args[1]);
-    if (value < 0) throw PyError();
-    default_modes[mode_index(args[0])] = value;
+    default_modes[mode_index(args[0])] = truth(args[1]);
     Py_RETURN_NONE;
   });
 }
@@ -370,7 +401,7 @@ PyObject* op_info(PyObject*, PyObject* name) {
       if (PyList_Append(params.get(), entry.get()) < 0) throw PyError();
     }
     for (int i = 0; i < info->inputs; ++i) {
-      if (!(info->optional >> i & 1)) continue;
+      if (!info->optional.input(i)) continue;
       Obj index = Obj::steal(PyLong_FromLong(i));
       if (PyList_Append(optional.get(), index.get()) < 0) throw PyError();
     }
@@ -406,7 +437,17 @@ PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_h
 }  // namespace
 
 PyObject* function_hooks() {
+  struct AtThreadEnd {
+    ~AtThreadEnd() {
+      if (!thread_hooks || !Py_IsInitialized()) return;
+      const PyGILState_STATE state = PyGILState_Ensure();
+      Py_CLEAR(thread_hooks);
+      PyGILState_Release(state);
+    }
+  };
+  static thread_local AtThreadEnd release;
   if (!thread_hooks) thread_hooks = PyDict_New();
+  (void)&release;
   return thread_hooks;
 }
 
@@ -445,6 +486,7 @@ PyMethodDef module_methods[] = {
     {"register", FAST(py_register), "Replaces the backward of an op; None restores it."},
     {"registry", registry, METH_NOARGS, nullptr},
     {"set_registered_backwards", set_registered_backwards, METH_O, nullptr},
+    {"set_hook_base", set_hook_base, METH_O, "The class whose callbacks are empty."},
     {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -106,6 +106,7 @@ PyObject* solver_clip_norms(PyObject*, PyObject* const* args, Py_ssize_t n) {
     c10::SmallVector<at::Tensor, 16> gradients;
     for_each_live(args[0], [&](Store& store) { gradients.push_back(write_single(*store.grad)); });
     run_kernels(count_elements(gradients), [&] { optim::clip_norms(gradients, threshold); });
+    for (const at::Tensor& g : gradients) bump_version(g);
     Py_RETURN_NONE;
   });
 }

@@ -57,8 +57,16 @@ auto make_torch_node(A&&... a) {
 
 uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
 
-// `ys` as tensors, functions of what `ends` lead to, one for each of `xs`.
-Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad, bool bounded);
+// A piece of the engine's graph for one function of torch's: what leaves the engine, and what it is a function of.
+struct Piece {
+  Vars ys, xs;
+  ta::edge_list ends;                        // of torch's graph, one for each of xs
+  std::vector<Ref<FunctionNode>> functions;  // that no other piece runs
+  Frontend* frontend;
+  PyObject* grad = nullptr;  // the frontend's own, or null
+  bool bounded = false;      // it ends in places of torch's graph: behind it torch goes on, not the engine
+};
+Tensors as_functions(Piece piece);  // ys as tensors
 
 // The first function of a pass that ends early: it tells which pass that is.
 struct PassStart final : ta::Node {
@@ -117,30 +125,85 @@ void unite(const ta::variable_list& given, ta::variable_list& gs) {
   }
 }
 
+at::Tensor data_of(const VariableNode& x) {
+  if (x.deferred) return x.deferred->store->data->tensor;
+  return x.retained || !x.variable ? x.data : x.variable->data;
+}
+
 // From gradients of `ys` to gradients of `xs`.
+//
+// Each function of the engine's graph belongs to one EngineFunction at most, that of the first variable which left and
+// depends on it. What leaves later ends where it comes to such a function, by a further output of its owner. So torch
+// goes through the graph once, also where a value leaves at each of a thousand time steps.
 struct EngineFunction final : ta::Node {
+  using Weak = WeakOf<TorchNodePtr>::type;
+  struct Owner {
+    EngineFunction* raw;
+    Weak node;
+  };
+  static std::unordered_map<const FunctionNode*, Owner>& owners() {
+    static auto* map = new std::unordered_map<const FunctionNode*, Owner>();
+    return *map;
+  }
   Vars ys, xs;
   c10::SmallVector<uint32_t, 4> versions;  // of xs, then ys
+  std::vector<Ref<FunctionNode>> functions;
   Frontend* frontend;
   Obj grad;
-  bool released = false;
-  bool bounded;  // its graph ends in places of torch's graph: behind it torch goes on, not the engine
+  bool released = false, bounded;
+  const size_t left;  // ys from here on are where other pieces come in
+  // Of xs, once this function is released. What is left of ys then leads to them.
+  std::vector<std::shared_ptr<VariableNode*>> cells;
 
-  EngineFunction(Vars outputs, Vars inputs, ta::edge_list ends, Frontend* f, PyObject* own, bool has_places)
-      : ta::Node(std::move(ends)), ys(std::move(outputs)), xs(std::move(inputs)), frontend(f), bounded(has_places) {
-    if (own) grad = Obj::borrow(own);
+  explicit EngineFunction(Piece p)
+      : ta::Node(std::move(p.ends)),
+        ys(std::move(p.ys)),
+        xs(std::move(p.xs)),
+        functions(std::move(p.functions)),
+        frontend(p.frontend),
+        bounded(p.bounded),
+        left(ys.size()) {
+    if (p.grad) grad = Obj::borrow(p.grad);
     for (const Var& v : xs) versions.push_back(version(v.data));
     for (const Var& v : ys) versions.push_back(version(v.data));
+  }
+  // The edge by which the gradient of `x`, a result of one of the functions, comes in.
+  static ta::Edge enter_at(const Ref<VariableNode>& x) {
+    auto it = owners().find(x->creator.get());
+    if (it == owners().end()) return {};
+    TorchNodePtr node = it->second.node.lock();
+    if (!node) return {};
+    EngineFunction& f = *it->second.raw;
+    Var y(x, data_of(*x));
+    const auto like = at::TensorOptions().dtype(x->dtype).device(x->device);
+    const uint32_t k = f.add_input_metadata(y.defined() ? y.data : at::empty({}, like).expand(x->sizes));
+    f.versions.push_back(version(y.data));
+    f.ys.push_back(std::move(y));
+    return {std::move(node), k};
+  }
+  void own(const TorchNodePtr& self) {
+    for (auto& f : functions) owners().insert_or_assign(f.get(), Owner{this, Weak(self)});
+  }
+  void let_go() {
+    xs.clear();
+    std::fill_n(ys.begin(), left, Var());
+    for (auto& f : functions)
+      if (auto it = owners().find(f.get()); it != owners().end() && it->second.raw == this) owners().erase(it);
+    functions.clear();
   }
   ~EngineFunction() override {
     if (!Py_IsInitialized()) {  // nobody is left to count for
       for (Vars* vs : {&xs, &ys})
         for (Var& v : *vs) new (&v.node) Ref<VariableNode>();
+      for (auto& f : functions) new (&f) Ref<FunctionNode>();
       grad.release();
       return;
     }
     Locked lock;
-    xs.clear();
+    for (const ta::Edge& e : next_edges())
+      if (auto* f = dynamic_cast<EngineFunction*>(e.function.get()); f && e.input_nr >= f->left)
+        f->ys[e.input_nr] = Var();  // nobody comes in there any more
+    let_go();
     ys.clear();
     grad = Obj();
   }
@@ -159,15 +222,39 @@ struct EngineFunction final : ta::Node {
   // What torch asks of a node once a pass that keeps no graph went through it.
   void release_variables() override {
     Locked lock;
-    released = true;
-    xs.clear();
-    ys.clear();
+    if (std::exchange(released, true)) return;
+    for (const Var& x : xs) {
+      if (!x.node->cell) x.node->cell = std::make_shared<VariableNode*>(x.node.get());
+      cells.push_back(x.node->cell);
+    }
+    let_go();
   }
+  // After the release gradients of other pieces still come through, once each.
+  struct Again {
+    EngineFunction& f;
+    const ta::variable_list& gys;
+    Again(EngineFunction& g, const ta::variable_list& given) : f(g), gys(given) {
+      if (!f.released) return;
+      bool alive = true;
+      for (size_t j = 0; j < gys.size(); ++j) alive &= !gys[j].defined() || f.ys[j].node;
+      for (auto& cell : f.cells) alive &= *cell != nullptr;
+      if (!alive) throw std::runtime_error(ta::ERR_BACKWARD_TWICE);
+      for (auto& cell : f.cells) f.xs.emplace_back(Ref<VariableNode>(*cell), data_of(**cell));
+    }
+    ~Again() {
+      if (!f.released) return;
+      f.let_go();
+      for (size_t j = 0; j < gys.size(); ++j)
+        if (gys[j].defined()) f.ys[j] = Var();
+    }
+  };
   ta::variable_list apply(ta::variable_list&& gys) override {
     if (PassStart::ends_at(this)) return ta::variable_list(num_outputs());
-    if (released) throw std::runtime_error(ta::ERR_BACKWARD_TWICE);
     Locked lock;
-    return for_torch([&] { return gradients(gys); });
+    return for_torch([&] {
+      const Again again(*this, gys);
+      return gradients(gys);
+    });
   }
   ta::variable_list gradients(const ta::variable_list& gys) {
     check_versions();
@@ -177,6 +264,13 @@ struct EngineFunction final : ta::Node {
     c10::SmallVector<size_t, 4> wanted;
     for (size_t j = 0; j < gys.size(); ++j)
       if (gys[j].defined() && ys[j].requires_grad()) {
+        const auto known =
+            std::find_if(outputs.begin(), outputs.end(), [&](const Var& y) { return y.node == ys[j].node; });
+        if (known != outputs.end()) {  // it left, and another piece comes in at the same place
+          at::Tensor& sum = given[known - outputs.begin()];
+          sum = sum + gys[j];
+          continue;
+        }
         outputs.push_back(ys[j]);
         given.push_back(gys[j]);
       }
@@ -205,7 +299,7 @@ struct EngineFunction final : ta::Node {
         all.push_back(std::move(starts[k]));
         ends.push_back(ta::impl::gradient_edge(given[k]));
       }
-    Tensors out = as_functions(std::move(found), std::move(all), std::move(ends), frontend, grad.get(), bounded);
+    Tensors out = as_functions({std::move(found), std::move(all), std::move(ends), {}, frontend, grad.get(), bounded});
     for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(out[k]);
     return result;
   }
@@ -221,9 +315,9 @@ struct EngineFunction final : ta::Node {
     if (!grad) {
       PassOptions options;
       options.create_graph = record;
-      std::unordered_set<const FunctionNode*> stops;  // from what entered torch goes on
+      std::unordered_set<const FunctionNode*> stops;  // from there torch goes on
       for (const Var& x : xs)
-        if (x.node->creator && entered(*x.node->creator)) stops.insert(x.node->creator.get());
+        if (const auto& f = x.node->creator; f && (!bounded || entered(*f))) stops.insert(f.get());
       if (!stops.empty()) options.stops = &stops;
       Vars found = cg::grad(outputs, inputs, starts, {}, options);
       for (Var& g : found)
@@ -280,11 +374,6 @@ struct EngineLeaf final : ta::Node {
   }
 };
 
-at::Tensor data_of(const VariableNode& x) {
-  if (x.deferred) return x.deferred->store->data->tensor;
-  return x.retained || !x.variable ? x.data : x.variable->data;
-}
-
 ta::Edge edge_of_leaf(const Var& x, Frontend* f) {
   if (x.node->buffer && x.node->buffer->data.defined() && x.node->buffer->data.requires_grad())
     return ta::impl::gradient_edge(x.node->buffer->data);
@@ -296,17 +385,18 @@ ta::Edge edge_of_leaf(const Var& x, Frontend* f) {
   return {std::move(leaf), 0};
 }
 
-Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject* grad, bool bounded) {
+Tensors as_functions(Piece piece) {
   Tensors out;
   bool any = false;
-  for (const Var& y : ys) any |= y.requires_grad();
+  for (const Var& y : piece.ys) any |= y.requires_grad();
   {
     TorchScope scope(false, true);
-    for (const Var& y : ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
+    for (const Var& y : piece.ys) out.push_back(!y.defined() ? at::Tensor() : y.data.detach());
   }
-  if (!any || xs.empty()) return out;  // nothing that wants a gradient
-  auto function = make_torch_node<EngineFunction>(std::move(ys), std::move(xs), std::move(ends), f, grad, bounded);
-  const EngineFunction& made = *function;
+  if (!any || piece.xs.empty()) return out;  // nothing that wants a gradient
+  auto function = make_torch_node<EngineFunction>(std::move(piece));
+  EngineFunction& made = *function;
+  made.own(TorchNodePtr(function));
   for (size_t j = 0; j < out.size(); ++j) {
     const at::Tensor& t = out[j];
     if (t.defined() && made.ys[j].requires_grad() && (t.is_floating_point() || t.is_complex()))
@@ -320,8 +410,10 @@ Tensors as_functions(Vars ys, Vars xs, ta::edge_list ends, Frontend* f, PyObject
 }  // namespace
 
 Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
-  Vars xs;
-  ta::edge_list ends;
+  Piece piece{.frontend = f, .grad = grad, .bounded = !places.empty()};
+  Vars& xs = piece.xs;
+  ta::edge_list& ends = piece.ends;
+  const bool shared = !grad && places.empty();  // with other pieces
   std::unordered_set<const void*> seen;
   std::vector<VariableNode*> todo;
   for (const Var& y : ys)
@@ -346,11 +438,21 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
       ends.push_back(ta::impl::gradient_edge(*t));
       xs.emplace_back(Ref<VariableNode>(x), *t);
     } else {
+      if (shared && !x->creator->call) {
+        const Ref<VariableNode> node(x);
+        if (ta::Edge e = EngineFunction::enter_at(node); e.is_valid()) {
+          ends.push_back(std::move(e));
+          xs.emplace_back(node, data_of(*x));
+          continue;
+        }
+        if (piece.functions.empty() || piece.functions.back() != x->creator) piece.functions.push_back(x->creator);
+      }
       for (auto& i : x->creator->inputs)
         if (i) todo.push_back(i.get());
     }
   }
-  return as_functions(std::move(ys), std::move(xs), std::move(ends), f, grad, !places.empty());
+  piece.ys = std::move(ys);
+  return as_functions(std::move(piece));
 }
 
 EndedPass::EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends)

@@ -37,7 +37,7 @@ struct TorchNode : FunctionNode {
     for (const at::Tensor& y : ys) out.push_back(y.requires_grad() ? y.detach() : y);
     return out;
   }
-  unsigned saves(c10::ArrayRef<bool>) const override { return kAllInputs; }
+  Mask saves(c10::ArrayRef<bool>) const override { return kAllInputs; }
   void drop_own() override {
     ys.clear();
     ends.clear();

@@ -88,6 +88,8 @@ int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
     return -1;
   return guarded(-1, [&] {
     PyVariable* v = self_of(o);
+    if (!v->v.node || v->v.node->creator)
+      fail(PyExc_RuntimeError, "%s.__init__: this object is the result of a computation already", Py_TYPE(o)->tp_name);
     if (requires_grad && in_torch_graph(data)) {
       take(v, enter(torch_tensor(data), v->frontend));
     } else {
@@ -160,7 +162,6 @@ PyObject* get_array(PyObject* o, void*) {
 
 int set_array(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    if (!value) fail(PyExc_AttributeError, "the array of a Variable cannot be deleted; assign None");
     set_data(self_of(o), value, "array");
     return 0;
   });
@@ -215,7 +216,7 @@ PyObject* get_grad_var(PyObject* o, void*) {
 
 int put_grad_var(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    if (value && value != Py_None && !is_variable(value))
+    if (value != Py_None && !is_variable(value))
       fail(PyExc_TypeError, "grad_var: expected a Variable or None, got %s", Py_TYPE(value)->tp_name);
     set_gradient(self_of(o), value == Py_None ? nullptr : value);
     return 0;
@@ -233,7 +234,7 @@ PyObject* get_grad_array(PyObject* o, void*) {
 int put_grad_array(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     PyVariable* v = self_of(o);
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       set_gradient(v, nullptr);
       return 0;
     }
@@ -255,10 +256,10 @@ PyObject* get_grad_tensor(PyObject* o, void*) {
 int put_grad_tensor(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     PyVariable* v = self_of(o);
-    if (value && value != Py_None && !is_tensor(value))
+    if (value != Py_None && !is_tensor(value))
       fail(PyExc_TypeError, "grad: expected a torch tensor or None, got %s", Py_TYPE(value)->tp_name);
     Py_CLEAR(v->grad_var);
-    v->v.grad = value && value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
+    v->v.grad = value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
     return 0;
   });
 }
@@ -275,7 +276,7 @@ PyObject* get_loss_scale(PyObject* o, void*) {
 }
 int put_loss_scale(PyObject* o, PyObject* value, void*) {
   auto& s = self_of(o)->v.loss_scale;
-  if (!value || value == Py_None) {
+  if (value == Py_None) {
     s.reset();
     return 0;
   }
@@ -301,10 +302,10 @@ PyObject* get_requires_grad(PyObject* o, void*) {
   return PyBool_FromLong(n && n->requires_grad);
 }
 PyObject* set_requires_grad(PyObject* o, PyObject* value) {
-  const int b = PyObject_IsTrue(value);
-  if (b < 0) return nullptr;
-  node_of(self_of(o))->requires_grad = b;
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    node_of(self_of(o))->requires_grad = truth(value);
+    Py_RETURN_NONE;
+  });
 }
 PyObject* get_rank(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
@@ -319,7 +320,7 @@ PyObject* get_creator_node(PyObject* o, void*) {
 }
 int put_creator_node(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
-    FunctionNode* f = function_of_view(value ? value : Py_None);
+    FunctionNode* f = function_of_view(value);
     node_of(self_of(o))
         ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);
     return 0;
@@ -333,7 +334,7 @@ PyObject* get_name(PyObject* o, void*) {
 int put_name(PyObject* o, PyObject* value, void*) {
   return guarded(-1, [&] {
     VariableNode& n = *node_of(self_of(o));
-    if (!value || value == Py_None) {
+    if (value == Py_None) {
       n.name.reset();
       return 0;
     }
@@ -397,8 +398,14 @@ const Ref<VariableNode>& node_of(PyVariable* v) {
 
 Var var_of(PyVariable* v) {
   if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
+  const at::Tensor& t = tensor_of(v);
+  if (t.defined() && t.requires_grad())  // its history would be cut without a word
+    fail(PyExc_RuntimeError,
+         "torch differentiates the tensor of this %s since it was wrapped (requires_grad_() or an operation in place): "
+         "wrap the tensor again, so that the engine sees its history",
+         Py_TYPE(v)->tp_name);
   // A constant that nobody asked for its node travels without one.
-  return {v->v.node, tensor_of(v)};
+  return {v->v.node, t};
 }
 
 PyObject* wrap_var(Var x, Frontend* f) {

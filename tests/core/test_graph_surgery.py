@@ -200,6 +200,29 @@ def test_a_native_function_cut_off_before_its_backward_reads_what_it_had():
     torch.testing.assert_close(x.grad, 2 * torch.cos(torch.full((3,), 6.0)))
 
 
+@pytest.mark.parametrize("cut", ["variable", "node", "deleted"])
+def test_a_backward_reads_an_output_that_a_hook_cut_off(cut):
+    """The saved output went with the node: an internal assertion of torch."""
+    x = threes()
+    ys = [_C.op("tanh")(x)]
+    f = ys[0].creator_node
+
+    def before(function):
+        if function is f and cut != "deleted":
+            (ys[0] if cut == "variable" else ys[0].node).unchain()
+
+    z = ys[0] * 1
+    with Hook(before):
+        z.sum().backward()
+    slope = 1 - np.tanh(3.0) ** 2
+    np.testing.assert_allclose(x.grad, np.full(3, slope), rtol=1e-5)
+    ys.clear()
+    del z
+    gc.collect()
+    (gx,) = f.backward((0,), (threes(),))
+    np.testing.assert_allclose(gx.tensor, np.full(3, 3 * slope), rtol=1e-5)
+
+
 def test_a_registered_backward_may_cut_its_function_off():
     def seven_times(node, gys):
         node.unchain()
@@ -290,8 +313,16 @@ def test_torch_works_inside_a_backward_and_a_hook_as_outside():
     assert weight._version == version + 1
 
 
+@pytest.fixture
+def interrupts():
+    """Ctrl-C raises, which the background jobs of a shell ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
-def test_an_interrupt_stops_a_long_pass_at_once():
+def test_an_interrupt_stops_a_long_pass_at_once(interrupts):
     """Small functions never let go of the interpreter lock: Ctrl-C was seen when the pass was over."""
     x = cg.Variable(torch.ones(1))
     y = x

@@ -176,6 +176,7 @@ FUNCTIONS = [
     unary("reciprocal", np.reciprocal, 0.3, 2),
     unary("abs", np.abs),
     unary("sign", np.sign),
+    unary("conj", np.conj),
     unary("floor", np.floor, -3, 3),
     unary("ceil", np.ceil, -3, 3),
     unary("fix", np.fix, -3, 3),

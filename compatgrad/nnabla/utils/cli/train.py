@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import tempfile
 import time
 import zipfile
 from collections.abc import Mapping
@@ -136,17 +137,20 @@ class _Training:
         """Writes the networks' definitions and the parameters, and the solvers' states if need be, to `name`.nnp in
         the folder of results, or where a hook wants the results of that kind."""
         base = os.path.join(self.args.outdir, name)
-        base = callback.result_base(base, kind, self.args.outdir) or base
+        target = (callback.result_base(base, kind, self.args.outdir) or base) + ".nnp"
         format_ = nnabla_config.get("MISC", "nnp_param_format", fallback=".h5")
-        parameters = f"{base}_param{format_}"
-        save_parameters(parameters)
-        with replacing(f"{base}.nnp") as file, zipfile.ZipFile(file, "w") as archive:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            replacing(target) as file,
+            zipfile.ZipFile(file, "w") as archive,
+        ):
+            parameters = os.path.join(folder, f"parameter{format_}")
+            save_parameters(parameters)
             archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
             archive.writestr("network.nntxt", _definition(self.args.config))
             archive.write(parameters, f"parameter{format_}")
             for part, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
                 archive.writestr(part, content)
-        os.unlink(parameters)
         callback.save_train_snapshot()
 
     def save_current(self, epoch: int, force: bool = False) -> None:

@@ -1,0 +1,35 @@
+// The arithmetic that the engine itself asks for. The ops supply it.
+#pragma once
+#include "core/function.h"
+
+namespace cg {
+
+// The tensor behind either kind of gradient.
+inline const at::Tensor& value(const at::Tensor& t) { return t; }
+inline const at::Tensor& value(const Var& v) { return v.data; }
+
+// ---- arith.cpp, compare.cpp -----------------------------------------------------------------------------------------
+Var add_n(VarsRef);
+// Left to right, in one pass over memory where that pays; `into_first`: the first buffer may be overwritten.
+at::Tensor sum_gradients(c10::ArrayRef<at::Tensor> gs, bool into_first);
+// Whether a gradient's buffer is seen by nobody else, so that a plain pass may write the next gradient into it.
+bool may_overwrite(const at::Tensor& g);
+bool has_nan(const at::Tensor&);
+at::Tensor conj(const at::Tensor&);
+Var conj(const Var&);
+
+// ---- shape.cpp: gives a gradient the shape and dtype of the input it belongs to -------------------------------------
+at::Tensor fit_slow(at::Tensor g, at::IntArrayRef sizes, at::ScalarType dtype);
+Var fit_slow(Var g, at::IntArrayRef sizes, at::ScalarType dtype);
+template <class T>
+T fit(T g, at::IntArrayRef sizes, at::ScalarType dtype) {
+  const at::Tensor& t = value(g);
+  if (t.sizes() == sizes && t.scalar_type() == dtype) return g;
+  return fit_slow(std::move(g), sizes, dtype);
+}
+template <class T>
+T fit(T g, const VariableNode& x) {
+  return fit(std::move(g), x.sizes, x.dtype);
+}
+
+}  // namespace cg

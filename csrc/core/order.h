@@ -1,0 +1,65 @@
+// The order of backpropagation: functions by largest rank, first pushed first among equals, each once.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "core/function.h"
+#include "core/pointer_map.h"
+
+namespace cg {
+
+class Order {
+ public:
+  void push(FunctionNode* f) {
+    const auto [place, first] = places_.insert(f);
+    if (!first) return;
+    *place = turns_.size();
+    heap_.push_back({f->rank, *place});
+    std::push_heap(heap_.begin(), heap_.end());
+    turns_.push_back({Ref<FunctionNode>(f)});
+  }
+  // `visit` sees every function, and pushes those behind it. Where it runs user code, it holds what it needs itself.
+  template <class Visit>
+  void run(Visit&& visit) {
+    while (!heap_.empty()) {
+      if (slow_ || ++visits_ % 16 == 0) binding.check_signals();
+      slow_ = false;
+      std::pop_heap(heap_.begin(), heap_.end());
+      Turn& turn = turns_[heap_.back().place];
+      heap_.pop_back();
+      const Ref<FunctionNode> f = remember_ ? turn.function : std::move(turn.function);
+      turn.over = true;
+      if (!remember_) {
+        places_.take(f.get());
+        if (heap_.empty()) turns_.clear();
+      }
+      visit(*f);
+    }
+  }
+  // From now on functions that were visited are known. Nobody comes to one again unless user code rewires the graph.
+  void remember() { remember_ = true; }
+  void slow() { slow_ = true; }  // this visit takes long: Ctrl-C may be waiting when it is over
+  bool met(const FunctionNode* f) const { return places_.contains(f); }
+  bool over(const FunctionNode* f) const {  // it is visited, or was
+    const uint32_t* place = places_.find(f);
+    return place && turns_[*place].over;
+  }
+
+ private:
+  struct Entry {
+    int32_t rank;
+    uint32_t place;
+    bool operator<(const Entry& o) const { return rank != o.rank ? rank < o.rank : place > o.place; }
+  };
+  struct Turn {
+    Ref<FunctionNode> function;  // lives while it is known: another one never gets its address
+    bool over = false;
+  };
+  std::vector<Entry> heap_;
+  std::vector<Turn> turns_;  // in the order they were pushed
+  PointerMap<FunctionNode, uint32_t> places_;
+  unsigned visits_ = 0;
+  bool slow_ = false, remember_ = false;
+};
+
+}  // namespace cg
