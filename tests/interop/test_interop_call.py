@@ -136,6 +136,25 @@ def test_results_outside_record_are_constants(net):
         z.backward()
 
 
+def test_a_call_goes_on_with_a_history_outside_record(net):
+    """MXNet's flag rules MXNet's operators. A module in the middle of a graph was a constant without a word."""
+    x = mx.nd.array(DATA, dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        h = x * 2
+    interop.call(net, h).backward()
+    got = taken(net)
+    t = torch.tensor(DATA, requires_grad=True)
+    net(t * 2).sum().backward()
+    close([x.grad.asnumpy(), *got], [t.grad, *taken(net)])
+    with mx.autograd.record():
+        h = x * 2
+    with compatgrad.no_backprop_mode():
+        y = interop.call(net, h)
+    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+        y.backward()
+
+
 def test_buffers_move_once_and_modes_are_the_modules():
     bn = torch.nn.BatchNorm1d(3).double()
     x = chainer.Variable(DATA.copy())
