@@ -43,7 +43,7 @@ def _usage_error(text: str) -> int:
 def main() -> int:
     arguments = sys.argv[1:]
     command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if command in ("-h", "--help") or (command == "run" and rest in (["-h"], ["--help"])):
+    if command in ("-h", "--help") or (command in ("run", "info") and rest in (["-h"], ["--help"])):
         print(_HELP, end="")
     elif command == "--version":
         print(f"compatgrad {compatgrad.__version__}")

@@ -119,7 +119,7 @@ class _ToDeviceVisitor(DeviceResidentsVisitor):
     # on `start`, the object whose overriding method called us.
 
     def __init__(self, device, entry=None, start=None, skip_between_cupy_devices=False):
-        assert isinstance(device, backend.Device)
+        assert isinstance(device, backend.Device), f"expected a chainer.backend.Device, not {device!r}"
         if entry is not None:
             method = entry[0]
             warnings.warn(

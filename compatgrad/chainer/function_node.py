@@ -19,6 +19,15 @@ _get_mode = _C.get_mode
 _EngineVariable = _C.Variable
 
 
+def _refuse_empty(label, in_data, cause=None):
+    for i, x in enumerate(in_data):
+        if x is None:
+            raise AttributeError(
+                f"{label}: input {i} has no data yet: a Parameter without a shape gets some by initialize(shape), "
+                "those of a link by the link's first call"
+            ) from cause
+
+
 class FunctionNode(FunctionNodeBase):
     """One application of a function, defined on arrays.
 
@@ -77,6 +86,9 @@ class FunctionNode(FunctionNodeBase):
             with type_check.light_mode:
                 self.check_type_forward(in_types)
             return
+        except AttributeError as e:
+            _refuse_empty(self.label, in_data, e)
+            raise
         except type_check.InvalidType:
             pass  # checked again below, with expressions that make the message
         in_types = type_check.get_types(in_data, "in_types", False)

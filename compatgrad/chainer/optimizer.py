@@ -446,6 +446,8 @@ class GradientMethod(Optimizer):
         With `lossfun`, the loss `lossfun(*args, **kwds)` is computed first, gradients are cleared, and the
         loss's `backward` is called.
         """
+        if self.target is None:
+            raise AttributeError(f"{type(self).__name__} has no target: call setup(link) before update()")
         if lossfun is not None:
             loss = lossfun(*args, **kwds)
             if getattr(self, "_use_cleargrads", True):

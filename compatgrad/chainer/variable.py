@@ -84,7 +84,7 @@ class Variable(_C.Variable):
             argument.assert_kwargs_empty(kwargs)
         if layout is not None:
             raise NotImplementedError("memory layouts: Variable(layout=...)")
-        assert isinstance(requires_grad, bool)
+        assert isinstance(requires_grad, bool), f"requires_grad: expected a bool, not {requires_grad!r}"
         if data is not None and type(data) is not numpy.ndarray:
             _check_data_type(data)
         super().__init__(data, requires_grad, name)

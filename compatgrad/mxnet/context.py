@@ -39,8 +39,10 @@ class Context(metaclass=_ContextType):
     def __init__(self, device_type, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
-        else:
+        elif device_type in self.devstr2type:
             self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
+        else:
+            raise KeyError(f"Context: device_type: expected one of {', '.join(self.devstr2type)}, got {device_type!r}")
         self._entered: list[Context] = []
 
     @property

@@ -81,7 +81,10 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             config = json.loads(name)
             return create(config[0], **config[1]) if isinstance(config, list) else create(**config)
         key = name.lower()
-        assert key in table, f"{key} is not registered. Please register with {nickname}.register first"
+        assert key in table, (
+            f"{key} is not registered. Please register with {nickname}.register first. "
+            f"Registered are: {', '.join(sorted(table))}"
+        )
         return table[key](*args, **kwargs)
 
     create.__doc__ = f"An instance of a registered {nickname}, from its name or configuration."

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -268,6 +268,14 @@ def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
         y.data = array
 
 
+def _explain(spec: Spec, args: Sequence[Any]) -> None:
+    """Raises the TypeError that names an argument which has to be several integers, and is not iterable."""
+    several = _whole_arguments(several=True).get(spec.type_name, ())
+    for name, value in zip(spec.args, args, strict=True):
+        if name in several and value is not None and not isinstance(value, Iterable):
+            raise TypeError(f"{spec.name}: {name} must be a tuple of integers, not {value!r}") from None
+
+
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     """On NdArrays: no graph, and NdArrays come back."""
     from compatgrad.nnabla.variable import around
@@ -283,8 +291,17 @@ def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outpu
 def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int = -1, outputs: Any = None) -> Any:
     """Makes one function of the graph, or runs it where an input is an NdArray.
 
-    TypeError where an input is neither Variable nor NdArray, naming it.
+    TypeError where an input is neither Variable nor NdArray, or an argument is no tuple, naming it.
     """
+    try:
+        return _call(spec, inputs, args, n_outputs, outputs)
+    except TypeError as e:
+        if "not iterable" in str(e) or "has no len()" in str(e):
+            _explain(spec, args)
+        raise
+
+
+def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     if spec.variadic and not inputs:
         raise AssertionError(f"{spec.name} must take more than 1 inputs")
     for i, x in enumerate(inputs):
@@ -338,15 +355,16 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
 
 
 @functools.cache
-def _whole_arguments() -> dict[str, list[str]]:
-    """Names of the arguments that are integers, or several, by function type."""
+def _whole_arguments(several: bool = False) -> dict[str, list[str]]:
+    """Names of the arguments that are integers, or several, by function type; with `several` these alone."""
     from compatgrad.nnabla.utils._function_messages import ARGUMENTS
 
     found = {}
     for line in ARGUMENTS.replace("\n  ", " ").strip().splitlines():
         type_name, _, _, *fields = line.split()
         kinds = (field.split(":") for field in fields)
-        found[type_name] = [name for name, kind in kinds if kind.rstrip("*") in ("int64", "Shape")]
+        wanted = ("int64*", "Shape") if several else ("int64", "int64*", "Shape")
+        found[type_name] = [name for name, kind in kinds if kind in wanted]
     return found
 
 

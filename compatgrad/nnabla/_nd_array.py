@@ -32,6 +32,14 @@ def numpy_dtype(dtype: torch.dtype) -> np.dtype:
     return torch.empty(0, dtype=dtype).numpy().dtype
 
 
+def dimensions(shape: Any) -> tuple[int, ...]:
+    """`shape` as a tuple of int; TypeError or ValueError shows what is none."""
+    try:
+        return tuple(int(n) for n in shape)
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"shape: expected a tuple of integers, got {shape!r}") from None
+
+
 class NdArray(_C.Array):
     """An n-dimensional array; fresh ones read as float32 zeros.
 

@@ -153,6 +153,11 @@ class Solver:
         """
         from .variable import Variable
 
+        if not hasattr(param_dict, "items"):
+            raise AttributeError(
+                "set_parameters: expected a dict of Variables, such as nn.get_parameters(), "
+                f"got {type(param_dict).__name__}"
+            )
         params = param_dict.items()
         for key, param in params:
             if not isinstance(key, str):

@@ -53,6 +53,8 @@ _warned = False
 
 def _switch(ctx):
     global current_ctx
+    if not isinstance(ctx, Context):
+        raise AttributeError(f'expected a Context, such as get_extension_context("cpu"), got {ctx!r}')
     device = device_of(ctx)  # says so where there is no GPU
     current_ctx = ctx
     _C.set_real_dtype(torch.float16 if is_half(ctx) else torch.float32)

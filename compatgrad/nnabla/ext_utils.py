@@ -14,16 +14,19 @@ def import_extension_module(ext_name):
     try:
         return importlib.import_module("compatgrad.nnabla_ext." + ext_name)
     except ImportError:
-        logger.error("Extension `%s` does not exist.", ext_name)
+        logger.error("Extension `%s` does not exist. There are: %s.", ext_name, ", ".join(_names()))
         raise
+
+
+def _names():
+    import compatgrad.nnabla_ext
+
+    return sorted(module.name for module in pkgutil.iter_modules(compatgrad.nnabla_ext.__path__))
 
 
 def list_extensions():
     """The names of the extensions that have a device here: "cpu", and with a GPU also "cuda" and "cudnn"."""
-    import compatgrad.nnabla_ext
-
-    names = sorted(module.name for module in pkgutil.iter_modules(compatgrad.nnabla_ext.__path__))
-    return [name for name in names if import_extension_module(name).get_device_count()]
+    return [name for name in _names() if import_extension_module(name).get_device_count()]
 
 
 def get_extension_context(ext_name, **kw):

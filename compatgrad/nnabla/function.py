@@ -14,7 +14,7 @@ from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
-from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._nd_array import NdArray, dimensions
 from compatgrad.nnabla._op_names import info_of_op
 from compatgrad.nnabla.variable import Variable, around
 
@@ -183,7 +183,7 @@ class UnsafeVariable:
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
-        shape = tuple(int(n) for n in shape)
+        shape = dimensions(shape)
         if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
         self.data._set_shape(shape)

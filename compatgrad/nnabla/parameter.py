@@ -83,6 +83,16 @@ def _locate(key: str) -> tuple[dict[str, Any], str]:
     return _descend(current_scope, scopes), name
 
 
+def _path(scope: dict[str, Any], leaf: str, below: dict[str, Any] | None = None, path: str = "") -> str:
+    """The whole path of `leaf` in `scope`, for messages; `leaf` alone in a scope that is not below the root."""
+    below = root_scope if below is None else below
+    if below is scope:
+        return path + leaf
+    inner = ((name, part) for name, part in below.items() if isinstance(part, dict))
+    paths = (_path(scope, leaf, part, f"{path}{name}/") for name, part in inner)
+    return next((found for found in paths if found != leaf), leaf)
+
+
 @contextmanager
 def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
     """Inside, parameters are taken from and put into the scope `name`, which is made if it is missing.
@@ -182,7 +192,7 @@ def get_parameter_or_create(
             set_parameter(leaf, param)
     if shape is not None and param.shape != tuple(shape):
         raise ValueError(
-            f"parameter {name!r} has shape {param.shape} already, and cannot be taken as one of shape "
+            f"parameter {_path(scope, leaf)!r} has shape {param.shape} already, and cannot be taken as one of shape "
             f"{tuple(shape)}; nn.clear_parameters() removes all parameters"
         )
     if param.need_grad != need_grad:

@@ -11,7 +11,7 @@ import torch
 from compatgrad import _C
 from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
 from compatgrad.nnabla._frontend import fe
-from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._nd_array import NdArray, dimensions
 
 __all__ = ["CommunicatorBackwardCallback", "Context", "NdArray", "Variable"]
 
@@ -48,7 +48,7 @@ class Variable(_C.DeferredVariable):
         if isinstance(shape, torch.Tensor):
             raise TypeError('Variable: shape: expected a tuple of int, got a tensor; use interop.to("nnabla", t)')
         v = super().__new__(cls)
-        v._setup(tuple(int(n) for n in shape), need_grad)
+        v._setup(dimensions(shape), need_grad)
         if info is not None:
             v.info = info
         return v
@@ -121,7 +121,7 @@ class Variable(_C.DeferredVariable):
 
         RuntimeError where the size changes and `force` is not set, or the arrays have parts made by `narrow`.
         """
-        shape = tuple(int(n) for n in shape)
+        shape = dimensions(shape)
         resized = int(np.prod(shape, dtype=np.int64)) != self.size
         if resized and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
@@ -136,7 +136,7 @@ class Variable(_C.DeferredVariable):
         RuntimeError where the size differs.
         """
         if unlink:
-            shape = tuple(int(n) for n in shape)
+            shape = dimensions(shape)
             v = Variable(shape, self.need_grad)
             v.data, v.grad = self.data.view(shape), self.grad.view(shape)
             return v

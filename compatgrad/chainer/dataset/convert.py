@@ -43,7 +43,9 @@ def converter():
 
 def _call_converter(converter, batch, device):
     """Call a new-style converter with a `Device`, any other callable with a number (-1: CPU) or None."""
-    assert device is None or isinstance(device, backend.Device)
+    assert device is None or isinstance(device, backend.Device), (
+        f"device: expected a chainer.backend.Device, not {device!r}"
+    )
     if isinstance(converter, Converter):
         return converter(batch, device)
     if device is None:
@@ -95,7 +97,9 @@ def concat_examples_func(batch, device=None, padding=None):
     without it different shapes raise ValueError. `device`: `Device` that the arrays are sent to. Raises
     ValueError for an empty batch.
     """
-    assert device is None or isinstance(device, backend.Device)
+    assert device is None or isinstance(device, backend.Device), (
+        f"device: expected a chainer.backend.Device, not {device!r}"
+    )
 
     def convert(arrays, padding):
         array = _concat_arrays(arrays, padding)

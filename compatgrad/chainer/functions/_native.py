@@ -54,6 +54,7 @@ class NativeFunction(function_node.FunctionNode):
         utils._check_arrays_forward_compatible(in_data, self.label)
         if _C.get_mode("type_check"):
             self._check_data_type_forward(in_data)
+        function_node._refuse_empty(self.label, [a for a, x in zip(in_data, inputs, strict=True) if x is not None])
 
     def apply(self, inputs):
         self.check(inputs)

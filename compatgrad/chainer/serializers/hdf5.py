@@ -102,10 +102,15 @@ class HDF5Deserializer(serializer.Deserializer):
         if value is None:
             return numpy.asarray(dataset)
         if isinstance(value, numpy.ndarray):
-            if value.flags.c_contiguous:
-                dataset.read_direct(value)
-            else:
-                value[...] = dataset[...]
+            try:
+                if value.flags.c_contiguous:
+                    dataset.read_direct(value)
+                else:
+                    value[...] = dataset[...]
+            except (TypeError, ValueError) as e:
+                raise type(e)(
+                    f"{dataset.name!r} in {self.group.file.filename!r}: {e}; shapes {dataset.shape} and {value.shape}"
+                ) from e
             return value
         if isinstance(value, cuda.ndarray):
             value.set(numpy.asarray(dataset, dtype=value.dtype))

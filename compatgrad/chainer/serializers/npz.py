@@ -79,7 +79,10 @@ class NpzDeserializer(serializer.Deserializer):
         if value is None:
             return saved
         if isinstance(value, numpy.ndarray):
-            numpy.copyto(value, saved)
+            try:
+                numpy.copyto(value, saved)
+            except (TypeError, ValueError) as e:
+                raise type(e)(f"{key!r} in {getattr(self.npz, 'name', 'the archive')}: {e}") from e
             return value
         if isinstance(value, cuda.ndarray):
             value.set(numpy.asarray(saved, dtype=value.dtype))
@@ -145,7 +148,7 @@ class _Archive(collections.abc.Mapping):
 
     def __init__(self, npz, name):
         self._npz = npz
-        self._name = name
+        self.name = name
         self.files = npz.files
 
     def __iter__(self):
@@ -161,16 +164,16 @@ class _Archive(collections.abc.Mapping):
         try:
             return self._npz[key]
         except KeyError:
-            raise KeyError(f"{key!r} is not in {self._name}") from None
+            raise KeyError(f"{key!r} is not in {self.name}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError) as e:
-            raise zipfile.BadZipFile(f"{key!r} in {self._name} is truncated or damaged: {e}") from e
+            raise zipfile.BadZipFile(f"{key!r} in {self.name} is truncated or damaged: {e}") from e
         except ValueError as e:
             payload = self._pickled(key)
             if payload is None:
-                raise ValueError(f"{key!r} in {self._name} cannot be read: {e}") from e
+                raise ValueError(f"{key!r} in {self.name} cannot be read: {e}") from e
             if not _is_pickled_none(payload):
                 raise ValueError(
-                    f"{key!r} in {self._name} is a pickled object: load_npz(..., allow_pickle=True) "
+                    f"{key!r} in {self.name} is a pickled object: load_npz(..., allow_pickle=True) "
                     "loads it, and runs code that the file contains"
                 ) from None
             return numpy.asarray(None)

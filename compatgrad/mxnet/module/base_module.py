@@ -72,6 +72,15 @@ def _without_padding(outputs: list[Any], pad: int | None) -> list[Any]:
     return [y[0 : y.shape[0] - (pad or 0)] for y in outputs]
 
 
+#: The call that brings a module into each of its states.
+_BY = {
+    "binded": "bind(data_shapes=...)",
+    "params_initialized": "init_params()",
+    "optimizer_initialized": "init_optimizer()",
+    "inputs_need_grad": "bind(..., inputs_need_grad=True)",
+}
+
+
 class BaseModule:
     """A computation with parameters, in states that follow each other: bound, initialized, with an optimizer.
 
@@ -88,6 +97,12 @@ class BaseModule:
         self.optimizer_initialized = False
         self._symbol: Any = None
         self._total_exec_bytes = 0
+
+    def _need(self, *states: str) -> None:
+        """AssertionError, which names the call that is missing, where the module is not in all `states`."""
+        for state in states:
+            if not getattr(self, state):
+                raise AssertionError(f"{type(self).__name__}: call {_BY[state]} before this")
 
     # ---- training and prediction ----
 
@@ -117,7 +132,7 @@ class BaseModule:
 
         num_batch: how many batches at most. The callbacks get a BatchEndParam.
         """
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if reset:
             eval_data.reset()
         if not isinstance(eval_metric, metrics.EvalMetric):
@@ -141,7 +156,7 @@ class BaseModule:
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
     ) -> Iterator[tuple[list[Any], int, Any]]:
         """For each batch the outputs without padding, its number, and the batch."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if reset:
             eval_data.reset()
         for nbatch, eval_batch in enumerate(eval_data):
@@ -165,7 +180,7 @@ class BaseModule:
         merge_batches: the batches of each output are joined, and a single output is no list unless
         `always_output_list`; otherwise a list of outputs for each batch. ValueError for another kind of data.
         """
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if isinstance(eval_data, (nd.NDArray, np.ndarray)):
             self.forward(DataBatch([nd.array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]))
             return self.get_outputs()[0]
@@ -348,13 +363,13 @@ class BaseModule:
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The arrays of states; none."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         assert not merge_multi_context
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Sets the states to arrays or to a number; there are none."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         assert not states and not value
 
     def install_monitor(self, mon: Any) -> None:

@@ -88,32 +88,32 @@ class BucketingModule(BaseModule):
     @property
     def data_shapes(self) -> Any:
         """Descriptions of the data of the current bucket."""
-        assert self.binded
+        self._need("binded")
         return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> Any:
         """Descriptions of the labels of the current bucket."""
-        assert self.binded
+        self._need("binded")
         return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> Any:
         """Pairs of name and shape of the outputs of the current bucket."""
-        assert self.binded
+        self._need("binded")
         return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Any:
         """The symbol of the current bucket."""
-        assert self.binded
+        self._need("binded")
         return self._curr_module.symbol
 
     # ---- parameters ----
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Module.get_params."""
-        assert self.params_initialized
+        self._need("params_initialized")
         self._curr_module._params_dirty = self._params_dirty
         params = self._curr_module.get_params()
         self._params_dirty = False
@@ -158,12 +158,12 @@ class BucketingModule(BaseModule):
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """See Module.get_states."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """See Module.set_states."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
     # ---- buckets ----
@@ -232,7 +232,7 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         """See Module.init_optimizer; all buckets use it."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
@@ -244,7 +244,7 @@ class BucketingModule(BaseModule):
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """Binds the bucket of a batch and prepares it; the current bucket stays."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         before = self._curr_bucket_key
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
@@ -252,39 +252,39 @@ class BucketingModule(BaseModule):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Switches to the bucket of a batch and runs it."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.forward(data_batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         """See BaseModule.backward."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self._curr_module.backward(out_grads=out_grads)
 
     def update(self) -> None:
         """See BaseModule.update."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._need("binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         self._curr_module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """See BaseModule.get_outputs."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """See BaseModule.get_input_grads."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        self._need("binded", "params_initialized", "inputs_need_grad")
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """See BaseModule.update_metric."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
         """Has a Monitor watch all buckets, later ones too."""
-        assert self.binded
+        self._need("binded")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)

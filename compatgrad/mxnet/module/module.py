@@ -133,26 +133,26 @@ class Module(BaseModule):
     @property
     def data_shapes(self) -> Any:
         """Descriptions of the data."""
-        assert self.binded
+        self._need("binded")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> Any:
         """Descriptions of the labels, or None."""
-        assert self.binded
+        self._need("binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Pairs of name and shape of the outputs."""
-        assert self.binded
+        self._need("binded")
         return self._exec_group.get_output_shapes()
 
     # ---- parameters ----
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and auxiliary states by name, on the CPU."""
-        assert self.params_initialized
+        self._need("params_initialized")
         if self._params_dirty:
             self._sync_params_from_devices()
         return self._arg_params, self._aux_params
@@ -277,7 +277,7 @@ class Module(BaseModule):
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Binds for data of other shapes with the same parameters."""
-        assert self.binded
+        self._need("binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
         )
@@ -293,7 +293,7 @@ class Module(BaseModule):
         force_init: bool = False,
     ) -> None:
         """See BaseModule.init_optimizer. An optimizer that is made here averages gradients over the batch."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
@@ -338,7 +338,7 @@ class Module(BaseModule):
 
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses optimizer and store of another Module."""
-        assert shared_module.optimizer_initialized
+        shared_module._need("optimizer_initialized")
         self._optimizer = shared_module._optimizer
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
@@ -347,7 +347,7 @@ class Module(BaseModule):
 
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the states of the optimizer to a file."""
-        assert self.optimizer_initialized
+        self._need("optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
         else:
@@ -356,7 +356,7 @@ class Module(BaseModule):
 
     def load_optimizer_states(self, fname: str) -> None:
         """Reads what `save_optimizer_states` wrote."""
-        assert self.optimizer_initialized
+        self._need("optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
         else:
@@ -366,7 +366,7 @@ class Module(BaseModule):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Runs a batch, or a list with one for each context; other shapes than those bound are taken too."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if isinstance(data_batch, list):
             assert data_batch, "Encountered empty data batch"
             first = [x.shape for x in data_batch[0].data]
@@ -396,12 +396,12 @@ class Module(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """See BaseModule.backward."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
 
     def update(self) -> None:
         """See BaseModule.update."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._need("binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
         if self._update_on_kvstore:
@@ -418,22 +418,22 @@ class Module(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """See BaseModule.get_outputs."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """See BaseModule.get_input_grads."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        self._need("binded", "params_initialized", "inputs_need_grad")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The states, a list of each context for each; they cannot be merged (AssertionError)."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Sets the states to arrays like those of `get_states`, or all to a number."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
@@ -442,12 +442,12 @@ class Module(BaseModule):
 
     def install_monitor(self, mon: Any) -> None:
         """See BaseModule.install_monitor."""
-        assert self.binded
+        self._need("binded")
         self._exec_group.install_monitor(mon)
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """See BaseModule.prepare: `sparse_row_id_fn(batch)` gives a dict of name to rows, which are pulled."""
-        assert self.binded
+        self._need("binded")
         if sparse_row_id_fn is None:
             return
         if not self._kvstore or not self._update_on_kvstore:

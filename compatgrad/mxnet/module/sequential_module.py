@@ -50,24 +50,24 @@ class SequentialModule(BaseModule):
     @property
     def data_shapes(self) -> Any:
         """Shapes of the first module's data."""
-        assert self.binded
+        self._need("binded")
         return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> Any:
         """Shapes of the labels, None where no module takes them."""
-        assert self.binded
+        self._need("binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> Any:
         """Shapes of the last module's outputs."""
-        assert self.binded
+        self._need("binded")
         return self._modules[-1].output_shapes
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and states of all modules."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         arg_params: dict[str, Any] = {}
         aux_params: dict[str, Any] = {}
         for module in self._modules:
@@ -148,7 +148,7 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         """Gives each module its optimizer."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
@@ -158,7 +158,7 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Runs the modules in their order."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         batch = copy.copy(data_batch)
         for i, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
@@ -171,7 +171,7 @@ class SequentialModule(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """Runs the modules backward, from the last to the first."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         for i in reversed(range(len(self._modules))):
             self._modules[i].backward(out_grads=out_grads)
             if i:
@@ -179,29 +179,29 @@ class SequentialModule(BaseModule):
 
     def update(self) -> None:
         """Updates all modules."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._need("binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The last module's outputs."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradients of the first module's data."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        self._need("binded", "params_initialized", "inputs_need_grad")
         return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Updates the metric with the outputs of the modules that take labels."""
-        assert self.binded and self.params_initialized
+        self._need("binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS, False):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
         """Has a Monitor watch all modules."""
-        assert self.binded
+        self._need("binded")
         for module in self._modules:
             module.install_monitor(mon)

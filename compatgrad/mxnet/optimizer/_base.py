@@ -91,7 +91,8 @@ class Optimizer:
         """An optimizer from its name (str, any case) and arguments; ValueError where there is none of that name."""
         klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
-            raise ValueError(f"Cannot find optimizer {name}")
+            known = ", ".join(sorted(n for n in Optimizer.opt_registry if n[0] != "_"))
+            raise ValueError(f"Cannot find optimizer {name}. There are: {known}")
         return klass(**kwargs)
 
     # ---- learning rates and decays --------------------------------------------------------------------------------

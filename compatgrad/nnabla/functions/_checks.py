@@ -53,3 +53,11 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
                 f"{tuple(target.shape)}, inputs[0]: {tuple(x.shape)}."
             )
     return axis
+
+
+def several(name: str, value: Any) -> tuple:
+    """`value` as a tuple; TypeError names the argument where it is a single number."""
+    try:
+        return tuple(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a tuple of integers, not {value!r}") from None

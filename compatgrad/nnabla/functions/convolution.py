@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions._checks import several
 
 __all__ = [
     "adaptive_separable_convolution",
@@ -28,9 +29,9 @@ def placement(x: Any, base_axis: int, pad: Any, stride: Any, dilation: Any) -> t
     """The three with their defaults filled in: no padding, every position, dense kernels."""
     n = spatial_axes(x, base_axis)
     return (
-        (0,) * n if pad is None else tuple(pad),
-        (1,) * n if stride is None else tuple(stride),
-        (1,) * n if dilation is None else tuple(dilation),
+        (0,) * n if pad is None else several("pad", pad),
+        (1,) * n if stride is None else several("stride", stride),
+        (1,) * n if dilation is None else several("dilation", dilation),
     )
 
 

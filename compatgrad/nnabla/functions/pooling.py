@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions._checks import several
 from compatgrad.nnabla.functions.convolution import channels_first, channels_last
 
 __all__ = [
@@ -87,9 +88,9 @@ def _usual(
 
 def _window(kernel: Any, stride: Any, pad: Any) -> tuple:
     """The three with defaults: windows side by side, no padding."""
-    kernel = tuple(kernel)
-    stride = kernel if stride is None else tuple(stride)
-    return kernel, stride, (0,) * len(kernel) if pad is None else tuple(pad)
+    kernel = several("kernel", kernel)
+    stride = kernel if stride is None else several("stride", stride)
+    return kernel, stride, (0,) * len(kernel) if pad is None else several("pad", pad)
 
 
 def _max_pool(

@@ -24,7 +24,9 @@ class StatefulChain(link.Chain):
 
     def _set_states(self, *states):
         for name, state in zip(self._states, states, strict=True):
-            assert isinstance(state, variable.Variable)
+            assert isinstance(state, variable.Variable), (
+                f"a state must be a chainer.Variable, not {type(state).__name__}"
+            )
             state.to_device(self.device)
             setattr(self, name, state)
 

@@ -94,7 +94,9 @@ class NStepRNNBase(link.ChainList):
                 kwargs, train="train argument is not supported anymore. Use chainer.using_config"
             )
             argument.assert_kwargs_empty(kwargs)
-        assert isinstance(xs, (list, tuple))
+        assert isinstance(xs, (list, tuple)), (
+            f"{type(self).__name__}: xs must be a list of sequences, one for each sample, not {type(xs).__name__}"
+        )
         indices = argsort_list_descent(xs)
         xs = permutate_list(xs, indices, inv=False)
         hxs = [self.init_hx(xs) if hx is None else F.permutate(hx, indices, axis=1, inv=False) for hx in hs]

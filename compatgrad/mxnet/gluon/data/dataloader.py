@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.pool import ThreadPool
@@ -234,6 +235,8 @@ class DataLoader:
         self._batchify_fn = batchify_fn or (default_mp_batchify_fn if num_workers > 0 else default_batchify_fn)
         if self._num_workers > 0:
             self._worker_pool = self._start_workers()
+            # also at exit, while the modules that ending a pool calls are there
+            weakref.finalize(self, self._worker_pool.terminate)
         self.auto_reload = auto_reload
         self._iter: Any = None
         if auto_reload:
@@ -312,11 +315,6 @@ class DataLoader:
 
     def __len__(self) -> int:
         return len(self._batch_sampler)
-
-    def __del__(self) -> None:
-        pool = getattr(self, "_worker_pool", None)
-        if pool is not None:
-            pool.terminate()
 
     def refresh(self) -> None:
         """Starts a pass over the dataset now; the next iteration takes it."""

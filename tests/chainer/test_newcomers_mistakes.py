@@ -1,0 +1,38 @@
+"""Mistakes of people who port a program: each error says what was wrong and which call mends it."""
+
+import numpy as np
+import pytest
+
+import compatgrad.chainer as chainer
+import compatgrad.chainer.functions as F
+import compatgrad.chainer.links as L
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda p: p + 1, lambda p: p + p, lambda p: -p, F.relu, F.sum, lambda p: F.linear(np.zeros((1, 3), "f"), p)],
+    ids=["add a number", "add", "neg", "relu", "sum", "linear"],
+)
+def test_a_parameter_without_data_is_named_as_such(use):
+    with pytest.raises(AttributeError, match=r"input \d has no data yet.*initialize\(shape\)"):
+        use(chainer.Parameter(chainer.initializers.Normal()))
+
+
+def test_an_optimizer_without_setup_says_so():
+    with pytest.raises(AttributeError, match=r"Adam has no target: call setup\(link\)"):
+        chainer.optimizers.Adam().update()
+
+
+@pytest.mark.parametrize("kind", ["npz", "hdf5"])
+def test_a_saved_array_of_another_shape_is_named(kind, tmp_path):
+    if kind == "hdf5":
+        pytest.importorskip("h5py")
+    file = str(tmp_path / "model")
+    getattr(chainer.serializers, "save_" + kind)(file, chainer.Sequential(L.Linear(3, 4)))
+    with pytest.raises((TypeError, ValueError), match=r"0/W.*model.*\(4, ?3\).*\(5, ?3\)"):
+        getattr(chainer.serializers, "load_" + kind)(file, chainer.Sequential(L.Linear(3, 5)))
+
+
+def test_sequences_in_one_array_are_refused_in_words():
+    with pytest.raises(AssertionError, match="NStepLSTM: xs must be a list of sequences"):
+        L.NStepLSTM(1, 3, 4, 0.0)(None, None, np.zeros((2, 3), "f"))
