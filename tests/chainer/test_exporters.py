@@ -71,6 +71,12 @@ def test_the_text_names_the_layers(exported):
         assert window.index("kernel_w: 1") < window.index("kernel_h: 3")
 
 
+def test_a_whole_number_is_written_as_one(exported):
+    """The normalization's `k` is kept as a double: it was written as 2.0."""
+    text = (exported[2] / "chainer_model.prototxt").read_text()
+    assert "    k: 2\n" in text and "    beta: 0.75\n" in text
+
+
 def test_the_parameters_come_back(exported):
     messages = importlib.import_module(f"{ROOT}.links.caffe.protobuf3.caffe_pb2")
     net, _, folder = exported

@@ -113,7 +113,8 @@ def _max_pooling(func, *_):
 
 
 def _lrn(func, *_):
-    params = {"norm_region": _ACROSS_CHANNELS, "local_size": func.n, "k": func.k}
+    k = int(func.k) if func.k == int(func.k) else func.k  # given as an integer, and kept as a double
+    params = {"norm_region": _ACROSS_CHANNELS, "local_size": func.n, "k": k}
     return [_Layer("LRN", "lrn_param", {**params, "alpha": func.alpha * func.n, "beta": func.beta})]
 
 

@@ -104,7 +104,9 @@ def numbers_of(path):
                 except ValueError:  # an object
                     continue
         yield from ((k, a) for k, a in arrays.items() if a.dtype.kind in "biuf" and a.size and "elapsed" not in k)
-    elif path.suffix in (".prototxt", ".caffemodel", ".wav", ".vocab"):
+    elif path.suffix == ".caffemodel":  # protobuf's writers differ in the order of fields
+        yield "bytes", float(np.frombuffer(path.read_bytes(), np.uint8).sum())
+    elif path.suffix in (".prototxt", ".wav", ".vocab"):
         yield "bytes", np.frombuffer(path.read_bytes(), np.uint8)
     elif path.suffix in (".png", ".jpg") and path.stem not in ("loss", "accuracy"):
         from PIL import Image
