@@ -123,7 +123,8 @@ def reduce_mean(x: Any) -> Any:
 
 def reduce(x: Any, op: str = "sum") -> Any:
     """Sum or mean of all elements; deprecated in favour of `sum` and `mean`. ValueError for another `op`."""
-    warnings.warn("reduce is deprecated: use sum or mean.", DeprecationWarning, stacklevel=2)
+    # as the original, blamed on this line: unless asked for, Python shows no such warning
+    warnings.warn("Deprecated API. Use ``sum`` or ``mean`` instead.", DeprecationWarning, stacklevel=1)
     if op not in ("sum", "mean"):
         raise ValueError(f"reduce: op must be 'sum' or 'mean', not {op!r}")
     return (reduce_sum if op == "sum" else reduce_mean)(x)
