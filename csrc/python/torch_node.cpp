@@ -327,7 +327,8 @@ PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
       call->info = Obj::borrow(args[4]);
     }
     // A call of the native API goes on with any history; a frontend's own flag rules its own operators.
-    const bool history = std::any_of(in.begin(), in.end(), [](const Var& x) { return x.requires_grad() && x.node->creator; });
+    const bool history =
+        std::any_of(in.begin(), in.end(), [](const Var& x) { return x.requires_grad() && x.node->creator; });
     const ModeScope recording(Mode::recording, mode(Mode::recording) || (history && mode(Mode::enable_backprop)));
     Vars ys = apply_for(*node, in, f, !later);
     if (node->call && later)
