@@ -45,47 +45,33 @@ int array_clear(PyObject* o) {
   return 0;
 }
 
-PyObject* get_tensor(PyObject* o, void*) {
-  return guarded([&] { return wrap_tensor(array(o).own()); });
-}
+PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(array(o).own()); }
 int put_tensor(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
-    array(o).assign(unwrap_tensor(value, "tensor"));
-    return 0;
-  });
+  if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
+  array(o).assign(unwrap_tensor(value, "tensor"));
+  return 0;
 }
 PyObject* read(PyObject* o, PyObject*) {
-  return guarded([&] {
-    Array& a = array(o);
-    if (a.read(); !a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
-    return wrap_tensor(a.tensor);
-  });
+  Array& a = array(o);
+  if (a.read(); !a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
+  return wrap_tensor(a.tensor);
 }
 PyObject* zero(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    array(o).fill(0);
-    Py_RETURN_NONE;
-  });
+  array(o).fill(0);
+  Py_RETURN_NONE;
 }
 PyObject* fill(PyObject* o, PyObject* value) {
   const double v = PyFloat_AsDouble(value);
   if (v == -1 && PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    array(o).fill(v, false);
-    Py_RETURN_NONE;
-  });
+  array(o).fill(v, false);
+  Py_RETURN_NONE;
 }
 PyObject* clear(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    if (array(o).is_part()) fail(PyExc_RuntimeError, "NdArray.clear: an array made by narrow cannot be cleared");
-    array(o).clear();
-    Py_RETURN_NONE;
-  });
+  if (array(o).is_part()) fail(PyExc_RuntimeError, "NdArray.clear: an array made by narrow cannot be cleared");
+  array(o).clear();
+  Py_RETURN_NONE;
 }
-PyObject* get_shape(PyObject* o, void*) {
-  return guarded([&] { return tuple_of_ints(array(o).sizes); });
-}
+PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(array(o).sizes); }
 PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(array(o).numel()); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(array(o).sizes.size()); }
 PyObject* get_zeroing(PyObject* o, void*) { return PyBool_FromLong(array(o).zeroing); }
@@ -95,21 +81,15 @@ PyObject* get_typed(PyObject* o, void*) { return PyBool_FromLong(array(o).typed)
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(!array(o).tensor.defined()); }
 PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part()); }
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
-PyObject* get_element_type(PyObject* o, void*) {
-  return guarded([&] { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); });
-}
+PyObject* get_element_type(PyObject* o, void*) { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); }
 // A new shape: the values stay where their number does.
 PyObject* set_shape(PyObject* o, PyObject* shape) {
-  return guarded([&]() -> PyObject* {
-    array(o).reshape(parse_ints(shape, "shape"));
-    Py_RETURN_NONE;
-  });
+  array(o).reshape(parse_ints(shape, "shape"));
+  Py_RETURN_NONE;
 }
 PyObject* set_element_type(PyObject* o, PyObject* dtype) {
-  return guarded([&]() -> PyObject* {
-    array(o).set_dtype(parse_dtype(dtype));
-    Py_RETURN_NONE;
-  });
+  array(o).set_dtype(parse_dtype(dtype));
+  Py_RETURN_NONE;
 }
 // _share(array, shape, offset, part): a handle of a new array on this one's memory. `array`: the handle to use.
 PyObject* share(PyObject* o, PyObject* args) {
@@ -132,18 +112,14 @@ Py_hash_t array_hash(PyObject* o) {
 }
 
 PyObject* set_array_class(PyObject*, PyObject* cls) {
-  return guarded([&]() -> PyObject* {
-    if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &ArrayType))
-      fail(PyExc_TypeError, "set_array_class: expected a subclass of Array");
-    Py_XSETREF(array_class, Py_NewRef(cls));
-    Py_RETURN_NONE;
-  });
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &ArrayType))
+    fail(PyExc_TypeError, "set_array_class: expected a subclass of Array");
+  Py_XSETREF(array_class, Py_NewRef(cls));
+  Py_RETURN_NONE;
 }
 PyObject* set_real_dtype(PyObject*, PyObject* dtype) {
-  return guarded([&]() -> PyObject* {
-    real_dtype = parse_dtype(dtype);
-    Py_RETURN_NONE;
-  });
+  real_dtype = parse_dtype(dtype);
+  Py_RETURN_NONE;
 }
 
 at::Device parse_device(PyObject* o) {
@@ -151,21 +127,17 @@ at::Device parse_device(PyObject* o) {
   return reinterpret_cast<THPDevice*>(o)->device;
 }
 PyObject* set_real_device(PyObject*, PyObject* device) {
-  return guarded([&]() -> PyObject* {
-    real_device = parse_device(device);
-    Py_RETURN_NONE;
-  });
+  real_device = parse_device(device);
+  Py_RETURN_NONE;
 }
 PyObject* move(PyObject* o, PyObject* device) {
-  return guarded([&]() -> PyObject* {
-    array(o).move(parse_device(device));
-    Py_RETURN_NONE;
-  });
+  array(o).move(parse_device(device));
+  Py_RETURN_NONE;
 }
 
 PyGetSetDef getset[] = {
-    {"tensor", get_tensor, put_tensor, "The torch tensor, for reading and writing.", nullptr},
-    {"shape", get_shape, nullptr, "Lengths of the axes.", nullptr},
+    {"tensor", guard<get_tensor>, guard<put_tensor>, "The torch tensor, for reading and writing.", nullptr},
+    {"shape", guard<get_shape>, nullptr, "Lengths of the axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"zeroing", get_zeroing, nullptr, "zero() was called, and nobody asked for write access since.", nullptr},
@@ -175,21 +147,21 @@ PyGetSetDef getset[] = {
     {"_typed", get_typed, nullptr, "Values were looked at or given at some time: the array has a dtype.", nullptr},
     {"_lazy", get_lazy, nullptr, "There is no tensor yet.", nullptr},
     {"_part", get_part, nullptr, "Made by narrow.", nullptr},
-    {"_dtype", get_element_type, nullptr, nullptr, nullptr},
+    {"_dtype", guard<get_element_type>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"read", read, METH_NOARGS, "The torch tensor, for reading."},
-                         {"zero", zero, METH_NOARGS, "Sets all values to 0, without touching memory yet."},
-                         {"fill", fill, METH_O, "Sets all values to a number, without touching memory yet."},
-                         {"clear", clear, METH_NOARGS, "Frees the memory."},
-                         {"_set_shape", set_shape, METH_O, nullptr},
-                         {"_set_dtype", set_element_type, METH_O, nullptr},
-                         {"_move", move, METH_O, nullptr},
+PyMethodDef methods[] = {{"read", guard<read>, METH_NOARGS, "The torch tensor, for reading."},
+                         {"zero", guard<zero>, METH_NOARGS, "Sets all values to 0, without touching memory yet."},
+                         {"fill", guard<fill>, METH_O, "Sets all values to a number, without touching memory yet."},
+                         {"clear", guard<clear>, METH_NOARGS, "Frees the memory."},
+                         {"_set_shape", guard<set_shape>, METH_O, nullptr},
+                         {"_set_dtype", guard<set_element_type>, METH_O, nullptr},
+                         {"_move", guard<move>, METH_O, nullptr},
                          {"_share", share, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyMethodDef functions[] = {{"set_array_class", set_array_class, METH_O, nullptr},
-                           {"set_real_dtype", set_real_dtype, METH_O, nullptr},
-                           {"set_real_device", set_real_device, METH_O, nullptr},
+PyMethodDef functions[] = {{"set_array_class", guard<set_array_class>, METH_O, nullptr},
+                           {"set_real_dtype", guard<set_real_dtype>, METH_O, nullptr},
+                           {"set_real_device", guard<set_real_device>, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -267,13 +267,11 @@ PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr
                                {nullptr, nullptr, 0, nullptr}};
 // What inspect.signature asks for: code looks at the arguments of what it is given to call.
 PyObject* get_signature(PyObject* o, void*) {
-  return guarded([&] {
-    Obj signatures = Obj::steal(PyImport_ImportModule("compatgrad.core.signatures"));
-    return Obj::steal(PyObject_CallMethod(signatures.get(), "signature_of", "O", o)).release();
-  });
+  Obj signatures = Obj::steal(PyImport_ImportModule("compatgrad.core.signatures"));
+  return Obj::steal(PyObject_CallMethod(signatures.get(), "signature_of", "O", o)).release();
 }
 PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                              {"__signature__", get_signature, nullptr, nullptr, nullptr},
+                              {"__signature__", guard<get_signature>, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
@@ -315,24 +313,22 @@ PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|OsOOO:bind", const_cast<char**>(names), &op, &fallback, &dtype,
                                    &name, &doc, &module))
     return nullptr;
-  return guarded([&] {
-    const OpInfo* info = find_op(op);
-    if (!info) fail(PyExc_ValueError, "bind: there is no op '%s'", op);
-    Obj o = Obj::steal(make_bound(info, reinterpret_cast<Frontend*>(self)));
-    PyBound* b = self_of(o.get());
-    const std::string rule = dtype;
-    if (rule == "float")
-      b->rule = DtypeRule::Float;
-    else if (rule == "same")
-      b->rule = DtypeRule::Same;
-    else if (rule != "any")
-      fail(PyExc_ValueError, "bind: dtype is one of 'float', 'same', 'any', not '%s'", dtype);
-    if (fallback != Py_None) b->fallback = Py_NewRef(fallback);
-    if (name != Py_None) Py_SETREF(b->name, Py_NewRef(name));
-    if (doc != Py_None) Py_SETREF(b->doc, Py_NewRef(doc));
-    if (module != Py_None && PyObject_SetAttrString(o.get(), "__module__", module) < 0) throw PyError();
-    return o.release();
-  });
+  const OpInfo* info = find_op(op);
+  if (!info) fail(PyExc_ValueError, "bind: there is no op '%s'", op);
+  Obj o = Obj::steal(make_bound(info, reinterpret_cast<Frontend*>(self)));
+  PyBound* b = self_of(o.get());
+  const std::string rule = dtype;
+  if (rule == "float")
+    b->rule = DtypeRule::Float;
+  else if (rule == "same")
+    b->rule = DtypeRule::Same;
+  else if (rule != "any")
+    fail(PyExc_ValueError, "bind: dtype is one of 'float', 'same', 'any', not '%s'", dtype);
+  if (fallback != Py_None) b->fallback = Py_NewRef(fallback);
+  if (name != Py_None) Py_SETREF(b->name, Py_NewRef(name));
+  if (doc != Py_None) Py_SETREF(b->doc, Py_NewRef(doc));
+  if (module != Py_None && PyObject_SetAttrString(o.get(), "__module__", module) < 0) throw PyError();
+  return o.release();
 }
 
 PyTypeObject BoundType = [] {

@@ -75,8 +75,7 @@ PyObject* collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyErr_Clear();
   Py_RETURN_NONE;
 }
-PyMethodDef method = {"collection", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(collection)), METH_FASTCALL,
-                      "Tells the graph which collection starts."};
+PyMethodDef method = {"collection", FAST(collection), "Tells the graph which collection starts."};
 
 }  // namespace
 

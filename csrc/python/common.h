@@ -69,6 +69,31 @@ template <class F>
 PyObject* guarded(F&& f) {
   return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
 }
+// For tables of methods and attributes: `f`, whose C++ exceptions become Python's.
+template <auto f>
+struct Guard;
+template <class R, class... A, R (*f)(A...)>
+struct Guard<f> {
+  static R call(A... args) {
+    if constexpr (std::is_pointer_v<R>)
+      return guarded([&] { return f(args...); });
+    else
+      return guarded(R(-1), [&] { return f(args...); });
+  }
+};
+template <auto f>
+constexpr auto guard = &Guard<f>::call;
+#define KEYWORDS(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(guard<f>)), METH_VARARGS | METH_KEYWORDS
+using Fast = PyObject*(PyObject*, PyObject* const*, Py_ssize_t);
+PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                    Py_ssize_t least = 0, Py_ssize_t most = 0);
+// FAST(function[, count or least[, most]]): the same for a function of positional arguments, which are counted.
+#define FAST(f, ...)                                                                                       \
+  reinterpret_cast<PyCFunction>(                                                                           \
+      reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \
+        return call_fast(f, #f, self, args, n __VA_OPT__(, ) __VA_ARGS__);                                 \
+      })),                                                                                                 \
+      METH_FASTCALL
 
 struct Frontend {
   PyObject_HEAD PyObject *name, *variable_class, *variable_node_class, *node_class, *node_classes, *fallbacks,

@@ -482,6 +482,15 @@ void fail(PyObject* type, const char* format, ...) {
   throw PyError();
 }
 
+PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n, Py_ssize_t least,
+                    Py_ssize_t most) {
+  return guarded([&] {
+    if (least && (n < least || n > std::max(least, most)))
+      fail(PyExc_TypeError, "%s: %zd to %zd arguments were expected, got %zd", name, least, std::max(least, most), n);
+    return f(self, args, n);
+  });
+}
+
 void set_error_from_exception() {
   try {
     throw;

@@ -27,121 +27,94 @@ int parse_need_grad(PyObject* o) {
 
 // _setup(shape, need_grad)
 PyObject* setup(PyObject* o, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "_setup: expected 2 arguments");
-    const Ints sizes = parse_ints(args[0], "shape");
-    become(o, make_deferred(Ref<Store>(new Store(sizes)), parse_need_grad(args[1])));
-    Py_RETURN_NONE;
-  });
+  const Ints sizes = parse_ints(args[0], "shape");
+  become(o, make_deferred(Ref<Store>(new Store(sizes)), parse_need_grad(args[1])));
+  Py_RETURN_NONE;
 }
 
 template <Ref<Array> Store::* Which>
 PyObject* get_array(PyObject* o, void*) {
-  return guarded([&] { return wrap_array((*deferred(o).store).*Which); });
+  return wrap_array((*deferred(o).store).*Which);
 }
 template <Ref<Array> Store::* Which>
 int put_array(PyObject* o, PyObject* value, void* name) {
-  return guarded(-1, [&] {
-    const char* what = static_cast<const char*>(name);
-    Ref<Array> a = unwrap_array(value, what);
-    int64_t size = 1;
-    for (int64_t k : node_of_object(o).sizes) size *= k;
-    if (a->numel() != size)
-      fail(PyExc_RuntimeError, "%s: an array of %lld elements does not fit a Variable of %lld", what,
-           static_cast<long long>(a->numel()), static_cast<long long>(size));
-    const auto& sizes = node_of_object(o).sizes;
-    if (at::IntArrayRef(a->sizes) != at::IntArrayRef(sizes)) {
-      if (a->tensor.defined()) a->tensor = a->tensor.reshape(sizes);
-      a->sizes = sizes;
-    }
-    (*deferred(o).store).*Which = std::move(a);
-    return 0;
-  });
+  const char* what = static_cast<const char*>(name);
+  Ref<Array> a = unwrap_array(value, what);
+  int64_t size = 1;
+  for (int64_t k : node_of_object(o).sizes) size *= k;
+  if (a->numel() != size)
+    fail(PyExc_RuntimeError, "%s: an array of %lld elements does not fit a Variable of %lld", what,
+         static_cast<long long>(a->numel()), static_cast<long long>(size));
+  const auto& sizes = node_of_object(o).sizes;
+  if (at::IntArrayRef(a->sizes) != at::IntArrayRef(sizes)) {
+    if (a->tensor.defined()) a->tensor = a->tensor.reshape(sizes);
+    a->sizes = sizes;
+  }
+  (*deferred(o).store).*Which = std::move(a);
+  return 0;
 }
 
-PyObject* get_shape(PyObject* o, void*) {
-  return guarded([&] { return tuple_of_ints(node_of_object(o).sizes); });
-}
-PyObject* get_ndim(PyObject* o, void*) {
-  return guarded([&] { return PyLong_FromSize_t(node_of_object(o).sizes.size()); });
-}
-PyObject* get_size(PyObject* o, void*) {
-  return guarded([&] { return PyLong_FromLongLong(c10::multiply_integers(node_of_object(o).sizes)); });
-}
+PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(node_of_object(o).sizes); }
+PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(node_of_object(o).sizes.size()); }
+PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(c10::multiply_integers(node_of_object(o).sizes)); }
 PyObject* get_need_grad(PyObject* o, void*) {
-  return guarded([&] {
-    VariableNode& n = node_of_object(o);
-    return PyBool_FromLong(n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad);
-  });
+  VariableNode& n = node_of_object(o);
+  return PyBool_FromLong(n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad);
 }
 int put_need_grad(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    if (value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
-    VariableNode& n = node_of_object(o);
-    n.deferred->need_grad = parse_need_grad(value);
-    n.requires_grad = n.deferred->need_grad;
-    return 0;
-  });
+  if (value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
+  VariableNode& n = node_of_object(o);
+  n.deferred->need_grad = parse_need_grad(value);
+  n.requires_grad = n.deferred->need_grad;
+  return 0;
 }
-PyObject* get_need_grad_is_set(PyObject* o, void*) {
-  return guarded([&] { return PyBool_FromLong(deferred(o).need_grad >= 0); });
-}
+PyObject* get_need_grad_is_set(PyObject* o, void*) { return PyBool_FromLong(deferred(o).need_grad >= 0); }
 template <bool Deferred::* Flag>
 PyObject* get_flag(PyObject* o, void*) {
-  return guarded([&] { return PyBool_FromLong(deferred(o).*Flag); });
+  return PyBool_FromLong(deferred(o).*Flag);
 }
 template <bool Deferred::* Flag>
 int put_flag(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    deferred(o).*Flag = truth(value);
-    return 0;
-  });
+  deferred(o).*Flag = truth(value);
+  return 0;
 }
 
 // ---- graph ----------------------------------------------------------------------------------------------------------
 PyObject* get_parent(PyObject* o, void*) {
-  return guarded([&] {
-    VariableNode& n = node_of_object(o);
-    return view_of_function(n.creator && n.creator->call ? n.creator.get() : nullptr, as_variable(o)->frontend);
-  });
+  VariableNode& n = node_of_object(o);
+  return view_of_function(n.creator && n.creator->call ? n.creator.get() : nullptr, as_variable(o)->frontend);
 }
 int put_parent(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    VariableNode& n = node_of_object(o);
-    ++graph_epoch;
-    if (value == Py_None) {
-      n.unchain();
-      n.rank = 0;
-      return 0;
-    }
-    FunctionNode& f = deferred_function(value);
-    size_t j = 0;
-    while (j < f.call->outputs.size() && f.call->outputs[j] != n.deferred->store) ++j;
-    if (j == f.call->outputs.size()) j = 0;
-    n.become_output(Ref<FunctionNode>(&f), j);
+  VariableNode& n = node_of_object(o);
+  ++graph_epoch;
+  if (value == Py_None) {
+    n.unchain();
+    n.rank = 0;
     return 0;
-  });
+  }
+  FunctionNode& f = deferred_function(value);
+  size_t j = 0;
+  while (j < f.call->outputs.size() && f.call->outputs[j] != n.deferred->store) ++j;
+  if (j == f.call->outputs.size()) j = 0;
+  n.become_output(Ref<FunctionNode>(&f), j);
+  return 0;
 }
 PyObject* get_users(PyObject* o, void*) {
-  return guarded([&] {
-    std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
-    for (auto& [f, order] : deferred(o).users) users.emplace_back(order, f);
-    std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
-    Obj list = Obj::steal(PyList_New(0));
-    for (auto& [order, f] : users) {
-      Obj view = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
-      if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
-    }
-    return list.release();
-  });
+  std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
+  for (auto& [f, order] : deferred(o).users) users.emplace_back(order, f);
+  std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  Obj list = Obj::steal(PyList_New(0));
+  for (auto& [order, f] : users) {
+    Obj view = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
+    if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
+  }
+  return list.release();
 }
 PyObject* unlinked(PyObject* o, PyObject* need_grad) {
-  return guarded([&] {
-    VariableNode& n = node_of_object(o);
-    auto fresh = make_deferred(n.deferred->store, parse_need_grad(need_grad));
-    fresh->sizes = n.sizes;
-    return wrap_node(fresh, as_variable(o)->frontend);
-  });
+  VariableNode& n = node_of_object(o);
+  auto fresh = make_deferred(n.deferred->store, parse_need_grad(need_grad));
+  fresh->sizes = n.sizes;
+  return wrap_node(fresh, as_variable(o)->frontend);
 }
 // A variable of another shape on the same memory.
 PyObject* view(PyObject* o, PyObject* shape) {
@@ -158,40 +131,36 @@ PyObject* view(PyObject* o, PyObject* shape) {
 }
 // _rewire_on(v): this variable takes v's place behind v's parent.
 PyObject* rewire(PyObject* o, PyObject* other) {
-  return guarded([&]() -> PyObject* {
-    if (!is_variable(other)) fail(PyExc_TypeError, "rewire_on: expected a Variable, got %s", Py_TYPE(other)->tp_name);
-    VariableNode &to = node_of_object(o), &from = node_of_object(other);
-    if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
-    if (at::IntArrayRef(to.sizes) != at::IntArrayRef(from.sizes))
-      fail(PyExc_RuntimeError, "rewire_on: the shapes differ");
-    Ref<FunctionNode> f = from.creator;
-    const uint32_t j = from.output_index;
-    from.unchain();
-    from.rank = 0;
-    to.become_output(f, j);
-    to.deferred->store = from.deferred->store;
-    to.deferred->need_grad = from.deferred->need_grad;
-    to.requires_grad = from.requires_grad;
-    ++graph_epoch;
-    Py_RETURN_NONE;
-  });
+  if (!is_variable(other)) fail(PyExc_TypeError, "rewire_on: expected a Variable, got %s", Py_TYPE(other)->tp_name);
+  VariableNode &to = node_of_object(o), &from = node_of_object(other);
+  if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
+  if (at::IntArrayRef(to.sizes) != at::IntArrayRef(from.sizes))
+    fail(PyExc_RuntimeError, "rewire_on: the shapes differ");
+  Ref<FunctionNode> f = from.creator;
+  const uint32_t j = from.output_index;
+  from.unchain();
+  from.rank = 0;
+  to.become_output(f, j);
+  to.deferred->store = from.deferred->store;
+  to.deferred->need_grad = from.deferred->need_grad;
+  to.requires_grad = from.requires_grad;
+  ++graph_epoch;
+  Py_RETURN_NONE;
 }
 PyObject* set_shape(PyObject* o, PyObject* shape) {
-  return guarded([&]() -> PyObject* {
-    VariableNode& n = node_of_object(o);
-    const Ints sizes = parse_ints(shape, "shape");
-    n.sizes.assign(sizes.begin(), sizes.end());
-    for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) {
-      if (a->tensor.defined()) {
-        if (a->tensor.numel() == c10::multiply_integers(sizes))
-          a->tensor = a->tensor.reshape(sizes);
-        else
-          a->tensor.reset();
-      }
-      a->sizes.assign(sizes.begin(), sizes.end());
+  VariableNode& n = node_of_object(o);
+  const Ints sizes = parse_ints(shape, "shape");
+  n.sizes.assign(sizes.begin(), sizes.end());
+  for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) {
+    if (a->tensor.defined()) {
+      if (a->tensor.numel() == c10::multiply_integers(sizes))
+        a->tensor = a->tensor.reshape(sizes);
+      else
+        a->tensor.reset();
     }
-    Py_RETURN_NONE;
-  });
+    a->sizes.assign(sizes.begin(), sizes.end());
+  }
+  Py_RETURN_NONE;
 }
 PyObject* order(PyObject* o, PyObject*) {
   return guarded([&] {
@@ -205,10 +174,8 @@ PyObject* order(PyObject* o, PyObject*) {
   });
 }
 PyObject* refresh(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
-    Py_RETURN_NONE;
-  });
+  if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
+  Py_RETURN_NONE;
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
@@ -263,7 +230,7 @@ PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
-  return guarded([&]() -> PyObject* { return PyBool_FromLong(std::exchange(global_recompute, truth(value))); });
+  return PyBool_FromLong(std::exchange(global_recompute, truth(value)));
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -280,31 +247,31 @@ Py_hash_t hash(PyObject* o) {
 
 char kData[] = "data", kGrad[] = "grad";
 PyGetSetDef getset[] = {
-    {"data", get_array<&Store::data>, put_array<&Store::data>, "The array of the values.", kData},
-    {"grad", get_array<&Store::grad>, put_array<&Store::grad>, "The array of the gradient.", kGrad},
-    {"shape", get_shape, nullptr, "Lengths of the axes.", nullptr},
-    {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
-    {"size", get_size, nullptr, "Number of elements.", nullptr},
-    {"need_grad", get_need_grad, put_need_grad, "Whether backpropagation reaches this variable.", nullptr},
-    {"_need_grad_is_set", get_need_grad_is_set, nullptr, nullptr, nullptr},
-    {"persistent", get_flag<&Deferred::persistent>, put_flag<&Deferred::persistent>,
+    {"data", guard<get_array<&Store::data>>, guard<put_array<&Store::data>>, "The array of the values.", kData},
+    {"grad", guard<get_array<&Store::grad>>, guard<put_array<&Store::grad>>, "The array of the gradient.", kGrad},
+    {"shape", guard<get_shape>, nullptr, "Lengths of the axes.", nullptr},
+    {"ndim", guard<get_ndim>, nullptr, "Number of axes.", nullptr},
+    {"size", guard<get_size>, nullptr, "Number of elements.", nullptr},
+    {"need_grad", guard<get_need_grad>, guard<put_need_grad>, "Whether backpropagation reaches this variable.",
+     nullptr},
+    {"_need_grad_is_set", guard<get_need_grad_is_set>, nullptr, nullptr, nullptr},
+    {"persistent", guard<get_flag<&Deferred::persistent>>, guard<put_flag<&Deferred::persistent>>,
      "Whether passes that free memory leave this variable alone.", nullptr},
-    {"_recompute", get_flag<&Deferred::recompute>, put_flag<&Deferred::recompute>, nullptr, nullptr},
-    {"parent", get_parent, put_parent, "The function that computes this variable, or None.", nullptr},
-    {"function_references", get_users, nullptr, "The functions that use this variable.", nullptr},
+    {"_recompute", guard<get_flag<&Deferred::recompute>>, guard<put_flag<&Deferred::recompute>>, nullptr, nullptr},
+    {"parent", guard<get_parent>, guard<put_parent>, "The function that computes this variable, or None.", nullptr},
+    {"function_references", guard<get_users>, nullptr, "The functions that use this variable.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-#define FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)), METH_FASTCALL
-PyMethodDef methods[] = {{"_setup", FAST(setup), nullptr},
-                         {"_unlinked", unlinked, METH_O, nullptr},
+PyMethodDef methods[] = {{"_setup", FAST(setup, 2), nullptr},
+                         {"_unlinked", guard<unlinked>, METH_O, nullptr},
                          {"_view", view, METH_O, nullptr},
-                         {"_rewire_on", rewire, METH_O, nullptr},
-                         {"_set_shape", set_shape, METH_O, nullptr},
+                         {"_rewire_on", guard<rewire>, METH_O, nullptr},
+                         {"_set_shape", guard<set_shape>, METH_O, nullptr},
                          {"_functions", order, METH_NOARGS, "All functions this variable depends on, inputs first."},
-                         {"_refresh_need_grad", refresh, METH_NOARGS, nullptr},
+                         {"_refresh_need_grad", guard<refresh>, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyMethodDef functions[] = {{"deferred_forward", FAST(forward), nullptr},
                            {"deferred_backward", FAST(backward), nullptr},
-                           {"set_global_recompute", set_global_recompute, METH_O, nullptr},
+                           {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

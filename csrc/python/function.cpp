@@ -111,46 +111,40 @@ void function_dealloc(PyObject* o) {
 PyObject* get_inputs(PyObject* o, void*) {
   FunctionNode& f = node(o);
   if (!f.recorded) Py_RETURN_NONE;
-  return guarded([&] {
-    Obj list = Obj::steal(PyList_New(0));
-    for (auto& x : f.inputs) {
-      if (!x) continue;
-      Obj view = Obj::steal(view_of_node(x, self_of(o)->frontend));
-      if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
-    }
-    return PyList_AsTuple(list.get());
-  });
+  Obj list = Obj::steal(PyList_New(0));
+  for (auto& x : f.inputs) {
+    if (!x) continue;
+    Obj view = Obj::steal(view_of_node(x, self_of(o)->frontend));
+    if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
+  }
+  return PyList_AsTuple(list.get());
 }
 int put_inputs(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    FunctionNode& f = node(o);
-    if (value == Py_None) {
-      f.unchain();
-      return 0;
-    }
-    Obj seq = Obj::steal(PySequence_Fast(value, "inputs: expected a tuple of VariableNode"));
-    decltype(f.inputs) nodes;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-      PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-      if (!PyObject_TypeCheck(x, &VariableNodeType))
-        fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(x)->tp_name);
-      nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
-    }
-    if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
-    std::swap(f.inputs, nodes);  // the old ones die last
-    f.recorded = true;
+  FunctionNode& f = node(o);
+  if (value == Py_None) {
+    f.unchain();
     return 0;
-  });
+  }
+  Obj seq = Obj::steal(PySequence_Fast(value, "inputs: expected a tuple of VariableNode"));
+  decltype(f.inputs) nodes;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
+    if (!PyObject_TypeCheck(x, &VariableNodeType))
+      fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(x)->tp_name);
+    nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
+  }
+  if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
+  std::swap(f.inputs, nodes);  // the old ones die last
+  f.recorded = true;
+  return 0;
 }
 PyObject* get_outputs(PyObject* o, void*) {
   FunctionNode& f = node(o);
   if (f.outputs.empty()) Py_RETURN_NONE;
-  return guarded([&] {
-    Obj t = Obj::steal(PyTuple_New(f.outputs.size()));
-    for (size_t j = 0; j < f.outputs.size(); ++j)
-      PyTuple_SET_ITEM(t.get(), j, make_output(f.outputs[j].node, self_of(o)->frontend));
-    return t.release();
-  });
+  Obj t = Obj::steal(PyTuple_New(f.outputs.size()));
+  for (size_t j = 0; j < f.outputs.size(); ++j)
+    PyTuple_SET_ITEM(t.get(), j, make_output(f.outputs[j].node, self_of(o)->frontend));
+  return t.release();
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
 int put_rank(PyObject* o, PyObject* value, void*) {
@@ -161,10 +155,8 @@ int put_rank(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(node(o).lazy_grad_sum); }
 int put_lazy(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    node(o).lazy_grad_sum = truth(value);
-    return 0;
-  });
+  node(o).lazy_grad_sum = truth(value);
+  return 0;
 }
 PyObject* get_stack(PyObject* o, void*) {
   PyObject* s = static_cast<PyObject*>(node(o).stack);
@@ -200,11 +192,11 @@ Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
 }
 PyObject* get_op_params(PyObject* o, void*) {
   if (!node(o).info()) Py_RETURN_NONE;
-  return guarded([&] { return members_of(node(o), node(o).info()->params).release(); });
+  return members_of(node(o), node(o).info()->params).release();
 }
 PyObject* get_op_stored(PyObject* o, void*) {
   if (!node(o).info()) Py_RETURN_NONE;
-  return guarded([&] { return members_of(node(o), node(o).info()->stored).release(); });
+  return members_of(node(o), node(o).info()->stored).release();
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 
@@ -226,48 +218,46 @@ Ints indexes(PyObject* o, const char* name, size_t size) {
 PyObject* record(PyObject* o, PyObject* args) {
   PyObject *inputs, *outputs, *retain_in, *retain_out;
   if (!PyArg_ParseTuple(args, "OOOO:_record", &inputs, &outputs, &retain_in, &retain_out)) return nullptr;
-  return guarded([&] {
-    PythonNode* f = python_node(o);
-    if (!f) fail(PyExc_TypeError, "_record: this node shows a native function");
-    Frontend* fe = self_of(o)->frontend = frontend_of(o);
-    Obj ins = Obj::steal(PySequence_Fast(inputs, "inputs: expected a sequence"));
-    Vars xs;
-    bool any = false;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ins.get()); ++i) {
-      PyObject* x = PySequence_Fast_GET_ITEM(ins.get(), i);
-      if (is_variable(x)) {
-        xs.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
-      } else {
-        Obj v = Obj::steal(wrap_data(x, fe, false));
-        xs.push_back(Var(node_of(as_variable(v.get())), tensor_of(as_variable(v.get()))));
-      }
-      any |= xs.back().requires_grad();
+  PythonNode* f = python_node(o);
+  if (!f) fail(PyExc_TypeError, "_record: this node shows a native function");
+  Frontend* fe = self_of(o)->frontend = frontend_of(o);
+  Obj ins = Obj::steal(PySequence_Fast(inputs, "inputs: expected a sequence"));
+  Vars xs;
+  bool any = false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ins.get()); ++i) {
+    PyObject* x = PySequence_Fast_GET_ITEM(ins.get(), i);
+    if (is_variable(x)) {
+      xs.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
+    } else {
+      Obj v = Obj::steal(wrap_data(x, fe, false));
+      xs.push_back(Var(node_of(as_variable(v.get())), tensor_of(as_variable(v.get()))));
     }
-    Obj outs = Obj::steal(PySequence_Fast(outputs, "outputs: expected a sequence"));
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(outs.get());
-    Obj ys = Obj::steal(PyTuple_New(n));
-    c10::SmallVector<Ref<VariableNode>, 2> nodes;
-    for (Py_ssize_t j = 0; j < n; ++j) {
-      PyObject* y = wrap_data(PySequence_Fast_GET_ITEM(outs.get(), j), fe, any);
-      PyTuple_SET_ITEM(ys.get(), j, y);
-      nodes.push_back(node_of(as_variable(y)));
-    }
-    if (!mode(Mode::enable_backprop)) return ys.release();
-    const Ints keep_in = indexes(retain_in, "retain_inputs", xs.size()),
-               keep_out = indexes(retain_out, "retain_outputs", n);
-    f->outputs.clear();
-    f->link(xs, nodes);
-    f->frontend = fe;
-    for (int64_t i : keep_in) f->inputs[i]->retain_data(xs[i].data);
-    for (int64_t j : keep_out) {
-      const at::Tensor& t = as_variable(PyTuple_GET_ITEM(ys.get(), j))->v.data;
-      nodes[j]->retain_data(t);
-      f->outputs[j].saved = t;
-    }
-    f->retained_inputs = keep_in;
-    f->retained_outputs = keep_out;
-    return ys.release();
-  });
+    any |= xs.back().requires_grad();
+  }
+  Obj outs = Obj::steal(PySequence_Fast(outputs, "outputs: expected a sequence"));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(outs.get());
+  Obj ys = Obj::steal(PyTuple_New(n));
+  c10::SmallVector<Ref<VariableNode>, 2> nodes;
+  for (Py_ssize_t j = 0; j < n; ++j) {
+    PyObject* y = wrap_data(PySequence_Fast_GET_ITEM(outs.get(), j), fe, any);
+    PyTuple_SET_ITEM(ys.get(), j, y);
+    nodes.push_back(node_of(as_variable(y)));
+  }
+  if (!mode(Mode::enable_backprop)) return ys.release();
+  const Ints keep_in = indexes(retain_in, "retain_inputs", xs.size()),
+             keep_out = indexes(retain_out, "retain_outputs", n);
+  f->outputs.clear();
+  f->link(xs, nodes);
+  f->frontend = fe;
+  for (int64_t i : keep_in) f->inputs[i]->retain_data(xs[i].data);
+  for (int64_t j : keep_out) {
+    const at::Tensor& t = as_variable(PyTuple_GET_ITEM(ys.get(), j))->v.data;
+    nodes[j]->retain_data(t);
+    f->outputs[j].saved = t;
+  }
+  f->retained_inputs = keep_in;
+  f->retained_outputs = keep_out;
+  return ys.release();
 }
 
 // None where there is no data: it was not retained, or the Variable was empty.
@@ -276,47 +266,41 @@ PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
   return variable_of_node(n, f);
 }
 PyObject* get_retained_inputs(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PythonNode* f = python_node(o);
-    if (!f) fail(PyExc_TypeError, "get_retained_inputs: this node shows a native function");
-    if (!f->recorded) return PyTuple_New(0);
-    Obj t = Obj::steal(PyTuple_New(f->retained_inputs.size()));
-    for (size_t k = 0; k < f->retained_inputs.size(); ++k)
-      PyTuple_SET_ITEM(t.get(), k, retained_variable(f->inputs[f->retained_inputs[k]], self_of(o)->frontend));
-    return t.release();
-  });
+  PythonNode* f = python_node(o);
+  if (!f) fail(PyExc_TypeError, "get_retained_inputs: this node shows a native function");
+  if (!f->recorded) return PyTuple_New(0);
+  Obj t = Obj::steal(PyTuple_New(f->retained_inputs.size()));
+  for (size_t k = 0; k < f->retained_inputs.size(); ++k)
+    PyTuple_SET_ITEM(t.get(), k, retained_variable(f->inputs[f->retained_inputs[k]], self_of(o)->frontend));
+  return t.release();
 }
 PyObject* get_retained_outputs(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PythonNode* f = python_node(o);
-    if (!f) fail(PyExc_TypeError, "get_retained_outputs: this node shows a native function");
-    Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-    for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-      const Var y = f->output(f->retained_outputs[k]);
-      PyTuple_SET_ITEM(t.get(), k, retained_variable(y.node, self_of(o)->frontend));
-    }
-    return t.release();
-  });
+  PythonNode* f = python_node(o);
+  if (!f) fail(PyExc_TypeError, "get_retained_outputs: this node shows a native function");
+  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
+  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
+    const Var y = f->output(f->retained_outputs[k]);
+    PyTuple_SET_ITEM(t.get(), k, retained_variable(y.node, self_of(o)->frontend));
+  }
+  return t.release();
 }
 PyObject* retained_output_arrays(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PythonNode* f = python_node(o);
-    if (!f || f->outputs.empty()) Py_RETURN_NONE;
-    Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-    for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-      const int64_t j = f->retained_outputs[k];
-      PyObject* a;
-      if (const Ref<VariableNode> y{f->outputs[j].node};
-          y && living_variable(*y) && y->variable->data.is_same(f->outputs[j].saved)) {
-        Obj v = Obj::steal(variable_of_node(y, self_of(o)->frontend));
-        a = Obj::steal(PyObject_GetAttrString(v.get(), self_of(o)->frontend->numpy ? "array" : "tensor")).release();
-      } else {
-        a = to_frontend_array(f->outputs[j].saved, self_of(o)->frontend);
-      }
-      PyTuple_SET_ITEM(t.get(), k, a);
+  PythonNode* f = python_node(o);
+  if (!f || f->outputs.empty()) Py_RETURN_NONE;
+  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
+  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
+    const int64_t j = f->retained_outputs[k];
+    PyObject* a;
+    if (const Ref<VariableNode> y{f->outputs[j].node};
+        y && living_variable(*y) && y->variable->data.is_same(f->outputs[j].saved)) {
+      Obj v = Obj::steal(variable_of_node(y, self_of(o)->frontend));
+      a = Obj::steal(PyObject_GetAttrString(v.get(), self_of(o)->frontend->numpy ? "array" : "tensor")).release();
+    } else {
+      a = to_frontend_array(f->outputs[j].saved, self_of(o)->frontend);
     }
-    return t.release();
-  });
+    PyTuple_SET_ITEM(t.get(), k, a);
+  }
+  return t.release();
 }
 void cut(FunctionNode& f) {
   Ref<FunctionNode> alive(&f);  // the outputs may hold the last reference
@@ -331,109 +315,105 @@ PyObject* unchain(PyObject* o, PyObject*) {
   Py_RETURN_NONE;
 }
 PyObject* unchain_backward(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    std::vector<Ref<FunctionNode>> todo{Ref<FunctionNode>(&node(o))};
-    while (!todo.empty()) {
-      Ref<FunctionNode> f = std::move(todo.back());
-      todo.pop_back();
-      if (!f->recorded) continue;
-      for (auto& x : f->inputs)
-        if (x && x->creator && !x->creator->call) todo.push_back(x->creator);  // a deferred graph is there to run again
-      if (f->python)
-        Obj::steal(PyObject_CallMethod(static_cast<PyObject*>(f->handle), "unchain", nullptr));
-      else
-        cut(*f);
-    }
-    Py_RETURN_NONE;
-  });
+  std::vector<Ref<FunctionNode>> todo{Ref<FunctionNode>(&node(o))};
+  while (!todo.empty()) {
+    Ref<FunctionNode> f = std::move(todo.back());
+    todo.pop_back();
+    if (!f->recorded) continue;
+    for (auto& x : f->inputs)
+      if (x && x->creator && !x->creator->call) todo.push_back(x->creator);  // a deferred graph is there to run again
+    if (f->python)
+      Obj::steal(PyObject_CallMethod(static_cast<PyObject*>(f->handle), "unchain", nullptr));
+    else
+      cut(*f);
+  }
+  Py_RETURN_NONE;
 }
 
 // _run_native(*arrays) -> arrays: the forward of a native function once more
 PyObject* run_native(PyObject* o, PyObject* args) {
-  return guarded([&] {
-    FunctionNode& f = node(o);
-    if (f.python) fail(PyExc_TypeError, "_run_native: this node is defined in Python");
-    Ref<FunctionNode> copy(f.info()->create());
-    for (const ParamInfo& p : f.info()->params) {
-      Obj v = Obj::steal(format_param(p, p.address(f.params())));
-      parse_param(p, v.get(), p.address(copy->params()));
-    }
-    Vars in;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-      PyObject* x = PyTuple_GET_ITEM(args, i);
-      bool aliases;
-      in.emplace_back(is_tensor(x) ? unwrap_tensor(x, "input") : tensor_of_array(x, &aliases));
-    }
-    Tensors ys = copy->forward(in);
-    Obj t = Obj::steal(PyTuple_New(ys.size()));
-    for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, to_frontend_array(ys[j], self_of(o)->frontend));
-    return t.release();
-  });
+  FunctionNode& f = node(o);
+  if (f.python) fail(PyExc_TypeError, "_run_native: this node is defined in Python");
+  Ref<FunctionNode> copy(f.info()->create());
+  for (const ParamInfo& p : f.info()->params) {
+    Obj v = Obj::steal(format_param(p, p.address(f.params())));
+    parse_param(p, v.get(), p.address(copy->params()));
+  }
+  Vars in;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    PyObject* x = PyTuple_GET_ITEM(args, i);
+    bool aliases;
+    in.emplace_back(is_tensor(x) ? unwrap_tensor(x, "input") : tensor_of_array(x, &aliases));
+  }
+  Tensors ys = copy->forward(in);
+  Obj t = Obj::steal(PyTuple_New(ys.size()));
+  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, to_frontend_array(ys[j], self_of(o)->frontend));
+  return t.release();
 }
 
 // backward(target_indexes, grad_outputs) -> one Variable or None per target
 PyObject* native_backward(PyObject* o, PyObject* args) {
   PyObject *targets, *grads;
   if (!PyArg_ParseTuple(args, "OO:backward", &targets, &grads)) return nullptr;
-  return guarded([&] {
-    FunctionNode& f = node(o);
-    if (f.python) fail(PyExc_NotImplementedError, "%s: backward is not implemented", Py_TYPE(o)->tp_name);
-    Obj seq = Obj::steal(PySequence_Fast(grads, "grad_outputs: expected a sequence"));
-    Vars gys;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j) {
-      PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), j);
-      if (g == Py_None)
-        gys.emplace_back();
-      else if (is_variable(g))
-        gys.push_back(var_of(as_variable(g)));
-      else
-        fail(PyExc_TypeError, "grad_outputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g)->tp_name);
-    }
-    if (!f.recorded) fail(PyExc_RuntimeError, "%s.backward: the function has been unchained", Py_TYPE(o)->tp_name);
-    if (gys.size() != f.outputs.size())
-      fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
-           gys.size());
-    if (std::none_of(gys.begin(), gys.end(), [](const Var& g) { return g.defined(); }))
-      fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got None alone");
-    const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
-    c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
-    for (int64_t i : indices) {
-      if (!f.inputs[i])
-        fail(PyExc_IndexError, "target_input_indexes: input %lld was left out", static_cast<long long>(i));
-      wanted[i] = true;
-    }
-    Ref<FunctionNode> alive(&f);
-    FrontendScope scope(self_of(o)->frontend);
-    Vars gxs = function_backward(f, gys, wanted), picked;
-    for (int64_t i : indices) picked.push_back(gxs[i]);
-    return tuple_of_variables(picked, self_of(o)->frontend);
-  });
+  FunctionNode& f = node(o);
+  if (f.python) fail(PyExc_NotImplementedError, "%s: backward is not implemented", Py_TYPE(o)->tp_name);
+  Obj seq = Obj::steal(PySequence_Fast(grads, "grad_outputs: expected a sequence"));
+  Vars gys;
+  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j) {
+    PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), j);
+    if (g == Py_None)
+      gys.emplace_back();
+    else if (is_variable(g))
+      gys.push_back(var_of(as_variable(g)));
+    else
+      fail(PyExc_TypeError, "grad_outputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g)->tp_name);
+  }
+  if (!f.recorded) fail(PyExc_RuntimeError, "%s.backward: the function has been unchained", Py_TYPE(o)->tp_name);
+  if (gys.size() != f.outputs.size())
+    fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
+         gys.size());
+  if (std::none_of(gys.begin(), gys.end(), [](const Var& g) { return g.defined(); }))
+    fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got None alone");
+  const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
+  c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
+  for (int64_t i : indices) {
+    if (!f.inputs[i])
+      fail(PyExc_IndexError, "target_input_indexes: input %lld was left out", static_cast<long long>(i));
+    wanted[i] = true;
+  }
+  Ref<FunctionNode> alive(&f);
+  FrontendScope scope(self_of(o)->frontend);
+  Vars gxs = function_backward(f, gys, wanted), picked;
+  for (int64_t i : indices) picked.push_back(gxs[i]);
+  return tuple_of_variables(picked, self_of(o)->frontend);
 }
 
 PyGetSetDef getset[] = {
-    {"inputs", get_inputs, put_inputs, "Nodes of the inputs; None before recording and after unchain.", nullptr},
-    {"outputs", get_outputs, nullptr, "Callables that give the output nodes, or None where released.", nullptr},
+    {"inputs", guard<get_inputs>, guard<put_inputs>, "Nodes of the inputs; None before recording and after unchain.",
+     nullptr},
+    {"outputs", guard<get_outputs>, nullptr, "Callables that give the output nodes, or None where released.", nullptr},
     {"rank", get_rank, put_rank, nullptr, nullptr},
-    {"lazy_grad_sum", get_lazy, put_lazy, nullptr, nullptr},
+    {"lazy_grad_sum", get_lazy, guard<put_lazy>, nullptr, nullptr},
     {"stack", get_stack, put_stack, nullptr, nullptr},
     {"local_function_hooks", get_hooks, nullptr, nullptr, nullptr},
     {"_n_local_function_hooks", get_n_hooks, nullptr, nullptr, nullptr},
     {"op_name", get_op_name, nullptr, nullptr, nullptr},
-    {"op_params", get_op_params, nullptr, nullptr, nullptr},
-    {"op_stored", get_op_stored, nullptr, "Tensors that a native function's forward left in it for backward.", nullptr},
+    {"op_params", guard<get_op_params>, nullptr, nullptr, nullptr},
+    {"op_stored", guard<get_op_stored>, nullptr, "Tensors that a native function's forward left in it for backward.",
+     nullptr},
     {"is_native", get_is_native, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
-    {"_record", record, METH_VARARGS, nullptr},
-    {"get_retained_inputs", get_retained_inputs, METH_NOARGS, nullptr},
-    {"get_retained_outputs", get_retained_outputs, METH_NOARGS, nullptr},
-    {"_retained_output_arrays", retained_output_arrays, METH_NOARGS, nullptr},
+    {"_record", guard<record>, METH_VARARGS, nullptr},
+    {"get_retained_inputs", guard<get_retained_inputs>, METH_NOARGS, nullptr},
+    {"get_retained_outputs", guard<get_retained_outputs>, METH_NOARGS, nullptr},
+    {"_retained_output_arrays", guard<retained_output_arrays>, METH_NOARGS, nullptr},
     {"unchain", unchain, METH_NOARGS, "Cuts the function out of the graph."},
-    {"_unchain_backward", unchain_backward, METH_NOARGS,
+    {"_unchain_backward", guard<unchain_backward>, METH_NOARGS,
      "Cuts this function and all that it depends on out of the graph."},
-    {"_run_native", run_native, METH_VARARGS, nullptr},
-    {"backward", native_backward, METH_VARARGS, "Gradients of a native function: Variables in, Variables out."},
+    {"_run_native", guard<run_native>, METH_VARARGS, nullptr},
+    {"backward", guard<native_backward>, METH_VARARGS, "Gradients of a native function: Variables in, Variables out."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -95,41 +95,33 @@ struct Arguments {
 // run_kernel(name, operands, numbers=(), integers=(), library=None): `operands` holds tensors, or lists of as many
 // tensors each.
 PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    const Arguments a(args, kwargs);
-    a.run([&](const kernels::Kernel& kernel) { kernel.on_list(a.operands, a.numbers, a.integers); });
-    for (const auto& operand : a.operands)  // which of them the kernel writes, it alone knows
-      for (const at::Tensor& t : operand)
-        if (t.defined()) bump_version(t);
-    Py_RETURN_NONE;
-  });
+  const Arguments a(args, kwargs);
+  a.run([&](const kernels::Kernel& kernel) { kernel.on_list(a.operands, a.numbers, a.integers); });
+  for (const auto& operand : a.operands)  // which of them the kernel writes, it alone knows
+    for (const at::Tensor& t : operand)
+      if (t.defined()) bump_version(t);
+  Py_RETURN_NONE;
 }
 
 // The same for a reduction, which gives a float64 for each set.
 PyObject* reduce_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    const Arguments a(args, kwargs);
-    at::Tensor sums;
-    a.run([&](const kernels::Kernel& kernel) { sums = kernel.reduce(a.operands, a.numbers); });
-    return wrap_tensor(sums);
-  });
+  const Arguments a(args, kwargs);
+  at::Tensor sums;
+  a.run([&](const kernels::Kernel& kernel) { sums = kernel.reduce(a.operands, a.numbers); });
+  return wrap_tensor(sums);
 }
 
 PyObject* kernel_names(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    Obj list = Obj::steal(PyList_New(0));
-    for (const std::string& name : kernels::names())
-      if (PyList_Append(list.get(), Obj::steal(PyUnicode_FromString(name.c_str())).get()) < 0) throw PyError();
-    return list.release();
-  });
+  Obj list = Obj::steal(PyList_New(0));
+  for (const std::string& name : kernels::names())
+    if (PyList_Append(list.get(), Obj::steal(PyUnicode_FromString(name.c_str())).get()) < 0) throw PyError();
+  return list.release();
 }
 
 PyObject* kernels_library(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    const std::string path = kernels::library_path();
-    if (path.empty()) Py_RETURN_NONE;
-    return Obj::steal(PyUnicode_FromString(path.c_str())).release();
-  });
+  const std::string path = kernels::library_path();
+  if (path.empty()) Py_RETURN_NONE;
+  return Obj::steal(PyUnicode_FromString(path.c_str())).release();
 }
 
 // set_capturing(flag): whether this thread captures a CUDA graph; gives what it was.
@@ -139,17 +131,15 @@ PyObject* set_capturing(PyObject*, PyObject* flag) {
 
 PyMethodDef methods[] = {
     {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
-    {"run_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_kernel)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"run_kernel", KEYWORDS(run_kernel),
      "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
      "lists "
      "of tensors."},
-    {"reduce_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(reduce_kernel)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"reduce_kernel", KEYWORDS(reduce_kernel),
      "reduce_kernel(name, operands, numbers=(), integers=(), library=None): the sums of a reduction, one for each "
      "set."},
-    {"kernel_names", kernel_names, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
-    {"kernels_library", kernels_library, METH_NOARGS, "The path of the CUDA library in use, or None."},
+    {"kernel_names", guard<kernel_names>, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
+    {"kernels_library", guard<kernels_library>, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -25,104 +25,84 @@ void renew_node(PyVariable* v, bool requires_grad) {
 // or None: the variable is taken out of differentiation. It becomes a new leaf, unless it is recorded and shall keep
 // its history.
 PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3 && n != 4) return PyErr_Format(PyExc_TypeError, "mark expected 3 or 4 arguments, got %zd", n);
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(args[0], "variable");
-    const bool keep = n == 4 && truth(args[3]) && recorded(v);
-    const bool wanted = args[1] != Py_None;
-    if (!keep) renew_node(v, wanted);
-    auto buffer = std::make_unique<GradientBuffer>();
-    // A tensor of its own on the memory: one that no Python object of torch stands for.
-    if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
-    buffer->add = truth(args[2]);
-    node_of(v)->buffer = std::move(buffer);
-    Py_RETURN_NONE;
-  });
+  PyVariable* v = expect_variable(args[0], "variable");
+  const bool keep = n == 4 && truth(args[3]) && recorded(v);
+  const bool wanted = args[1] != Py_None;
+  if (!keep) renew_node(v, wanted);
+  auto buffer = std::make_unique<GradientBuffer>();
+  // A tensor of its own on the memory: one that no Python object of torch stands for.
+  if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
+  buffer->add = truth(args[2]);
+  node_of(v)->buffer = std::move(buffer);
+  Py_RETURN_NONE;
 }
 
 // replace_leaf(variable, tensor): other data, as a new leaf: graphs that hold the old one keep what they read.
 PyObject* replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !is_tensor(args[1]))
     return PyErr_Format(PyExc_TypeError, "replace_leaf expected a Variable and a tensor");
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(args[0], "variable");
-    const bool needed = v->v.node && v->v.node->requires_grad;
-    std::unique_ptr<GradientBuffer> buffer = v->v.node ? std::move(v->v.node->buffer) : nullptr;
-    v->v.data = unwrap_tensor(args[1], "tensor");
-    Py_CLEAR(v->array);
-    v->array_of = nullptr;
-    renew_node(v, needed);
-    v->v.node->buffer = std::move(buffer);
-    Py_RETURN_NONE;
-  });
+  PyVariable* v = expect_variable(args[0], "variable");
+  const bool needed = v->v.node && v->v.node->requires_grad;
+  std::unique_ptr<GradientBuffer> buffer = v->v.node ? std::move(v->v.node->buffer) : nullptr;
+  v->v.data = unwrap_tensor(args[1], "tensor");
+  Py_CLEAR(v->array);
+  v->array_of = nullptr;
+  renew_node(v, needed);
+  v->v.node->buffer = std::move(buffer);
+  Py_RETURN_NONE;
 }
 
 // drop_mark(variable): no gradient is kept for it; a leaf becomes a constant.
 PyObject* drop_mark(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(o, "variable");
-    if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
-    v->v.node->buffer.reset();
-    if (!v->v.node->creator) v->v.node->requires_grad = false;
-    Py_RETURN_NONE;
-  });
+  PyVariable* v = expect_variable(o, "variable");
+  if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
+  v->v.node->buffer.reset();
+  if (!v->v.node->creator) v->v.node->requires_grad = false;
+  Py_RETURN_NONE;
 }
 
 // gradient_of(variable): a Variable on the buffer's memory, or None.
 PyObject* gradient_of(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(o, "variable");
-    if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
-    return wrap_var(Var(v->v.node->buffer->data), v->frontend);
-  });
+  PyVariable* v = expect_variable(o, "variable");
+  if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
+  return wrap_var(Var(v->v.node->buffer->data), v->frontend);
 }
 
 // fresh(variable[, value]): whether a pass wrote the gradient since the flag was last cleared; None where unmarked.
 PyObject* fresh(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 1 && n != 2) return PyErr_Format(PyExc_TypeError, "fresh expected 1 or 2 arguments, got %zd", n);
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(args[0], "variable");
-    GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
-    if (!b || !b->data.defined()) Py_RETURN_NONE;
-    if (n == 2) b->fresh = truth(args[1]);
-    return PyBool_FromLong(b->fresh);
-  });
+  PyVariable* v = expect_variable(args[0], "variable");
+  GradientBuffer* b = v->v.node ? v->v.node->buffer.get() : nullptr;
+  if (!b || !b->data.defined()) Py_RETURN_NONE;
+  if (n == 2) b->fresh = truth(args[1]);
+  return PyBool_FromLong(b->fresh);
 }
 
 // in_graph(variable): 0 where it is a constant, 1 a marked leaf, 2 a recorded result, 3 where it is, or is computed
 // from, what was taken out of differentiation.
 PyObject* in_graph(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(o, "variable");
-    if (recorded(v)) return PyLong_FromLong(2);
-    if (!v->v.node || !v->v.node->buffer) return PyLong_FromLong(0);
-    return PyLong_FromLong(v->v.node->buffer->data.defined() ? v->v.node->requires_grad : 3);
-  });
+  PyVariable* v = expect_variable(o, "variable");
+  if (recorded(v)) return PyLong_FromLong(2);
+  if (!v->v.node || !v->v.node->buffer) return PyLong_FromLong(0);
+  return PyLong_FromLong(v->v.node->buffer->data.defined() ? v->v.node->requires_grad : 3);
 }
 
 // take_place(variable, result): `variable`, whose memory holds the values of `result` by now, takes its place in the
 // graph.
 PyObject* take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "take_place expected 2 arguments, got %zd", n);
-  return guarded([&]() -> PyObject* {
-    PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
-    if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-    v->v.node = y->v.node;
-    if (v->v.node) v->v.node->variable = &v->v;
-    y->v.node.reset();
-    Py_RETURN_NONE;
-  });
+  PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  v->v.node = y->v.node;
+  if (v->v.node) v->v.node->variable = &v->v;
+  y->v.node.reset();
+  Py_RETURN_NONE;
 }
 
 // share_place(variable, other): `variable`, on the same memory, gets the place of `other` in the graph too.
 PyObject* share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "share_place expected 2 arguments, got %zd", n);
-  return guarded([&]() -> PyObject* {
-    PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
-    if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-    v->v.node = node_of(other);
-    Py_RETURN_NONE;
-  });
+  PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  v->v.node = node_of(other);
+  Py_RETURN_NONE;
 }
 
 // `y`, in memory of its own: where it shares that of an input, a copy.
@@ -172,55 +152,47 @@ PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // take_fresh(variables): clears the flags of all, unless some are not set: a list of those that are not, else None.
 PyObject* take_fresh(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    Obj seq = Obj::steal(PySequence_Fast(o, "variables: expected a sequence"));
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(seq.get());
-    Obj stale;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyVariable* v = expect_variable(PySequence_Fast_GET_ITEM(seq.get(), i), "variables");
-      if (v->v.node && v->v.node->buffer && v->v.node->buffer->fresh) continue;
-      if (!stale) stale = Obj::steal(PyList_New(0));
-      Obj index = Obj::steal(PyLong_FromSsize_t(i));
-      if (PyList_Append(stale.get(), index.get()) < 0) throw PyError();
-    }
-    if (stale) return stale.release();
-    for (Py_ssize_t i = 0; i < n; ++i)
-      as_variable(PySequence_Fast_GET_ITEM(seq.get(), i))->v.node->buffer->fresh = false;
-    Py_RETURN_NONE;
-  });
+  Obj seq = Obj::steal(PySequence_Fast(o, "variables: expected a sequence"));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(seq.get());
+  Obj stale;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyVariable* v = expect_variable(PySequence_Fast_GET_ITEM(seq.get(), i), "variables");
+    if (v->v.node && v->v.node->buffer && v->v.node->buffer->fresh) continue;
+    if (!stale) stale = Obj::steal(PyList_New(0));
+    Obj index = Obj::steal(PyLong_FromSsize_t(i));
+    if (PyList_Append(stale.get(), index.get()) < 0) throw PyError();
+  }
+  if (stale) return stale.release();
+  for (Py_ssize_t i = 0; i < n; ++i) as_variable(PySequence_Fast_GET_ITEM(seq.get(), i))->v.node->buffer->fresh = false;
+  Py_RETURN_NONE;
 }
 
 // constant(variable): its data, shared, without its history.
 PyObject* constant(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = expect_variable(o, "variable");
-    return wrap_var(Var(tensor_of(v)), v->frontend);
-  });
+  PyVariable* v = expect_variable(o, "variable");
+  return wrap_var(Var(tensor_of(v)), v->frontend);
 }
 
 PyObject* copied_array(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    const at::Tensor& t = tensor_of(as_variable(o));
-    if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
-    return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
-  });
+  const at::Tensor& t = tensor_of(as_variable(o));
+  if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
+  return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
 }
 
-PyMethodDef functions[] = {
-    {"mark", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(mark)), METH_FASTCALL, nullptr},
-    {"replace_leaf", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(replace_leaf)), METH_FASTCALL, nullptr},
-    {"drop_mark", drop_mark, METH_O, nullptr},
-    {"gradient_of", gradient_of, METH_O, nullptr},
-    {"fresh", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fresh)), METH_FASTCALL, nullptr},
-    {"in_graph", in_graph, METH_O, nullptr},
-    {"take_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(take_place)), METH_FASTCALL, nullptr},
-    {"share_place", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(share_place)), METH_FASTCALL, nullptr},
-    {"own", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(own)), METH_FASTCALL, nullptr},
-    {"take_fresh", take_fresh, METH_O, nullptr},
-    {"constant", constant, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
+                           {"replace_leaf", FAST(replace_leaf), nullptr},
+                           {"drop_mark", guard<drop_mark>, METH_O, nullptr},
+                           {"gradient_of", guard<gradient_of>, METH_O, nullptr},
+                           {"fresh", FAST(fresh, 1, 2), nullptr},
+                           {"in_graph", guard<in_graph>, METH_O, nullptr},
+                           {"take_place", FAST(take_place, 2), nullptr},
+                           {"share_place", FAST(share_place, 2), nullptr},
+                           {"own", FAST(own), nullptr},
+                           {"take_fresh", guard<take_fresh>, METH_O, nullptr},
+                           {"constant", guard<constant>, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
-PyMethodDef method = {"_copied_array", copied_array, METH_NOARGS, "The values as a new array."};
+PyMethodDef method = {"_copied_array", guard<copied_array>, METH_NOARGS, "The values as a new array."};
 
 }  // namespace
 

@@ -66,8 +66,7 @@ PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), R
                                   {"record_constants", T_BOOL, offsetof(Frontend, record_constants), 0, nullptr},
                                   {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef frontend_methods[] = {
-    {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(frontend_bind)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"bind", KEYWORDS(frontend_bind),
      "bind(op, fallback=None, dtype='float', name=None, doc=None, module=None): the op as a callable of this "
      "frontend."},
     {nullptr, nullptr, 0, nullptr}};

@@ -70,99 +70,91 @@ void run_group(const optim::Rule& rule, Group& group, bool mixed, const at::Tens
 // them in single precision. `copies`: an array or None per weight, its copy in half precision; gradients may be of that
 // type. `rates`: two tensors with the first and the second hyper of each weight, instead of those in the tuple.
 PyObject* mx_optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n < 6 || n > 8)
-      fail(PyExc_TypeError, "mx_optim_step(rule, weights, grads, states, hypers, rounds, copies, rates): got %zd", n);
-    const optim::Rule& rule = parse_rule(args[0]);
-    PyObject* const copies = n > 6 ? args[6] : Py_None;
-    for (PyObject* list : {args[1], args[2], args[3], copies == Py_None ? args[1] : copies}) {
-      if (!PyList_Check(list) && !PyTuple_Check(list))
-        fail(PyExc_TypeError, "mx_optim_step: expected lists, got %s", Py_TYPE(list)->tp_name);
-      if (PySequence_Fast_GET_SIZE(list) != PySequence_Fast_GET_SIZE(args[1]))
-        fail(PyExc_ValueError, "mx_optim_step: weights, grads and states differ in number");
+  if (n < 6 || n > 8)
+    fail(PyExc_TypeError, "mx_optim_step(rule, weights, grads, states, hypers, rounds, copies, rates): got %zd", n);
+  const optim::Rule& rule = parse_rule(args[0]);
+  PyObject* const copies = n > 6 ? args[6] : Py_None;
+  for (PyObject* list : {args[1], args[2], args[3], copies == Py_None ? args[1] : copies}) {
+    if (!PyList_Check(list) && !PyTuple_Check(list))
+      fail(PyExc_TypeError, "mx_optim_step: expected lists, got %s", Py_TYPE(list)->tp_name);
+    if (PySequence_Fast_GET_SIZE(list) != PySequence_Fast_GET_SIZE(args[1]))
+      fail(PyExc_ValueError, "mx_optim_step: weights, grads and states differ in number");
+  }
+  at::Tensor rates, decays;
+  if (n > 7 && args[7] != Py_None) {
+    PyObject *first, *second;
+    if (!PyArg_ParseTuple(args[7], "OO", &first, &second)) throw PyError();
+    rates = array_tensor(first, "rates");
+    decays = array_tensor(second, "rates");
+    if (rates.numel() != PySequence_Fast_GET_SIZE(args[1]) || decays.numel() != rates.numel())
+      fail(PyExc_ValueError, "rates: expected a number for each weight");
+  }
+  const bool each = PyList_Check(args[4]), rounds = args[5] == Py_True;
+  if (each && (rates.defined() || PyList_GET_SIZE(args[4]) != PySequence_Fast_GET_SIZE(args[1])))
+    fail(PyExc_ValueError, "hypers: expected one tuple per weight");
+  c10::SmallVector<Group, 1> groups;
+  if (!each) groups.push_back({parse(args[4], rule, rounds), {}, {}, {}});
+  for_each_item(args[1], "weights", [&](Py_ssize_t i, PyObject* o) {
+    Step step{array_tensor(o, "weights"), array_tensor(PySequence_Fast_GET_ITEM(args[2], i), "grads"), {}, {}};
+    add_states(PySequence_Fast_GET_ITEM(args[3], i), step);
+    check_step(rule, step);
+    if (copies != Py_None && PySequence_Fast_GET_ITEM(copies, i) != Py_None) {
+      step.copy = array_tensor(PySequence_Fast_GET_ITEM(copies, i), "copies");
+      if (step.copy.sizes() != step.x.sizes()) fail(PyExc_ValueError, "copies: expected the weight's shape");
     }
-    at::Tensor rates, decays;
-    if (n > 7 && args[7] != Py_None) {
-      PyObject *first, *second;
-      if (!PyArg_ParseTuple(args[7], "OO", &first, &second)) throw PyError();
-      rates = array_tensor(first, "rates");
-      decays = array_tensor(second, "rates");
-      if (rates.numel() != PySequence_Fast_GET_SIZE(args[1]) || decays.numel() != rates.numel())
-        fail(PyExc_ValueError, "rates: expected a number for each weight");
+    Group* group = groups.begin();
+    if (each) {
+      const Hypers hypers = parse(PyList_GET_ITEM(args[4], i), rule, rounds);
+      group = std::find_if(groups.begin(), groups.end(),
+                           [&](const Group& g) { return alike(g.hypers, hypers, rule.rated); });
+      if (group == groups.end()) {
+        groups.push_back({hypers, {}, {}, {}});
+        group = &groups.back();
+      }
+      group->rates.push_back(hypers[0]);
+      group->decays.push_back(hypers[1]);
     }
-    const bool each = PyList_Check(args[4]), rounds = args[5] == Py_True;
-    if (each && (rates.defined() || PyList_GET_SIZE(args[4]) != PySequence_Fast_GET_SIZE(args[1])))
-      fail(PyExc_ValueError, "hypers: expected one tuple per weight");
-    c10::SmallVector<Group, 1> groups;
-    if (!each) groups.push_back({parse(args[4], rule, rounds), {}, {}, {}});
-    for_each_item(args[1], "weights", [&](Py_ssize_t i, PyObject* o) {
-      Step step{array_tensor(o, "weights"), array_tensor(PySequence_Fast_GET_ITEM(args[2], i), "grads"), {}, {}};
-      add_states(PySequence_Fast_GET_ITEM(args[3], i), step);
-      check_step(rule, step);
-      if (copies != Py_None && PySequence_Fast_GET_ITEM(copies, i) != Py_None) {
-        step.copy = array_tensor(PySequence_Fast_GET_ITEM(copies, i), "copies");
-        if (step.copy.sizes() != step.x.sizes()) fail(PyExc_ValueError, "copies: expected the weight's shape");
-      }
-      Group* group = groups.begin();
-      if (each) {
-        const Hypers hypers = parse(PyList_GET_ITEM(args[4], i), rule, rounds);
-        group = std::find_if(groups.begin(), groups.end(),
-                             [&](const Group& g) { return alike(g.hypers, hypers, rule.rated); });
-        if (group == groups.end()) {
-          groups.push_back({hypers, {}, {}, {}});
-          group = &groups.back();
-        }
-        group->rates.push_back(hypers[0]);
-        group->decays.push_back(hypers[1]);
-      }
-      group->steps.push_back(std::move(step));
-    });
-    for (Group& group : groups) run_group(rule, group, copies != Py_None, rates, decays);
-    Py_RETURN_NONE;
+    group->steps.push_back(std::move(step));
   });
+  for (Group& group : groups) run_group(rule, group, copies != Py_None, rates, decays);
+  Py_RETURN_NONE;
 }
 
 // mx_reduce(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64.
 PyObject* mx_reduce(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "mx_reduce(arrays, not_finite) takes 2 arguments, got %zd", n);
-    std::vector<at::Tensor> tensors;
-    int64_t elements = 0;
-    for_each_item(args[0], "arrays", [&](Py_ssize_t, PyObject* o) {
-      tensors.push_back(array_tensor(o, "arrays"));
-      elements += tensors.back().numel();
-    });
-    if (tensors.empty()) fail(PyExc_ValueError, "arrays: the list is empty");
-    at::Tensor found;
-    run_kernels(elements, [&] { found = optim::reduce_each(tensors, args[1] == Py_True); });
-    return wrap_tensor(found);
+  std::vector<at::Tensor> tensors;
+  int64_t elements = 0;
+  for_each_item(args[0], "arrays", [&](Py_ssize_t, PyObject* o) {
+    tensors.push_back(array_tensor(o, "arrays"));
+    elements += tensors.back().numel();
   });
+  if (tensors.empty()) fail(PyExc_ValueError, "arrays: the list is empty");
+  at::Tensor found;
+  run_kernels(elements, [&] { found = optim::reduce_each(tensors, args[1] == Py_True); });
+  return wrap_tensor(found);
 }
 
 // mx_scale(arrays, factor): multiplies arrays of one type on one device by a float64 tensor with one element there.
 PyObject* mx_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "mx_scale(arrays, factor) takes 2 arguments, got %zd", n);
-    std::vector<at::Tensor> tensors;
-    int64_t elements = 0;
-    for_each_item(args[0], "arrays", [&](Py_ssize_t, PyObject* o) {
-      tensors.push_back(array_tensor(o, "arrays"));
-      elements += tensors.back().numel();
-    });
-    const at::Tensor factor = array_tensor(args[1], "factor");
-    run_kernels(elements, [&] { optim::scale_by(tensors, factor); });
-    for (const at::Tensor& t : tensors) bump_version(t);
-    Py_RETURN_NONE;
+  std::vector<at::Tensor> tensors;
+  int64_t elements = 0;
+  for_each_item(args[0], "arrays", [&](Py_ssize_t, PyObject* o) {
+    tensors.push_back(array_tensor(o, "arrays"));
+    elements += tensors.back().numel();
   });
+  const at::Tensor factor = array_tensor(args[1], "factor");
+  run_kernels(elements, [&] { optim::scale_by(tensors, factor); });
+  for (const at::Tensor& t : tensors) bump_version(t);
+  Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {
-    {"mx_optim_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(mx_optim_step)), METH_FASTCALL,
+    {"mx_optim_step", FAST(mx_optim_step),
      "mx_optim_step(rule, weights, grads, states, hypers, rounds, copies=None, rates=None): one step of an update "
      "rule, in place."},
-    {"mx_reduce", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(mx_reduce)), METH_FASTCALL,
+    {"mx_reduce", FAST(mx_reduce, 2),
      "mx_reduce(arrays, not_finite): sums of squares, or numbers of elements that are not finite; float64."},
-    {"mx_scale", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(mx_scale)), METH_FASTCALL,
+    {"mx_scale", FAST(mx_scale, 2),
      "mx_scale(arrays, factor): multiplies arrays, in place, by a float64 tensor with one element."},
     {nullptr, nullptr, 0, nullptr}};
 

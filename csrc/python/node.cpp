@@ -33,42 +33,36 @@ int clear(PyObject* o) {
 }
 
 PyObject* get_data(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    VariableNode& n = node(o);
-    if (!n.retained || !n.data.defined()) Py_RETURN_NONE;
-    // While the Variable lives and holds the same tensor, its own array object is handed out.
-    if (n.variable && n.variable->data.is_same(n.data) && frontend(o)->numpy) {
-      Obj v = Obj::steal(variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)));
-      return PyObject_GetAttrString(v.get(), "array");
-    }
-    return to_frontend_array(n.data, frontend(o));
-  });
+  VariableNode& n = node(o);
+  if (!n.retained || !n.data.defined()) Py_RETURN_NONE;
+  // While the Variable lives and holds the same tensor, its own array object is handed out.
+  if (n.variable && n.variable->data.is_same(n.data) && frontend(o)->numpy) {
+    Obj v = Obj::steal(variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)));
+    return PyObject_GetAttrString(v.get(), "array");
+  }
+  return to_frontend_array(n.data, frontend(o));
 }
 int put_data(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    VariableNode& n = node(o);
-    if (value == Py_None) {
-      n.data = at::Tensor();
-      n.retained = false;
-      n.describe({});
-      return 0;
-    }
-    bool aliases;
-    at::Tensor t = is_tensor(value) ? unwrap_tensor(value, "data") : tensor_of_array(value, &aliases);
-    n.retain_data(t);
-    n.describe(t);
+  VariableNode& n = node(o);
+  if (value == Py_None) {
+    n.data = at::Tensor();
+    n.retained = false;
+    n.describe({});
     return 0;
-  });
+  }
+  bool aliases;
+  at::Tensor t = is_tensor(value) ? unwrap_tensor(value, "data") : tensor_of_array(value, &aliases);
+  n.retain_data(t);
+  n.describe(t);
+  return 0;
 }
 PyObject* get_tensor(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    if (!node(o).data.defined()) Py_RETURN_NONE;
-    return wrap_tensor(node(o).data);
-  });
+  if (!node(o).data.defined()) Py_RETURN_NONE;
+  return wrap_tensor(node(o).data);
 }
 PyObject* get_shape(PyObject* o, void*) {
   if (!node(o).has_shape) Py_RETURN_NONE;
-  return guarded([&] { return tuple_of_ints(node(o).sizes); });
+  return tuple_of_ints(node(o).sizes);
 }
 PyObject* get_dtype(PyObject* o, void*) {
   if (!node(o).has_shape) Py_RETURN_NONE;
@@ -83,10 +77,8 @@ int put_rank(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(node(o).requires_grad); }
 int put_requires_grad(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    node(o).requires_grad = truth(value);
-    return 0;
-  });
+  node(o).requires_grad = truth(value);
+  return 0;
 }
 PyObject* get_string(const std::unique_ptr<std::string>& s) {
   if (!s) Py_RETURN_NONE;
@@ -110,14 +102,10 @@ PyObject* get_old_style(PyObject* o, void*) { return get_string(node(o).old_styl
 int put_old_style(PyObject* o, PyObject* value, void*) {
   return put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
 }
-PyObject* get_creator_node(PyObject* o, void*) {
-  return guarded([&] { return view_of_function(node(o).creator.get(), frontend(o)); });
-}
+PyObject* get_creator_node(PyObject* o, void*) { return view_of_function(node(o).creator.get(), frontend(o)); }
 int put_creator_node(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    node(o).set_creator(Ref<FunctionNode>(function_of_view(value)), node(o).output_index);
-    return 0;
-  });
+  node(o).set_creator(Ref<FunctionNode>(function_of_view(value)), node(o).output_index);
+  return 0;
 }
 PyObject* get_variable(PyObject* o, PyObject*) {
   return guarded([&] { return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)); });
@@ -127,35 +115,34 @@ PyObject* get_variable_or_none(PyObject* o, PyObject*) {
   return get_variable(o, nullptr);
 }
 PyObject* retain_data(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    VariableNode& n = node(o);
-    if (!n.variable) fail(PyExc_RuntimeError, "cannot retain variable data: the variable has been already released");
-    n.retain_data(n.variable->data);
-    n.describe(n.data);
-    Py_RETURN_NONE;
-  });
+  VariableNode& n = node(o);
+  if (!n.variable) fail(PyExc_RuntimeError, "cannot retain variable data: the variable has been already released");
+  n.retain_data(n.variable->data);
+  n.describe(n.data);
+  Py_RETURN_NONE;
 }
 PyObject* unchain(PyObject* o, PyObject*) {
   node(o).unchain();
   Py_RETURN_NONE;
 }
 
-PyGetSetDef getset[] = {{"data", get_data, put_data, "The array, where a function retained it; else None.", nullptr},
-                        {"tensor", get_tensor, nullptr, nullptr, nullptr},
-                        {"shape", get_shape, nullptr, nullptr, nullptr},
-                        {"dtype", get_dtype, nullptr, nullptr, nullptr},
-                        {"rank", get_rank, put_rank, nullptr, nullptr},
-                        {"_rank", get_rank, put_rank, nullptr, nullptr},
-                        {"requires_grad", get_requires_grad, put_requires_grad, nullptr, nullptr},
-                        {"_requires_grad", get_requires_grad, put_requires_grad, nullptr, nullptr},
-                        {"name", get_name, put_name, nullptr, nullptr},
-                        {"_old_style_grad_generator", get_old_style, put_old_style, nullptr, nullptr},
-                        {"creator_node", get_creator_node, put_creator_node, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {
+    {"data", guard<get_data>, guard<put_data>, "The array, where a function retained it; else None.", nullptr},
+    {"tensor", guard<get_tensor>, nullptr, nullptr, nullptr},
+    {"shape", guard<get_shape>, nullptr, nullptr, nullptr},
+    {"dtype", get_dtype, nullptr, nullptr, nullptr},
+    {"rank", get_rank, put_rank, nullptr, nullptr},
+    {"_rank", get_rank, put_rank, nullptr, nullptr},
+    {"requires_grad", get_requires_grad, guard<put_requires_grad>, nullptr, nullptr},
+    {"_requires_grad", get_requires_grad, guard<put_requires_grad>, nullptr, nullptr},
+    {"name", get_name, put_name, nullptr, nullptr},
+    {"_old_style_grad_generator", get_old_style, put_old_style, nullptr, nullptr},
+    {"creator_node", guard<get_creator_node>, guard<put_creator_node>, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
     {"get_variable", get_variable, METH_NOARGS, "The Variable of this node; a new one where it was released."},
     {"get_variable_or_none", get_variable_or_none, METH_NOARGS, nullptr},
-    {"retain_data", retain_data, METH_NOARGS, nullptr},
+    {"retain_data", guard<retain_data>, METH_NOARGS, nullptr},
     {"unchain", unchain, METH_NOARGS, "Forgets the creator."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -124,42 +124,38 @@ c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
 // optim_update(rule, params, states, hypers, hooks=()): `states` has one tuple of tensors per parameter. Parameters
 // without data or gradient are skipped.
 PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 4 && n != 5)
-      fail(PyExc_TypeError, "optim_update(rule, params, states, hypers, hooks=()) takes 4 or 5 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    const auto hypers = parse_hypers(args[3], rule);
-    c10::SmallVector<optim::Hook, 4> hooks;
-    if (n == 5) hooks = parse_hooks(args[4]);
-    c10::SmallVector<Step, 16> steps;
-    c10::SmallVector<PyVariable*, 16> variables;
-    bool here = true;
-    if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
-    for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
-      PyVariable* v = parse_variable(o);
-      Step step{tensor_of(v), gradient_of(v, !hooks.empty()), {}, {}};
-      if (!step.x.defined() || !step.y.defined()) return;
-      if (i >= PySequence_Fast_GET_SIZE(args[2])) fail(PyExc_ValueError, "states: shorter than params");
-      for_each_item(PySequence_Fast_GET_ITEM(args[2], i), "states", [&](Py_ssize_t, PyObject* s) {
-        if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
-        step.states.push_back(unwrap_tensor(s, "states"));
-      });
-      check_step(rule, step, false);
-      for (const auto& t : step.states) here = here && t.device() == step.x.device();
-      steps.push_back(std::move(step));
-      variables.push_back(v);
+  const Rule& rule = parse_rule(args[0]);
+  const auto hypers = parse_hypers(args[3], rule);
+  c10::SmallVector<optim::Hook, 4> hooks;
+  if (n == 5) hooks = parse_hooks(args[4]);
+  c10::SmallVector<Step, 16> steps;
+  c10::SmallVector<PyVariable*, 16> variables;
+  bool here = true;
+  if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
+  for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
+    PyVariable* v = parse_variable(o);
+    Step step{tensor_of(v), gradient_of(v, !hooks.empty()), {}, {}};
+    if (!step.x.defined() || !step.y.defined()) return;
+    if (i >= PySequence_Fast_GET_SIZE(args[2])) fail(PyExc_ValueError, "states: shorter than params");
+    for_each_item(PySequence_Fast_GET_ITEM(args[2], i), "states", [&](Py_ssize_t, PyObject* s) {
+      if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
+      step.states.push_back(unwrap_tensor(s, "states"));
     });
-    if (!here) Py_RETURN_FALSE;
-    if (hooks.empty()) {
-      run_steps(rule, steps, hypers);
-    } else {
-      run_kernels(count_elements(steps), [&] { optim::apply_hooked(rule, steps, hypers.data(), hooks); });
-      written(steps);
-      write_back_gradients(variables);
-    }
-    for (PyVariable* v : variables) write_back(v);
-    Py_RETURN_TRUE;
+    check_step(rule, step, false);
+    for (const auto& t : step.states) here = here && t.device() == step.x.device();
+    steps.push_back(std::move(step));
+    variables.push_back(v);
   });
+  if (!here) Py_RETURN_FALSE;
+  if (hooks.empty()) {
+    run_steps(rule, steps, hypers);
+  } else {
+    run_kernels(count_elements(steps), [&] { optim::apply_hooked(rule, steps, hypers.data(), hooks); });
+    written(steps);
+    write_back_gradients(variables);
+  }
+  for (PyVariable* v : variables) write_back(v);
+  Py_RETURN_TRUE;
 }
 
 c10::SmallVector<PyVariable*, 16> with_gradient(PyObject* params) {
@@ -173,104 +169,92 @@ c10::SmallVector<PyVariable*, 16> with_gradient(PyObject* params) {
 
 // optim_change_grads(rule, params, hypers): rules that change a gradient with its parameter.
 PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "optim_change_grads(rule, params, hypers) takes 3 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    if (rule.states) fail(PyExc_ValueError, "rule: %s has states", rule.name);
-    const auto hypers = parse_hypers(args[2], rule);
-    const auto variables = with_gradient(args[1]);
-    c10::SmallVector<Step, 16> steps;
-    for (PyVariable* v : variables) {
-      steps.push_back({v->v.grad.data, tensor_of(v), {}, {}});
-      check_step(rule, steps.back());
-    }
-    run_steps(rule, steps, hypers);
-    write_back_gradients(variables);
-    Py_RETURN_NONE;
-  });
+  const Rule& rule = parse_rule(args[0]);
+  if (rule.states) fail(PyExc_ValueError, "rule: %s has states", rule.name);
+  const auto hypers = parse_hypers(args[2], rule);
+  const auto variables = with_gradient(args[1]);
+  c10::SmallVector<Step, 16> steps;
+  for (PyVariable* v : variables) {
+    steps.push_back({v->v.grad.data, tensor_of(v), {}, {}});
+    check_step(rule, steps.back());
+  }
+  run_steps(rule, steps, hypers);
+  write_back_gradients(variables);
+  Py_RETURN_NONE;
 }
 
 // optim_without_grad(params): a tuple of those that have data but no gradient.
 PyObject* optim_without_grad(PyObject*, PyObject* params) {
-  return guarded([&]() -> PyObject* {
-    c10::SmallVector<PyObject*, 16> found;
-    for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
-      PyVariable* v = parse_variable(o);
-      if (v->v.data.defined() && !v->v.grad.defined()) found.push_back(o);
-    });
-    Obj result = Obj::steal(PyTuple_New(found.size()));
-    for (size_t i = 0; i < found.size(); ++i) PyTuple_SET_ITEM(result.get(), i, Py_NewRef(found[i]));
-    return result.release();
+  c10::SmallVector<PyObject*, 16> found;
+  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
+    PyVariable* v = parse_variable(o);
+    if (v->v.data.defined() && !v->v.grad.defined()) found.push_back(o);
   });
+  Obj result = Obj::steal(PyTuple_New(found.size()));
+  for (size_t i = 0; i < found.size(); ++i) PyTuple_SET_ITEM(result.get(), i, Py_NewRef(found[i]));
+  return result.release();
 }
 
 // optim_not_finite(params): the indexes of those whose gradient has an infinite value or a NaN; of a tensor, itself.
 PyObject* optim_not_finite(PyObject*, PyObject* params) {
-  return guarded([&]() -> PyObject* {
-    c10::SmallVector<at::Tensor, 16> gradients;
-    c10::SmallVector<Py_ssize_t, 16> places;
-    int64_t elements = 0;
-    for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
-      const at::Tensor g = is_tensor(o) ? unwrap_tensor(o, "params") : gradient_of(parse_variable(o), false);
-      if (!g.defined()) return;
-      gradients.push_back(g);
-      places.push_back(i);
-      elements += g.numel();
-    });
-    std::vector<size_t> found;
-    run_kernels(elements, [&] { found = optim::not_finite(gradients); });
-    Obj result = Obj::steal(PyList_New(found.size()));
-    for (size_t k = 0; k < found.size(); ++k)
-      PyList_SET_ITEM(result.get(), k, Obj::steal(PyLong_FromSsize_t(places[found[k]])).release());
-    return result.release();
+  c10::SmallVector<at::Tensor, 16> gradients;
+  c10::SmallVector<Py_ssize_t, 16> places;
+  int64_t elements = 0;
+  for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
+    const at::Tensor g = is_tensor(o) ? unwrap_tensor(o, "params") : gradient_of(parse_variable(o), false);
+    if (!g.defined()) return;
+    gradients.push_back(g);
+    places.push_back(i);
+    elements += g.numel();
   });
+  std::vector<size_t> found;
+  run_kernels(elements, [&] { found = optim::not_finite(gradients); });
+  Obj result = Obj::steal(PyList_New(found.size()));
+  for (size_t k = 0; k < found.size(); ++k)
+    PyList_SET_ITEM(result.get(), k, Obj::steal(PyLong_FromSsize_t(places[found[k]])).release());
+  return result.release();
 }
 
 // optim_rules(): a dict of name to (number of states, number of hypers).
 PyObject* optim_rules(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    Obj all = Obj::steal(PyDict_New());
-    for (const Rule& rule : optim::rules()) {
-      Obj counts = Obj::steal(Py_BuildValue("(ii)", rule.states, rule.hypers));
-      if (PyDict_SetItemString(all.get(), rule.name, counts.get()) < 0) throw PyError();
-    }
-    return all.release();
-  });
+  Obj all = Obj::steal(PyDict_New());
+  for (const Rule& rule : optim::rules()) {
+    Obj counts = Obj::steal(Py_BuildValue("(ii)", rule.states, rule.hypers));
+    if (PyDict_SetItemString(all.get(), rule.name, counts.get()) < 0) throw PyError();
+  }
+  return all.release();
 }
 
 // optim_clip_norm(params, threshold)
 PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "optim_clip_norm(params, threshold) takes 2 arguments, got %zd", n);
-    const double threshold = PyFloat_AsDouble(args[1]);
-    if (threshold == -1 && PyErr_Occurred()) throw PyError();
-    const auto variables = with_gradient(args[0]);
-    c10::SmallVector<at::Tensor, 16> gradients;
-    int64_t elements = 0;
-    for (PyVariable* v : variables) {
-      gradients.push_back(v->v.grad.data);
-      elements += gradients.back().numel();
-    }
-    run_kernels(elements, [&] { optim::clip_norm(gradients, threshold); });
-    for (const at::Tensor& g : gradients) bump_version(g);
-    write_back_gradients(variables);
-    Py_RETURN_NONE;
-  });
+  const double threshold = PyFloat_AsDouble(args[1]);
+  if (threshold == -1 && PyErr_Occurred()) throw PyError();
+  const auto variables = with_gradient(args[0]);
+  c10::SmallVector<at::Tensor, 16> gradients;
+  int64_t elements = 0;
+  for (PyVariable* v : variables) {
+    gradients.push_back(v->v.grad.data);
+    elements += gradients.back().numel();
+  }
+  run_kernels(elements, [&] { optim::clip_norm(gradients, threshold); });
+  for (const at::Tensor& g : gradients) bump_version(g);
+  write_back_gradients(variables);
+  Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {
-    {"optim_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_update)), METH_FASTCALL,
+    {"optim_update", FAST(optim_update, 4, 5),
      "optim_update(rule, params, states, hypers, hooks=()): one step of an update rule, in place, after hooks on the "
      "gradients."},
-    {"optim_change_grads", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_change_grads)),
-     METH_FASTCALL, "optim_change_grads(rule, params, hypers): changes gradients in place."},
-    {"optim_clip_norm", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(optim_clip_norm)), METH_FASTCALL,
+    {"optim_change_grads", FAST(optim_change_grads, 3),
+     "optim_change_grads(rule, params, hypers): changes gradients in place."},
+    {"optim_clip_norm", FAST(optim_clip_norm, 2),
      "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
-    {"optim_not_finite", optim_not_finite, METH_O,
+    {"optim_not_finite", guard<optim_not_finite>, METH_O,
      "optim_not_finite(params): indexes of those whose gradient has an infinite value or a NaN, or of such tensors."},
-    {"optim_rules", optim_rules, METH_NOARGS,
+    {"optim_rules", guard<optim_rules>, METH_NOARGS,
      "optim_rules(): the update rules, a dict of name to (number of states, number of hypers)."},
-    {"optim_without_grad", optim_without_grad, METH_O,
+    {"optim_without_grad", guard<optim_without_grad>, METH_O,
      "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -73,12 +73,10 @@ void call_all(const Calls& calls, FunctionNode& f, PyObject* in_data, PyObject* 
     Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
 }
 PyObject* set_hook_base(PyObject*, PyObject* base) {
-  return guarded([&]() -> PyObject* {
-    Callbacks& all = callbacks();
-    for (Callback* c : {&all.forward_pre, &all.forward_post, &all.backward_pre, &all.backward_post})
-      c->empty = Obj::steal(PyObject_GetAttr(base, c->name)).release();
-    Py_RETURN_NONE;
-  });
+  Callbacks& all = callbacks();
+  for (Callback* c : {&all.forward_pre, &all.forward_post, &all.backward_pre, &all.backward_post})
+    c->empty = Obj::steal(PyObject_GetAttr(base, c->name)).release();
+  Py_RETURN_NONE;
 }
 
 void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
@@ -256,16 +254,14 @@ PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|pOpp:backward", const_cast<char**>(names), &FrontendType,
                                    &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph, &release))
     return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto* fe = reinterpret_cast<Frontend*>(frontend);
-    FrontendScope scope(fe);
-    const Vars ys = read_variables(outputs, "outputs", false, fe);
-    Vars gys = read_variables(grads, "grad_outputs", true, fe);
-    if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-    fill_with_ones(fe, ys, gys);
-    backward(ys, gys, read_options(retain, loss_scale, create_graph, release, fe));
-    Py_RETURN_NONE;
-  });
+  auto* fe = reinterpret_cast<Frontend*>(frontend);
+  FrontendScope scope(fe);
+  const Vars ys = read_variables(outputs, "outputs", false, fe);
+  Vars gys = read_variables(grads, "grad_outputs", true, fe);
+  if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+  fill_with_ones(fe, ys, gys);
+  backward(ys, gys, read_options(retain, loss_scale, create_graph, release, fe));
+  Py_RETURN_NONE;
 }
 
 // `grad`, where an input of a deferred graph stands for all that share its arrays there, unless the frontend has looked
@@ -307,23 +303,21 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
                                    &frontend, &outputs, &inputs, &grads, &initial, &retain, &loss_scale, &create_graph,
                                    &release))
     return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto* fe = reinterpret_cast<Frontend*>(frontend);
-    FrontendScope scope(fe);
-    ModeScope style(Mode::deferred, fe->deferred);
-    const Vars ys = read_variables(outputs, "outputs", false, fe), xs = read_variables(inputs, "inputs", false);
-    Vars gys = read_variables(grads, "grad_outputs", true, fe);
-    if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-    fill_with_ones(fe, ys, gys);
-    const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
-    if (!gxs.empty() && gxs.size() != xs.size())
-      fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
-    Vars result = grad_of_places(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe), fe);
-    Obj list = Obj::steal(PyList_New(result.size()));
-    for (size_t i = 0; i < result.size(); ++i)
-      PyList_SET_ITEM(list.get(), i, result_of(std::move(result[i]), fe).release());
-    return list.release();
-  });
+  auto* fe = reinterpret_cast<Frontend*>(frontend);
+  FrontendScope scope(fe);
+  ModeScope style(Mode::deferred, fe->deferred);
+  const Vars ys = read_variables(outputs, "outputs", false, fe), xs = read_variables(inputs, "inputs", false);
+  Vars gys = read_variables(grads, "grad_outputs", true, fe);
+  if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+  fill_with_ones(fe, ys, gys);
+  const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
+  if (!gxs.empty() && gxs.size() != xs.size())
+    fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
+  Vars result = grad_of_places(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe), fe);
+  Obj list = Obj::steal(PyList_New(result.size()));
+  for (size_t i = 0; i < result.size(); ++i)
+    PyList_SET_ITEM(list.get(), i, result_of(std::move(result[i]), fe).release());
+  return list.release();
 }
 
 // ---- modes ----------------------------------------------------------------------------------------------------------
@@ -342,30 +336,17 @@ PyObject* mode_value(int8_t v) {
   if (v == kUnset) Py_RETURN_NONE;
   return PyBool_FromLong(v);
 }
-PyObject* get_mode(PyObject*, PyObject* name) {
-  return guarded([&] { return PyBool_FromLong(mode(static_cast<Mode>(mode_index(name)))); });
-}
-PyObject* get_mode_raw(PyObject*, PyObject* name) {
-  return guarded([&] { return mode_value(thread_modes.value[mode_index(name)]); });
-}
+PyObject* get_mode(PyObject*, PyObject* name) { return PyBool_FromLong(mode(static_cast<Mode>(mode_index(name)))); }
+PyObject* get_mode_raw(PyObject*, PyObject* name) { return mode_value(thread_modes.value[mode_index(name)]); }
 PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "set_mode expected a name and a value, got %zd arguments", n);
-  return guarded([&] {
-    int8_t& slot = thread_modes.value[mode_index(args[0])];
-    const int8_t value = args[1] == Py_None ? kUnset : truth(args[1]);
-    return mode_value(std::exchange(slot, value));
-  });
+  int8_t& slot = thread_modes.value[mode_index(args[0])];
+  const int8_t value = args[1] == Py_None ? kUnset : truth(args[1]);
+  return mode_value(std::exchange(slot, value));
 }
-PyObject* get_default_mode(PyObject*, PyObject* name) {
-  return guarded([&] { return mode_value(default_modes[mode_index(name)]); });
-}
+PyObject* get_default_mode(PyObject*, PyObject* name) { return mode_value(default_modes[mode_index(name)]); }
 PyObject* set_default_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2)
-    return PyErr_Format(PyExc_TypeError, "set_default_mode expected a name and a value, got %zd arguments", n);
-  return guarded([&]() -> PyObject* {
-    default_modes[mode_index(args[0])] = truth(args[1]);
-    Py_RETURN_NONE;
-  });
+  default_modes[mode_index(args[0])] = truth(args[1]);
+  Py_RETURN_NONE;
 }
 
 // ---- ops and registry -----------------------------------------------------------------------------------------------
@@ -375,62 +356,51 @@ const OpInfo* op_of(PyObject* name) {
   if (!info) fail(PyExc_ValueError, "there is no op %R", name);
   return info;
 }
-PyObject* py_op(PyObject*, PyObject* name) {
-  return guarded([&] { return raw_op(op_of(name)); });
-}
+PyObject* py_op(PyObject*, PyObject* name) { return raw_op(op_of(name)); }
 PyObject* op_names(PyObject*, PyObject*) {
-  return guarded([&] {
-    Obj list = Obj::steal(PyList_New(0));
-    for (const OpInfo* info : all_ops()) {
-      Obj name = Obj::steal(PyUnicode_FromString(info->name));
-      if (PyList_Append(list.get(), name.get()) < 0) throw PyError();
-    }
-    return list.release();
-  });
+  Obj list = Obj::steal(PyList_New(0));
+  for (const OpInfo* info : all_ops()) {
+    Obj name = Obj::steal(PyUnicode_FromString(info->name));
+    if (PyList_Append(list.get(), name.get()) < 0) throw PyError();
+  }
+  return list.release();
 }
 PyObject* op_info(PyObject*, PyObject* name) {
   static const char* kinds[] = {"bool",  "int",    "float",  "str",     "ints",  "int?", "float?",
                                 "ints?", "scalar", "tensor", "tensor?", "dtype", "index"};
-  return guarded([&] {
-    const OpInfo* info = op_of(name);
-    Obj params = Obj::steal(PyList_New(0)), optional = Obj::steal(PyList_New(0));
-    Ref<FunctionNode> sample(info->create());
-    for (const ParamInfo& p : info->params) {
-      Obj value = p.required ? Obj::borrow(Py_Ellipsis) : Obj::steal(format_param(p, p.address(sample->params())));
-      Obj entry = Obj::steal(Py_BuildValue("(ssO)", p.name, kinds[static_cast<int>(p.kind)], value.get()));
-      if (PyList_Append(params.get(), entry.get()) < 0) throw PyError();
-    }
-    for (int i = 0; i < info->inputs; ++i) {
-      if (!info->optional.input(i)) continue;
-      Obj index = Obj::steal(PyLong_FromLong(i));
-      if (PyList_Append(optional.get(), index.get()) < 0) throw PyError();
-    }
-    return Py_BuildValue("{s:s,s:i,s:O,s:O,s:s,s:O}", "name", info->name, "inputs", info->inputs, "optional",
-                         optional.get(), "params", params.get(), "doc", info->doc, "any_dtype",
-                         info->any_dtype ? Py_True : Py_False);
-  });
+  const OpInfo* info = op_of(name);
+  Obj params = Obj::steal(PyList_New(0)), optional = Obj::steal(PyList_New(0));
+  Ref<FunctionNode> sample(info->create());
+  for (const ParamInfo& p : info->params) {
+    Obj value = p.required ? Obj::borrow(Py_Ellipsis) : Obj::steal(format_param(p, p.address(sample->params())));
+    Obj entry = Obj::steal(Py_BuildValue("(ssO)", p.name, kinds[static_cast<int>(p.kind)], value.get()));
+    if (PyList_Append(params.get(), entry.get()) < 0) throw PyError();
+  }
+  for (int i = 0; i < info->inputs; ++i) {
+    if (!info->optional.input(i)) continue;
+    Obj index = Obj::steal(PyLong_FromLong(i));
+    if (PyList_Append(optional.get(), index.get()) < 0) throw PyError();
+  }
+  return Py_BuildValue("{s:s,s:i,s:O,s:O,s:s,s:O}", "name", info->name, "inputs", info->inputs, "optional",
+                       optional.get(), "params", params.get(), "doc", info->doc, "any_dtype",
+                       info->any_dtype ? Py_True : Py_False);
 }
 PyObject* py_register(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2) return PyErr_Format(PyExc_TypeError, "register expected a name and a function, got %zd arguments", n);
-  return guarded([&]() -> PyObject* {
-    const OpInfo* info = op_of(args[0]);
-    if (args[1] != Py_None && !PyCallable_Check(args[1]))
-      fail(PyExc_TypeError, "register: expected a callable or None, got %s", Py_TYPE(args[1])->tp_name);
-    auto* old = static_cast<PyObject*>(
-        std::exchange(info->override_backward, args[1] == Py_None ? nullptr : Py_NewRef(args[1])));
-    Py_XDECREF(old);
-    Py_RETURN_NONE;
-  });
+  const OpInfo* info = op_of(args[0]);
+  if (args[1] != Py_None && !PyCallable_Check(args[1]))
+    fail(PyExc_TypeError, "register: expected a callable or None, got %s", Py_TYPE(args[1])->tp_name);
+  auto* old =
+      static_cast<PyObject*>(std::exchange(info->override_backward, args[1] == Py_None ? nullptr : Py_NewRef(args[1])));
+  Py_XDECREF(old);
+  Py_RETURN_NONE;
 }
 PyObject* registry(PyObject*, PyObject*) {
-  return guarded([&] {
-    Obj d = Obj::steal(PyDict_New());
-    for (const OpInfo* info : all_ops()) {
-      auto* fn = static_cast<PyObject*>(info->override_backward);
-      if (PyDict_SetItemString(d.get(), info->name, fn ? fn : Py_None) < 0) throw PyError();
-    }
-    return d.release();
-  });
+  Obj d = Obj::steal(PyDict_New());
+  for (const OpInfo* info : all_ops()) {
+    auto* fn = static_cast<PyObject*>(info->override_backward);
+    if (PyDict_SetItemString(d.get(), info->name, fn ? fn : Py_None) < 0) throw PyError();
+  }
+  return d.release();
 }
 PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_hooks()); }
 
@@ -470,23 +440,21 @@ void init_binding() {
   binding.relock = [](void* s) { PyEval_RestoreThread(static_cast<PyThreadState*>(s)); };
 }
 
-#define KEYWORDS(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)), METH_VARARGS | METH_KEYWORDS
-#define FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(f)), METH_FASTCALL
 PyMethodDef module_methods[] = {
     {"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
     {"grad", KEYWORDS(py_grad), "Gradients of inputs."},
-    {"get_mode", get_mode, METH_O, nullptr},
-    {"get_mode_raw", get_mode_raw, METH_O, nullptr},
-    {"set_mode", FAST(set_mode), nullptr},
-    {"get_default_mode", get_default_mode, METH_O, nullptr},
-    {"set_default_mode", FAST(set_default_mode), nullptr},
-    {"op", py_op, METH_O, "The op of that name, for the native API."},
-    {"op_names", op_names, METH_NOARGS, nullptr},
-    {"op_info", op_info, METH_O, nullptr},
-    {"register", FAST(py_register), "Replaces the backward of an op; None restores it."},
-    {"registry", registry, METH_NOARGS, nullptr},
+    {"get_mode", guard<get_mode>, METH_O, nullptr},
+    {"get_mode_raw", guard<get_mode_raw>, METH_O, nullptr},
+    {"set_mode", FAST(set_mode, 2), nullptr},
+    {"get_default_mode", guard<get_default_mode>, METH_O, nullptr},
+    {"set_default_mode", FAST(set_default_mode, 2), nullptr},
+    {"op", guard<py_op>, METH_O, "The op of that name, for the native API."},
+    {"op_names", guard<op_names>, METH_NOARGS, nullptr},
+    {"op_info", guard<op_info>, METH_O, nullptr},
+    {"register", FAST(py_register, 2), "Replaces the backward of an op; None restores it."},
+    {"registry", guard<registry>, METH_NOARGS, nullptr},
     {"set_registered_backwards", set_registered_backwards, METH_O, nullptr},
-    {"set_hook_base", set_hook_base, METH_O, "The class whose callbacks are empty."},
+    {"set_hook_base", guard<set_hook_base>, METH_O, "The class whose callbacks are empty."},
     {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
     {nullptr, nullptr, 0, nullptr}};
 

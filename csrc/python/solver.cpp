@@ -56,39 +56,33 @@ void read_states(PyObject* states, Py_ssize_t i, Step& step) {
 
 // solver_step(rule, params, states, hypers): False, and nothing is done, where a state is on another device.
 PyObject* solver_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 4) fail(PyExc_TypeError, "solver_step(rule, params, states, hypers) takes 4 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    const Hypers hypers = parse_hypers(args[3], rule);
-    c10::SmallVector<Step, 16> steps;
-    bool here = true;
-    for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
-      Store& store = store_of(o);
-      Step step{write_single(*store.data), read_single(*store.grad), {}, {}};
-      read_states(args[2], i, step);
-      check_step(rule, step, false);
-      for (const auto& t : step.states) here = here && t.device() == step.x.device();
-      steps.push_back(std::move(step));
-    });
-    if (here) run_steps(rule, steps, hypers);
-    return PyBool_FromLong(here);
+  const Rule& rule = parse_rule(args[0]);
+  const Hypers hypers = parse_hypers(args[3], rule);
+  c10::SmallVector<Step, 16> steps;
+  bool here = true;
+  for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
+    Store& store = store_of(o);
+    Step step{write_single(*store.data), read_single(*store.grad), {}, {}};
+    read_states(args[2], i, step);
+    check_step(rule, step, false);
+    for (const auto& t : step.states) here = here && t.device() == step.x.device();
+    steps.push_back(std::move(step));
   });
+  if (here) run_steps(rule, steps, hypers);
+  return PyBool_FromLong(here);
 }
 
 // solver_change_grads(rule, params, hypers): rules that change a gradient with its parameter.
 PyObject* solver_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "solver_change_grads(rule, params, hypers) takes 3 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    const Hypers hypers = parse_hypers(args[2], rule);
-    c10::SmallVector<Step, 16> steps;
-    for_each_live(args[1], [&](Store& store) {
-      steps.push_back({write_single(*store.grad), read_single(*store.data), {}, {}});
-      check_step(rule, steps.back());
-    });
-    run_steps(rule, steps, hypers);
-    Py_RETURN_NONE;
+  const Rule& rule = parse_rule(args[0]);
+  const Hypers hypers = parse_hypers(args[2], rule);
+  c10::SmallVector<Step, 16> steps;
+  for_each_live(args[1], [&](Store& store) {
+    steps.push_back({write_single(*store.grad), read_single(*store.data), {}, {}});
+    check_step(rule, steps.back());
   });
+  run_steps(rule, steps, hypers);
+  Py_RETURN_NONE;
 }
 
 int64_t count_elements(at::TensorList tensors) {
@@ -99,67 +93,54 @@ int64_t count_elements(at::TensorList tensors) {
 
 // solver_clip_norms(params, threshold): each gradient for itself.
 PyObject* solver_clip_norms(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "solver_clip_norms(params, threshold) takes 2 arguments, got %zd", n);
-    const double threshold = PyFloat_AsDouble(args[1]);
-    if (threshold == -1 && PyErr_Occurred()) throw PyError();
-    c10::SmallVector<at::Tensor, 16> gradients;
-    for_each_live(args[0], [&](Store& store) { gradients.push_back(write_single(*store.grad)); });
-    run_kernels(count_elements(gradients), [&] { optim::clip_norms(gradients, threshold); });
-    for (const at::Tensor& g : gradients) bump_version(g);
-    Py_RETURN_NONE;
-  });
+  const double threshold = PyFloat_AsDouble(args[1]);
+  if (threshold == -1 && PyErr_Occurred()) throw PyError();
+  c10::SmallVector<at::Tensor, 16> gradients;
+  for_each_live(args[0], [&](Store& store) { gradients.push_back(write_single(*store.grad)); });
+  run_kernels(count_elements(gradients), [&] { optim::clip_norms(gradients, threshold); });
+  for (const at::Tensor& g : gradients) bump_version(g);
+  Py_RETURN_NONE;
 }
 
 // solver_any_special(params, inf, nan): whether a gradient has an infinite value or a NaN.
 PyObject* solver_any_special(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 3) fail(PyExc_TypeError, "solver_any_special(params, inf, nan) takes 3 arguments, got %zd", n);
-    c10::SmallVector<at::Tensor, 16> gradients;
-    for_each_live(args[0], [&](Store& store) { gradients.push_back(store.grad->read()); });
-    bool found = false;
-    run_kernels(count_elements(gradients),
-                [&] { found = optim::any_special(gradients, args[1] == Py_True, args[2] == Py_True); });
-    return PyBool_FromLong(found);
-  });
+  c10::SmallVector<at::Tensor, 16> gradients;
+  for_each_live(args[0], [&](Store& store) { gradients.push_back(store.grad->read()); });
+  bool found = false;
+  run_kernels(count_elements(gradients),
+              [&] { found = optim::any_special(gradients, args[1] == Py_True, args[2] == Py_True); });
+  return PyBool_FromLong(found);
 }
 
 PyObject* solver_zero_grad(PyObject*, PyObject* params) {
-  return guarded([&]() -> PyObject* {
-    for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) { store_of(o).grad->fill(0); });
-    Py_RETURN_NONE;
-  });
+  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) { store_of(o).grad->fill(0); });
+  Py_RETURN_NONE;
 }
 
 // solver_live(params): the indices of those that are not passed over; None for all.
 PyObject* solver_live(PyObject*, PyObject* params) {
-  return guarded([&]() -> PyObject* {
-    c10::SmallVector<Py_ssize_t, 16> live;
-    Py_ssize_t all = 0;
-    for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
-      ++all;
-      if (!store_of(o).grad->zeroing) live.push_back(i);
-    });
-    if (static_cast<Py_ssize_t>(live.size()) == all) Py_RETURN_NONE;
-    Obj list = Obj::steal(PyList_New(live.size()));
-    for (size_t k = 0; k < live.size(); ++k)
-      PyList_SET_ITEM(list.get(), k, Obj::steal(PyLong_FromSsize_t(live[k])).release());
-    return list.release();
+  c10::SmallVector<Py_ssize_t, 16> live;
+  Py_ssize_t all = 0;
+  for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
+    ++all;
+    if (!store_of(o).grad->zeroing) live.push_back(i);
   });
+  if (static_cast<Py_ssize_t>(live.size()) == all) Py_RETURN_NONE;
+  Obj list = Obj::steal(PyList_New(live.size()));
+  for (size_t k = 0; k < live.size(); ++k)
+    PyList_SET_ITEM(list.get(), k, Obj::steal(PyLong_FromSsize_t(live[k])).release());
+  return list.release();
 }
 
 // solver_tensors(params, grads): their data, or with `grads` their gradients, as tensors for writing.
 PyObject* solver_tensors(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 2) fail(PyExc_TypeError, "solver_tensors(params, grads) takes 2 arguments, got %zd", n);
-    Obj list = Obj::steal(PyList_New(0));
-    for_each_item(args[0], "params", [&](Py_ssize_t, PyObject* o) {
-      Store& store = store_of(o);
-      Obj tensor = Obj::steal(wrap_tensor(write_single(args[1] == Py_True ? *store.grad : *store.data)));
-      if (PyList_Append(list.get(), tensor.get()) < 0) throw PyError();
-    });
-    return list.release();
+  Obj list = Obj::steal(PyList_New(0));
+  for_each_item(args[0], "params", [&](Py_ssize_t, PyObject* o) {
+    Store& store = store_of(o);
+    Obj tensor = Obj::steal(wrap_tensor(write_single(args[1] == Py_True ? *store.grad : *store.data)));
+    if (PyList_Append(list.get(), tensor.get()) < 0) throw PyError();
   });
+  return list.release();
 }
 
 at::Tensor tensor_arg(PyObject* o, const char* name) {
@@ -170,47 +151,43 @@ at::Tensor tensor_arg(PyObject* o, const char* name) {
 // optim_step(rule, xs, ys, states, hypers): on tensors; `states` has one sequence per x, or is None. `hypers` is a
 // tuple for all, or a list with one per x.
 PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 5) fail(PyExc_TypeError, "optim_step(rule, xs, ys, states, hypers) takes 5 arguments, got %zd", n);
-    const Rule& rule = parse_rule(args[0]);
-    c10::SmallVector<Step, 16> steps;
-    for_each_item(args[1], "xs", [&](Py_ssize_t, PyObject* o) { steps.push_back({tensor_arg(o, "xs"), {}, {}, {}}); });
-    Py_ssize_t given = 0;
-    for_each_item(args[2], "ys", [&](Py_ssize_t i, PyObject* o) {
-      if (++given <= std::ssize(steps)) steps[i].y = tensor_arg(o, "ys");
-    });
-    if (given != std::ssize(steps)) fail(PyExc_ValueError, "ys: %zd tensors for %zd xs", given, std::ssize(steps));
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (args[3] != Py_None) read_states(args[3], i, steps[i]);
-      check_step(rule, steps[i]);
-    }
-    if (!PyList_Check(args[4])) {
-      run_steps(rule, steps, parse_hypers(args[4], rule));
-      Py_RETURN_NONE;
-    }
-    if (PyList_GET_SIZE(args[4]) != std::ssize(steps)) fail(PyExc_ValueError, "hypers: expected one tuple per x");
-    for_each_item(args[4], "hypers",
-                  [&](Py_ssize_t i, PyObject* o) { run_steps(rule, steps[i], parse_hypers(o, rule)); });
-    Py_RETURN_NONE;
+  const Rule& rule = parse_rule(args[0]);
+  c10::SmallVector<Step, 16> steps;
+  for_each_item(args[1], "xs", [&](Py_ssize_t, PyObject* o) { steps.push_back({tensor_arg(o, "xs"), {}, {}, {}}); });
+  Py_ssize_t given = 0;
+  for_each_item(args[2], "ys", [&](Py_ssize_t i, PyObject* o) {
+    if (++given <= std::ssize(steps)) steps[i].y = tensor_arg(o, "ys");
   });
+  if (given != std::ssize(steps)) fail(PyExc_ValueError, "ys: %zd tensors for %zd xs", given, std::ssize(steps));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (args[3] != Py_None) read_states(args[3], i, steps[i]);
+    check_step(rule, steps[i]);
+  }
+  if (!PyList_Check(args[4])) {
+    run_steps(rule, steps, parse_hypers(args[4], rule));
+    Py_RETURN_NONE;
+  }
+  if (PyList_GET_SIZE(args[4]) != std::ssize(steps)) fail(PyExc_ValueError, "hypers: expected one tuple per x");
+  for_each_item(args[4], "hypers",
+                [&](Py_ssize_t i, PyObject* o) { run_steps(rule, steps[i], parse_hypers(o, rule)); });
+  Py_RETURN_NONE;
 }
 
-#define FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL
 PyMethodDef methods[] = {
-    {"solver_step", FAST(solver_step),
+    {"solver_step", FAST(solver_step, 4),
      "solver_step(rule, params, states, hypers): one step of an update rule, in place; False where a state is on "
      "another device."},
-    {"solver_change_grads", FAST(solver_change_grads),
+    {"solver_change_grads", FAST(solver_change_grads, 3),
      "solver_change_grads(rule, params, hypers): changes gradients in place."},
-    {"solver_clip_norms", FAST(solver_clip_norms),
+    {"solver_clip_norms", FAST(solver_clip_norms, 2),
      "solver_clip_norms(params, threshold): scales each gradient so that its norm is at most `threshold`."},
-    {"solver_any_special", FAST(solver_any_special),
+    {"solver_any_special", FAST(solver_any_special, 3),
      "solver_any_special(params, inf, nan): whether a gradient has an infinite value or a NaN."},
-    {"solver_zero_grad", solver_zero_grad, METH_O, "solver_zero_grad(params): marks the gradients as zero."},
-    {"solver_live", solver_live, METH_O,
+    {"solver_zero_grad", guard<solver_zero_grad>, METH_O, "solver_zero_grad(params): marks the gradients as zero."},
+    {"solver_live", guard<solver_live>, METH_O,
      "solver_live(params): indices of those whose gradient is not marked as zero; None for all."},
-    {"solver_tensors", FAST(solver_tensors), "solver_tensors(params, grads): data or gradients, for writing."},
-    {"optim_step", FAST(optim_step),
+    {"solver_tensors", FAST(solver_tensors, 2), "solver_tensors(params, grads): data or gradients, for writing."},
+    {"optim_step", FAST(optim_step, 5),
      "optim_step(rule, xs, ys, states, hypers): one step of an update rule on tensors, in place."},
     {nullptr, nullptr, 0, nullptr}};
 

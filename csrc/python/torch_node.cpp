@@ -297,59 +297,57 @@ Var input(PyObject* o, Frontend* f, Py_ssize_t i) {
 PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 6 || !PyObject_TypeCheck(args[0], &FrontendType))
     return PyErr_Format(PyExc_TypeError, "torch_call expected a Frontend and five more arguments");
-  return guarded([&]() -> PyObject* {
-    auto* f = reinterpret_cast<Frontend*>(args[0]);
-    Obj variables = Obj::steal(PySequence_Fast(args[2], "variables"));
-    Vars in;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(variables.get()); ++i)
-      in.push_back(input(PySequence_Fast_GET_ITEM(variables.get(), i), f, i));
-    auto* call = new TorchCall(args[1], in.size());
-    Ref<FunctionNode> node(call);
-    call->frontend = f;
-    std::unordered_map<const c10::TensorImpl*, Var> own;
-    const bool later = args[5] != Py_None;
-    if (args[3] != Py_None) {
-      Obj pairs = Obj::steal(PySequence_Fast(args[3], "pairs"));
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(pairs.get()); ++k) {
-        PyObject* pair = PySequence_Fast_GET_ITEM(pairs.get(), k);
-        Var x = var_of(as_variable(PyTuple_GET_ITEM(pair, 0)));
-        at::Tensor t = torch_tensor(PyTuple_GET_ITEM(pair, 1));
-        if (later) {
-          in.push_back(std::move(x));
-          call->held.push_back(ta::impl::gradient_edge(t));
-        } else {
-          own.emplace(t.unsafeGetTensorImpl(), std::move(x));
-        }
+  auto* f = reinterpret_cast<Frontend*>(args[0]);
+  Obj variables = Obj::steal(PySequence_Fast(args[2], "variables"));
+  Vars in;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(variables.get()); ++i)
+    in.push_back(input(PySequence_Fast_GET_ITEM(variables.get(), i), f, i));
+  auto* call = new TorchCall(args[1], in.size());
+  Ref<FunctionNode> node(call);
+  call->frontend = f;
+  std::unordered_map<const c10::TensorImpl*, Var> own;
+  const bool later = args[5] != Py_None;
+  if (args[3] != Py_None) {
+    Obj pairs = Obj::steal(PySequence_Fast(args[3], "pairs"));
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(pairs.get()); ++k) {
+      PyObject* pair = PySequence_Fast_GET_ITEM(pairs.get(), k);
+      Var x = var_of(as_variable(PyTuple_GET_ITEM(pair, 0)));
+      at::Tensor t = torch_tensor(PyTuple_GET_ITEM(pair, 1));
+      if (later) {
+        in.push_back(std::move(x));
+        call->held.push_back(ta::impl::gradient_edge(t));
+      } else {
+        own.emplace(t.unsafeGetTensorImpl(), std::move(x));
       }
     }
-    if (later) {
-      call->infer_shapes = Obj::borrow(args[5]);
-      call->info = Obj::borrow(args[4]);
-    }
-    // A call of the native API goes on with any history; a frontend's own flag rules its own operators.
-    const bool history =
-        std::any_of(in.begin(), in.end(), [](const Var& x) { return x.requires_grad() && x.node->creator; });
-    const ModeScope recording(Mode::recording, mode(Mode::recording) || (history && mode(Mode::enable_backprop)));
-    Vars ys = apply_for(*node, in, f, !later);
-    if (node->call && later)
-      node->call->info = Py_NewRef(args[4]);
-    else if (!later)
-      call->adopt(in, ys, [&](const at::Tensor& t) -> std::optional<Var> {
-        auto it = own.find(t.unsafeGetTensorImpl());
-        if (it == own.end()) return std::nullopt;
-        return it->second;
-      });
-    if (!call->rebuild) return wrap_var(std::move(ys[0]), f);
-    Obj list = Obj::steal(PyList_New(ys.size()));
-    for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
-    return PyObject_CallOneArg(call->rebuild.get(), list.get());
-  });
+  }
+  if (later) {
+    call->infer_shapes = Obj::borrow(args[5]);
+    call->info = Obj::borrow(args[4]);
+  }
+  // A call of the native API goes on with any history; a frontend's own flag rules its own operators.
+  const bool history =
+      std::any_of(in.begin(), in.end(), [](const Var& x) { return x.requires_grad() && x.node->creator; });
+  const ModeScope recording(Mode::recording, mode(Mode::recording) || (history && mode(Mode::enable_backprop)));
+  Vars ys = apply_for(*node, in, f, !later);
+  if (node->call && later)
+    node->call->info = Py_NewRef(args[4]);
+  else if (!later)
+    call->adopt(in, ys, [&](const at::Tensor& t) -> std::optional<Var> {
+      auto it = own.find(t.unsafeGetTensorImpl());
+      if (it == own.end()) return std::nullopt;
+      return it->second;
+    });
+  if (!call->rebuild) return wrap_var(std::move(ys[0]), f);
+  Obj list = Obj::steal(PyList_New(ys.size()));
+  for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
+  return PyObject_CallOneArg(call->rebuild.get(), list.get());
 }
 
 PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !PyObject_TypeCheck(args[0], &FrontendType) || !is_tensor(args[1]))
     return PyErr_Format(PyExc_TypeError, "torch_leaf expected a Frontend and a tensor");
-  return guarded([&] { return wrap_var(torch_leaf_var(torch_tensor(args[1])), reinterpret_cast<Frontend*>(args[0])); });
+  return wrap_var(torch_leaf_var(torch_tensor(args[1])), reinterpret_cast<Frontend*>(args[0]));
 }
 
 // torch_leave(frontend, outputs[, inputs, tensors, grad]): the outputs as tensors of torch's graph, up to the leaves of
@@ -357,65 +355,58 @@ PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* torch_leave(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if ((n != 2 && n != 5) || !PyObject_TypeCheck(args[0], &FrontendType))
     return PyErr_Format(PyExc_TypeError, "torch_leave expected a Frontend and outputs, or three more arguments");
-  return guarded([&]() -> PyObject* {
-    auto* f = reinterpret_cast<Frontend*>(args[0]);
-    Obj outputs = Obj::steal(PySequence_Fast(args[1], "outputs"));
-    Vars ys;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(outputs.get()); ++j)
-      ys.push_back(with_value(PySequence_Fast_GET_ITEM(outputs.get(), j)));
-    Tensors out;
-    if (n == 2) {
-      out = leave(std::move(ys), f, {}, nullptr);
-    } else {
-      Obj xs = Obj::steal(PySequence_Fast(args[2], "inputs")), ts = Obj::steal(PySequence_Fast(args[3], "tensors"));
-      Places places;
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(xs.get()); ++i) {
-        const at::Tensor t = torch_tensor(PySequence_Fast_GET_ITEM(ts.get(), i));
-        const auto& x = node_of(as_variable(PySequence_Fast_GET_ITEM(xs.get(), i)));
-        places.emplace(place_key(*x), t.requires_grad() ? ta::impl::gradient_edge(t) : ta::Edge());
-      }
-      out = leave(std::move(ys), f, places, args[4] == Py_None ? nullptr : args[4]);
+  auto* f = reinterpret_cast<Frontend*>(args[0]);
+  Obj outputs = Obj::steal(PySequence_Fast(args[1], "outputs"));
+  Vars ys;
+  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(outputs.get()); ++j)
+    ys.push_back(with_value(PySequence_Fast_GET_ITEM(outputs.get(), j)));
+  Tensors out;
+  if (n == 2) {
+    out = leave(std::move(ys), f, {}, nullptr);
+  } else {
+    Obj xs = Obj::steal(PySequence_Fast(args[2], "inputs")), ts = Obj::steal(PySequence_Fast(args[3], "tensors"));
+    Places places;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(xs.get()); ++i) {
+      const at::Tensor t = torch_tensor(PySequence_Fast_GET_ITEM(ts.get(), i));
+      const auto& x = node_of(as_variable(PySequence_Fast_GET_ITEM(xs.get(), i)));
+      places.emplace(place_key(*x), t.requires_grad() ? ta::impl::gradient_edge(t) : ta::Edge());
     }
-    Obj list = Obj::steal(PyList_New(out.size()));
-    for (size_t j = 0; j < out.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_tensor(out[j]));
-    return list.release();
-  });
+    out = leave(std::move(ys), f, places, args[4] == Py_None ? nullptr : args[4]);
+  }
+  Obj list = Obj::steal(PyList_New(out.size()));
+  for (size_t j = 0; j < out.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_tensor(out[j]));
+  return list.release();
 }
 
 // torch_enter(frontend, tensor): a Variable with torch's record of the tensor behind it.
 PyObject* torch_enter(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 2 || !PyObject_TypeCheck(args[0], &FrontendType) || !is_tensor(args[1]))
     return PyErr_Format(PyExc_TypeError, "torch_enter expected a Frontend and a tensor");
-  return guarded([&] {
-    auto* f = reinterpret_cast<Frontend*>(args[0]);
-    return wrap_var(enter(torch_tensor(args[1]), f), f);
-  });
+  auto* f = reinterpret_cast<Frontend*>(args[0]);
+  return wrap_var(enter(torch_tensor(args[1]), f), f);
 }
 
 // torch_record(function): (the torch function or None, its name, the tensors that torch recorded) of what torch_call
 // and torch_enter made and of their gradients, else None.
 PyObject* torch_record(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    auto* node = dynamic_cast<TorchNode*>(function_of_view(o));
-    if (!node) Py_RETURN_NONE;
-    auto* call = dynamic_cast<TorchCall*>(node);
-    PyObject* function = !call ? Py_None : call->function ? call->function.get() : Py_None;
-    if (call && call->module && call->module.get() != Py_None) function = PyWeakref_GetObject(call->module.get());
-    Obj list = Obj::steal(PyList_New(0)), name = Obj::steal(PyUnicode_FromString(node->name().c_str()));
-    for (const at::Tensor& y : node->ys)
-      if (PyList_Append(list.get(), Obj::steal(wrap_tensor(y)).get()) < 0) throw PyError();
-    return PyTuple_Pack(3, function, name.get(), list.get());
-  });
+  auto* node = dynamic_cast<TorchNode*>(function_of_view(o));
+  if (!node) Py_RETURN_NONE;
+  auto* call = dynamic_cast<TorchCall*>(node);
+  PyObject* function = !call ? Py_None : call->function ? call->function.get() : Py_None;
+  if (call && call->module && call->module.get() != Py_None) function = PyWeakref_GetObject(call->module.get());
+  Obj list = Obj::steal(PyList_New(0)), name = Obj::steal(PyUnicode_FromString(node->name().c_str()));
+  for (const at::Tensor& y : node->ys)
+    if (PyList_Append(list.get(), Obj::steal(wrap_tensor(y)).get()) < 0) throw PyError();
+  return PyTuple_Pack(3, function, name.get(), list.get());
 }
 
-PyMethodDef functions[] = {
-    {"torch_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(torch_call)), METH_FASTCALL, nullptr},
-    {"torch_leaf", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(torch_leaf)), METH_FASTCALL, nullptr},
-    {"torch_enter", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(torch_enter)), METH_FASTCALL, nullptr},
-    {"torch_leave", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(torch_leave)), METH_FASTCALL, nullptr},
-    {"set_taken_apart", set_taken_apart, METH_O, nullptr},
-    {"torch_record", torch_record, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"torch_call", FAST(torch_call), nullptr},
+                           {"torch_leaf", FAST(torch_leaf), nullptr},
+                           {"torch_enter", FAST(torch_enter), nullptr},
+                           {"torch_leave", FAST(torch_leave), nullptr},
+                           {"set_taken_apart", set_taken_apart, METH_O, nullptr},
+                           {"torch_record", guard<torch_record>, METH_O, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -141,11 +141,9 @@ int variable_traverse(PyObject* o, visitproc visit, void* arg) {
 
 // ---- data -----------------------------------------------------------------------------------------------------------
 PyObject* get_tensor(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    const at::Tensor& t = tensor_of(self_of(o));
-    if (!t.defined()) Py_RETURN_NONE;
-    return wrap_tensor(t);
-  });
+  const at::Tensor& t = tensor_of(self_of(o));
+  if (!t.defined()) Py_RETURN_NONE;
+  return wrap_tensor(t);
 }
 
 PyObject* get_array(PyObject* o, void*) {
@@ -161,10 +159,8 @@ PyObject* get_array(PyObject* o, void*) {
 }
 
 int set_array(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    set_data(self_of(o), value, "array");
-    return 0;
-  });
+  set_data(self_of(o), value, "array");
+  return 0;
 }
 
 const at::Tensor& require_data(PyObject* o, const char* attribute) {
@@ -174,21 +170,15 @@ const at::Tensor& require_data(PyObject* o, const char* attribute) {
 }
 
 PyObject* get_shape(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    const at::Tensor& t = require_data(o, "shape");
-    if (self_of(o)->frontend->numpy) return tuple_of_ints(t.sizes());
-    Obj wrapped = Obj::steal(wrap_tensor(t));
-    return PyObject_GetAttrString(wrapped.get(), "shape");
-  });
+  const at::Tensor& t = require_data(o, "shape");
+  if (self_of(o)->frontend->numpy) return tuple_of_ints(t.sizes());
+  Obj wrapped = Obj::steal(wrap_tensor(t));
+  return PyObject_GetAttrString(wrapped.get(), "shape");
 }
-PyObject* get_ndim(PyObject* o, void*) {
-  return guarded([&] { return PyLong_FromLongLong(require_data(o, "ndim").dim()); });
-}
-PyObject* get_size(PyObject* o, void*) {
-  return guarded([&] { return PyLong_FromLongLong(require_data(o, "size").numel()); });
-}
+PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLongLong(require_data(o, "ndim").dim()); }
+PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(require_data(o, "size").numel()); }
 PyObject* get_dtype(PyObject* o, void*) {
-  return guarded([&] { return Py_NewRef(dtype_object(require_data(o, "dtype").scalar_type(), self_of(o)->frontend)); });
+  return Py_NewRef(dtype_object(require_data(o, "dtype").scalar_type(), self_of(o)->frontend));
 }
 
 // ---- gradient -------------------------------------------------------------------------------------------------------
@@ -215,12 +205,10 @@ PyObject* get_grad_var(PyObject* o, void*) {
 }
 
 int put_grad_var(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    if (value != Py_None && !is_variable(value))
-      fail(PyExc_TypeError, "grad_var: expected a Variable or None, got %s", Py_TYPE(value)->tp_name);
-    set_gradient(self_of(o), value == Py_None ? nullptr : value);
-    return 0;
-  });
+  if (value != Py_None && !is_variable(value))
+    fail(PyExc_TypeError, "grad_var: expected a Variable or None, got %s", Py_TYPE(value)->tp_name);
+  set_gradient(self_of(o), value == Py_None ? nullptr : value);
+  return 0;
 }
 
 PyObject* get_grad_array(PyObject* o, void*) {
@@ -232,36 +220,30 @@ PyObject* get_grad_array(PyObject* o, void*) {
 }
 
 int put_grad_array(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    PyVariable* v = self_of(o);
-    if (value == Py_None) {
-      set_gradient(v, nullptr);
-      return 0;
-    }
-    Obj g = Obj::steal(PyObject_CallNoArgs(v->frontend->variable_class));
-    set_data(as_variable(g.get()), value, "grad");
-    set_gradient(v, g.get());
+  PyVariable* v = self_of(o);
+  if (value == Py_None) {
+    set_gradient(v, nullptr);
     return 0;
-  });
+  }
+  Obj g = Obj::steal(PyObject_CallNoArgs(v->frontend->variable_class));
+  set_data(as_variable(g.get()), value, "grad");
+  set_gradient(v, g.get());
+  return 0;
 }
 
 PyObject* get_grad_tensor(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = self_of(o);
-    if (!v->v.grad.defined()) Py_RETURN_NONE;
-    return wrap_tensor(gradient_tensor(v));
-  });
+  PyVariable* v = self_of(o);
+  if (!v->v.grad.defined()) Py_RETURN_NONE;
+  return wrap_tensor(gradient_tensor(v));
 }
 
 int put_grad_tensor(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    PyVariable* v = self_of(o);
-    if (value != Py_None && !is_tensor(value))
-      fail(PyExc_TypeError, "grad: expected a torch tensor or None, got %s", Py_TYPE(value)->tp_name);
-    Py_CLEAR(v->grad_var);
-    v->v.grad = value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
-    return 0;
-  });
+  PyVariable* v = self_of(o);
+  if (value != Py_None && !is_tensor(value))
+    fail(PyExc_TypeError, "grad: expected a torch tensor or None, got %s", Py_TYPE(value)->tp_name);
+  Py_CLEAR(v->grad_var);
+  v->v.grad = value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
+  return 0;
 }
 
 PyObject* cleargrad(PyObject* o, PyObject*) {
@@ -291,40 +273,32 @@ PyObject* get_node(PyObject* o, void*) {
   PyVariable* v = self_of(o);
   if (v->node_view && reinterpret_cast<PyVariableNode*>(v->node_view)->node == v->v.node)
     return Py_NewRef(v->node_view);
-  return guarded([&] {
-    PyObject* view = view_of_node(node_of(v), v->frontend);
-    Py_XSETREF(v->node_view, Py_NewRef(view));
-    return view;
-  });
+  PyObject* view = view_of_node(node_of(v), v->frontend);
+  Py_XSETREF(v->node_view, Py_NewRef(view));
+  return view;
 }
 PyObject* get_requires_grad(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
   return PyBool_FromLong(n && n->requires_grad);
 }
 PyObject* set_requires_grad(PyObject* o, PyObject* value) {
-  return guarded([&]() -> PyObject* {
-    node_of(self_of(o))->requires_grad = truth(value);
-    Py_RETURN_NONE;
-  });
+  node_of(self_of(o))->requires_grad = truth(value);
+  Py_RETURN_NONE;
 }
 PyObject* get_rank(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
   return PyLong_FromLong(n ? n->rank : 0);
 }
 PyObject* get_creator_node(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    auto& n = self_of(o)->v.node;
-    if (!n || !n->creator) Py_RETURN_NONE;
-    return view_of_function(n->creator.get(), self_of(o)->frontend);
-  });
+  auto& n = self_of(o)->v.node;
+  if (!n || !n->creator) Py_RETURN_NONE;
+  return view_of_function(n->creator.get(), self_of(o)->frontend);
 }
 int put_creator_node(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    FunctionNode* f = function_of_view(value);
-    node_of(self_of(o))
-        ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);
-    return 0;
-  });
+  FunctionNode* f = function_of_view(value);
+  node_of(self_of(o))
+      ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);
+  return 0;
 }
 PyObject* get_name(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
@@ -332,47 +306,44 @@ PyObject* get_name(PyObject* o, void*) {
   return PyUnicode_FromStringAndSize(n->name->data(), n->name->size());
 }
 int put_name(PyObject* o, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    VariableNode& n = *node_of(self_of(o));
-    if (value == Py_None) {
-      n.name.reset();
-      return 0;
-    }
-    const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-    if (!s) fail(PyExc_TypeError, "name: expected a string or None, got %s", Py_TYPE(value)->tp_name);
-    n.name = std::make_unique<std::string>(s);
+  VariableNode& n = *node_of(self_of(o));
+  if (value == Py_None) {
+    n.name.reset();
     return 0;
-  });
+  }
+  const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+  if (!s) fail(PyExc_TypeError, "name: expected a string or None, got %s", Py_TYPE(value)->tp_name);
+  n.name = std::make_unique<std::string>(s);
+  return 0;
 }
 PyObject* retain_data(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    node_of(self_of(o))->retain_data(tensor_of(self_of(o)));
-    Py_RETURN_NONE;
-  });
+  node_of(self_of(o))->retain_data(tensor_of(self_of(o)));
+  Py_RETURN_NONE;
 }
 
-PyGetSetDef getset[] = {{"tensor", get_tensor, set_array, "The torch tensor, or None.", nullptr},
-                        {"array", get_array, set_array, "The array view of the tensor, or None.", nullptr},
-                        {"shape", get_shape, nullptr, nullptr, nullptr},
-                        {"ndim", get_ndim, nullptr, nullptr, nullptr},
-                        {"size", get_size, nullptr, "Number of elements.", nullptr},
-                        {"dtype", get_dtype, nullptr, nullptr, nullptr},
-                        {"grad_var", get_grad_var, put_grad_var, "The gradient as a Variable, or None.", nullptr},
-                        {"_grad_array", get_grad_array, put_grad_array, nullptr, nullptr},
-                        {"_grad_tensor", get_grad_tensor, put_grad_tensor, nullptr, nullptr},
-                        {"_loss_scale", get_loss_scale, put_loss_scale, nullptr, nullptr},
-                        {"node", get_node, nullptr, "The vertex of this variable in the graph.", nullptr},
-                        {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
-                        {"rank", get_rank, nullptr, "Length of the longest path from a leaf.", nullptr},
-                        {"creator_node", get_creator_node, put_creator_node,
-                         "The function node that made this variable, or None.", nullptr},
-                        {"name", get_name, put_name, nullptr, nullptr},
-                        {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {
+    {"tensor", guard<get_tensor>, guard<set_array>, "The torch tensor, or None.", nullptr},
+    {"array", get_array, guard<set_array>, "The array view of the tensor, or None.", nullptr},
+    {"shape", guard<get_shape>, nullptr, nullptr, nullptr},
+    {"ndim", guard<get_ndim>, nullptr, nullptr, nullptr},
+    {"size", guard<get_size>, nullptr, "Number of elements.", nullptr},
+    {"dtype", guard<get_dtype>, nullptr, nullptr, nullptr},
+    {"grad_var", get_grad_var, guard<put_grad_var>, "The gradient as a Variable, or None.", nullptr},
+    {"_grad_array", get_grad_array, guard<put_grad_array>, nullptr, nullptr},
+    {"_grad_tensor", guard<get_grad_tensor>, guard<put_grad_tensor>, nullptr, nullptr},
+    {"_loss_scale", get_loss_scale, put_loss_scale, nullptr, nullptr},
+    {"node", guard<get_node>, nullptr, "The vertex of this variable in the graph.", nullptr},
+    {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
+    {"rank", get_rank, nullptr, "Length of the longest path from a leaf.", nullptr},
+    {"creator_node", guard<get_creator_node>, guard<put_creator_node>,
+     "The function node that made this variable, or None.", nullptr},
+    {"name", get_name, guard<put_name>, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradient."},
-                         {"retain_data", retain_data, METH_NOARGS, "Lets the node keep the data."},
-                         {"_set_requires_grad", set_requires_grad, METH_O, nullptr},
+                         {"retain_data", guard<retain_data>, METH_NOARGS, "Lets the node keep the data."},
+                         {"_set_requires_grad", guard<set_requires_grad>, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

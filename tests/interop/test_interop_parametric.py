@@ -203,5 +203,5 @@ def test_bad_input(call, error, message):
 
 def test_another_shape_is_refused():
     interop.as_parametric_function(torch.nn.Linear(3, 2), "net")(constant(X))
-    with pytest.raises(ValueError, match=r"'weight' has shape \(2, 3\) already"):
+    with pytest.raises(ValueError, match=r"weight' has shape \(2, 3\) already"):
         interop.as_parametric_function(torch.nn.Linear(3, 1), "net")(constant(X))

@@ -131,7 +131,7 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="embed_dim=512"):
         PF.transformer(nn.Variable((3, 2, 8)), nn.Variable((3, 2, 8)))
     PF.affine(x, 3)
-    with pytest.raises(ValueError, match=r"'W'.*\(100, 3\).*\(100, 4\)"):
+    with pytest.raises(ValueError, match=r"affine/W'.*\(100, 3\).*\(100, 4\)"):
         PF.affine(x, 4)
 
 
