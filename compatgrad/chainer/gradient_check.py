@@ -102,8 +102,8 @@ def numerical_grad(
     samples five points and raises NondifferentiableError where they are no parabola within `diff_atol` and
     `diff_rtol`. RuntimeError for inputs that are not floating, and for a mixture of GPU and CPU arrays.
     """
-    assert eps > 0
-    assert isinstance(inputs, (tuple, list))
+    assert eps > 0, f"eps must be positive, not {eps}"
+    assert isinstance(inputs, (tuple, list)), f"inputs must be a tuple or a list of arrays, not {type(inputs).__name__}"
     for x in inputs:
         if x.dtype.kind != "f":
             raise RuntimeError(f"inputs must be arrays of floats, not {x.dtype}")

@@ -55,7 +55,9 @@ class FeedForward:
         )
         self.symbol = symbol if isinstance(symbol, Symbol) else None
         self.sym_gen = None if isinstance(symbol, Symbol) else symbol
-        assert self.sym_gen is None or callable(symbol)
+        assert self.sym_gen is None or callable(symbol), (
+            f"symbol must be a Symbol or a function, not {type(symbol).__name__}"
+        )
         self.ctx = [cpu()] if ctx is None else _as_list(ctx) if isinstance(ctx, Context) else list(ctx)
         self.num_epoch, self.begin_epoch, self.epoch_size = num_epoch, begin_epoch, epoch_size
         self.optimizer, self.kwargs = optimizer, dict(kwargs)

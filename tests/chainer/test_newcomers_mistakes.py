@@ -6,6 +6,7 @@ import pytest
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
+from compatgrad.chainer import gradient_check, link_hooks
 
 
 @pytest.mark.parametrize(
@@ -28,11 +29,33 @@ def test_a_saved_array_of_another_shape_is_named(kind, tmp_path):
     if kind == "hdf5":
         pytest.importorskip("h5py")
     file = str(tmp_path / "model")
-    getattr(chainer.serializers, "save_" + kind)(file, chainer.Sequential(L.Linear(3, 4)))
+    getattr(chainer.serializers, "save_" + kind)(file, chainer.Sequential(L.Linear(3, 4, nobias=True)))
     with pytest.raises((TypeError, ValueError), match=r"0/W.*model.*\(4, ?3\).*\(5, ?3\)"):
-        getattr(chainer.serializers, "load_" + kind)(file, chainer.Sequential(L.Linear(3, 5)))
+        getattr(chainer.serializers, "load_" + kind)(file, chainer.Sequential(L.Linear(3, 5, nobias=True)))
 
 
 def test_sequences_in_one_array_are_refused_in_words():
     with pytest.raises(AssertionError, match="NStepLSTM: xs must be a list of sequences"):
         L.NStepLSTM(1, 3, 4, 0.0)(None, None, np.zeros((2, 3), "f"))
+
+
+X = np.ones((2, 3), "f")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: L.NaryTreeLSTM(3, 4, n_ary=0), "n_ary must be at least 1, not 0"),
+        (lambda: L.NaryTreeLSTM(3, 4)(X), "2 cells, 2 outputs and x were expected; there are 1 arguments"),
+        (lambda: L.ChildSumTreeLSTM(3, 4)(X, X), "as many cells as outputs; there are 2 arguments"),
+        (lambda: F.connectionist_temporal_classification([X], X.astype("i"), 7), "one of 3 labels, not 7"),
+        (lambda: F.crf1d(np.ones((4, 4), "f"), [X], [np.zeros(2, "i")]), "each of 4 labels, not 3"),
+        (lambda: L.Bilinear(3, 3, 2, initialW=X), r"must have shape \(3, 3, 2\), not \(2, 3\)"),
+        (lambda: L.MLPConvolution2D(3, (), 1), "out_channels is empty"),
+        (lambda: link_hooks.SpectralNormalization(n_power_iteration=0), "must be at least 1, not 0"),
+        (lambda: gradient_check.numerical_grad(lambda: None, X, ()), "a tuple or a list of arrays, not ndarray"),
+    ],
+)
+def test_a_failed_assertion_says_what_was_expected(call, said):
+    with pytest.raises(AssertionError, match=said):
+        call()

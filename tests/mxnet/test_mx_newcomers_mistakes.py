@@ -51,3 +51,13 @@ def test_workers_of_a_loader_add_nothing_to_a_program_s_last_traceback():
     run = [sys.executable, "-m", "compatgrad", "run", "-c", program]
     error = subprocess.run(run, capture_output=True, text=True, check=False).stderr
     assert error.rstrip().endswith("ValueError: mine")
+
+
+def test_labels_of_another_size_than_predictions_are_named():
+    with pytest.raises(mx.MXNetError, match=r"label's shape \(4, 2\) does not fit the prediction's, \(4, 3\)"):
+        mx.gluon.loss.L2Loss()(mx.nd.ones((4, 3)), mx.nd.ones((4, 2)))
+
+
+def test_a_number_of_load_shares_other_than_that_of_contexts_is_told():
+    with pytest.raises(AssertionError, match="work_load_list has 3 numbers for 1 contexts"):
+        mx.mod.Module(mx.sym.var("data"), label_names=None, work_load_list=[1, 1, 1])

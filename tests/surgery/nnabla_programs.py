@@ -117,8 +117,11 @@ class World:
 
     def grad(self):
         ys, xs = [self.pick()], [self.pick()]
+        if self.tame and ys[0] is xs[0]:
+            return  # the original takes it for zero, or fails
         gxs = self.nn.grad(ys, xs)
-        self.variables.extend(gxs)
+        if not self.tame:  # the functions of its graph, and so how often hooks are called, are not the original's
+            self.variables.extend(gxs)
         gxs[0].forward()
         self.events.append(np.array(gxs[0].d))
 

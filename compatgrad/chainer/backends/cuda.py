@@ -141,7 +141,7 @@ class GpuDevice(_backend.Device):
 
     def __init__(self, device):
         check_cuda_available()
-        assert isinstance(device, Device)
+        assert isinstance(device, Device), f"a CuPy device was expected, not {type(device).__name__}"
         self.device = device
 
     @staticmethod
@@ -281,7 +281,7 @@ def copy(array, out=None, out_device=None, stream=None):
     device.
     """
     check_cuda_available()
-    assert stream is None
+    assert stream is None, "stream must be None: torch arranges its copies in its own stream"
     if out is None:
         with _get_cuda_device(array if out_device is None else out_device):
             out = cupy.empty_like(array)

@@ -46,7 +46,7 @@ class SpectralNormalization(WeightHook):
     name = "SpectralNormalization"
 
     def __init__(self, n_power_iteration=1, eps=1e-6, use_gamma=False, factor=None, weight_name="W", name=None):
-        assert n_power_iteration > 0
+        assert n_power_iteration > 0, f"n_power_iteration must be at least 1, not {n_power_iteration}"
         super().__init__(weight_name, name)
         self.n_power_iteration = n_power_iteration
         self.eps = eps

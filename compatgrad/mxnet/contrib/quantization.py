@@ -181,7 +181,7 @@ def _smooth_distribution(p: Any, eps: float = 0.0001) -> np.ndarray:
     share = eps * float(empty.sum()) / others
     assert share < 1.0, f"{int(empty.sum())} of {p.size} entries are 0, too many for eps={eps}"
     smooth = np.where(empty, eps, p - share).astype(np.float32)
-    assert (smooth > 0).all()
+    assert (smooth > 0).all(), "a histogram has no counts that could be smoothed"
     return smooth
 
 

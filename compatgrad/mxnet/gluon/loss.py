@@ -50,6 +50,8 @@ def _reshape_like(F: Any, x: NDArray, y: NDArray) -> NDArray:
     if F is not ndarray:
         return F.reshape_like(x, y)
     shape = y.shape
+    if x.shape != shape and x.size != y.size:
+        raise MXNetError(f"the label's shape {x.shape} does not fit the prediction's, {shape}")
     return x if x.shape == shape else x.reshape(shape)
 
 

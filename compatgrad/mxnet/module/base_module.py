@@ -364,13 +364,15 @@ class BaseModule:
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The arrays of states; none."""
         self._need("binded", "params_initialized")
-        assert not merge_multi_context
+        assert not merge_multi_context, (
+            "a module without states has none for each context either: merge_multi_context must be False"
+        )
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Sets the states to arrays or to a number; there are none."""
         self._need("binded", "params_initialized")
-        assert not states and not value
+        assert not states and not value, "the module has no states that could be set"
 
     def install_monitor(self, mon: Any) -> None:
         """Has a Monitor watch the executors."""

@@ -113,7 +113,9 @@ class DataParallelExecutorGroup:
 
     def _requests(self, grad_req: Any, data_names: list[str]) -> dict[str, str]:
         if isinstance(grad_req, (list, tuple)):
-            assert len(grad_req) == len(self.arg_names)
+            assert len(grad_req) == len(self.arg_names), (
+                f"grad_req has {len(grad_req)} entries for {len(self.arg_names)} arguments"
+            )
             return dict(zip(self.arg_names, grad_req, strict=True))
         if not isinstance(grad_req, (str, dict)):
             raise ValueError("grad_req must be one of str, list, tuple, or dict.")
@@ -132,7 +134,7 @@ class DataParallelExecutorGroup:
 
     def decide_slices(self, data_shapes: Sequence[DataDesc]) -> list[int]:
         """The axes of samples; sets the size of a batch and the part of each context."""
-        assert len(data_shapes) > 0
+        assert len(data_shapes) > 0, "data_shapes is empty; name and shape of an input were expected"
         axes = [DataDesc.get_batch_axis(x.layout) for x in data_shapes]
         for desc, axis in zip(data_shapes, axes, strict=True):
             if axis == -1:

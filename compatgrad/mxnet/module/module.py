@@ -56,7 +56,9 @@ class Module(BaseModule):
         super().__init__(logger=logger)
         self._context = [context] if isinstance(context, contexts.Context) else context
         self._work_load_list = [1] * len(self._context) if work_load_list is None else work_load_list
-        assert len(self._work_load_list) == len(self._context)
+        assert len(self._work_load_list) == len(self._context), (
+            f"work_load_list has {len(self._work_load_list)} numbers for {len(self._context)} contexts"
+        )
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
         self._symbol = symbol
@@ -230,7 +232,7 @@ class Module(BaseModule):
         if self.binded:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        assert for_training or not inputs_need_grad
+        assert for_training or not inputs_need_grad, "inputs_need_grad is for modules that are bound for training"
         self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
@@ -239,7 +241,9 @@ class Module(BaseModule):
         if shared_module is not None:
             assert isinstance(shared_module, Module) and shared_module.binded and shared_module.params_initialized
             shared_group = shared_module._exec_group
-            assert len(shared_group.execs) >= len(self._context)
+            assert len(shared_group.execs) >= len(self._context), (
+                f"shared_module has {len(shared_group.execs)} contexts; this module has {len(self._context)}"
+            )
         self._exec_group = group = DataParallelExecutorGroup(
             self._symbol,
             self._context,

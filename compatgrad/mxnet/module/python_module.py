@@ -102,10 +102,12 @@ class PythonModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         assert grad_req == "write", "Python module only support write gradient"
-        assert [desc[0] for desc in data_shapes] == self._data_names
+        assert [desc[0] for desc in data_shapes] == self._data_names, f"data_shapes must name {self._data_names}"
         if label_shapes is not None:
             assert self._label_names is not None
-            assert [desc[0] for desc in label_shapes] == self._label_names
+            assert [desc[0] for desc in label_shapes] == self._label_names, (
+                f"label_shapes must name {self._label_names}"
+            )
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self._output_shapes = self._compute_output_shapes()
@@ -125,9 +127,9 @@ class PythonLossModule(PythonModule):
         logger: Any = logging,
         grad_func: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        assert len(data_names) == 1
-        assert len(label_names) == 1
-        assert grad_func is None or callable(grad_func)
+        assert len(data_names) == 1, f"data_names must have one name, not {len(data_names)}"
+        assert len(label_names) == 1, f"label_names must have one name, not {len(label_names)}"
+        assert grad_func is None or callable(grad_func), f"grad_func must be callable, not {type(grad_func).__name__}"
         super().__init__(data_names, label_names, [name + "_output"], logger=logger)
         self._name = name
         self._scores: Any = None
@@ -146,13 +148,13 @@ class PythonLossModule(PythonModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """The data of the last `forward`."""
-        assert merge_multi_context is True
+        assert merge_multi_context is True, "a PythonLossModule has one context: merge_multi_context must be True"
         return [self._scores]
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradient of the data; a loss takes none itself (AssertionError)."""
         assert out_grads is None, "For a loss module, out_grads should be None"
-        assert self.for_training
+        assert self.for_training, "backward wants a module that was bound with for_training=True"
         self._backward_impl()
 
     def _backward_impl(self) -> None:
@@ -163,7 +165,7 @@ class PythonLossModule(PythonModule):
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """The gradient of the data."""
-        assert merge_multi_context is True
+        assert merge_multi_context is True, "a PythonLossModule has one context: merge_multi_context must be True"
         return [self._scores_grad]
 
     def install_monitor(self, mon: Any) -> None:

@@ -116,7 +116,7 @@ class SequentialModule(BaseModule):
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        assert for_training or not inputs_need_grad
+        assert for_training or not inputs_need_grad, "inputs_need_grad is for modules that are bound for training"
         assert shared_module is None, "Shared module is not supported"
         assert self._modules, "Attempting to bind an empty SequentialModule"
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
@@ -127,7 +127,9 @@ class SequentialModule(BaseModule):
         for i, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING, False):
                 names = module.data_names
-                assert len(names) == len(shapes)
+                assert len(names) == len(shapes), (
+                    f"the module takes {len(names)} inputs; the one before it gives {len(shapes)} outputs"
+                )
                 shapes = [(name, shape) for name, (_, shape) in zip(names, shapes, strict=True)]
             module.bind(
                 data_shapes=shapes,

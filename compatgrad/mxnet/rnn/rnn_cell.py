@@ -28,7 +28,7 @@ def _normalize_sequence(
             )
             inputs = list(symbol.split(inputs, axis=in_axis, num_outputs=length, squeeze_axis=1))
     else:
-        assert length is None or len(inputs) == length
+        assert length is None or len(inputs) == length, f"length is {length}; there are {len(inputs)} inputs"
         if merge:
             inputs = symbol.Concat(*[symbol.expand_dims(x, axis=axis) for x in inputs], dim=axis)
             in_axis = axis

@@ -13,7 +13,7 @@ class DeconvolutionND(_PlacedND, show=False):
 
     def __init__(self, ndim, stride=1, pad=0, outsize=None, dilate=1, groups=1):
         if outsize is not None:
-            assert len(outsize) == ndim
+            assert len(outsize) == ndim, f"outsize must have {ndim} numbers, not {len(outsize)}"
             outsize = tuple(outsize)
         super().__init__(ndim, stride, pad, dilate, groups, outsize=outsize)
 

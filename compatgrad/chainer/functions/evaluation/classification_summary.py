@@ -24,7 +24,7 @@ class ClassificationSummary(function.Function):
         if n is None:
             n = int(t.max()) + 1
         elif _C.get_mode("debug"):
-            assert (t < n).all()
+            assert (t < n).all(), f"t has the label {t.max()}; label_num is {n}"
         t = t.ravel()
         counted = t != self.ignore_label
         t, predicted = t[counted], y.argmax(axis=1).ravel()[counted]

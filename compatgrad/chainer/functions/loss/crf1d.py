@@ -40,7 +40,9 @@ def crf1d(cost, xs, ys, reduce="mean"):
     ValueError for another.
     """
     _composed.check_reduce(reduce, "mean", "no")
-    assert xs[0].shape[1] == cost.shape[0]
+    assert xs[0].shape[1] == cost.shape[0], (
+        f"xs must have a score for each of {cost.shape[0]} labels, not {xs[0].shape[1]}"
+    )
     labels, batch = cost.shape[0], len(xs[0])
     transitions = reshape(cost, (cost.size, 1))
     alpha, score = as_variable(xs[0]), select_item(xs[0], ys[0])

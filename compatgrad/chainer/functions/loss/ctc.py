@@ -69,8 +69,8 @@ def connectionist_temporal_classification(x, t, blank_symbol, input_length=None,
         raise TypeError("x must be a list of Variables")
     if not isinstance(blank_symbol, int):
         raise TypeError("blank_symbol must be non-negative integer.")
-    assert 0 <= blank_symbol < x[0].shape[1]
-    assert x[0].ndim == 2
+    assert 0 <= blank_symbol < x[0].shape[1], f"blank_symbol must be one of {x[0].shape[1]} labels, not {blank_symbol}"
+    assert x[0].ndim == 2, f"x must hold arrays of shape (N, labels), not {x[0].shape}"
     xp = backend.get_array_module(x[0])
     if input_length is None:
         input_length = xp.full(len(x[0]), len(x), dtype=numpy.int32)

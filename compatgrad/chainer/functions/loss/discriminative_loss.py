@@ -40,7 +40,9 @@ class DiscriminativeMarginBasedClusteringLoss:
         H, W).
         """
         clusters = self.max_embedding_dim
-        assert clusters == embeddings.shape[1]
+        assert clusters == embeddings.shape[1], (
+            f"embeddings must have max_embedding_dim = {clusters} channels, not {embeddings.shape[1]}"
+        )
         batch = len(embeddings)
         xp = backend.get_array_module(embeddings)
         embeddings = as_variable(embeddings)[None]

@@ -9,5 +9,7 @@ def aligned(y, x, axis):
     """`y`, repeated to the shape of `x`; its axes are those of `x` from `axis` on."""
     shape, part = x.shape, y.shape
     if _C.get_mode("debug"):
-        assert shape[axis : axis + len(part)] == part
+        assert shape[axis : axis + len(part)] == part, (
+            f"axes of x from {axis} on must have shape {part}; x has shape {shape}"
+        )
     return broadcast_to(reshape(y, (1,) * axis + part + (1,) * (len(shape) - axis - len(part))), shape)

@@ -39,7 +39,9 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
         )  # fmt: skip
 
     def forward(self, inputs):
-        assert configuration.config.train
+        assert configuration.config.train, (
+            "batch_renormalization is for training; elsewhere call fixed_batch_renormalization"
+        )
         x, gamma, _ = inputs
         xp = backend.get_array_module(x)
         axis = (0, *range(gamma.ndim + 1, x.ndim))

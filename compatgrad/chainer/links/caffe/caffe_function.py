@@ -353,7 +353,7 @@ class _EltwiseFunction:
             return functools.reduce(lambda x, y: x * y, xs)
         if self.operation == 1:
             if self.coeffs is not None:
-                assert len(xs) == len(self.coeffs)
+                assert len(xs) == len(self.coeffs), f"Eltwise has {len(self.coeffs)} coefficients for {len(xs)} inputs"
                 xs = [x * coeff for x, coeff in zip(xs, self.coeffs, strict=True)]
             return functools.reduce(lambda x, y: x + y, xs)
         if self.operation == 2:

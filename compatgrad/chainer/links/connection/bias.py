@@ -17,6 +17,6 @@ class Bias(link.Link):
         """`forward(x)` with the parameter, `forward(x, y)` without."""
         learnt = hasattr(self, "b")
         if chainer.is_debug():
-            assert len(xs) == (1 if learnt else 2)
+            assert len(xs) == (1 if learnt else 2), f"{1 if learnt else 2} arguments were expected, not {len(xs)}"
         x, b = (*xs, self.b) if learnt else xs
         return F.bias(x, b, self.axis)

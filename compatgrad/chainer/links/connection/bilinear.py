@@ -5,7 +5,7 @@ from compatgrad.chainer import initializers, link, variable
 
 def _parameter(initial, shape):
     if isinstance(initial, chainer.get_array_types()):
-        assert initial.shape == shape
+        assert initial.shape == shape, f"the initial array must have shape {shape}, not {initial.shape}"
     return variable.Parameter(initializers._get_initializer(initial), shape)
 
 

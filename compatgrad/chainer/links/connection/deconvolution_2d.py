@@ -38,7 +38,9 @@ class Deconvolution2D(link.Link):
         self.out_channels = out_channels
         self.groups = int(groups)
         if not nobias and isinstance(initial_bias, chainer.get_array_types()):
-            assert initial_bias.shape == (out_channels,)
+            assert initial_bias.shape == (out_channels,), (
+                f"initial_bias must have shape {(out_channels,)}, not {initial_bias.shape}"
+            )
         _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
 
     def _initialize_params(self, in_channels):

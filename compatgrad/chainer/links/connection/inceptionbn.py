@@ -49,8 +49,8 @@ class InceptionBN(link.Chain):
             self.conv33an = BatchNormalization(out33, dtype=dtype)
             self.conv33bn = BatchNormalization(out33, dtype=dtype)
             if out1 > 0:
-                assert stride == 1
-                assert proj_pool is not None
+                assert stride == 1, f"with out1 = {out1} the stride must be 1, not {stride}"
+                assert proj_pool is not None, f"with out1 = {out1} proj_pool must be given"
                 self.conv1 = conv(in_channels, out1, 1, stride=stride)
                 self.conv1n = BatchNormalization(out1, dtype=dtype)
             if proj_pool is not None:

@@ -32,7 +32,7 @@ class MLPConvolution2D(link.ChainList):
         conv_init, bias_init = argument.parse_kwargs(kwargs, ("conv_init", None), ("bias_init", None))
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
-        assert len(out_channels) > 0
+        assert len(out_channels) > 0, "out_channels is empty; one number for each layer was expected"
         init = {"initialW": conv_init, "initial_bias": bias_init}
         convs = [Convolution2D(in_channels, out_channels[0], ksize, stride, pad, **init)]
         for n_in, n_out in zip(out_channels, out_channels[1:], strict=False):

@@ -26,7 +26,7 @@ class Scale(link.Chain):
         """`forward(x)` with the parameter, `forward(x, y)` without."""
         learnt = hasattr(self, "W")
         if chainer.is_debug():
-            assert len(xs) == (1 if learnt else 2)
+            assert len(xs) == (1 if learnt else 2), f"{1 if learnt else 2} arguments were expected, not {len(xs)}"
         x, y = (*xs, self.W) if learnt else xs
         z = F.scale(x, y, self.axis)
         return self.bias(z) if hasattr(self, "bias") else z

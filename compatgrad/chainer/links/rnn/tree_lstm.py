@@ -37,7 +37,9 @@ class ChildSumTreeLSTM(_TreeLSTM):
         """Cell and output; missing states and a missing input are None, ValueError where all are."""
         n = len(cshsx) // 2
         cs, hs, x = cshsx[:n], cshsx[n:-1], cshsx[-1]
-        assert len(cshsx) % 2 == 1
+        assert len(cshsx) % 2 == 1, (
+            f"cells, outputs and x were expected, as many cells as outputs; there are {len(cshsx)} arguments"
+        )
         x = self._input((*cs, *hs), x)
         x_aio, x_f = F.split_axis(self.W_x(x), [3 * self.state_size], axis=1)
         if n == 0:
@@ -57,7 +59,7 @@ class NaryTreeLSTM(_TreeLSTM):
     x)`."""
 
     def __init__(self, in_size, out_size, n_ary=2):
-        assert n_ary >= 1
+        assert n_ary >= 1, f"n_ary must be at least 1, not {n_ary}"
         super().__init__()
         with self.init_scope():
             self.W_x = Linear(in_size, (3 + n_ary) * out_size)
@@ -69,7 +71,9 @@ class NaryTreeLSTM(_TreeLSTM):
 
     def forward(self, *cshsx):
         """Cell and output; missing states and a missing input are None, ValueError where all are."""
-        assert len(cshsx) == self.n_ary * 2 + 1
+        assert len(cshsx) == self.n_ary * 2 + 1, (
+            f"{self.n_ary} cells, {self.n_ary} outputs and x were expected; there are {len(cshsx)} arguments"
+        )
         cs, hs, x = cshsx[: self.n_ary], cshsx[self.n_ary : -1], cshsx[-1]
         x = self._input((*cs, *hs), x)
         lstm_in = self.W_x(x)
