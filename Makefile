@@ -4,7 +4,7 @@
 #   make demo    train an unmodified Chainer program
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
-#   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one
+#   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one, and in the module
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -37,6 +37,8 @@ bench: $(VENV)/.have-test build
 
 sanitize: $(VENV)/.have-test build
 	$(python) -m tests.kernels.sanitize $(ARGS)
+	$(python) -m tests.sanitize address
+	$(python) -m tests.sanitize thread
 
 lint: $(VENV)/.have-lint
 	$(python) -m ruff check

@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def copy(folder: Path) -> None:
-    """Brings a copy of the checkout up to date; a file that is the same keeps its time, by which objects are current."""
+    """Brings a copy of the checkout up to date; files that are the same keep their times, which the build reads."""
     names = ("compatgrad", "csrc", "tests", "examples", "docs", "pyproject.toml", "README.md")
     kept = set()
     for name in names:

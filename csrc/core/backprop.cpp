@@ -82,6 +82,10 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
   std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
   for (const Var& x : inputs) pass.mark(*x.node);
   for (FunctionNode* f : reach) {
+    for (auto& x : f->inputs)
+      if (f->call && x && x->creator && x->creator->call && x->creator->rank >= f->rank)
+        throw std::runtime_error("the graph has a cycle: " + binding.label(*f) +
+                                 " is computed from itself, by a Variable that was rewired on what follows it");
     const bool leads = std::any_of(f->inputs.begin(), f->inputs.end(),
                                    [&](auto& x) { return x && (x->requires_grad || f->call) && pass.is_marked(*x); });
     if (!leads) continue;

@@ -8,6 +8,7 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/plan.h"
+#include "core/pointer_map.h"
 
 namespace cg {
 
@@ -235,6 +236,45 @@ void release_unread(VariableNode& x) {
       if (f->inputs[i].get() == &x && mask.input(i)) return;
   }
   d.store->data->clear();
+}
+
+void raise_ranks(VariableNode& x) {
+  auto& users = x.deferred->users;
+  if (std::none_of(users.begin(), users.end(), [&](auto& user) { return user.first->rank < x.rank; })) return;
+  // All that follows, in the order of a search from the leaves on; of a graph with a cycle each once.
+  std::vector<FunctionNode*> found;
+  PointerSet<FunctionNode> seen;
+  struct Step {
+    FunctionNode* f;  // none for the variable itself
+    std::vector<FunctionNode*> next;
+  };
+  const auto followers = [](VariableNode& y, std::vector<FunctionNode*>& to) {
+    if (y.deferred)
+      for (auto& [f, order] : y.deferred->users) to.push_back(f);
+  };
+  std::vector<Step> path(1);
+  followers(x, path.back().next);
+  while (!path.empty()) {
+    Step& at = path.back();
+    if (at.next.empty()) {
+      if (at.f) found.push_back(at.f);
+      path.pop_back();
+      continue;
+    }
+    FunctionNode* f = at.next.back();
+    at.next.pop_back();
+    if (!seen.insert(f).second) continue;
+    Step step{f, {}};
+    for (OutputSlot& y : f->outputs)
+      if (y.node) followers(*y.node, step.next);
+    path.push_back(std::move(step));
+  }
+  for (auto f = found.rbegin(); f != found.rend(); ++f) {
+    for (auto& in : (*f)->inputs)
+      if (in) (*f)->rank = std::max((*f)->rank, in->rank);
+    for (OutputSlot& y : (*f)->outputs)
+      if (y.node) y.node->rank = std::max(y.node->rank, (*f)->rank + 1);
+  }
 }
 
 void forget_uses(FunctionNode& f) {

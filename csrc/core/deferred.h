@@ -130,6 +130,8 @@ Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // made again where i
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i);
 Vars apply_deferred(FunctionNode& f, VarsRef in);
 void forget_uses(FunctionNode& f);
+// The rank of `x`, which was computed from all the time, has grown: so do those of what follows.
+void raise_ranks(VariableNode& x);
 // A user let go of the variable: in auto-forward mode what no gradient reads is freed.
 void release_unread(VariableNode& x);
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);

@@ -93,6 +93,7 @@ void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
     rank = f->rank + 1;
   }
   std::swap(creator, f);
+  if (deferred && !deferred->users.empty()) raise_ranks(*this);
 }
 
 void VariableNode::become_output(Ref<FunctionNode> f, uint32_t index) {

@@ -1,6 +1,7 @@
 // The order of backpropagation: functions by largest rank, first pushed first among equals, each once.
 #pragma once
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/function.h"
@@ -11,6 +12,7 @@ namespace cg {
 class Order {
  public:
   void push(FunctionNode* f) {
+    if (f->rank >= rank_) remember_ = true;  // perhaps a cycle, by which a pass would go on for ever
     const auto [place, first] = places_.insert(f);
     if (!first) return;
     *place = turns_.size();
@@ -25,6 +27,7 @@ class Order {
       if (slow_ || ++visits_ % 16 == 0) binding.check_signals();
       slow_ = false;
       std::pop_heap(heap_.begin(), heap_.end());
+      rank_ = heap_.back().rank;
       Turn& turn = turns_[heap_.back().place];
       heap_.pop_back();
       const Ref<FunctionNode> f = remember_ ? turn.function : std::move(turn.function);
@@ -59,6 +62,7 @@ class Order {
   std::vector<Turn> turns_;  // in the order they were pushed
   PointerMap<FunctionNode, uint32_t> places_;
   unsigned visits_ = 0;
+  int32_t rank_ = std::numeric_limits<int32_t>::max();  // of the function that is visited
   bool slow_ = false, remember_ = false;
 };
 

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+import torch
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
@@ -500,3 +501,45 @@ def test_fills_by_a_mask():
     for fill in (a.bool_fill, a.masked_fill):
         fill(mask, value=7)
         assert a.data.tolist() == [[7, 1], [2, 7]]
+
+
+def test_what_follows_a_rewired_variable_is_visited_before_it():
+    """What reads the variable had the rank of what reads a leaf: passes came to the new parent too early, and gave only
+    the part of the gradient that had arrived by then."""
+
+    def graph():
+        a, x = leaf(1, 2, 3), nn.Variable((3,), need_grad=True)
+        out = F.sin(F.sin(x)) * x
+        end = a
+        for _ in range(6):
+            end = F.tanh(end)
+        x.rewire_on(end)
+        return a, out
+
+    t = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    end = t
+    for _ in range(6):
+        end = end.tanh()
+    (end.sin().sin() * end).sum().backward()
+    a, out = graph()
+    out.forward()
+    a.grad.zero()
+    order = []
+    out.backward(function_post_hook=lambda f: order.append(f.info.type_name))
+    np.testing.assert_allclose(a.g, t.grad, rtol=1e-5)
+    assert order == ["Mul2", "Sin", "Sin", *["Tanh"] * 6]
+    a, out = graph()
+    (g,) = nn.grad([out], [a])
+    g.forward()
+    np.testing.assert_allclose(g.d, t.grad, rtol=1e-5)
+
+
+def test_a_rewired_graph_with_a_cycle_is_refused_by_grad_and_ends_in_passes():
+    x, w = leaf(1, 2, 3), leaf(1, 1, 1)
+    y = F.sin(x * w)
+    x.rewire_on(y)
+    out = F.tanh(x)
+    with pytest.raises(RuntimeError, match="the graph has a cycle: .* is computed from itself"):
+        nn.grad([out], [w])
+    out.forward()
+    out.backward()

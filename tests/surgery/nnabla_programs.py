@@ -1,7 +1,8 @@
 """A random program for nnabla's API: see chainer_programs.py.
 
-`tame` programs set data, clear gradients, raise and compute other variables from hooks and Python functions. The others
-also rewire graphs, let go of objects and revive them, collect, and start passes in a second thread.
+`tame` programs rewire graphs between passes, and set data, clear gradients, raise and compute other variables from hooks
+and Python functions. The others also rewire graphs in the middle of a pass, let go of objects and revive them, collect,
+and start passes in a second thread.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class World:
         self.kept: list[Any] = []
         self.events: list[Any] = []
         self.depth = 0
+        self.rewired = False
         self.Product = make_product(self, PythonFunction)
 
     # ---- parts of a program ----------------------------------------------------------------------------------
@@ -117,8 +119,8 @@ class World:
 
     def grad(self):
         ys, xs = [self.pick()], [self.pick()]
-        if self.tame and ys[0] is xs[0]:
-            return  # the original takes it for zero, or fails
+        if self.tame and (ys[0] is xs[0] or self.rewired):
+            return  # the original gives zeros
         gxs = self.nn.grad(ys, xs)
         if not self.tame:  # the functions of its graph, and so how often hooks are called, are not the original's
             self.variables.extend(gxs)
@@ -163,7 +165,16 @@ class World:
             target.reviver = Reviver(self, target if self.rng.random() < 0.3 else None, last)
 
     def rewire(self):
-        self.pick().rewire_on(self.pick())
+        to, end = self.pick(), self.pick()
+        if self.tame:  # no cycles, and a leaf takes the place
+            read = []
+            end.visit(lambda function: read.extend(function.inputs))
+            if to.parent is not None or end.parent is None or to in read:
+                return
+            # nobody reads what has lost its parent: whether it was computed is not defined
+            self.variables = [v for v in self.variables if v is not end]
+        self.rewired = True
+        to.rewire_on(end)
 
     def unlink(self):
         self.variables.append(self.pick().get_unlinked_variable(need_grad=self.rng.random() < 0.7))
@@ -204,7 +215,16 @@ class World:
     def run(self):
         for _ in range(2):
             self.leaf()
-        steps = [self.leaf, *[self.apply] * 6, self.drop, self.forward, self.backward, self.backward, self.grad]
+        steps = [
+            self.leaf,
+            *[self.apply] * 6,
+            self.drop,
+            self.rewire,
+            self.forward,
+            self.backward,
+            self.backward,
+            self.grad,
+        ]
         for _ in range(self.rng.randint(6, 16)):
             step = self.rng.choice(steps)
             try:
