@@ -1,8 +1,8 @@
 """A random program for nnabla's API: see chainer_programs.py.
 
-`tame` programs rewire graphs between passes, and set data, clear gradients, raise and compute other variables from hooks
-and Python functions. The others also rewire graphs in the middle of a pass, let go of objects and revive them, collect,
-and start passes in a second thread.
+`tame` programs rewire graphs between passes, and set data, clear gradients, raise and compute other variables from
+hooks and Python functions. The others also rewire graphs in the middle of a pass, let go of objects and revive them,
+collect, and start passes in a second thread.
 """
 
 from __future__ import annotations
