@@ -146,7 +146,10 @@ class World:
             f.unchain()
 
     def cut_variable(self):
-        self.pick().unchain()
+        v = self.pick()
+        if self.tame and v.creator_node is not None and len(v.creator_node.outputs) > 1:
+            return  # a pass that retains gradients still clears its gradient in the original, by way of the others
+        v.unchain()
 
     def cut_history(self):
         self.pick().unchain_backward()
