@@ -76,7 +76,7 @@ CASES: dict[str, list[Command]] = {
     ],
     "chainermn imagenet refused": [command("chainermn/imagenet", f"train_imagenet.py {IMAGES}")],
     "cifar 10": [command("cifar", "train_cifar.py -b 4 -e 1")],
-    "cifar 100": [command("cifar", "train_cifar.py -d cifar100 -b 8 -e 1 --early-stopping main/loss")],
+    "cifar 100": [command("cifar", "train_cifar.py --dataset cifar100 -b 8 -e 1 --early-stopping main/loss")],
     "cifar loop": [command("cifar", "train_cifar_custom_loop.py -b 8 -e 1")],
     "dcgan": [command("dcgan", "train_dcgan.py -b 4 --snapshot_interval 2 --display_interval 1", iterations=3)],
     "glance": [command("glance", "glance.py", iterations=200, edits=(("* .7))", "* .7), 0)"),))],
