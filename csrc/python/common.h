@@ -175,6 +175,7 @@ inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunc
 void init_convert();
 bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
+PyObject* new_ndarray(PyObject* o);                       // of a sequence; new reference
 PyObject* wrap_tensor(const at::Tensor& t);               // new reference
 at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
 bool in_torch_graph(PyObject* o);                         // whether it is a tensor that requires torch's grad
@@ -193,8 +194,12 @@ PyObject* format_param(const ParamInfo& p, const void* address);
 Ints parse_ints(PyObject* o, const char* name);
 PyObject* tuple_of_ints(at::IntArrayRef a);
 
-// ---- variable.cpp ---------------------------------------------------------------------------------------------------
+// ---- wrap.cpp -------------------------------------------------------------------------------------------------------
 const at::Tensor& tensor_of(PyVariable* v);  // undefined when uninitialised
+void set_tensor(PyVariable* v, at::Tensor t);
+void set_data(PyVariable* v, PyObject* data, const char* what);
+PyVariable* allocate(PyTypeObject* type, Frontend* f);
+Frontend* frontend_of_object(PyObject* o);  // by the attribute _frontend of an object or a class
 const Ref<VariableNode>& node_of(PyVariable* v);
 Var var_of(PyVariable* v);
 PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None where undefined
@@ -239,7 +244,8 @@ void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 // ---- hooks.cpp, passes.cpp ------------------------------------------------------------------------------------------
 void init_binding();
 PyObject* function_hooks();  // borrowed: this thread's dict
-extern PyMethodDef module_methods[];
+bool forwards_observed();    // by hooks
+extern PyMethodDef hook_methods[], pass_methods[], registry_methods[], function_methods[];
 // optim.cpp
 void init_optim(PyObject* module);
 // kernels.cpp

@@ -7,7 +7,6 @@ namespace {
 
 PyFunctionNode* self_of(PyObject* o) { return as_function(o); }
 FunctionNode& node(PyObject* o) { return *self_of(o)->node; }
-PythonNode* python_node(PyObject* o) { return node(o).python ? static_cast<PythonNode*>(self_of(o)->node) : nullptr; }
 
 // ---- outputs: callables like weak references ------------------------------------------------------------------------
 struct PyOutput {
@@ -45,22 +44,11 @@ PyObject* make_output(VariableNode* node, Frontend* f) {
 }
 
 // ---- life -----------------------------------------------------------------------------------------------------------
-Frontend* frontend_of(PyObject* o) {
-  static PyObject* name = PyUnicode_InternFromString("_frontend");
-  PyObject* f = PyObject_GetAttr(o, name);
-  if (!f) {
-    PyErr_Clear();
-    return native_frontend;
-  }
-  Py_DECREF(f);
-  return PyObject_TypeCheck(f, &FrontendType) ? reinterpret_cast<Frontend*>(f) : native_frontend;
-}
-
 PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   auto* self = reinterpret_cast<PyFunctionNode*>(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   self->node = new PythonNode(reinterpret_cast<PyObject*>(self));
-  self->frontend = frontend_of(reinterpret_cast<PyObject*>(type));
+  self->frontend = frontend_of_object(reinterpret_cast<PyObject*>(type));
   return reinterpret_cast<PyObject*>(self);
 }
 int function_init(PyObject*, PyObject*, PyObject*) { return 0; }
@@ -200,194 +188,6 @@ PyObject* get_op_stored(PyObject* o, void*) {
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 
-// ---- methods --------------------------------------------------------------------------------------------------------
-Ints indexes(PyObject* o, const char* name, size_t size) {
-  Ints r;
-  if (o == Py_None) return r;
-  Obj list = Obj::steal(PySequence_List(o));
-  r = parse_ints(list.get(), name);
-  for (int64_t& i : r) {
-    if (i < 0) i += size;
-    if (i < 0 || i >= static_cast<int64_t>(size))
-      fail(PyExc_IndexError, "%s: index %lld is out of range", name, static_cast<long long>(i));
-  }
-  return r;
-}
-
-// _record(inputs, outputs, retain_inputs, retain_outputs) -> the outputs as Variables
-PyObject* record(PyObject* o, PyObject* args) {
-  PyObject *inputs, *outputs, *retain_in, *retain_out;
-  if (!PyArg_ParseTuple(args, "OOOO:_record", &inputs, &outputs, &retain_in, &retain_out)) return nullptr;
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "_record: this node shows a native function");
-  Frontend* fe = self_of(o)->frontend = frontend_of(o);
-  Obj ins = Obj::steal(PySequence_Fast(inputs, "inputs: expected a sequence"));
-  Vars xs;
-  bool any = false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ins.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(ins.get(), i);
-    if (is_variable(x)) {
-      xs.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
-    } else {
-      Obj v = Obj::steal(wrap_data(x, fe, false));
-      xs.push_back(Var(node_of(as_variable(v.get())), tensor_of(as_variable(v.get()))));
-    }
-    any |= xs.back().requires_grad();
-  }
-  Obj outs = Obj::steal(PySequence_Fast(outputs, "outputs: expected a sequence"));
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(outs.get());
-  Obj ys = Obj::steal(PyTuple_New(n));
-  c10::SmallVector<Ref<VariableNode>, 2> nodes;
-  for (Py_ssize_t j = 0; j < n; ++j) {
-    PyObject* y = wrap_data(PySequence_Fast_GET_ITEM(outs.get(), j), fe, any);
-    PyTuple_SET_ITEM(ys.get(), j, y);
-    nodes.push_back(node_of(as_variable(y)));
-  }
-  if (!mode(Mode::enable_backprop)) return ys.release();
-  const Ints keep_in = indexes(retain_in, "retain_inputs", xs.size()),
-             keep_out = indexes(retain_out, "retain_outputs", n);
-  f->outputs.clear();
-  f->link(xs, nodes);
-  f->frontend = fe;
-  for (int64_t i : keep_in) f->inputs[i]->retain_data(xs[i].data);
-  for (int64_t j : keep_out) {
-    const at::Tensor& t = as_variable(PyTuple_GET_ITEM(ys.get(), j))->v.data;
-    nodes[j]->retain_data(t);
-    f->outputs[j].saved = t;
-  }
-  f->retained_inputs = keep_in;
-  f->retained_outputs = keep_out;
-  return ys.release();
-}
-
-// None where there is no data: it was not retained, or the Variable was empty.
-PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
-  if (!n || !n->data.defined()) Py_RETURN_NONE;
-  return variable_of_node(n, f);
-}
-PyObject* get_retained_inputs(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "get_retained_inputs: this node shows a native function");
-  if (!f->recorded) return PyTuple_New(0);
-  Obj t = Obj::steal(PyTuple_New(f->retained_inputs.size()));
-  for (size_t k = 0; k < f->retained_inputs.size(); ++k)
-    PyTuple_SET_ITEM(t.get(), k, retained_variable(f->inputs[f->retained_inputs[k]], self_of(o)->frontend));
-  return t.release();
-}
-PyObject* get_retained_outputs(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "get_retained_outputs: this node shows a native function");
-  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-    const Var y = f->output(f->retained_outputs[k]);
-    PyTuple_SET_ITEM(t.get(), k, retained_variable(y.node, self_of(o)->frontend));
-  }
-  return t.release();
-}
-PyObject* retained_output_arrays(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f || f->outputs.empty()) Py_RETURN_NONE;
-  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-    const int64_t j = f->retained_outputs[k];
-    PyObject* a;
-    if (const Ref<VariableNode> y{f->outputs[j].node};
-        y && living_variable(*y) && y->variable->data.is_same(f->outputs[j].saved)) {
-      Obj v = Obj::steal(variable_of_node(y, self_of(o)->frontend));
-      a = Obj::steal(PyObject_GetAttrString(v.get(), self_of(o)->frontend->numpy ? "array" : "tensor")).release();
-    } else {
-      a = to_frontend_array(f->outputs[j].saved, self_of(o)->frontend);
-    }
-    PyTuple_SET_ITEM(t.get(), k, a);
-  }
-  return t.release();
-}
-void cut(FunctionNode& f) {
-  Ref<FunctionNode> alive(&f);  // the outputs may hold the last reference
-  Nodes ys;
-  for (auto& y : f.outputs)
-    if (y.node) ys.emplace_back(y.node);
-  for (auto& y : ys) y->unchain();
-  f.unchain();
-}
-PyObject* unchain(PyObject* o, PyObject*) {
-  cut(node(o));
-  Py_RETURN_NONE;
-}
-PyObject* unchain_backward(PyObject* o, PyObject*) {
-  std::vector<Ref<FunctionNode>> todo{Ref<FunctionNode>(&node(o))};
-  while (!todo.empty()) {
-    Ref<FunctionNode> f = std::move(todo.back());
-    todo.pop_back();
-    if (!f->recorded) continue;
-    for (auto& x : f->inputs)
-      if (x && x->creator && !x->creator->call) todo.push_back(x->creator);  // a deferred graph is there to run again
-    if (f->python)
-      Obj::steal(PyObject_CallMethod(static_cast<PyObject*>(f->handle), "unchain", nullptr));
-    else
-      cut(*f);
-  }
-  Py_RETURN_NONE;
-}
-
-// _run_native(*arrays) -> arrays: the forward of a native function once more
-PyObject* run_native(PyObject* o, PyObject* args) {
-  FunctionNode& f = node(o);
-  if (f.python) fail(PyExc_TypeError, "_run_native: this node is defined in Python");
-  Ref<FunctionNode> copy(f.info()->create());
-  for (const ParamInfo& p : f.info()->params) {
-    Obj v = Obj::steal(format_param(p, p.address(f.params())));
-    parse_param(p, v.get(), p.address(copy->params()));
-  }
-  Vars in;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-    PyObject* x = PyTuple_GET_ITEM(args, i);
-    bool aliases;
-    in.emplace_back(is_tensor(x) ? unwrap_tensor(x, "input") : tensor_of_array(x, &aliases));
-  }
-  Tensors ys = copy->forward(in);
-  Obj t = Obj::steal(PyTuple_New(ys.size()));
-  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, to_frontend_array(ys[j], self_of(o)->frontend));
-  return t.release();
-}
-
-// backward(target_indexes, grad_outputs) -> one Variable or None per target
-PyObject* native_backward(PyObject* o, PyObject* args) {
-  PyObject *targets, *grads;
-  if (!PyArg_ParseTuple(args, "OO:backward", &targets, &grads)) return nullptr;
-  FunctionNode& f = node(o);
-  if (f.python) fail(PyExc_NotImplementedError, "%s: backward is not implemented", Py_TYPE(o)->tp_name);
-  Obj seq = Obj::steal(PySequence_Fast(grads, "grad_outputs: expected a sequence"));
-  Vars gys;
-  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j) {
-    PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), j);
-    if (g == Py_None)
-      gys.emplace_back();
-    else if (is_variable(g))
-      gys.push_back(var_of(as_variable(g)));
-    else
-      fail(PyExc_TypeError, "grad_outputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g)->tp_name);
-  }
-  if (!f.recorded) fail(PyExc_RuntimeError, "%s.backward: the function has been unchained", Py_TYPE(o)->tp_name);
-  if (gys.size() != f.outputs.size())
-    fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
-         gys.size());
-  if (std::none_of(gys.begin(), gys.end(), [](const Var& g) { return g.defined(); }))
-    fail(PyExc_ValueError, "grad_outputs: expected the gradient of at least one output, got None alone");
-  const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
-  c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
-  for (int64_t i : indices) {
-    if (!f.inputs[i])
-      fail(PyExc_IndexError, "target_input_indexes: input %lld was left out", static_cast<long long>(i));
-    wanted[i] = true;
-  }
-  Ref<FunctionNode> alive(&f);
-  FrontendScope scope(self_of(o)->frontend);
-  Vars gxs = function_backward(f, gys, wanted), picked;
-  for (int64_t i : indices) picked.push_back(gxs[i]);
-  return tuple_of_variables(picked, self_of(o)->frontend);
-}
-
 PyGetSetDef getset[] = {
     {"inputs", guard<get_inputs>, guard<put_inputs>, "Nodes of the inputs; None before recording and after unchain.",
      nullptr},
@@ -404,58 +204,7 @@ PyGetSetDef getset[] = {
     {"is_native", get_is_native, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {
-    {"_record", guard<record>, METH_VARARGS, nullptr},
-    {"get_retained_inputs", guard<get_retained_inputs>, METH_NOARGS, nullptr},
-    {"get_retained_outputs", guard<get_retained_outputs>, METH_NOARGS, nullptr},
-    {"_retained_output_arrays", guard<retained_output_arrays>, METH_NOARGS, nullptr},
-    {"unchain", unchain, METH_NOARGS, "Cuts the function out of the graph."},
-    {"_unchain_backward", guard<unchain_backward>, METH_NOARGS,
-     "Cuts this function and all that it depends on out of the graph."},
-    {"_run_native", guard<run_native>, METH_VARARGS, nullptr},
-    {"backward", guard<native_backward>, METH_VARARGS, "Gradients of a native function: Variables in, Variables out."},
-    {nullptr, nullptr, 0, nullptr}};
-
 }  // namespace
-
-void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who) {
-  Obj seq = Obj::steal(PySequence_Fast(sequence, "backward must return a tuple or a list of gradients"));
-  const size_t n = PySequence_Fast_GET_SIZE(seq.get()), targets = std::count(wanted.begin(), wanted.end(), true);
-  const bool all = n == wanted.size();
-  if (!all && n != targets)
-    fail(PyExc_ValueError, "number of gradients returned from backward is incorrect: %zu != expected %zu or %zu (%s)",
-         n, wanted.size(), targets, who);
-  for (size_t i = 0, k = 0; i < wanted.size(); ++i) {
-    if (!wanted[i]) continue;
-    PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), all ? i : k);
-    ++k;
-    if (g == Py_None) continue;
-    if (!is_variable(g))
-      fail(PyExc_TypeError, "gradient %zu of %s: expected a Variable or None, got %s", i, who, Py_TYPE(g)->tp_name);
-    node_of(as_variable(g));
-    if (Var v = var_of(as_variable(g)); v.defined()) gxs[i] = std::move(v);
-  }
-}
-
-void python_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted, void* pass,
-                     Binding::Pending pending) {
-  static PyObject* step = PyUnicode_InternFromString("_backward_step");
-  static PyObject* accumulates = PyUnicode_InternFromString("_accumulates");
-  PyObject* self = static_cast<PyObject*>(f.handle);
-  Frontend* fe = as_function(self)->frontend;
-  Obj grads = Obj::steal(tuple_of_variables(gys, fe));
-  Ints targets;
-  for (size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i]) targets.push_back(i);
-  Obj indices = Obj::steal(tuple_of_ints(targets));
-  Obj own = Obj::steal(PyObject_GetAttr(self, accumulates));
-  Vars so_far;
-  if (truth(own.get()))
-    for (int64_t i : targets) so_far.push_back(pending(pass, *inputs[i]));
-  Obj acc = Obj::steal(tuple_of_variables(so_far, fe));
-  Obj result = Obj::steal(PyObject_CallMethodObjArgs(self, step, indices.get(), grads.get(), acc.get(), nullptr));
-  read_gradients(result.get(), wanted, gxs, Py_TYPE(self)->tp_name);
-}
 
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
   if (!f) Py_RETURN_NONE;
@@ -522,13 +271,13 @@ PyTypeObject FunctionNodeType = [] {
   t.tp_doc = "One application of an operation.";
   t.tp_basicsize = sizeof(PyFunctionNode);
   t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
-  t.tp_new = function_new;
+  t.tp_new = guard<function_new>;
   t.tp_init = function_init;
   t.tp_dealloc = function_dealloc;
   t.tp_traverse = function_traverse;
   t.tp_clear = function_clear;
   t.tp_getset = getset;
-  t.tp_methods = methods;
+  t.tp_methods = function_methods;
   t.tp_dictoffset = offsetof(PyFunctionNode, dict);
   t.tp_weaklistoffset = offsetof(PyFunctionNode, weakrefs);
   return t;

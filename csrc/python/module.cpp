@@ -75,7 +75,7 @@ PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                           "compatgrad._C",
                           "compatgrad's engine.",
                           -1,
-                          module_methods,
+                          pass_methods,
                           nullptr,
                           nullptr,
                           nullptr,
@@ -138,6 +138,8 @@ PyMODINIT_FUNC PyInit__C() {
         Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
     native_frontend = reinterpret_cast<Frontend*>(native.get());
     Obj m = Obj::steal(PyModule_Create(&module_def));
+    for (PyMethodDef* methods : {hook_methods, registry_methods})
+      if (PyModule_AddFunctions(m.get(), methods) < 0) throw PyError();
     const std::pair<const char*, PyObject*> members[] = {
         {"Variable", reinterpret_cast<PyObject*>(&VariableType)},
         {"VariableNode", reinterpret_cast<PyObject*>(&VariableNodeType)},

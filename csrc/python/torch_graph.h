@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 
@@ -63,5 +63,29 @@ class EndedPass {
   ta::edge_list roots_;
   std::shared_ptr<std::unordered_set<const ta::Node*>> ends_;
 };
+
+// What torch recorded once is differentiated in torch; the gradient, in a recorded pass, is a function of its own on
+// the same record. So nothing is computed twice, random numbers are drawn once, and running statistics move once.
+struct TorchNode : FunctionNode {
+  Tensors ys;          // as torch recorded them
+  ta::edge_list ends;  // where in the record the gradient of each input comes out
+  Obj info;            // of deferred functions
+  Frontend* frontend = nullptr;
+
+  virtual void run(VarsRef in) = 0;  // sets `ys` and `ends`
+  virtual std::string name() const { return "torch"; }
+
+  Tensors forward(VarsRef in) final;
+  Mask saves(c10::ArrayRef<bool>) const override { return kAllInputs; }
+  void drop_own() override {
+    ys.clear();
+    ends.clear();
+  }
+
+  void backward(Ctx<at::Tensor>& c) override;
+  void backward(Ctx<Var>& c) override;
+};
+// Functions of the module that make such nodes.
+extern PyMethodDef torch_call_methods[];
 
 }  // namespace cg::py

@@ -1,59 +1,12 @@
 // Pieces of the engine's graph as functions of torch's.
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <torch/csrc/Exceptions.h>
-#include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
-#include <mutex>
-
 #include "core/plan.h"
-#include "python/deferred.h"
-#include "python/torch_graph.h"
+#include "python/torch_pieces.h"
 
 namespace cg::py {
 namespace {
-
-// torch's engine runs and frees its nodes without the interpreter lock, which guards the engine's graph.
-class Locked {
- public:
-  Locked() : state_(PyGILState_Ensure()) {}
-  ~Locked() { PyGILState_Release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
-// Runs `f` for torch's engine, which carries Python's exceptions in its own way.
-template <class F>
-auto for_torch(F&& f) {
-  try {
-    return f();
-  } catch (PyError&) {
-    python_error e;
-    e.persist();
-    throw e;
-  }
-}
-
-template <class T>
-struct WeakOf {
-  using type = c10::weak_intrusive_ptr<ta::Node>;
-};
-template <class T>
-struct WeakOf<std::shared_ptr<T>> {
-  using type = std::weak_ptr<T>;
-};
-// Of the kind of pointer that this torch has; the older one has its own way to delete.
-template <class T, class... A>
-auto make_torch_node(A&&... a) {
-  if constexpr (std::is_same_v<TorchNodePtr, std::shared_ptr<ta::Node>>)
-    return std::shared_ptr<T>(new T(std::forward<A>(a)...), [](T* n) { deleteNode(n); });
-  else
-    return c10::make_intrusive<T>(std::forward<A>(a)...);
-}
 
 uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
 
@@ -68,74 +21,12 @@ struct Piece {
 };
 Tensors as_functions(Piece piece);  // ys as tensors
 
-// The first function of a pass that ends early: it tells which pass that is.
-struct PassStart final : ta::Node {
-  using Ends = std::unordered_set<const ta::Node*>;
-  struct Passes {
-    std::mutex lock;
-    std::unordered_map<int, std::shared_ptr<Ends>> ends;
-  };
-  static Passes& passes() {
-    static auto* all = new Passes();
-    return *all;
-  }
-  std::shared_ptr<Ends> ends;
-
-  PassStart(ta::edge_list roots, std::shared_ptr<Ends> e) : ta::Node(std::move(roots)), ends(std::move(e)) {}
-  std::string name() const override { return "CompatgradStart"; }
-  ta::variable_list apply(ta::variable_list&& gys) override {
-    std::lock_guard guard(passes().lock);
-    passes().ends.insert_or_assign(ta::get_current_graph_task_id(), ends);
-    return std::move(gys);
-  }
-  static void forget(const Ends* e) {
-    std::lock_guard guard(passes().lock);
-    std::erase_if(passes().ends, [&](auto& pass) { return pass.second.get() == e; });
-  }
-  // Whether the pass that runs ends at `n`.
-  static bool ends_at(const ta::Node* n) {
-    std::lock_guard guard(passes().lock);
-    auto it = passes().ends.find(ta::get_current_graph_task_id());
-    return it != passes().ends.end() && it->second->count(n);
-  }
-};
-
-// torch tells by the number of a tensor's holders whether it may write into it. So gradients that are the same memory
-// become one tensor, also where they are a given one; what overlaps otherwise is copied.
-void unite(const ta::variable_list& given, ta::variable_list& gs) {
-  c10::SmallVector<const at::Tensor*, 8> seen;
-  for (const at::Tensor& g : given)
-    if (g.defined() && g.has_storage()) seen.push_back(&g);
-  for (at::Tensor& g : gs) {
-    if (!g.defined() || !g.has_storage() || g.storage().use_count() == 1) continue;
-    const auto end = [](const at::Tensor& t) {
-      int64_t last = t.numel() ? t.storage_offset() + 1 : 0;
-      for (int64_t i = 0; i < t.dim() && t.numel(); ++i) last += (t.size(i) - 1) * t.stride(i);
-      return last;
-    };
-    for (const at::Tensor* s : seen) {
-      if (s->unsafeGetTensorImpl() == g.unsafeGetTensorImpl()) break;
-      if (!s->is_alias_of(g) || s->storage_offset() >= end(g) || g.storage_offset() >= end(*s)) continue;
-      const bool same = s->storage_offset() == g.storage_offset() && s->sizes() == g.sizes() &&
-                        s->strides() == g.strides() && s->scalar_type() == g.scalar_type();
-      g = same ? *s : g.clone();
-      break;
-    }
-    seen.push_back(&g);
-  }
-}
-
-at::Tensor data_of(const VariableNode& x) {
-  if (x.deferred) return x.deferred->store->data->tensor;
-  return x.retained || !x.variable ? x.data : x.variable->data;
-}
-
 // From gradients of `ys` to gradients of `xs`.
 //
 // Each function of the engine's graph belongs to one EngineFunction at most, that of the first variable which left and
 // depends on it. What leaves later ends where it comes to such a function, by a further output of its owner. So torch
 // goes through the graph once, also where a value leaves at each of a thousand time steps.
-struct EngineFunction final : ta::Node {
+struct EngineFunction final : EndingNode {
   using Weak = WeakOf<TorchNodePtr>::type;
   struct Owner {
     EngineFunction* raw;
@@ -156,7 +47,7 @@ struct EngineFunction final : ta::Node {
   std::vector<std::shared_ptr<VariableNode*>> cells;
 
   explicit EngineFunction(Piece p)
-      : ta::Node(std::move(p.ends)),
+      : EndingNode(std::move(p.ends)),
         ys(std::move(p.ys)),
         xs(std::move(p.xs)),
         functions(std::move(p.functions)),
@@ -249,7 +140,7 @@ struct EngineFunction final : ta::Node {
     }
   };
   ta::variable_list apply(ta::variable_list&& gys) override {
-    if (PassStart::ends_at(this)) return ta::variable_list(num_outputs());
+    if (ends_here(this)) return ta::variable_list(num_outputs());
     Locked lock;
     return for_torch([&] {
       const Again again(*this, gys);
@@ -338,53 +229,6 @@ struct EngineFunction final : ta::Node {
   }
 };
 
-// Where a gradient of torch's comes to a leaf of the engine, whose frontend keeps it as it always does.
-struct EngineLeaf final : ta::Node {
-  using Weak = WeakOf<TorchNodePtr>::type;
-  static std::unordered_map<VariableNode*, Weak>& living() {
-    static auto* map = new std::unordered_map<VariableNode*, Weak>();
-    return *map;
-  }
-  Ref<VariableNode> x;
-  Frontend* frontend;
-
-  EngineLeaf(const Var& v, Frontend* f) : ta::Node(UINT64_MAX), x(v.node), frontend(f) { add_input_metadata(v.data); }
-  ~EngineLeaf() override {
-    if (!Py_IsInitialized()) {
-      new (&x) Ref<VariableNode>();
-      return;
-    }
-    Locked lock;
-    living().erase(x.get());
-    x.reset();
-  }
-  std::string name() const override { return "CompatgradLeaf"; }
-  ta::variable_list apply(ta::variable_list&& gys) override {
-    if (!gys[0].defined()) return {};
-    Locked lock;
-    for_torch([&] {
-      FrontendScope scope(frontend);
-      PassOptions options;
-      options.create_graph = c10::GradMode::is_enabled();
-      const Var leaf(x, {});
-      const Var g = options.create_graph && gys[0].requires_grad() ? enter(gys[0], frontend) : Var(gys[0].detach());
-      cg::backward(leaf, g, options);
-    });
-    return {};
-  }
-};
-
-ta::Edge edge_of_leaf(const Var& x, Frontend* f) {
-  if (x.node->buffer && x.node->buffer->data.defined() && x.node->buffer->data.requires_grad())
-    return ta::impl::gradient_edge(x.node->buffer->data);
-  auto& living = EngineLeaf::living();
-  if (auto it = living.find(x.node.get()); it != living.end())
-    if (auto known = it->second.lock()) return {std::move(known), 0};
-  auto leaf = make_torch_node<EngineLeaf>(x, f);
-  living.insert_or_assign(x.node.get(), EngineLeaf::Weak(TorchNodePtr(leaf)));
-  return {std::move(leaf), 0};
-}
-
 Tensors as_functions(Piece piece) {
   Tensors out;
   bool any = false;
@@ -455,30 +299,8 @@ Tensors leave(Vars ys, Frontend* f, const Places& places, PyObject* grad) {
   return as_functions(std::move(piece));
 }
 
-EndedPass::EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends)
-    : roots_(roots) {
-  for (const ta::Edge& e : ends)
-    if (dynamic_cast<const EngineFunction*>(e.function.get())) {
-      if (!ends_) ends_ = std::make_shared<std::unordered_set<const ta::Node*>>();
-      ends_->insert(e.function.get());
-    }
-  if (!ends_) return;
-  auto start = make_torch_node<PassStart>(roots, ends_);
-  for (uint32_t k = 0; k < gys.size(); ++k) roots_[k] = {start, start->add_input_metadata(gys[k])};
-}
-EndedPass::~EndedPass() {
-  if (ends_) PassStart::forget(ends_.get());
-}
-
-Var with_value(PyObject* variable) {
-  if (variable == Py_None) return {};
-  PyVariable* v = as_variable(variable);
-  if (v->v.node && v->v.node->deferred) return {v->v.node, v->v.node->deferred->store->data->read()};
-  return {node_of(v), tensor_of(v)};
-}
-
 Var left(const ta::Node& n, uint32_t k) {
-  if (auto* leaf = dynamic_cast<const EngineLeaf*>(&n)) return {leaf->x, data_of(*leaf->x)};
+  if (Var leaf = left_leaf(n); leaf.node) return leaf;
   auto* function = dynamic_cast<const EngineFunction*>(&n);
   if (!function || function->released || function->bounded) return {};
   return function->ys[k];

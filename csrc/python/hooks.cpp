@@ -1,0 +1,238 @@
+// What the loop asks of Python: hooks, backwards that are written there, signals.
+#include <chrono>
+
+#include "core/arithmetic.h"
+#include "core/door.h"
+#include "core/mode.h"
+#include "python/common.h"
+
+namespace cg::py {
+namespace {
+
+thread_local PyObject* thread_hooks __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// ---- hooks ----------------------------------------------------------------------------------------------------------
+bool hooks_active() { return thread_hooks && PyDict_GET_SIZE(thread_hooks) > 0; }
+bool observing() { return hooks_active() || mode(Mode::debug); }
+
+Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
+  Obj list = Obj::steal(PyList_New(0));
+  for (const Var& x : xs) {
+    if (skip_missing && !x.defined() && !x.node) continue;
+    PyObject* a;
+    if (x.node && living_variable(*x.node) && x.node->variable->data.is_same(x.data) && x.defined() && f->numpy) {
+      Obj v = Obj::steal(variable_of_node(x.node, f));
+      a = PyObject_GetAttrString(v.get(), "array");
+    } else {
+      a = to_frontend_array(x.data, f);
+    }
+    Obj item = Obj::steal(a);
+    if (PyList_Append(list.get(), item.get()) < 0) throw PyError();
+  }
+  return Obj::steal(PyList_AsTuple(list.get()));
+}
+
+// A callback of hooks. `empty`: the one that hooks inherit, with nothing to do; it is not called.
+struct Callback {
+  PyObject* name;
+  PyObject* empty = nullptr;
+  explicit Callback(const char* n) : name(PyUnicode_InternFromString(n)) {}
+};
+struct Callbacks {
+  Callback forward_pre{"forward_preprocess"}, forward_post{"forward_postprocess"};
+  Callback backward_pre{"backward_preprocess"}, backward_post{"backward_postprocess"};
+};
+Callbacks& callbacks() {
+  static auto* all = new Callbacks;
+  return *all;
+}
+
+// What is to be called, of the thread's hooks, then of `local`, which replace those of the same name.
+using Calls = c10::SmallVector<Obj, 2>;
+Calls calls_of(PyObject* local, const Callback& callback) {
+  Calls calls;
+  const bool own = local && PyDict_GET_SIZE(local);
+  if (!hooks_active() && !own) return calls;
+  Obj all = Obj::steal(thread_hooks ? PyDict_Copy(thread_hooks) : PyDict_New());
+  if (own && PyDict_Update(all.get(), local) < 0) throw PyError();
+  Obj hooks = Obj::steal(PyDict_Values(all.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) {
+    Obj bound = Obj::steal(PyObject_GetAttr(PyList_GET_ITEM(hooks.get(), i), callback.name));
+    if (!PyMethod_Check(bound.get()) || PyMethod_GET_FUNCTION(bound.get()) != callback.empty)
+      calls.push_back(std::move(bound));
+  }
+  return calls;
+}
+void call_all(const Calls& calls, FunctionNode& f, PyObject* in_data, PyObject* out_grad) {
+  Obj view = Obj::steal(view_of_function(&f, frontend_of(f)));
+  for (const Obj& bound : calls)
+    Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
+}
+PyObject* set_hook_base(PyObject*, PyObject* base) {
+  Callbacks& all = callbacks();
+  for (Callback* c : {&all.forward_pre, &all.forward_post, &all.backward_pre, &all.backward_post})
+    c->empty = Obj::steal(PyObject_GetAttr(base, c->name)).release();
+  Py_RETURN_NONE;
+}
+
+void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
+  const Calls calls = calls_of(static_cast<PyObject*>(f.hooks), callback);
+  if (calls.empty()) return;
+  Obj data = arrays_of(in, active_frontend(), true);
+  call_all(calls, f, data.get(), nullptr);
+}
+void before_forward(FunctionNode& f, VarsRef in) { forward_hooks(f, in, callbacks().forward_pre); }
+// Also for a function that runs without the interpreter lock.
+std::string label(const FunctionNode& f) {
+  struct Locked {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    ~Locked() { PyGILState_Release(state); }
+  } locked;
+  Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
+  PyObject* text = PyObject_GetAttrString(view.get(), "label");
+  if (!text) {
+    PyErr_Clear();
+    return f.info() ? f.info()->name : Py_TYPE(view.get())->tp_name;
+  }
+  Obj owned = Obj::steal(text);
+  const char* s = PyUnicode_AsUTF8(text);
+  return s ? s : "";
+}
+void after_forward(FunctionNode& f, VarsRef in, const Tensors& out) {
+  forward_hooks(f, in, callbacks().forward_post);
+  if (!mode(Mode::debug)) return;
+  for (const at::Tensor& y : out)
+    if (has_nan(y)) throw std::runtime_error("NaN is detected on forward computation of " + label(f));
+}
+
+Vars retained(FunctionNode& f) {
+  Vars in;
+  for (size_t i = 0; i < f.inputs.size(); ++i)
+    if (f.inputs[i]) in.push_back(f.input(i));
+  return in;
+}
+void backward_hooks(FunctionNode& f, VarsRef gys, const Callback& callback) {
+  const Calls calls = calls_of(static_cast<PyObject*>(f.hooks), callback);
+  if (calls.empty()) return;
+  Frontend* fe = frontend_of(f);
+  Obj data = arrays_of(retained(f), fe, false), grads = arrays_of(gys, fe, false);
+  call_all(calls, f, data.get(), grads.get());
+}
+void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_pre); }
+void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_post); }
+
+void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+  Frontend* fe = frontend_of(f);
+  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
+  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(f.info()->override_backward), view.get(),
+                                                       grads.get(), nullptr));
+  Obj list = is_variable(result.get()) || result.get() == Py_None ? Obj::steal(PyTuple_Pack(1, result.get()))
+                                                                  : std::move(result);
+  read_gradients(list.get(), wanted, gxs, f.info()->name);
+}
+
+// A frontend's table of backward functions, by its own names: registered_backwards(view, gradients) -> gradients, or
+// None.
+PyObject* registered_backwards = nullptr;
+bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+  if (!registered_backwards) return false;
+  Frontend* fe = frontend_of(f);
+  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
+  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(registered_backwards, view.get(), grads.get(), nullptr));
+  if (result.get() == Py_None) return false;
+  // Its entries are those of the inputs that were given.
+  Obj all = Obj::steal(PyList_New(0));
+  Py_ssize_t k = 0;
+  for (auto& x : inputs) {
+    Obj g = x ? Obj::steal(PySequence_GetItem(result.get(), k++)) : Obj::borrow(Py_None);
+    if (PyList_Append(all.get(), g.get()) < 0) throw PyError();
+  }
+  read_gradients(all.get(), wanted, gxs, "registered backward");
+  return true;
+}
+PyObject* set_registered_backwards(PyObject*, PyObject* table) {
+  Py_XSETREF(registered_backwards, table == Py_None ? nullptr : Py_NewRef(table));
+  Py_RETURN_NONE;
+}
+
+void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::Tensor& g) {
+  if (!x.has_shape) return;
+  const bool dtype = g.scalar_type() != x.dtype;
+  if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
+  Frontend* fe = frontend_of(f);
+  Obj view = Obj::steal(view_of_function(&f, fe));
+  Obj expected = dtype ? Obj::borrow(dtype_object(x.dtype, fe)) : Obj::steal(tuple_of_ints(x.sizes));
+  Obj actual = dtype ? Obj::borrow(dtype_object(g.scalar_type(), fe)) : Obj::steal(tuple_of_ints(g.sizes()));
+  if (fe->on_grad_error) {
+    Obj error = Obj::steal(PyObject_CallFunction(fe->on_grad_error, "sOnOO", dtype ? "dtype" : "shape", view.get(),
+                                                 static_cast<Py_ssize_t>(i), expected.get(), actual.get()));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PyError();
+  }
+  fail(dtype ? PyExc_TypeError : PyExc_ValueError, "%s of %s: gradient of input %zu has %s %R, expected %R", "backward",
+       Py_TYPE(view.get())->tp_name, i, dtype ? "dtype" : "shape", actual.get(), expected.get());
+}
+
+// Ctrl-C, and a turn for the other threads as often as Python's own loop gives them one: a pass of small functions
+// never lets go of the interpreter lock.
+void check_signals() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kTurn = std::chrono::milliseconds(5);
+  thread_local Clock::rep last = 0;
+  const auto now = Clock::now().time_since_epoch();
+  if (now - Clock::duration(last) > kTurn) {
+    PyEval_RestoreThread(PyEval_SaveThread());
+    last = Clock::now().time_since_epoch().count();
+  }
+  if (PyErr_CheckSignals() < 0) throw PyError();
+}
+
+PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_hooks()); }
+}  // namespace
+
+// Functions that a backward is made of are shown to hooks which look at forwards.
+bool forwards_observed() {
+  return !calls_of(nullptr, callbacks().forward_pre).empty() || !calls_of(nullptr, callbacks().forward_post).empty();
+}
+
+PyObject* function_hooks() {
+  struct AtThreadEnd {
+    ~AtThreadEnd() {
+      if (!thread_hooks || !Py_IsInitialized()) return;
+      const PyGILState_STATE state = PyGILState_Ensure();
+      Py_CLEAR(thread_hooks);
+      PyGILState_Release(state);
+    }
+  };
+  static thread_local AtThreadEnd release;
+  if (!thread_hooks) thread_hooks = PyDict_New();
+  (void)&release;
+  return thread_hooks;
+}
+
+void init_binding() {
+  binding.incref = [](void* o) { Py_INCREF(static_cast<PyObject*>(o)); };
+  binding.decref = [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); };
+  binding.shared = [](void* o) { return Py_REFCNT(static_cast<PyObject*>(o)) > 1; };
+  binding.observing = observing;
+  binding.before_forward = before_forward;
+  binding.after_forward = after_forward;
+  binding.before_backward = before_backward;
+  binding.after_backward = after_backward;
+  binding.overridden_backward = overridden_backward;
+  binding.registered_backward = registered_backward;
+  binding.python_backward = python_backward;
+  binding.check_gradient = check_gradient;
+  binding.label = label;
+  binding.check_signals = check_signals;
+  binding.unlock = []() -> void* { return PyEval_SaveThread(); };
+  binding.relock = [](void* s) { PyEval_RestoreThread(static_cast<PyThreadState*>(s)); };
+}
+
+PyMethodDef hook_methods[] = {
+    {"set_registered_backwards", set_registered_backwards, METH_O, nullptr},
+    {"set_hook_base", guard<set_hook_base>, METH_O, "The class whose callbacks are empty."},
+    {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace cg::py

@@ -1,0 +1,253 @@
+// Numbers, shapes, indices and the parameters of ops: between Python and C++.
+#include "kernels/trace.h"
+#include "ops/index.h"
+#include "python/common.h"
+
+namespace cg::py {
+bool parse_scalar(PyObject* o, c10::Scalar* out) {
+  if (PyFloat_Check(o)) {
+    *out = c10::Scalar(PyFloat_AS_DOUBLE(o));
+    return true;
+  }
+  if (PyBool_Check(o)) {
+    *out = c10::Scalar(o == Py_True);
+    return true;
+  }
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) return false;
+    *out = c10::Scalar(static_cast<int64_t>(v));
+    return true;
+  }
+  return false;
+}
+
+Ints parse_ints(PyObject* o, const char* name) {
+  Ints r;
+  if (PyIndex_Check(o) && !PySequence_Check(o)) {
+    r.push_back(PyNumber_AsSsize_t(o, PyExc_OverflowError));
+  } else if (PyTuple_Check(o) || PyList_Check(o) || PySequence_Check(o)) {
+    Obj seq = Obj::steal(PySequence_Fast(o, "expected a sequence of integers"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
+      const Py_ssize_t v = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(seq.get(), i), PyExc_OverflowError);
+      if (v == -1 && PyErr_Occurred()) break;
+      r.push_back(v);
+    }
+  } else {
+    fail(PyExc_TypeError, "%s: expected an integer or a sequence of integers, got %s", name, Py_TYPE(o)->tp_name);
+  }
+  if (PyErr_Occurred()) throw PyError();
+  return r;
+}
+
+namespace {
+std::optional<int64_t> slice_part(PyObject* o) {
+  if (o == Py_None) return std::nullopt;
+  return PyNumber_AsSsize_t(o, nullptr);
+}
+
+IndexItem parse_index_item(PyObject* o) {
+  bool aliases;
+  IndexItem item;
+  if (o == Py_None) {
+    item = IndexItem::none();
+  } else if (o == Py_Ellipsis) {
+    item = IndexItem::ellipsis();
+  } else if (PySlice_Check(o)) {
+    auto* s = reinterpret_cast<PySliceObject*>(o);
+    const int64_t step = slice_part(s->step).value_or(1);
+    if (step == 0 && !PyErr_Occurred()) fail(PyExc_ValueError, "slice step cannot be zero");
+    item = IndexItem::slice(slice_part(s->start), slice_part(s->stop), step);
+  } else if (is_tensor(o)) {
+    item = IndexItem::array(unwrap_tensor(o, "index"));
+  } else if (is_ndarray(o)) {
+    item = IndexItem::array(kernels::untraced(
+        [&] { return tensor_of_array(o, &aliases).clone(); }));  // the caller may change its array before backward
+  } else if (PyIndex_Check(o) && !PyBool_Check(o)) {
+    item = IndexItem::integer(PyNumber_AsSsize_t(o, PyExc_IndexError));
+  } else if (at::Tensor t = tensor_of_device_array(o, "index"); t.defined()) {
+    item = IndexItem::array(kernels::untraced([&] { return t.clone(); }));
+  } else {
+    Obj a = Obj::steal(new_ndarray(o));
+    item = IndexItem::array(tensor_of_array(a.get(), &aliases));
+    if (item.tensor.numel() == 0) item.tensor = kernels::untraced([&] { return item.tensor.to(at::kLong); });  // x[[]]
+  }
+  if (PyErr_Occurred()) throw PyError();
+  return item;
+}
+
+Index parse_index(PyObject* o) {
+  Index r;
+  if (PyTuple_Check(o)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) r.push_back(parse_index_item(PyTuple_GET_ITEM(o, i)));
+  } else {
+    r.push_back(parse_index_item(o));
+  }
+  return r;
+}
+
+PyObject* format_index_item(const IndexItem& item) {
+  const auto part = [](std::optional<int64_t> v) {
+    return v ? Obj::steal(PyLong_FromLongLong(*v)) : Obj::borrow(Py_None);
+  };
+  switch (item.kind) {
+    case IndexItem::Kind::None:
+      Py_RETURN_NONE;
+    case IndexItem::Kind::Ellipsis:
+      return Py_NewRef(Py_Ellipsis);
+    case IndexItem::Kind::Int:
+      return part(item.start).release();
+    case IndexItem::Kind::Tensor:
+      return wrap_tensor(item.tensor);
+    case IndexItem::Kind::Slice:
+      break;
+  }
+  Obj start = part(item.start), stop = part(item.stop),
+      step = part(item.step == 1 ? std::nullopt : std::optional(item.step));
+  return PySlice_New(start.get(), stop.get(), step.get());
+}
+}  // namespace
+
+void parse_param(const ParamInfo& p, PyObject* value, void* address) {
+  const auto number = [&] {
+    const double d = PyFloat_AsDouble(value);
+    if (d == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      fail(PyExc_TypeError, "%s: expected a number, got %s", p.name, Py_TYPE(value)->tp_name);
+    }
+    return d;
+  };
+  const auto integer = [&]() -> int64_t {
+    const Py_ssize_t v = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+    if (v == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      fail(PyExc_TypeError, "%s: expected an integer, got %s", p.name, Py_TYPE(value)->tp_name);
+    }
+    return v;
+  };
+  const auto tensor = [&]() -> at::Tensor {
+    bool aliases;
+    if (is_variable(value)) return tensor_of(as_variable(value));
+    if (is_tensor(value)) return unwrap_tensor(value, p.name);
+    if (is_ndarray(value)) return tensor_of_array(value, &aliases);
+    if (at::Tensor t = tensor_of_device_array(value, p.name); t.defined()) return t;
+    fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", p.name, Py_TYPE(value)->tp_name);
+  };
+  const bool none = value == Py_None;
+  switch (p.kind) {
+    case ParamKind::Bool:
+      *static_cast<bool*>(address) = truth(value);
+      break;
+    case ParamKind::Int:
+      *static_cast<int64_t*>(address) = integer();
+      break;
+    case ParamKind::Float:
+      *static_cast<double*>(address) = number();
+      break;
+    case ParamKind::Str: {
+      const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+      if (!s) fail(PyExc_TypeError, "%s: expected a string, got %s", p.name, Py_TYPE(value)->tp_name);
+      *static_cast<std::string*>(address) = s;
+      break;
+    }
+    case ParamKind::Ints:
+      *static_cast<Ints*>(address) = parse_ints(value, p.name);
+      break;
+    case ParamKind::OptInt:
+      if (none)
+        static_cast<std::optional<int64_t>*>(address)->reset();
+      else
+        *static_cast<std::optional<int64_t>*>(address) = integer();
+      break;
+    case ParamKind::OptFloat:
+      if (none)
+        static_cast<std::optional<double>*>(address)->reset();
+      else
+        *static_cast<std::optional<double>*>(address) = number();
+      break;
+    case ParamKind::OptInts:
+      if (none)
+        static_cast<std::optional<Ints>*>(address)->reset();
+      else
+        *static_cast<std::optional<Ints>*>(address) = parse_ints(value, p.name);
+      break;
+    case ParamKind::Scalar:
+      if (!parse_scalar(value, static_cast<c10::Scalar*>(address))) *static_cast<c10::Scalar*>(address) = number();
+      break;
+    case ParamKind::Tensor:
+      *static_cast<at::Tensor*>(address) = tensor();
+      break;
+    case ParamKind::OptTensor:
+      if (none)
+        static_cast<std::optional<at::Tensor>*>(address)->reset();
+      else
+        *static_cast<std::optional<at::Tensor>*>(address) = tensor();
+      break;
+    case ParamKind::DType:
+      *static_cast<at::ScalarType*>(address) = parse_dtype(value);
+      break;
+    case ParamKind::Index:
+      *static_cast<Index*>(address) = parse_index(value);
+      break;
+  }
+}
+
+PyObject* tuple_of_ints(at::IntArrayRef a) {
+  Obj t = Obj::steal(PyTuple_New(a.size()));
+  for (size_t i = 0; i < a.size(); ++i) PyTuple_SET_ITEM(t.get(), i, PyLong_FromLongLong(a[i]));
+  return t.release();
+}
+
+PyObject* format_param(const ParamInfo& p, const void* address) {
+  const auto none = [] { return Py_NewRef(Py_None); };
+  switch (p.kind) {
+    case ParamKind::Bool:
+      return PyBool_FromLong(*static_cast<const bool*>(address));
+    case ParamKind::Int:
+      return PyLong_FromLongLong(*static_cast<const int64_t*>(address));
+    case ParamKind::Float:
+      return PyFloat_FromDouble(*static_cast<const double*>(address));
+    case ParamKind::Str:
+      return PyUnicode_FromString(static_cast<const std::string*>(address)->c_str());
+    case ParamKind::Ints:
+      return tuple_of_ints(*static_cast<const Ints*>(address));
+    case ParamKind::OptInt: {
+      auto& v = *static_cast<const std::optional<int64_t>*>(address);
+      return v ? PyLong_FromLongLong(*v) : none();
+    }
+    case ParamKind::OptFloat: {
+      auto& v = *static_cast<const std::optional<double>*>(address);
+      return v ? PyFloat_FromDouble(*v) : none();
+    }
+    case ParamKind::OptInts: {
+      auto& v = *static_cast<const std::optional<Ints>*>(address);
+      return v ? tuple_of_ints(*v) : none();
+    }
+    case ParamKind::Scalar: {
+      auto& v = *static_cast<const c10::Scalar*>(address);
+      if (v.isBoolean()) return PyBool_FromLong(v.toBool());
+      return v.isIntegral(false) ? PyLong_FromLongLong(v.toLong()) : PyFloat_FromDouble(v.toDouble());
+    }
+    case ParamKind::Tensor: {
+      auto& v = *static_cast<const at::Tensor*>(address);
+      return v.defined() ? wrap_tensor(v) : none();
+    }
+    case ParamKind::OptTensor: {
+      auto& v = *static_cast<const std::optional<at::Tensor>*>(address);
+      return v ? wrap_tensor(*v) : none();
+    }
+    case ParamKind::DType: {
+      return Py_NewRef(dtype_object(*static_cast<const at::ScalarType*>(address), native_frontend));
+    }
+    case ParamKind::Index: {
+      auto& items = *static_cast<const Index*>(address);
+      Obj t = Obj::steal(PyTuple_New(items.size()));
+      for (size_t i = 0; i < items.size(); ++i) PyTuple_SET_ITEM(t.get(), i, format_index_item(items[i]));
+      return t.release();
+    }
+  }
+  return none();
+}
+
+}  // namespace cg::py

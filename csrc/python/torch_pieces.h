@@ -1,0 +1,61 @@
+// What the functions in torch's graph that stand for pieces of the engine's share.
+#pragma once
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "python/torch_graph.h"
+
+namespace cg::py {
+
+// torch's engine runs and frees its nodes without the interpreter lock, which guards the engine's graph.
+class Locked {
+ public:
+  Locked() : state_(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// Runs `f` for torch's engine, which carries Python's exceptions in its own way.
+template <class F>
+auto for_torch(F&& f) {
+  try {
+    return f();
+  } catch (PyError&) {
+    python_error e;
+    e.persist();
+    throw e;
+  }
+}
+
+template <class T>
+struct WeakOf {
+  using type = c10::weak_intrusive_ptr<ta::Node>;
+};
+template <class T>
+struct WeakOf<std::shared_ptr<T>> {
+  using type = std::weak_ptr<T>;
+};
+// Of the kind of pointer that this torch has; the older one has its own way to delete.
+template <class T, class... A>
+auto make_torch_node(A&&... a) {
+  if constexpr (std::is_same_v<TorchNodePtr, std::shared_ptr<ta::Node>>)
+    return std::shared_ptr<T>(new T(std::forward<A>(a)...), [](T* n) { deleteNode(n); });
+  else
+    return c10::make_intrusive<T>(std::forward<A>(a)...);
+}
+
+// A function that torch's passes may end at, as EndedPass says.
+struct EndingNode : ta::Node {
+  using ta::Node::Node;
+};
+bool ends_here(const ta::Node* n);  // whether torch's pass that runs ends at `n`
+void unite(const ta::variable_list& given, ta::variable_list& gs);
+at::Tensor data_of(const VariableNode& x);
+ta::Edge edge_of_leaf(const Var& x, Frontend* f);
+Var left_leaf(const ta::Node& n);  // the leaf that `n` stands for; undefined for other functions
+
+}  // namespace cg::py

@@ -1,0 +1,163 @@
+// Variables around data, and the data of Variables.
+#include "python/common.h"
+
+namespace cg::py {
+void set_tensor(PyVariable* v, at::Tensor t) {
+  v->v.data = std::move(t);
+  if (!v->v.node) return;
+  VariableNode& n = *v->v.node;
+  n.describe(v->v.data);
+  if (n.retained) n.data = v->v.data;
+}
+
+// `data`: None, an array, a torch tensor.
+void set_data(PyVariable* v, PyObject* data, const char* what) {
+  if (data == Py_None) {
+    Py_CLEAR(v->array);
+    v->array_of = nullptr;
+    set_tensor(v, {});
+  } else if (is_ndarray(data)) {
+    bool aliases;
+    at::Tensor t = tensor_of_array(data, &aliases);
+    Py_XSETREF(v->array, Py_NewRef(data));
+    v->array_of = aliases ? t.unsafeGetTensorImpl() : nullptr;
+    set_tensor(v, std::move(t));
+  } else if (is_tensor(data)) {
+    at::Tensor t = unwrap_tensor(data, what);
+    Py_CLEAR(v->array);
+    v->array_of = nullptr;
+    set_tensor(v, std::move(t));
+  } else {
+    Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
+    Obj t = Obj::steal(PyObject_CallMethod(arrays.get(), "tensor_of_device_array", "Os", data, what));
+    Py_XSETREF(v->array, Py_NewRef(data));
+    at::Tensor u = unwrap_tensor(t.get(), what);
+    v->array_of = u.unsafeGetTensorImpl();
+    set_tensor(v, std::move(u));
+  }
+}
+
+Frontend* frontend_of_object(PyObject* o) {
+  static PyObject* name = PyUnicode_InternFromString("_frontend");
+  PyObject* f = PyObject_GetAttr(o, name);
+  if (!f) {
+    PyErr_Clear();
+    return native_frontend;
+  }
+  Py_DECREF(f);  // frontends are immortal
+  if (!PyObject_TypeCheck(f, &FrontendType)) fail(PyExc_TypeError, "%R._frontend is no Frontend", o);
+  return reinterpret_cast<Frontend*>(f);
+}
+
+PyVariable* allocate(PyTypeObject* type, Frontend* f) {
+  auto* v = reinterpret_cast<PyVariable*>(type->tp_alloc(type, 0));
+  if (!v) throw PyError();
+  new (&v->v) Variable();
+  v->frontend = f;
+  return v;
+}
+
+const at::Tensor& tensor_of(PyVariable* v) {
+  if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->read();
+  if (v->array && !v->array_of && v->v.data.defined()) {
+    // An array that torch cannot alias: what was written to it since must be seen.
+    bool aliases;
+    v->v.data = tensor_of_array(v->array, &aliases);
+  }
+  return v->v.data;
+}
+
+const Ref<VariableNode>& node_of(PyVariable* v) {
+  if (!v->v.node) {
+    v->v.node = make_node(v->v.data, false);
+    v->v.node->variable = &v->v;
+  }
+  return v->v.node;
+}
+
+Var var_of(PyVariable* v) {
+  if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
+  const at::Tensor& t = tensor_of(v);
+  if (t.defined() && t.requires_grad())  // its history would be cut without a word
+    fail(PyExc_RuntimeError,
+         "torch differentiates the tensor of this %s since it was wrapped (requires_grad_() or an operation in place): "
+         "wrap the tensor again, so that the engine sees its history",
+         Py_TYPE(v)->tp_name);
+  // A constant that nobody asked for its node travels without one.
+  return {v->v.node, t};
+}
+
+PyObject* wrap_var(Var x, Frontend* f) {
+  if (!x.defined()) Py_RETURN_NONE;
+  PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  if (!x.node || !x.node->deferred) v->v.data = std::move(x.data);
+  v->v.node = std::move(x.node);
+  if (v->v.node) v->v.node->variable = &v->v;
+  return reinterpret_cast<PyObject*>(v);
+}
+
+PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
+  Obj o = Obj::steal(reinterpret_cast<PyObject*>(allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f)));
+  PyVariable* v = as_variable(o.get());
+  v->v.node = make_node({}, requires_grad);
+  v->v.node->variable = &v->v;
+  set_data(v, data, "data");
+  return o.release();
+}
+
+PyObject* variable_of(const Var& x, Frontend* f) {
+  if (x.node && living_variable(*x.node) && (x.node->deferred || x.node->variable->data.is_same(x.data)))
+    return variable_of_node(x.node, f);
+  return wrap_var(x, f);
+}
+
+PyObject* tuple_of_variables(VarsRef xs, Frontend* f) {
+  Obj t = Obj::steal(PyTuple_New(xs.size()));
+  for (size_t i = 0; i < xs.size(); ++i) PyTuple_SET_ITEM(t.get(), i, variable_of(xs[i], f));
+  return t.release();
+}
+
+PyObject* wrap_outputs(Vars ys, Frontend* f) {
+  if (ys.size() == 1) return wrap_var(std::move(ys[0]), f);
+  Obj t = Obj::steal(PyTuple_New(ys.size()));
+  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, wrap_var(std::move(ys[j]), f));
+  return t.release();
+}
+
+PyVariable* living_variable(const VariableNode& n) {
+  if (!n.variable) return nullptr;
+  auto* v = reinterpret_cast<PyVariable*>(reinterpret_cast<char*>(n.variable) - offsetof(PyVariable, v));
+  return living(v) ? v : nullptr;
+}
+
+PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f) {
+  if (PyVariable* v = living_variable(*n)) return Py_NewRef(reinterpret_cast<PyObject*>(v));
+  PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
+  if (PyVariable* meanwhile = living_variable(*n)) {  // the collector ran, and a finalizer asked for it
+    Py_DECREF(v);
+    return Py_NewRef(reinterpret_cast<PyObject*>(meanwhile));
+  }
+  v->v.data = n->data;
+  v->v.node = n;
+  n->variable = &v->v;
+  return reinterpret_cast<PyObject*>(v);
+}
+
+void set_gradient(PyVariable* v, PyObject* g) {
+  Var grad;
+  if (g && tensor_of(as_variable(g)).defined()) grad = Var(node_of(as_variable(g)), as_variable(g)->v.data);
+  PyObject* old = std::exchange(v->grad_var, Py_XNewRef(g));
+  std::swap(v->v.grad, grad);  // the old one dies last, with the old object: that may run Python code
+  Py_XDECREF(old);
+}
+
+const at::Tensor& gradient_tensor(PyVariable* v) {
+  if (v->grad_var && v->v.grad.defined()) {
+    PyVariable* g = as_variable(v->grad_var);
+    // By the node too: an array that torch cannot alias gives another tensor each time somebody reads it.
+    if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
+  }
+  return v->v.grad.data;
+}
+
+}  // namespace cg::py
