@@ -1,5 +1,4 @@
-// Ops as Python callables. A frontend binds an op together with a fallback that knows the original's checks and
-// messages.
+// Ops as Python callables, bound by a frontend with a fallback that knows the original's checks and messages.
 #include "core/door.h"
 #include "python/deferred.h"
 
@@ -23,30 +22,6 @@ struct Refusal {
   PyObject* type = nullptr;
   std::string text;
 };
-
-// `f` becomes the input's frontend where that one builds on `f`.
-bool to_var(PyObject* o, Var* out, Frontend*& f) {
-  if (is_variable(o)) {
-    Frontend* own = as_variable(o)->frontend;
-    if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
-    if (own->deferred && !f->deferred && own != f && !mode(Mode::plain)) {
-      Obj y = cross(o, f, "leave");
-      *out = var_of(as_variable(y.get()));
-      return out->defined();
-    }
-    *out = var_of(as_variable(o));
-    return out->defined();
-  }
-  bool aliases;
-  if (f->on_request) return false;  // MXNet takes its own arrays alone
-  if (is_ndarray(o))
-    *out = Var(tensor_of_array(o, &aliases));
-  else if (is_tensor(o))
-    *out = Var(unwrap_tensor(o, "input"));
-  else
-    *out = Var(tensor_of_device_array(o, "input"));
-  return out->defined();
-}
 
 std::string describe(VarsRef in) {
   std::string s = "(";
@@ -275,33 +250,6 @@ PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_Gen
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
-
-Frontend* deferred_frontend = nullptr;
-
-Obj cross(PyObject* x, Frontend* f, const char* how) {
-  Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
-  return Obj::steal(PyObject_CallMethod(bridge.get(), how, "OO", x, reinterpret_cast<PyObject*>(f)));
-}
-
-Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
-  if (f->deferred) deferred_frontend = f;
-  const EngineScope engine;
-  ModeScope style(Mode::deferred, f->deferred);
-  ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
-  FrontendScope scope(f);
-  if (f->on_request && !mode(Mode::recording)) {  // what it gives are constants
-    Vars constants;
-    for (const Var& x : in) constants.emplace_back(x.data);
-    return node.apply(constants);
-  }
-  return node.apply(in, record_constants || f->record_constants);
-}
-
-PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
-  Ref<FunctionNode> node(fresh);
-  if (f->deferred && mode(Mode::plain)) f = native_frontend;
-  return wrap_outputs(apply_for(*node, in, f), f);
-}
 
 PyObject* raw_op(const OpInfo* info) { return make_bound(info, native_frontend); }
 

@@ -198,6 +198,7 @@ PyObject* tuple_of_ints(at::IntArrayRef a);
 const at::Tensor& tensor_of(PyVariable* v);  // undefined when uninitialised
 void set_tensor(PyVariable* v, at::Tensor t);
 void set_data(PyVariable* v, PyObject* data, const char* what);
+void take(PyVariable* v, Var x);  // `v` becomes the Variable of x
 PyVariable* allocate(PyTypeObject* type, Frontend* f);
 Frontend* frontend_of_object(PyObject* o);  // by the attribute _frontend of an object or a class
 const Ref<VariableNode>& node_of(PyVariable* v);
@@ -235,6 +236,8 @@ FunctionNode* function_of_view(PyObject* o);  // None: null; else TypeError wher
 // ---- bound.cpp ------------------------------------------------------------------------------------------------------
 PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* raw_op(const OpInfo* info);  // new reference
+// Reads an argument of an op. `f` becomes the input's frontend where that one builds on `f`.
+bool to_var(PyObject* o, Var* out, Frontend*& f);
 // Runs an op on engine variables for a frontend.
 PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
 // The same without the Python objects: in the modes of a frontend.

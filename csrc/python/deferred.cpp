@@ -3,12 +3,6 @@
 
 namespace cg::py {
 
-VariableNode& node_of_object(PyObject* o) {
-  auto& n = as_variable(o)->v.node;
-  if (!n || !n->deferred) fail(PyExc_TypeError, "%s: this Variable was not initialised", Py_TYPE(o)->tp_name);
-  return *n;
-}
-
 namespace {
 
 Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }

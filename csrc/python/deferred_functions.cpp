@@ -5,6 +5,12 @@
 
 namespace cg::py {
 
+VariableNode& node_of_object(PyObject* o) {
+  auto& n = as_variable(o)->v.node;
+  if (!n || !n->deferred) fail(PyExc_TypeError, "%s: this Variable was not initialised", Py_TYPE(o)->tp_name);
+  return *n;
+}
+
 std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys) {
   std::unordered_map<const Store*, std::vector<Ref<VariableNode>>> found;
   for (const Var& x : xs)

@@ -10,15 +10,6 @@ namespace {
 
 uint32_t version(const at::Tensor& t) { return t.defined() && !t.is_inference() ? t._version() : 0; }
 
-// A piece of the engine's graph for one function of torch's: what leaves the engine, and what it is a function of.
-struct Piece {
-  Vars ys, xs;
-  ta::edge_list ends;                        // of torch's graph, one for each of xs
-  std::vector<Ref<FunctionNode>> functions;  // that no other piece runs
-  Frontend* frontend;
-  PyObject* grad = nullptr;  // the frontend's own, or null
-  bool bounded = false;      // it ends in places of torch's graph: behind it torch goes on, not the engine
-};
 Tensors as_functions(Piece piece);  // ys as tensors
 
 // From gradients of `ys` to gradients of `xs`.

@@ -48,6 +48,16 @@ auto make_torch_node(A&&... a) {
     return c10::make_intrusive<T>(std::forward<A>(a)...);
 }
 
+// A piece of the engine's graph for one function of torch's: what leaves the engine, and what it is a function of.
+struct Piece {
+  Vars ys, xs;
+  ta::edge_list ends;                        // of torch's graph, one for each of xs
+  std::vector<Ref<FunctionNode>> functions;  // that no other piece runs
+  Frontend* frontend;
+  PyObject* grad = nullptr;  // the frontend's own, or null
+  bool bounded = false;      // it ends in places of torch's graph: behind it torch goes on, not the engine
+};
+
 // A function that torch's passes may end at, as EndedPass says.
 struct EndingNode : ta::Node {
   using ta::Node::Node;

@@ -7,14 +7,6 @@ namespace {
 
 PyVariable* self_of(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 
-// `v` becomes the Variable of x.
-void take(PyVariable* v, Var x) {
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-  v->v.data = std::move(x.data);
-  v->v.node = std::move(x.node);
-  if (v->v.node) v->v.node->variable = &v->v;
-}
-
 PyObject* variable_new(PyTypeObject* type, PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyVariable* v = allocate(type, frontend_of_object(reinterpret_cast<PyObject*>(type)));
@@ -94,13 +86,11 @@ PyObject* get_tensor(PyObject* o, void*) {
 PyObject* get_array(PyObject* o, void*) {
   PyVariable* v = self_of(o);
   if (v->array && (!v->array_of || v->array_of == v->v.data.unsafeGetTensorImpl())) return Py_NewRef(v->array);
-  return guarded([&]() -> PyObject* {
-    if (!v->v.data.defined()) Py_RETURN_NONE;
-    PyObject* a = array_of_tensor(v->v.data);
-    Py_XSETREF(v->array, Py_NewRef(a));
-    v->array_of = v->v.data.unsafeGetTensorImpl();
-    return a;
-  });
+  if (!v->v.data.defined()) Py_RETURN_NONE;
+  PyObject* a = array_of_tensor(v->v.data);
+  Py_XSETREF(v->array, Py_NewRef(a));
+  v->array_of = v->v.data.unsafeGetTensorImpl();
+  return a;
 }
 
 int set_array(PyObject* o, PyObject* value, void*) {
@@ -129,24 +119,22 @@ PyObject* get_dtype(PyObject* o, void*) {
 // ---- gradient -------------------------------------------------------------------------------------------------------
 PyObject* get_grad_var(PyObject* o, void*) {
   PyVariable* v = self_of(o);
-  return guarded([&]() -> PyObject* {
-    if (!v->v.grad.defined()) {
-      // An empty gradient Variable may have been assigned.
-      if (v->grad_var && !as_variable(v->grad_var)->v.data.defined()) return Py_NewRef(v->grad_var);
-      Py_CLEAR(v->grad_var);
-      Py_RETURN_NONE;
-    }
-    if (v->grad_var) {
-      PyVariable* g = as_variable(v->grad_var);
-      if (g->v.data.is_same(v->v.grad.data) && (!v->v.grad.node || g->v.node == v->v.grad.node))
-        return Py_NewRef(v->grad_var);
-    }
-    if (!v->v.grad.node) v->v.grad.node = make_node(v->v.grad.data, true);
-    PyObject* g = living_variable(*v->v.grad.node) ? variable_of_node(v->v.grad.node, v->frontend)
-                                                   : wrap_var(v->v.grad, v->frontend);
-    Py_XSETREF(v->grad_var, Py_NewRef(g));
-    return g;
-  });
+  if (!v->v.grad.defined()) {
+    // An empty gradient Variable may have been assigned.
+    if (v->grad_var && !as_variable(v->grad_var)->v.data.defined()) return Py_NewRef(v->grad_var);
+    Py_CLEAR(v->grad_var);
+    Py_RETURN_NONE;
+  }
+  if (v->grad_var) {
+    PyVariable* g = as_variable(v->grad_var);
+    if (g->v.data.is_same(v->v.grad.data) && (!v->v.grad.node || g->v.node == v->v.grad.node))
+      return Py_NewRef(v->grad_var);
+  }
+  if (!v->v.grad.node) v->v.grad.node = make_node(v->v.grad.data, true);
+  PyObject* g = living_variable(*v->v.grad.node) ? variable_of_node(v->v.grad.node, v->frontend)
+                                                 : wrap_var(v->v.grad, v->frontend);
+  Py_XSETREF(v->grad_var, Py_NewRef(g));
+  return g;
 }
 
 int put_grad_var(PyObject* o, PyObject* value, void*) {
@@ -157,11 +145,8 @@ int put_grad_var(PyObject* o, PyObject* value, void*) {
 }
 
 PyObject* get_grad_array(PyObject* o, void*) {
-  PyObject* g = get_grad_var(o, nullptr);
-  if (!g || g == Py_None) return g;
-  PyObject* a = get_array(g, nullptr);
-  Py_DECREF(g);
-  return a;
+  Obj g = Obj::steal(get_grad_var(o, nullptr));
+  return g.get() == Py_None ? g.release() : get_array(g.get(), nullptr);
 }
 
 int put_grad_array(PyObject* o, PyObject* value, void*) {
@@ -201,15 +186,11 @@ PyObject* get_loss_scale(PyObject* o, void*) {
   if (!s) Py_RETURN_NONE;
   return PyFloat_FromDouble(*s);
 }
+
 int put_loss_scale(PyObject* o, PyObject* value, void*) {
-  auto& s = self_of(o)->v.loss_scale;
-  if (value == Py_None) {
-    s.reset();
-    return 0;
-  }
-  const double d = PyFloat_AsDouble(value);
+  const double d = value == Py_None ? 0 : PyFloat_AsDouble(value);
   if (d == -1 && PyErr_Occurred()) return -1;
-  s = d;
+  self_of(o)->v.loss_scale = value == Py_None ? std::nullopt : std::optional(d);
   return 0;
 }
 
@@ -268,13 +249,13 @@ PyObject* retain_data(PyObject* o, PyObject*) {
 
 PyGetSetDef getset[] = {
     {"tensor", guard<get_tensor>, guard<set_array>, "The torch tensor, or None.", nullptr},
-    {"array", get_array, guard<set_array>, "The array view of the tensor, or None.", nullptr},
+    {"array", guard<get_array>, guard<set_array>, "The array view of the tensor, or None.", nullptr},
     {"shape", guard<get_shape>, nullptr, nullptr, nullptr},
     {"ndim", guard<get_ndim>, nullptr, nullptr, nullptr},
     {"size", guard<get_size>, nullptr, "Number of elements.", nullptr},
     {"dtype", guard<get_dtype>, nullptr, nullptr, nullptr},
-    {"grad_var", get_grad_var, guard<put_grad_var>, "The gradient as a Variable, or None.", nullptr},
-    {"_grad_array", get_grad_array, guard<put_grad_array>, nullptr, nullptr},
+    {"grad_var", guard<get_grad_var>, guard<put_grad_var>, "The gradient as a Variable, or None.", nullptr},
+    {"_grad_array", guard<get_grad_array>, guard<put_grad_array>, nullptr, nullptr},
     {"_grad_tensor", guard<get_grad_tensor>, guard<put_grad_tensor>, nullptr, nullptr},
     {"_loss_scale", get_loss_scale, put_loss_scale, nullptr, nullptr},
     {"node", guard<get_node>, nullptr, "The vertex of this variable in the graph.", nullptr},

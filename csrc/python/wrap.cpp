@@ -1,5 +1,6 @@
-// Variables around data, and the data of Variables.
-#include "python/common.h"
+// Variables around data, the data of Variables, and functions on them for a frontend.
+#include "core/door.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 void set_tensor(PyVariable* v, at::Tensor t) {
@@ -35,6 +36,13 @@ void set_data(PyVariable* v, PyObject* data, const char* what) {
     v->array_of = u.unsafeGetTensorImpl();
     set_tensor(v, std::move(u));
   }
+}
+
+void take(PyVariable* v, Var x) {
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  v->v.data = std::move(x.data);
+  v->v.node = std::move(x.node);
+  if (v->v.node) v->v.node->variable = &v->v;
 }
 
 Frontend* frontend_of_object(PyObject* o) {
@@ -158,6 +166,56 @@ const at::Tensor& gradient_tensor(PyVariable* v) {
     if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
   }
   return v->v.grad.data;
+}
+
+bool to_var(PyObject* o, Var* out, Frontend*& f) {
+  if (is_variable(o)) {
+    Frontend* own = as_variable(o)->frontend;
+    if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
+    if (own->deferred && !f->deferred && own != f && !mode(Mode::plain)) {
+      Obj y = cross(o, f, "leave");
+      *out = var_of(as_variable(y.get()));
+      return out->defined();
+    }
+    *out = var_of(as_variable(o));
+    return out->defined();
+  }
+  bool aliases;
+  if (f->on_request) return false;  // MXNet takes its own arrays alone
+  if (is_ndarray(o))
+    *out = Var(tensor_of_array(o, &aliases));
+  else if (is_tensor(o))
+    *out = Var(unwrap_tensor(o, "input"));
+  else
+    *out = Var(tensor_of_device_array(o, "input"));
+  return out->defined();
+}
+
+Frontend* deferred_frontend = nullptr;
+
+Obj cross(PyObject* x, Frontend* f, const char* how) {
+  Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
+  return Obj::steal(PyObject_CallMethod(bridge.get(), how, "OO", x, reinterpret_cast<PyObject*>(f)));
+}
+
+Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
+  if (f->deferred) deferred_frontend = f;
+  const EngineScope engine;
+  ModeScope style(Mode::deferred, f->deferred);
+  ModeScope recording(Mode::enable_backprop, mode(f->on_request ? Mode::recording : Mode::enable_backprop));
+  FrontendScope scope(f);
+  if (f->on_request && !mode(Mode::recording)) {  // what it gives are constants
+    Vars constants;
+    for (const Var& x : in) constants.emplace_back(x.data);
+    return node.apply(constants);
+  }
+  return node.apply(in, record_constants || f->record_constants);
+}
+
+PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f) {
+  Ref<FunctionNode> node(fresh);
+  if (f->deferred && mode(Mode::plain)) f = native_frontend;
+  return wrap_outputs(apply_for(*node, in, f), f);
 }
 
 }  // namespace cg::py

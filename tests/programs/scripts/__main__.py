@@ -156,7 +156,7 @@ def main() -> int:
         for line in row.get("text", [])[:12]:
             print("    " + line[:160])
         if row.get("ends"):
-            for error in row["errors"]:
+            for error in row.get("errors", []):
                 print("    " + error[:200])
         for key in ("theirs", "error"):
             if row.get(key):
