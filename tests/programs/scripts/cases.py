@@ -41,6 +41,9 @@ CHEAP_GPU = (  # ChainerMN's imagenet runs on GPUs only: these are its lines tha
     ("multiprocessing.set_start_method('forkserver')", "multiprocessing.set_start_method('fork')"),
 )
 
+# the name that gym has for it since 0.12
+GYM = (("env.spec.timestep_limit", "env.spec.max_episode_steps"),)
+
 CASES: dict[str, list[Command]] = {
     "caffe_export googlenet": [command("caffe_export", "export.py -a googlenet -o out")],
     "caffe_export resnet50": [command("caffe_export", "export.py -a resnet50 -o out")],
@@ -170,19 +173,25 @@ CASES: dict[str, list[Command]] = {
     ],
     "ptb": [
         command("ptb", "train_ptb.py --test -u 10 -b 5 -l 5 -e 2"),
-        command("ptb", "gentxt.py -m result/model.npz -p bal -u 10"),
+        command("ptb", "gentxt.py -m model.npz -p bal -u 10"),
     ],
     "ptb loop": [command("ptb", "train_ptb_custom_loop.py --test -u 10 -b 5 -l 5 -e 2")],
     "reinforcement_learning dqn": [
-        command("reinforcement_learning", "dqn_cartpole.py -e 4 --no-record --replay-start-size 20 -b 8 -u 16")
+        command(
+            "reinforcement_learning", "dqn_cartpole.py -e 4 --no-record --replay-start-size 20 -b 8 -u 16", edits=GYM
+        )
     ],
     "reinforcement_learning double": [
         command(
-            "reinforcement_learning", "dqn_cartpole.py -e 4 --no-record --replay-start-size 20 -b 8 -u 16 --double-dqn"
+            "reinforcement_learning",
+            "dqn_cartpole.py -e 4 --no-record --replay-start-size 20 -b 8 -u 16 --target-type double_dqn",
+            edits=GYM,
         )
     ],
     "reinforcement_learning ddpg": [
-        command("reinforcement_learning", "ddpg_pendulum.py -e 1 --no-record --replay-start-size 150 -b 8 -u 16")
+        command(
+            "reinforcement_learning", "ddpg_pendulum.py -e 1 --no-record --replay-start-size 150 -b 8 -u 16", edits=GYM
+        )
     ],
     "sentiment": [command("sentiment", "train_sentiment.py -e 2 -b 10 -u 8 -p 1", links=("trees",))],
     "sentiment recursive": [
@@ -204,8 +213,8 @@ CASES: dict[str, list[Command]] = {
     ],
     "static mnist": [command("static_graph_optimizations/mnist", "train_mnist.py -e 1 -u 30")],
     "static mnist loop": [command("static_graph_optimizations/mnist", "train_mnist_custom_loop.py -e 1 -u 30")],
-    "static cifar": [command("static_graph_optimizations/cifar", "train_cifar.py -b 8 -e 1")],
-    "static cifar loop": [command("static_graph_optimizations/cifar", "train_cifar_custom_loop.py -b 8 -e 1")],
+    "static cifar": [command("static_graph_optimizations/cifar", "train_cifar.py -b 8 -e 1 -d -1")],
+    "static cifar loop": [command("static_graph_optimizations/cifar", "train_cifar_custom_loop.py -b 8 -e 1 -d -1")],
     "static ptb": [
         command("static_graph_optimizations/ptb", "train_ptb_custom_loop.py --test -u 10 -b 5 -l 5 -e 1 -d -1")
     ],
