@@ -38,7 +38,7 @@ class World:
         self.kept: list[Any] = []
         self.events: list[Any] = []
         self.depth = 0
-        self.rewired = False
+        self.rewired = self.over = False
         self.Product = make_product(self, PythonFunction)
 
     # ---- parts of a program ----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class World:
     # ---- what programs do in the middle of a pass ------------------------------------------------------------
     def act(self):
         rng = self.rng
-        if rng.random() < 0.6:
+        if self.over or rng.random() < 0.6:
             return
         tame = [self.set_data, self.zero, self.fail, self.apply]
         wild = [self.rewire, self.collect, self.interrupt, self.thread, self.drop, self.flip, self.unlink, self.clear]
@@ -312,5 +312,6 @@ def program(nn, seed, tame):
     """What happened in the program of that seed."""
     world = World(nn, seed, tame)
     events = world.run()
+    world.over = True  # what dies at the interpreter's end can start no thread
     del world.variables[:], world.kept[:]
     return events
