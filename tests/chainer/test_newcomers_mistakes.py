@@ -59,3 +59,14 @@ X = np.ones((2, 3), "f")
 def test_a_failed_assertion_says_what_was_expected(call, said):
     with pytest.raises(AssertionError, match=said):
         call()
+
+
+@pytest.mark.parametrize("function", [lambda x: F.tile(x, 2), F.transpose, F.relu, F.sum, lambda x: F.reshape(x, (2,))])
+def test_none_in_place_of_an_array_is_an_attribute_error_as_in_the_original(function):
+    with pytest.raises(AttributeError):
+        function(None)
+
+
+def test_an_extension_names_itself_where_it_refuses_a_keyword():
+    with pytest.raises(TypeError, match=r"snapshot\(\) got unexpected keyword argument\(s\) 'trigger'"):
+        chainer.training.extensions.snapshot(trigger=(1, "epoch"))

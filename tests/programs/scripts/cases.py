@@ -62,7 +62,7 @@ CASES: dict[str, list[Command]] = {
     "chainermn dcgan": [
         command(
             "chainermn/dcgan",
-            "train_dcgan.py -b 4 --communicator naive --snapshot_interval 2 --display_interval 1",
+            "train_dcgan.py -b 4 --communicator naive --snapshot_interval 20 --display_interval 1",
             iterations=3,
         )
     ],
@@ -81,7 +81,7 @@ CASES: dict[str, list[Command]] = {
     "cifar 10": [command("cifar", "train_cifar.py -b 4 -e 1")],
     "cifar 100": [command("cifar", "train_cifar.py --dataset cifar100 -b 8 -e 1 --early-stopping main/loss")],
     "cifar loop": [command("cifar", "train_cifar_custom_loop.py -b 8 -e 1")],
-    "dcgan": [command("dcgan", "train_dcgan.py -b 4 --snapshot_interval 2 --display_interval 1", iterations=3)],
+    "dcgan": [command("dcgan", "train_dcgan.py -b 4 --snapshot_interval 20 --display_interval 1", iterations=3)],
     "glance": [command("glance", "glance.py", iterations=200, edits=(("* .7))", "* .7), 0)"),))],
     "image_captioning lstm": [
         command(

@@ -20,7 +20,7 @@ class Tile(_native.NativeFunction):
     reps = property(lambda self: self.op_params["reps"])
 
     def check_type_forward(self, in_types):
-        type_check.expect(in_types.size() == 1)
+        type_check.expect(in_types.size() == 1, in_types[0].ndim >= 0)
 
 
 tile = frontend.bind(

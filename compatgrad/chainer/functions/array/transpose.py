@@ -14,10 +14,10 @@ class Transpose(_native.NativeFunction):
     axes = property(lambda self: self.op_params["axes"])
 
     def check_type_forward(self, in_types):
-        type_check.expect(in_types.size() == 1)
+        type_check.expect(in_types.size() == 1, in_types[0].ndim >= 0)
 
 
-_transpose = frontend.bind("transpose", lambda x, axes=None: Transpose(axes)._run_bound((x,)), dtype="any")
+_transpose = frontend.bind("transpose", lambda x, axes=None: Transpose(axes).apply((x,))[0], dtype="any")
 
 
 def transpose(x, axes=None):

@@ -28,13 +28,13 @@ def _find_latest_snapshot(fmt, path):
 
 def _find_stale_snapshots(fmt, path, n_retains, **kwargs):
     """Yield the names of all snapshots but the newest `n_retains`."""
-    n_retains = _get_n_retains(n_retains, kwargs)
+    n_retains = _get_n_retains("_find_stale_snapshots", n_retains, kwargs)
     files = _find_snapshot_files(fmt, path)
     for _, name in files[: max(len(files) - n_retains, 0)]:
         yield name
 
 
-def _get_n_retains(n_retains, kwargs):
+def _get_n_retains(name, n_retains, kwargs):
     """Take the old name of `n_retains` out of `kwargs`, which must then be empty."""
     if "num_retain" in kwargs:
         warnings.warn(
@@ -42,7 +42,7 @@ def _get_n_retains(n_retains, kwargs):
         )
         n_retains = kwargs.pop("num_retain")
     if kwargs:
-        raise TypeError(f"got unexpected keyword argument(s) {', '.join(map(repr, sorted(kwargs)))}")
+        raise TypeError(f"{name}() got unexpected keyword argument(s) {', '.join(map(repr, sorted(kwargs)))}")
     return n_retains
 
 
@@ -66,7 +66,7 @@ def snapshot_object(
         condition=condition,
         writer=writer,
         snapshot_on_error=snapshot_on_error,
-        n_retains=_get_n_retains(n_retains, kwargs),
+        n_retains=_get_n_retains("snapshot_object", n_retains, kwargs),
         autoload=autoload,
     )
 
@@ -91,7 +91,7 @@ def snapshot(
     an exception ends the training. `n_retains`: number of files kept, all where it is not positive;
     ``num_retain`` is an old name of it. `autoload`: load the newest npz file before the training.
     """
-    n_retains = _get_n_retains(n_retains, kwargs)
+    n_retains = _get_n_retains("snapshot", n_retains, kwargs)
     if savefun is not None and writer is not None:
         raise TypeError("savefun and writer arguments cannot be specified together.")
     if writer is None:
@@ -123,7 +123,7 @@ class _Snapshot(extension.Extension):
         self.condition = _always_true if condition is None else condition
         self.writer = snapshot_writers.SimpleWriter() if writer is None else writer
         self._snapshot_on_error = snapshot_on_error
-        self.n_retains = _get_n_retains(n_retains, kwargs)
+        self.n_retains = _get_n_retains("_Snapshot", n_retains, kwargs)
         self.autoload = autoload
 
     def _get_target(self, trainer):
