@@ -171,7 +171,7 @@ inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable
 inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
 inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunctionNode*>(o); }
 
-// ---- convert.cpp ----------------------------------------------------------------------------------------------------
+// ---- convert.cpp, params.cpp ----------------------------------------------------------------------------------------
 void init_convert();
 bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
@@ -219,7 +219,7 @@ extern PyNumberMethods variable_number;
 extern PyMappingMethods variable_mapping;
 extern PySequenceMethods variable_sequence;
 
-// ---- node.cpp, function.cpp -----------------------------------------------------------------------------------------
+// ---- node.cpp, function.cpp, function_methods.cpp -------------------------------------------------------------------
 PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f);  // null node: None
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
 // Makes `view`, a node that a program made, the view of a native function that runs next; its hooks go along.
@@ -233,7 +233,7 @@ PyObject* variable_of(const Var& x, Frontend* f);  // the living Variable of x, 
 void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who);
 FunctionNode* function_of_view(PyObject* o);  // None: null; else TypeError where it is no FunctionNode
 
-// ---- bound.cpp ------------------------------------------------------------------------------------------------------
+// ---- bound.cpp, wrap.cpp --------------------------------------------------------------------------------------------
 PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* raw_op(const OpInfo* info);  // new reference
 // Reads an argument of an op. `f` becomes the input's frontend where that one builds on `f`.
@@ -244,7 +244,7 @@ PyObject* call_op(FunctionNode* fresh, VarsRef in, Frontend* f);
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants = false);
 void set_op_params(const OpInfo* info, FunctionNode* node, PyObject* params);
 
-// ---- hooks.cpp, passes.cpp ------------------------------------------------------------------------------------------
+// ---- hooks.cpp, passes.cpp, registry.cpp ----------------------------------------------------------------------------
 void init_binding();
 PyObject* function_hooks();  // borrowed: this thread's dict
 bool forwards_observed();    // by hooks
