@@ -138,15 +138,16 @@ def main() -> int:
             state = "" if driver_of(p["name"]).exists() else "no driver yet"
             print(f"{p['name']:27}{p['frontend']:9}{p['repository']:50}{p['kind']:26}{state}")
         return 0
-    if options.repos is None or options.legacy is None or options.nnabla is None:
-        parser.error("--repos, --legacy and --nnabla are needed")
     if unknown := set(options.only) - {p["name"] for p in chosen}:
         parser.error(f"not in the list: {', '.join(sorted(unknown))}")
+    peers = {"nnabla" if p["frontend"] == "nnabla" else "legacy" for p in chosen}
+    if missing := [f"--{name}" for name in ("repos", *sorted(peers)) if getattr(options, name) is None]:
+        parser.error(f"{', '.join(missing)}: needed for these programs")
     if options.steps < 1:
         parser.error(f"--steps: expected 1 or more, got {options.steps}")
     if not options.repos.is_dir():
         parser.error(f"--repos: {options.repos} is no folder")
-    for python in (options.legacy, options.nnabla, options.python):
+    for python in (*(getattr(options, name) for name in peers), options.python):
         if shutil.which(python) is None:
             parser.error(f"there is no Python {python}")
     head = ("program", "frontend", "status", "first", "drift", "own", "original", "here", "times", "cpu")
