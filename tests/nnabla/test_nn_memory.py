@@ -187,3 +187,21 @@ def test_data_that_a_user_cleared_is_named(size):
     a.data.clear()
     with pytest.raises(RuntimeError, match="the data of input 0 of Affine was cleared"):
         y.backward()
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("clear", [False, True])
+def test_a_state_that_goes_on_into_the_next_pass_is_not_freed(size, clear):
+    # the numbers are nnabla's without clear_buffer; with it, nnabla reads what it has freed
+    c0 = nn.Variable((size,))
+    c0.data.zero()
+    f = nn.Variable.from_numpy_array(np.resize(np.array([1.0, 2, 3], "f"), size)).apply(need_grad=True)
+    c2 = f * (f * c0 + 1.0) + 1.0
+    c0.data = c2.data
+    y = F.sum(F.relu(c2))
+    for state, gradient in [([2, 3, 4], [3, 7, 13]), ([4, 15, 40], [7, 37, 133])]:
+        f.grad.zero()
+        y.forward()
+        y.backward(clear_buffer=clear)
+        np.testing.assert_array_equal(f.g, np.resize(gradient, size))
+        np.testing.assert_array_equal(c0.d, np.resize(state, size))
