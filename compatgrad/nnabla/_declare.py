@@ -116,6 +116,8 @@ class Composite:
     def __init__(self, spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
         self.spec, self.args, self.n_outputs = spec, args, n_outputs
         self.integers = spec.integers
+        if spec.effects:
+            self.changes_inputs = True
         if spec.dtypes == "any":
             self.integers = EVERY_INPUT
         self.state = spec.draws(**dict(zip(spec.args, args, strict=True))) if spec.draws else None

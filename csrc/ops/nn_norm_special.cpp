@@ -18,7 +18,7 @@ struct SpectralNorm {
     return std::make_tuple(param("dim", &Op::dim), param("iterations", &Op::iterations), param("eps", &Op::eps),
                            param("test", &Op::test), param("output_u", &Op::output_u), param("update", &Op::update));
   }
-  static constexpr Mask saves = in_bit(0);
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor given_u, new_u, v;
   static constexpr auto stored() {
     return std::make_tuple(param("given_u", &SpectralNorm::given_u), param("new_u", &SpectralNorm::new_u),
@@ -77,11 +77,14 @@ struct SpectralNorm {
       const T sigma = sum(m * uv, {0, 1}, true);
       return back((g - uv * (sum(g * m, {0, 1}, true) / sigma)) / sigma, c.in_sizes(0));
     });
+    // As the original: of several functions on one u, the first one's stays, whose backward comes last.
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (!test) c.in(1).copy_(new_u.reshape(c.in(1).sizes()));
   }
 };
 CG_OP("nn_spectral_norm", SpectralNorm,
       "w over its largest singular value, as power iterations from u give it. Unless `test`, u becomes the last left "
-      "singular vector. output_u: the given u is a result too.")
+      "singular vector; backward writes it once more. output_u: the given u is a result too.")
 
 struct MeanSubtraction {
   int64_t base_axis = 1;

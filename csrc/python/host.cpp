@@ -42,6 +42,7 @@ Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
 // `host` has
 //   integers, saves       as an op's: sets of inputs and outputs (compatgrad/core/masks.py)
 //   on_arrays             whether it works on the arrays themselves, or on tensors
+//   changes_inputs        optional: there if it writes into tensors that it gets
 //   infer(shapes)         -> shapes of the outputs
 //   forward(tensors), forward_again(tensors, with the random numbers of the last time) -> tensors
 //                                               or  forward(input arrays, output arrays)
@@ -54,13 +55,14 @@ struct HostNode final : FunctionNode {
   Obj host;
   Frontend* frontend;
   Mask integers, mask;
-  bool on_arrays, keeps_gradients;
+  bool on_arrays, keeps_gradients, changes_inputs;
 
   HostNode(PyObject* h, Frontend* f) : host(Obj::borrow(h)), frontend(f) {
     integers = Mask(number("integers"));
     mask = Mask(number("saves"));
     on_arrays = number("on_arrays");
     keeps_gradients = on_arrays && PyObject_HasAttrString(h, "keeps_gradients");
+    changes_inputs = PyObject_HasAttrString(h, "changes_inputs");
   }
   uint64_t number(const char* name) const {
     Obj o = Obj::steal(PyObject_GetAttrString(host.get(), name));
@@ -114,6 +116,9 @@ struct HostNode final : FunctionNode {
     return tensors_of_list(ask(call && call->again ? "forward_again" : "forward", list.get()).get(), "forward");
   }
   bool forward_on(c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out) override {
+    for (size_t i = 0; i < in.size() && changes_inputs; ++i)  // of another type, it would get a copy
+      if (in[i] && !integers.input(i) && in[i]->data->read().scalar_type() != call->real)
+        in[i]->data->set_dtype(call->real);
     if (!on_arrays) return false;
     Obj xs = array_pairs(in), ys = array_pairs(out);
     ask("forward", xs.get(), ys.get());
