@@ -166,12 +166,12 @@ at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, c
 // States that a function writes into, running means say, become of the type in which it computes: of another type, in
 // which a program may have assigned them, it would get a copy.
 void type_states(FunctionNode& f, c10::ArrayRef<Ref<Store>> in) {
-  const bool assigns = f.info() && f.info()->name == std::string_view("assign");
-  if (const bool* update = param_of<bool>(f, "update"); !assigns && !(update && *update)) return;
   const at::ScalarType real = f.call->real;
-  for (size_t i = assigns ? 0 : 1; i < (assigns ? 1 : in.size()); ++i) {
-    if (!in[i] || f.inputs[i]->creator) continue;
-    if (Array& a = *in[i]->data; a.read().scalar_type() != real) a.set_dtype(real);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!in[i] || f.inputs[i]->creator || in[i]->data->read().scalar_type() == real) continue;
+    const bool* update = param_of<bool>(f, "update");
+    const bool assigned = i == 0 && f.info() && f.info()->name == std::string_view("assign");
+    if (assigned || (i > 0 && update && *update)) in[i]->data->set_dtype(real);
   }
 }
 }  // namespace
