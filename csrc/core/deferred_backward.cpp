@@ -218,19 +218,19 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       if (f->call->need_grad && !order.met(f)) return true;
     return false;
   };
-  // Nor does a pass free what a program put into another variable as well, the first state of a recurrent network
-  // say, while a function to come reads that one.
-  const auto given_ahead = [&](const Array& a) {
-    if (a.refs < 2) return false;
+  // Nor does a pass free what another variable has as well, while a function to come reads that one: an unlinked
+  // variable, or the first state of a recurrent network.
+  const auto given_ahead = [&](const Store& s) {
+    if (s.refs <= 2 && s.data->refs < 2) return false;  // a variable and its function have it
     for (auto& f : *forward_order(y))
       for (auto& x : f->inputs)
-        if (x && x->deferred && x->deferred->store->data.get() == &a && !order.over(f.get())) return true;
+        if (x && x->deferred && x->deferred->store->data == s.data && !order.over(f.get())) return true;
     return false;
   };
   // Whether no gradient reads an intermediate variable any more.
   const auto read_up = [&](const VariableNode& x) {
     if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
-    if (x.deferred->persistent || kept.contains(&x) || given_ahead(*x.deferred->store->data)) return false;
+    if (x.deferred->persistent || kept.contains(&x) || given_ahead(*x.deferred->store)) return false;
     for (auto& [f, since] : x.deferred->users) {
       if (f->call->need_grad && !order.over(f)) return false;
     }
@@ -266,7 +266,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
       VariableNode* o = f.outputs[j].node;
       const bool stays = o && (o->deferred->persistent || kept.contains(o));
-      last.data.push_back(!stays && &f != &start && !read_elsewhere(o) && !given_ahead(*f.call->outputs[j]->data));
+      last.data.push_back(!stays && &f != &start && !read_elsewhere(o) && !given_ahead(*f.call->outputs[j]));
       last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
     }
     backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &collected);

@@ -205,3 +205,27 @@ def test_a_state_that_goes_on_into_the_next_pass_is_not_freed(size, clear):
         y.backward(clear_buffer=clear)
         np.testing.assert_array_equal(f.g, np.resize(gradient, size))
         np.testing.assert_array_equal(c0.d, np.resize(state, size))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("size", [3, 5000])
+def test_what_an_unlinked_variable_reads_later_is_not_freed(size, dynamic):
+    # the two losses of a VQ-VAE: each holds the other's side fixed
+    x = nn.Variable.from_numpy_array(np.full(size, 2.0, "f")).apply(need_grad=True)
+    w = nn.Variable.from_numpy_array(np.full(size, 3.0, "f")).apply(need_grad=True)
+    with nn.auto_forward(dynamic):
+        q = F.reshape(F.tanh(F.sin(w * x.get_unlinked_variable(need_grad=False))), (1, size))
+        e = F.reshape(x, (1, size))
+        y = F.sum(F.squared_error(q.get_unlinked_variable(need_grad=False), e))
+        y = y + F.sum(F.squared_error(q, e.get_unlinked_variable(need_grad=False)))
+    value = np.tanh(np.sin(6.0))
+    for _ in range(2):
+        if not dynamic:
+            y.forward(clear_no_need_grad=True)
+        x.grad.zero()
+        w.grad.zero()
+        y.backward(clear_buffer=True)
+        np.testing.assert_allclose(x.g, np.full(size, 2 * (2 - value)), rtol=1e-4)
+        np.testing.assert_allclose(w.g, np.full(size, 2 * (value - 2) * (1 - value**2) * np.cos(6.0) * 2), rtol=1e-4)
+        if dynamic:
+            break
