@@ -18,7 +18,8 @@ _get_mode = _C.get_mode
 
 # ---- batch normalisation ---------------------------------------------------------------------------------------------
 def _statistics(data: NDArray, axes: tuple[int, ...], eps: float) -> tuple[NDArray, NDArray]:
-    """Mean and variance + eps over axes."""
+    """Mean and variance + eps over axes; no gradient flows through them."""
+    data = op.unlink(data)
     return op.mean(data, axis=axes), op.add_scalar(op.var(data, axis=axes), value=eps)
 
 
@@ -28,7 +29,36 @@ def _check_batch(data: NDArray, axis: int, parameters: dict[str, NDArray]) -> No
         require_shape("BatchNorm", name, p.shape, (channels,))
 
 
-@operator("data, gamma, beta, moving_mean, moving_var", aliases=("BatchNorm_v1",))
+def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats, more, axis):
+    """What `BatchNorm` gives, and `more`: also the mean and the variance, through which no gradient flows."""
+    if fix_gamma:
+        if data.stype != "default" or gamma.stype != "default":
+            raise MXNetError("BatchNorm: fix_gamma=True is not there for sparse arrays")
+        gamma.tensor.fill_(1)
+    trained = _get_mode("training") and not use_global_stats
+    if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or more or not trained:
+        _check_batch(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
+    if trained:
+        y = op.mx_batch_normalization(
+            data, gamma, beta, eps=eps, momentum=momentum, axis=axis, fix_gamma=fix_gamma,
+            moving_mean=moving_mean.tensor, moving_var=moving_var.tensor,
+        )  # fmt: skip
+        if not more:
+            return y
+    over = tuple(k for k in range(data.ndim) if k != axis % data.ndim)
+    if trained:
+        still = op.unlink(data)
+        return [y, op.mean(still, axis=over), op.var(still, axis=over)]
+    mean, var = moving_mean.tensor, moving_var.tensor
+    if more or _get_mode("recording"):  # the gradient must not see what later steps write into them
+        mean, var = mean.clone(), var.clone()
+    mean, var = NDArray(mean), NDArray(var)
+    scale = op.unlink(gamma) if fix_gamma else gamma
+    y = op.fixed_batch_normalization(data, scale, beta, mean, var, eps=eps, axis=over)
+    return [y, mean, var] if more else y
+
+
+@operator("data, gamma, beta, moving_mean, moving_var")
 def BatchNorm(  # noqa: N802
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
@@ -38,33 +68,13 @@ def BatchNorm(  # noqa: N802
     In training mode these are data's own, unless `use_global_stats`; else the moving ones. The moving statistics take
     1 - momentum of data's own (with the biased variance) when gradients of the result are computed, as in MXNet, and
     not in forward. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient. `output_mean_var`: also the
-    mean and 1 / sqrt(var + eps). MXNetError where shapes do not fit.
+    mean and 1 / sqrt(var + eps), through which no gradient flows. MXNetError where shapes do not fit.
     """
-    if fix_gamma:
-        if data.stype != "default" or gamma.stype != "default":
-            raise MXNetError("BatchNorm: fix_gamma=True is not there for sparse arrays")
-        gamma.tensor.fill_(1)
-    trained = _get_mode("training") and not use_global_stats
-    if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or output_mean_var or not trained:
-        _check_batch(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
-    if trained:
-        y = op.mx_batch_normalization(
-            data, gamma, beta, eps=eps, momentum=momentum, axis=axis, fix_gamma=fix_gamma,
-            moving_mean=moving_mean.tensor, moving_var=moving_var.tensor,
-        )  # fmt: skip
-        if not output_mean_var:
-            return y
-    over = tuple(k for k in range(data.ndim) if k != axis % data.ndim)
-    if trained:
-        mean, var = _statistics(data, over, eps)
-        return [y, mean, op.rsqrt(var)]
-    mean, var = moving_mean.tensor, moving_var.tensor
-    if _get_mode("recording"):  # the gradient must not see what later steps write into them
-        mean, var = mean.clone(), var.clone()
-    mean, var = NDArray(mean), NDArray(var)
-    scale = op.unlink(gamma) if fix_gamma else gamma
-    y = op.fixed_batch_normalization(data, scale, beta, mean, var, eps=eps, axis=over)
-    return [y, mean, op.rsqrt(op.add_scalar(var, value=eps))] if output_mean_var else y
+    y = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
+                    output_mean_var, axis)  # fmt: skip
+    if output_mean_var:
+        y[2] = op.rsqrt(op.add_scalar(y[2], value=eps))
+    return y
 
 
 @operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_BatchNormWithReLU")
@@ -78,17 +88,24 @@ def batch_norm_with_relu(
     return [op.relu(y[0]), *y[1:]] if output_mean_var else op.relu(y)
 
 
+@operator("data, gamma, beta, moving_mean, moving_var", name="BatchNorm_v1")
+def batch_norm_v1(
+    data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
+    output_mean_var=False,
+):  # fmt: skip
+    """`BatchNorm` over axis 1; its third result is the variance."""
+    return _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
+                       output_mean_var, 1)  # fmt: skip
+
+
 @operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_SyncBatchNorm")
 def sync_batch_norm(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, ndev=1, key="",
 ):  # fmt: skip
     """`BatchNorm` over axis 1, on one device; its third result is the variance."""
-    y = BatchNorm.body(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
-                       output_mean_var)  # fmt: skip
-    if output_mean_var:
-        y[2] = op.add_scalar(op.reciprocal(op.square(y[2])), value=-eps)
-    return y
+    return _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
+                       output_mean_var, 1)  # fmt: skip
 
 
 # ---- over parts of samples -------------------------------------------------------------------------------------------

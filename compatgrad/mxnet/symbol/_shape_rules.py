@@ -139,14 +139,29 @@ def _deconvolution(ins: Shapes, outs: Shapes, p: Params) -> None:
         _at(ins, 2, (n,))
 
 
-def _normalization(axis: int) -> Rule:
-    def rule(ins: Shapes, outs: Shapes, p: Params) -> None:
-        _first(ins, outs, p)
-        if ins[0] is not None:
-            for i in range(1, len(ins)):
-                _at(ins, i, (ins[0][int(p.get("axis", axis))],))
+def _layer_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _first(ins, outs, p)
+    if ins[0] is not None:
+        for i in range(1, len(ins)):
+            _at(ins, i, (ins[0][int(p.get("axis", -1))],))
 
-    return rule
+
+def _normalization(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _first(ins, outs, p)
+    if ins[0] is not None:
+        ins[1:] = [(ins[0][int(p.get("axis", 1))],)] * (len(ins) - 1)
+
+
+def _group_norm(ins: Shapes, outs: Shapes, p: Params) -> None:
+    _first(ins, outs, p)
+    if ins[0] is not None:
+        ins[1:] = [(int(p.get("num_groups", 1)),)] * (len(ins) - 1)
+
+
+# operators whose parameters have the shape that their data asks for, whatever a variable declares: so it is in MXNet
+DECIDING = frozenset(
+    ("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU", "InstanceNorm", "GroupNorm")
+)
 
 
 def _leaky(ins: Shapes, outs: Shapes, p: Params) -> None:
@@ -428,9 +443,9 @@ RULES: dict[str, Rule] = {
     "Deconvolution": _deconvolution,
     "_contrib_DeformableConvolution": _convolution,
     "_contrib_ModulatedDeformableConvolution": _convolution,
-    **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU",
-                     "InstanceNorm", "GroupNorm"), _normalization(1)),
-    "LayerNorm": _normalization(-1),
+    **dict.fromkeys(DECIDING, _normalization),
+    "GroupNorm": _group_norm,
+    "LayerNorm": _layer_norm,
     "LeakyReLU": _leaky,
     "Embedding": _embedding,
     "_contrib_SparseEmbedding": _embedding,

@@ -19,7 +19,7 @@ from ..numpy._graph_operators import entries
 from ..util import is_np_shape
 from ._evaluate import open_ranges, run_node
 from ._graph import Entry, Node, auxiliary, order
-from ._shape_rules import RULES, Mismatch, Shape, is_known, meet
+from ._shape_rules import DECIDING, RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
 
@@ -87,7 +87,9 @@ class _Search:
             self._apply(node, ins, outs)
             news = False
             for key, shape, old in zip((*reads, *writes), (*ins, *outs), before, strict=False):
-                if shape != old:
+                if shape != old and is_known(old) and node.op in DECIDING and key in reads[1:]:
+                    self.known[key] = shape  # no news: two that share a variable would never agree
+                elif shape != old:
                     new = meet(self.known.get(key), shape)  # an array may be read twice
                     news |= new != self.known.get(key)
                     self.known[key] = new
