@@ -134,7 +134,9 @@ class _Call(autograd.Function):
     def forward(self, *inputs: NDArray) -> Any:
         ctx = inputs[0].context if inputs else None
         ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
-        self._run("forward", autograd.is_training(), ["write"] * len(ys), list(inputs), ys, self.aux)
+        # without the graph around them: an operator may give them gradients, record with them and go backward later
+        alone = [x.detach() for x in inputs]
+        self._run("forward", autograd.is_training(), ["write"] * len(ys), alone, ys, self.aux)
         self.save_for_backward(*inputs, *ys)
         return tuple(ys) if len(ys) != 1 else ys[0]
 

@@ -296,3 +296,62 @@ def test_the_defaults_of_old_operators():
     assert exe.forward(is_train=True)[0].asnumpy().tolist() == [7, 7]
     exe.backward()
     assert exe.grad_dict["x"].asnumpy().tolist() == [1, 1]
+
+
+class Clip(mx.operator.CustomOp):
+    """Records in forward, differentiates that in backward."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.inputs = in_data
+        x, limit = in_data
+        for a in in_data:
+            a.attach_grad()
+        with autograd.record():
+            self.y = nd.where(x < limit, x, limit.broadcast_like(x))
+        self.assign(out_data[0], req[0], self.y)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.y.backward(out_grad[0])
+        for i, a in enumerate(self.inputs):
+            self.assign(in_grad[i], req[i], a.grad)
+
+
+@mx.operator.register("test_clip")
+class ClipProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "limit"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], [1]], [in_shape[0]], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Clip()
+
+
+@pytest.mark.parametrize("inner", [False, True])  # inputs are variables, or results of other operators
+def test_custom_op_that_records_in_forward_and_differentiates_in_backward(inner):
+    x, limit = sym.var("x"), sym.var("limit", shape=(1,))
+    y = sym.Custom(x * 2, limit + 0, op_type="test_clip") * 3 if inner else sym.Custom(x, limit, op_type="test_clip")
+    scale, factor = (2, 3) if inner else (1, 1)
+    executor = y.simple_bind(mx.cpu(), x=(2, 3))
+    for step in range(2):
+        values = np.array([[-1, 0, 1], [2, 3, -2]], "f") + step
+        executor.forward(is_train=True, x=nd.array(values), limit=nd.array([0.5]))
+        np.testing.assert_allclose(executor.outputs[0].asnumpy(), factor * np.minimum(scale * values, 0.5))
+        executor.backward(nd.array([[1, 2, 3], [4, 5, 6]]))
+        below = scale * values < 0.5
+        g = np.array([[1, 2, 3], [4, 5, 6]])
+        np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), factor * scale * g * below)
+        np.testing.assert_allclose(executor.grad_dict["limit"].asnumpy(), [factor * (g * ~below).sum()])
+
+
+def test_custom_op_that_attaches_gradients_leaves_those_of_arrays_alone():
+    x, limit = nd.array([1.0, 3.0]), nd.array([2.0])
+    x.attach_grad()
+    limit.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y = nd.Custom(x, limit, op_type="test_clip") * nd.array([5.0, 7.0])
+        y.backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), [5, 0])
+        np.testing.assert_allclose(limit.grad.asnumpy(), [7])

@@ -53,7 +53,8 @@ def test_third_result_of_batch_normalizations(name, third, train):
     [("BatchNorm", 4), ("BatchNorm_v1", 4), ("SyncBatchNorm", 4), ("InstanceNorm", 4), ("GroupNorm", 2)],
 )
 def test_data_decides_the_shape_of_parameters_of_a_normalization(name, length):
-    for declared in ({}, {"gamma": mx.sym.Variable("n_gamma", shape=(3,)), "beta": mx.sym.Variable("n_beta", shape=(7,))}):
+    variables = {n: mx.sym.Variable(f"n_{n}", shape=(k,)) for n, k in (("gamma", 3), ("beta", 7))}
+    for declared in ({}, variables):
         symbol = make(name, **declared)
         assert symbol.infer_shape(data=X.shape)[0] == [X.shape, (length,), (length,)]
         assert symbol.infer_shape(data=X.shape, n_gamma=(5,))[0] == [X.shape, (length,), (length,)]
