@@ -10,7 +10,7 @@ import numpy as np
 
 from compatgrad import _C
 
-from . import autograd
+from . import autograd, operator
 from . import ndarray as nd
 from .base import MXNetError
 from .context import Context, current_context
@@ -114,6 +114,7 @@ class Executor:
         self._leaves: list[tuple[NDArray, NDArray, str]] = []
         self._head_read: dict[int, bool] = {}
         self._monitor: Any = None
+        self._operators: dict[int, Any] = {}  # those in Python, which are created once
         self._watched: Any = None  # what the operators read, for a monitor of their gradients
         self._monitor_all = False
         self._shortened = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
@@ -192,7 +193,7 @@ class Executor:
             scope = autograd.record(train_mode=bool(is_train))
         else:
             scope = autograd.pause(train_mode=bool(is_train))
-        with scope:
+        with scope, operator.keeping(self._operators):
             if self._monitor is None:
                 outputs = self._symbol.eval_imperative(arrays)
             else:

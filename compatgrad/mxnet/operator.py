@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compatgrad import _C
@@ -17,6 +19,7 @@ from .ndarray._operator import register as _register_operator
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "PythonOp", "get_all_registered_operators", "register"]
 
 _props: dict[str, Callable[..., CustomOpProp]] = {}
+_kept = threading.local()  # .operators: those of the Executor that runs, by nodes
 
 
 class CustomOp:
@@ -170,12 +173,33 @@ def _lists(op_type: str, what: str, found: Any, sizes: tuple[int, int, int]) -> 
     return parts
 
 
+@contextlib.contextmanager
+def keeping(operators: dict[int, CustomOp]) -> Iterator[None]:
+    """Graphs that run inside take their operators from here, and leave those that they create."""
+    outer = getattr(_kept, "operators", None)
+    _kept.operators = operators
+    try:
+        yield
+    finally:
+        _kept.operators = outer
+
+
 def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: str | None = None, **kwargs: Any) -> Any:
     """Runs an operator that `mx.operator.register` made known; inputs and then states by position or by name.
 
-    Other keyword arguments are parameters of its CustomOpProp. MXNetError for an unknown `op_type` and where shapes or
-    the number of inputs do not fit.
+    Other keyword arguments are parameters of its CustomOpProp. The operator is created for each call; an Executor
+    creates those of its graph once, so that they can keep something from batch to batch. MXNetError for an unknown
+    `op_type` and where shapes or the number of inputs do not fit.
     """
+    return _custom(None, data, op_type, out, kwargs)
+
+
+def of_node(node: int, *data: NDArray, op_type: str | None = None, **kwargs: Any) -> Any:
+    """`Custom` as a node of a graph."""
+    return _custom(node, data, op_type, None, kwargs)
+
+
+def _custom(node: int | None, data: tuple[NDArray, ...], op_type: str | None, out: Any, kwargs: dict[str, Any]) -> Any:
     arrays = {k: v for k, v in kwargs.items() if isinstance(v, NDArray)}
     prop = prop_of({"op_type": op_type, **{k: v for k, v in kwargs.items() if k not in arrays}})
     arguments, states, outputs = prop.list_arguments(), prop.list_auxiliary_states(), prop.list_outputs()
@@ -195,7 +219,12 @@ def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: st
         if tuple(shape) != x.shape:
             raise MXNetError(f"Custom: {op_type}: {n} has shape {x.shape}, expected {tuple(shape)}")
     ctx = inputs[0].context if inputs else None
-    op = prop.create_operator(ctx, [list(x.shape) for x in inputs], [x.dtype for x in inputs])
+    kept = getattr(_kept, "operators", None) if node is not None else None
+    op = kept.get(node) if kept is not None else None
+    if op is None:
+        op = prop.create_operator(ctx, [list(x.shape) for x in inputs], [x.dtype for x in inputs])
+        if kept is not None:
+            kept[node] = op
     stypes = _lists(op_type or "", "infer_storage_type", prop.infer_storage_type([x.stype for x in inputs]), sizes)
     made = [(tuple(s), t, k) for s, t, k in zip(shapes[1], types[1], stypes[1], strict=True)]
     y = _Call(op_type or "", op, made, aux)(*inputs)

@@ -355,3 +355,57 @@ def test_custom_op_that_attaches_gradients_leaves_those_of_arrays_alone():
         y.backward()
         np.testing.assert_allclose(x.grad.asnumpy(), [5, 0])
         np.testing.assert_allclose(limit.grad.asnumpy(), [7])
+
+
+class Count(mx.operator.CustomOp):
+    """Adds how often it was called."""
+
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.n += 1
+        self.assign(out_data[0], req[0], in_data[0] + self.n)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * self.n)
+
+
+@mx.operator.register("test_count")
+class CountProp(mx.operator.CustomOpProp):
+    made = 0
+
+    def create_operator(self, ctx, shapes, dtypes):
+        CountProp.made += 1
+        return Count()
+
+
+def test_an_executor_creates_a_custom_op_once():
+    x = sym.var("data")
+    y = sym.Custom(sym.Custom(x, op_type="test_count", name="a"), op_type="test_count", name="b")
+    for _ in range(2):  # another executor, others
+        CountProp.made = 0
+        executor = y.simple_bind(mx.cpu(), data=(1,))
+        for step in range(1, 4):
+            executor.forward(is_train=True)
+            executor.backward(nd.ones(1))
+            assert executor.outputs[0].asscalar() == 2 * step
+            assert executor.grad_dict["data"].asscalar() == step * step
+        executor.forward(is_train=False)
+        assert executor.outputs[0].asscalar() == 8
+        assert CountProp.made == 2
+
+
+def test_a_module_keeps_a_custom_op_and_an_imperative_call_does_not():
+    module = mx.mod.Module(sym.Custom(sym.var("data"), op_type="test_count"), label_names=None)
+    module.bind([("data", (1,))])
+    module.init_params()
+    found = []
+    for train in (True, True, False, True):
+        module.forward(mx.io.DataBatch([nd.zeros(1)]), is_train=train)
+        found.append(module.get_outputs()[0].asscalar())
+    assert found == [1, 2, 3, 4]
+    assert [nd.Custom(nd.zeros(1), op_type="test_count").asscalar() for _ in range(2)] == [1, 1]
+    block = mx.gluon.SymbolBlock(sym.Custom(sym.var("data"), op_type="test_count"), sym.var("data"))
+    assert [block(nd.zeros(1)).asscalar() for _ in range(2)] == [1, 1]

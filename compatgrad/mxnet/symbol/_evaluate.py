@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from compatgrad._C import in_graph
@@ -29,7 +30,9 @@ def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[s
         return CONTROL[name](node), None, (), {}
     run = implementation(name)
     if name == "Custom":
-        return run, None, (), dict(node.params)
+        from ..operator import of_node
+
+        return partial(of_node, id(node)), None, (), dict(node.params)
     params = {k: parse(v) for k, v in node.params.items() if k not in IGNORED}
     known = parameters(name)
     if known is not None:
