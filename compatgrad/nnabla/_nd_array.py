@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.nnabla._attributes import refuse_others
 
 __all__ = ["NdArray"]
 
@@ -40,6 +41,7 @@ def dimensions(shape: Any) -> tuple[int, ...]:
         raise type(e)(f"shape: expected a tuple of integers, got {shape!r}") from None
 
 
+@refuse_others
 class NdArray(_C.Array):
     """An n-dimensional array; fresh ones read as float32 zeros.
 

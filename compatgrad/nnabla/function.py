@@ -12,6 +12,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray, dimensions
@@ -21,6 +22,7 @@ from compatgrad.nnabla.variable import Variable, around
 __all__ = ["Function", "PythonFunction"]
 
 
+@refuse_others
 class Function(_C.FunctionNode):
     """One function of a graph: `Variable.parent`, or what hooks and `visit` get."""
 

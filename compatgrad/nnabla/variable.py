@@ -10,6 +10,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
+from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray, dimensions
 
@@ -31,6 +32,7 @@ class CommunicatorBackwardCallback:
         """Called once, when the whole pass is done."""
 
 
+@refuse_others
 class Variable(_C.DeferredVariable):
     """A node of the graph with arrays for data and gradient.
 

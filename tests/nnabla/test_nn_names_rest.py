@@ -86,3 +86,20 @@ def test_functions_and_variables_of_networks_made_by_hand():
     x = graph_def.ProtoVariable((2, 3), "x", need_grad=True)
     assert (x.clone().shape, x.clone().name, x.clone().need_grad) == ((2, 3), "x", True)
     assert (x.proto.name, list(x.proto.shape.dim), x.proto.type) == ("x", [2, 3], "Buffer")
+
+
+def test_misspelt_attributes_are_refused_and_subclasses_take_any():
+    import compatgrad.nnabla as nn
+    import compatgrad.nnabla.functions as F
+
+    class Named(nn.Variable):
+        pass
+
+    x = nn.Variable((2, 3))
+    for o in (x, x.data, F.relu(x).parent):
+        with pytest.raises(AttributeError, match="object has no attribute 'prersistent'"):
+            o.prersistent = True
+    x.persistent = True
+    named = Named((2, 3))
+    named.label = "cat"
+    assert named.label == "cat"
