@@ -163,10 +163,13 @@ struct Cpu {
     }
     return 0;
   }
-  // An index functor for 0 <= i < n. `work`: about how many elements one call reads.
+  // An index functor for 0 <= i < n. `work`: about how many elements one call reads; 0 where the rows are empty.
   template <class F>
   static Status each(const F& f, int64_t n, const Call&, int64_t work = 1) {
-    in_threads(n, kGrain / (work < kGrain ? work : kGrain),
+    in_threads(n,
+               kGrain / (work < 1        ? 1
+                         : work < kGrain ? work
+                                         : kGrain),
                [&](int64_t begin, int64_t end) { detail::run_loop(detail::EachLoop<F>{f, begin, end}); });
     return 0;
   }

@@ -6,6 +6,7 @@
 #include <ATen/ops/upsample_bilinear2d_backward.h>
 #include <ATen/ops/upsample_nearest2d.h>
 #include <ATen/ops/upsample_nearest2d_backward.h>
+#include <ATen/ops/zeros.h>
 
 #include "ops/functions.h"
 
@@ -105,7 +106,9 @@ struct Im2Col : Patches {
     const Tensor given = at::IntArrayRef(large) == image
                              ? x
                              : at::constant_pad_nd(x, {0, large[1] - image[1], 0, large[0] - image[0]}, 0);
-    return at::im2col(given, ksize, dilate, pad, stride).view({x.size(0), x.size(1) * ksize[0] * ksize[1], n[0], n[1]});
+    const Ints shape{x.size(0), x.size(1) * ksize[0] * ksize[1], n[0], n[1]};
+    if (x.numel() == 0) return at::zeros(shape, x.options());
+    return at::im2col(given, ksize, dilate, pad, stride).view(shape);
   }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -125,6 +128,8 @@ struct Col2Im : Patches {
   Tensor forward(const Tensor& gy) {
     const at::IntArrayRef n = gy.sizes().slice(2);
     const Ints large = extended(insize, n);
+    if (gy.numel() == 0)
+      return at::zeros({gy.size(0), gy.size(1) / (ksize[0] * ksize[1]), insize[0], insize[1]}, gy.options());
     const Tensor x = at::col2im(gy.reshape({gy.size(0), gy.size(1), -1}), large, ksize, dilate, pad, stride);
     return x.narrow(2, 0, insize[0]).narrow(3, 0, insize[1]).contiguous();
   }

@@ -66,6 +66,8 @@ struct SoftmaxCrossEntropy {
     TORCH_CHECK_VALUE(
         x.dim() >= 2 && t.dim() == x.dim() - 1 && t.size(0) == x.size(0) && t.sizes().slice(1) == x.sizes().slice(2),
         "softmax_cross_entropy: labels of shape ", t.sizes(), " do not fit x of shape ", x.sizes());
+    TORCH_CHECK_VALUE(x.size(1) > 0 || t.numel() == 0, "softmax_cross_entropy: x of shape ", x.sizes(),
+                      " has no classes");
     Tensor y;
     if (kernels::raw(x)) {
       log_sum = at::empty(t.sizes(), x.options());

@@ -106,6 +106,7 @@ struct MaxPooling : MaxWindow {
   std::vector<Tensor> forward(const Tensor& x) {
     complete(x.dim() - 2);
     const Ints image = spatial(x.sizes()), map = pooled(image, cover_all);
+    TORCH_CHECK_VALUE(c10::multiply_integers(image) > 0, "max_pooling: the images of x have no elements");
     Tensor y;
     flat = !has_kernel(x);
     if (flat) {

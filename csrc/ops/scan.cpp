@@ -65,7 +65,12 @@ struct LinearScan {
   static constexpr auto params() { return std::make_tuple(param("axis", &LinearScan::axis)); }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
-    if (b.size(axis) == 0) return b.clone();
+    Ints before = ints(b.sizes());
+    int64_t& length = before[wrap_axis(axis, b.dim())];
+    if (length == 0) return b.clone();
+    --length;
+    TORCH_CHECK_VALUE(a.sizes() == at::IntArrayRef(before), "linear_scan: for b of shape ", b.sizes(),
+                      " a must have shape ", before, ", not ", a.sizes());
     std::vector<Tensor> as = at::unbind(a, axis), ys = at::unbind(b, axis);
     for (size_t i = 1; i < ys.size(); ++i) ys[i] = at::addcmul(ys[i], as[i - 1], ys[i - 1]);
     return at::stack(ys, axis);

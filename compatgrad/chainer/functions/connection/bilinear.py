@@ -29,8 +29,8 @@ class BilinearFunction(_composed.ComposedFunction):
             type_check.expect(in_types[5].ndim == 1, in_types[5].shape[0] == W.shape[2])
 
     def compose(self, e1, e2, W, V1=None, V2=None, b=None):
-        e1, e2 = (reshape(e, (len(e), -1)) for e in (e1, e2))
         batch, (j, k, out) = len(e1), W.shape
+        e1, e2 = reshape(e1, (batch, j)), reshape(e2, (batch, k))
         # The sum over e1's elements first: products of the two would be the largest array of all.
         e1_W = reshape(matmul(e1, reshape(W, (j, k * out))), (batch, k, out))
         y = reshape(matmul(reshape(e2, (batch, 1, k)), e1_W), (batch, out))
