@@ -31,6 +31,7 @@ struct Placement {
     fill(dilate, 1);
     for (int64_t v : stride) TORCH_CHECK_VALUE(v > 0, "convolution: stride must be positive, not ", v);
     for (int64_t v : dilate) TORCH_CHECK_VALUE(v > 0, "convolution: dilate must be positive, not ", v);
+    TORCH_CHECK_VALUE(groups > 0, "convolution: groups must be positive, not ", groups);
   }
   // Length of the image that `n` positions of the filter touch on axis k, without padding.
   int64_t touched(size_t k, int64_t n, int64_t filter) const {
@@ -264,6 +265,8 @@ struct ConvolutionGradW : Placement {
 
   Tensor forward(const Tensor& x, const Tensor& gy) {
     complete(x.dim() - 2);
+    TORCH_CHECK_VALUE(gy.dim() == x.dim() && gy.size(0) == x.size(0), "convolution_grad_w: gy of shape ", gy.sizes(),
+                      " does not fit x of shape ", x.sizes());
     Ints shape{gy.size(1), x.size(1) / groups};
     shape.append(ksize.begin(), ksize.end());
     const Tensor image = extended(x, overhang(x.sizes(), gy.sizes(), shape));

@@ -239,6 +239,7 @@ struct Pad {
   Tensor forward(const Tensor& x) {
     const int64_t widths = pad_width.size();
     TORCH_CHECK_VALUE(widths % 2 == 0 && widths <= 2 * x.dim(), "pad: ", widths, " widths for ", x.dim(), " axes");
+    for (int64_t n : pad_width) TORCH_CHECK_VALUE(n >= 0, "pad: pad_width must not be negative, got ", n);
     Ints last_first;
     for (int64_t i = pad_width.size() / 2; i-- > 0;) {
       last_first.push_back(pad_width[2 * i]);

@@ -26,6 +26,10 @@ void Window::complete(int64_t ndim) {
   TORCH_CHECK_VALUE(ndim >= 1 && ndim <= 3, "pooling: x must have 3 to 5 axes, not ", ndim + 2);
   TORCH_CHECK_VALUE(ksize.size() == size_t(ndim) && stride.size() == size_t(ndim) && pad.size() == size_t(ndim),
                     "pooling: ksize, stride and pad must have one entry or ", ndim);
+  for (size_t k = 0; k < size_t(ndim); ++k)
+    TORCH_CHECK_VALUE(ksize[k] > 0 && stride[k] > 0 && pad[k] >= 0,
+                      "pooling: ksize and stride must be positive and pad not negative, but along axis ", k + 2,
+                      " they are ", ksize[k], ", ", stride[k], " and ", pad[k]);
 }
 int64_t Window::volume() const {
   int64_t v = 1;

@@ -65,6 +65,7 @@ struct LinearScan {
   static constexpr auto params() { return std::make_tuple(param("axis", &LinearScan::axis)); }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& a, const Tensor& b) {
+    TORCH_CHECK_VALUE(b.dim() > 0, "linear_scan: b must have an axis");
     Ints before = ints(b.sizes());
     int64_t& length = before[wrap_axis(axis, b.dim())];
     if (length == 0) return b.clone();

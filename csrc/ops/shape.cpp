@@ -1,4 +1,5 @@
 // Shapes: views, broadcasting and its inverse, casts, copies.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/real.h>
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/unsqueeze.h>
@@ -80,7 +81,7 @@ struct BroadcastTo {
   Tensor forward(const Tensor& x) { return at::broadcast_to(x, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return sum_to(c.gy(), c.in_sizes(0)); });
+    c.grad(0, [&] { return cg::sum_to(c.gy(), c.in_sizes(0)); });
   }
 };
 CG_OP("broadcast_to", BroadcastTo, "A view of x with NumPy's broadcasting to shape.")
@@ -89,7 +90,7 @@ struct SumTo {
   Ints shape;
   static constexpr auto params() { return std::make_tuple(required("shape", &SumTo::shape)); }
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return sum_to(x, shape); }
+  Tensor forward(const Tensor& x) { return cg::sum_to(x, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return broadcast_to(c.gy(), c.in_sizes(0)); });
@@ -166,12 +167,19 @@ Tensor sum_to(const Tensor& x, at::IntArrayRef shape) {
   return lead > 0 ? at::reshape(y, shape) : y;
 }
 
+// A gradient that cannot be summed to its input's shape: its op took inputs that do not belong together.
+static void check_fits(at::IntArrayRef given, at::IntArrayRef sizes) {
+  TORCH_CHECK_VALUE(at::is_expandable_to(sizes, given), "the gradient of an input of shape ", sizes, " has shape ",
+                    given);
+}
 Tensor fit_slow(Tensor g, at::IntArrayRef sizes, at::ScalarType dtype) {
+  check_fits(g.sizes(), sizes);
   if (g.is_complex() && !at::isComplexType(dtype)) g = at::real(g);
   if (g.scalar_type() != dtype) g = g.to(dtype);
-  return sum_to(g, sizes);
+  return cg::sum_to(g, sizes);
 }
 Var fit_slow(Var g, at::IntArrayRef sizes, at::ScalarType dtype) {
+  check_fits(g.sizes(), sizes);
   if (g.scalar_type() != dtype) g = cast(g, dtype);
   return g.sizes() == sizes ? g : sum_to(g, sizes);
 }
