@@ -4,6 +4,7 @@
 // users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat"). Loops over bytes in main
 // memory (kernels/pool.h) do the gradient of pooling; the kernels of kernels/window.h take the users' positions in
 // other dtypes and on a GPU.
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
@@ -32,6 +33,19 @@ struct MaxWindow : Window {
       w.pad[to] = pad[k];
     }
     return w;
+  }
+  // Indexes of a map of `sizes`, as `type`. max_pooling's own, which are bytes, lie in the window; others might not,
+  // and kernels would read and write beyond the images.
+  Tensor places(const Tensor& indexes, at::IntArrayRef sizes, at::ScalarType type) const {
+    TORCH_CHECK_VALUE(indexes.sizes() == sizes, "indexes of shape ", indexes.sizes(), " do not fit windows of shape ",
+                      sizes);
+    if (indexes.scalar_type() != at::kByte && indexes.numel() && indexes.device().is_cpu()) {
+      const auto [low, high] = at::aminmax(indexes);
+      TORCH_CHECK_INDEX(low.item<int64_t>() >= 0 && high.item<int64_t>() < volume(),
+                        "indexes must be at least 0 and less than ", volume(), ", the size of a window; got ",
+                        low.item<int64_t>(), " to ", high.item<int64_t>());
+    }
+    return indexes.to(type).contiguous();
   }
   // (planes, depth, height, width)
   static Tensor planes(const Tensor& x) {
@@ -143,13 +157,13 @@ struct MaxPoolingGrad : MaxWindow {
     complete(gy.dim() - 2);
     if (!flat && has_kernel(gy)) {
       Tensor gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
-      kernels::max_pool_scatter(for_kernel(), planes(gy), planes(indexes.to(at::kByte)), planes(gx));
+      kernels::max_pool_scatter(for_kernel(), planes(gy), planes(places(indexes, gy.sizes(), at::kByte)), planes(gx));
       return gx;
     }
     if (!flat && kernels::takes(gy)) {
       static const kernels::Kernel kernel("window_scatter");
       const Tensor given = gy.contiguous(), gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
-      kernel({gx, given, indexes.to(at::kInt).contiguous()}, {}, integers(gx.sizes(), gy.sizes(), gy.is_cpu()));
+      kernel({gx, given, places(indexes, gy.sizes(), at::kInt)}, {}, integers(gx.sizes(), gy.sizes(), gy.is_cpu()));
       return gx;
     }
     const Ints large = padded(insize, spatial(gy.sizes()));
@@ -177,15 +191,18 @@ struct MaxPoolingAt : MaxWindow {
 
   Tensor forward(const Tensor& x, const Tensor& indexes) {
     complete(x.dim() - 2);
+    TORCH_CHECK_VALUE(indexes.dim() == x.dim(), "indexes of shape ", indexes.sizes(), " do not fit x of shape ",
+                      x.sizes());
+    const auto map = with_spatial(x.sizes(), spatial(indexes.sizes()));
     if (!flat && has_kernel(x)) {
-      Tensor y = at::empty(indexes.sizes(), x.options());
-      kernels::max_pool_gather(for_kernel(), planes(x), planes(indexes.to(at::kByte)), planes(y));
+      Tensor y = at::empty(map, x.options());
+      kernels::max_pool_gather(for_kernel(), planes(x), planes(places(indexes, map, at::kByte)), planes(y));
       return y;
     }
     if (!flat && kernels::takes(x)) {
       static const kernels::Kernel kernel("window_picks");
-      const Tensor given = x.contiguous(), y = at::empty(indexes.sizes(), x.options());
-      kernel({y, given, indexes.to(at::kInt).contiguous()}, {}, integers(x.sizes(), y.sizes(), false));
+      const Tensor given = x.contiguous(), y = at::empty(map, x.options());
+      kernel({y, given, places(indexes, map, at::kInt)}, {}, integers(x.sizes(), y.sizes(), false));
       return y;
     }
     const Tensor given = add_padding(x, spatial(indexes.sizes()), 0);

@@ -33,7 +33,7 @@ void Window::complete(int64_t ndim) {
 }
 int64_t Window::volume() const {
   int64_t v = 1;
-  for (int64_t k : ksize) v *= k;
+  for (int64_t k : ksize) TORCH_CHECK_VALUE(!__builtin_mul_overflow(v, k, &v), "pooling: ksize is too large");
   return v;
 }
 Ints Window::pooled(at::IntArrayRef image, bool cover_all) const {
