@@ -64,7 +64,7 @@ struct SampleAxis {
   // Whether sample j of a bin is on the image, or less than a pixel beside it.
   CG_FN bool read(const Samples<F>& s, int64_t bin, int64_t j, Reading<F>& r) const {
     F at = s.start + F(bin) * s.step + (F(j) + F(0.5)) * s.distance;
-    if (!(at >= F(-1) && at <= F(length))) return false;
+    if (!(at >= F(-1) && at <= F(length)) || length == 0) return false;
     at = at < 0 ? F(0) : at > F(length - 1) ? F(length - 1) : at;
     r.below = int32_t(at);
     r.above = r.below + 1 < length ? r.below + 1 : r.below;

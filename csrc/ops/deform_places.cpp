@@ -33,6 +33,8 @@ Deformed DeformGeometry::sizes(at::IntArrayRef x, at::IntArrayRef offset) const 
   TORCH_CHECK_VALUE(offset.size() == 4 && offset[0] == x[0] && offset[1] == groups * taps * 2,
                     "deform_columns: offset must have the shape (", x[0], ", ", groups * taps * 2,
                     ", rows, columns), not ", offset);
+  TORCH_CHECK_VALUE(x[2] * x[3] > 0 || offset[2] * offset[3] == 0, "deform_columns: the images of x, of shape ", x,
+                    ", have no elements");
   return {x[0], x[1], x[2], x[3], groups, taps, offset[2], offset[3]};
 }
 Ints DeformGeometry::factors_size(const Deformed& d) const {

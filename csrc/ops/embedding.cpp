@@ -45,6 +45,8 @@ struct EmbeddingGrad : Rows {
   static constexpr Mask integers = in_bit(1);
   static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& ids) {
+    TORCH_CHECK_VALUE(gy.dim() > 0 && gy.sizes() == at::IntArrayRef(shape(ids.sizes(), gy.size(-1))),
+                      "embedding_grad: a gradient of shape ", gy.sizes(), " does not fit ids of shape ", ids.sizes());
     const int64_t width = gy.size(-1);
     Tensor gw = at::zeros({rows, width}, gy.options());
     if (kernels::raw(gy))

@@ -211,7 +211,7 @@ T zeros_as(const T& x) {
 }
 // Ints of an array reference, for parameters that are stored.
 inline Ints ints(at::IntArrayRef a) { return Ints(a.begin(), a.end()); }
-// A non-negative axis.
-inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
+// The axis counted from 0; IndexError where there is none of that number.
+inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return c10::maybe_wrap_dim(axis, ndim); }
 
 }  // namespace cg

@@ -72,6 +72,13 @@ Var resize_grad(const Sampling& p, const Var& gy, Ints insize) { return run(Resi
 struct Patches {
   Ints ksize, stride{1, 1}, pad{0, 0}, dilate{1, 1};
 
+  void check(const Tensor& x) const {
+    TORCH_CHECK_VALUE(x.dim() == 4 && ksize.size() == 2 && stride.size() == 2 && pad.size() == 2 && dilate.size() == 2,
+                      "im2col: x of shape ", x.sizes(), " must have 4 axes, ksize, stride, pad and dilate 2 numbers");
+    for (int k = 0; k < 2; ++k)
+      TORCH_CHECK_VALUE(ksize[k] > 0 && stride[k] > 0 && dilate[k] > 0 && pad[k] >= 0, "im2col: ksize, stride and ",
+                        "dilate must be positive and pad not negative: ", ksize, ", ", stride, ", ", dilate, ", ", pad);
+  }
   Ints counts(at::IntArrayRef image, bool cover_all) const {
     Ints r;
     for (int k = 0; k < 2; ++k)
@@ -101,6 +108,7 @@ struct Im2Col : Patches {
   }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
+    check(x);
     const at::IntArrayRef image = x.sizes().slice(2);
     const Ints n = outsize ? *outsize : counts(image, cover_all), large = extended(image, n);
     const Tensor given = at::IntArrayRef(large) == image
@@ -126,6 +134,7 @@ struct Col2Im : Patches {
   }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
+    check(gy);
     const at::IntArrayRef n = gy.sizes().slice(2);
     const Ints large = extended(insize, n);
     if (gy.numel() == 0)

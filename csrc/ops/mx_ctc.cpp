@@ -33,6 +33,14 @@ struct CtcLoss {
   }
 
   static Tensor wide(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
+  // ATen reads where the labels say, also beyond its memory.
+  static void check_labels(const Tensor& labels, const Tensor& lengths, int64_t classes) {
+    if (!labels.is_cpu() || !lengths.is_cpu() || !labels.numel()) return;
+    const Tensor read = at::arange(labels.size(1), lengths.options()).unsqueeze(0).lt(lengths.unsqueeze(1));
+    const Tensor wrong = labels.lt(0).logical_or_(labels.ge(classes)).logical_and_(read);
+    TORCH_CHECK_INDEX(!wrong.any().item<bool>(), "ctc_loss: labels must be at least 0 and less than ", classes,
+                      ", the number of classes; ", labels.masked_select(wrong)[0].item<int64_t>(), " is not");
+  }
   Tensor infer(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) {
     return at::empty({x.size(1)}, x.options());
   }
@@ -41,6 +49,9 @@ struct CtcLoss {
                       labels.sizes(), " do not fit data of shape ", x.sizes());
     log_p = at::log_softmax(wide(x), 2);
     if (kernels::traced(x)) return traced_loss(x, labels, steps, lengths);
+    TORCH_CHECK_VALUE(lengths.dim() == 1 && lengths.size(0) == x.size(1), "ctc_loss: label lengths of shape ",
+                      lengths.sizes(), " do not fit data of shape ", x.sizes());
+    check_labels(labels, lengths, x.size(2));
     std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, steps, lengths, blank, true);
     return loss.masked_fill(loss.isinf(), 0).to(x.scalar_type());
   }

@@ -9,6 +9,7 @@ namespace cg {
 namespace {
 
 Ints one_channel_each(at::IntArrayRef w) {
+  TORCH_CHECK_VALUE(!w.empty(), "depthwise convolution: w must have an axis of channels");
   Ints r{w[0], 1};
   r.append(w.begin() + 1, w.end());
   return r;
@@ -86,7 +87,10 @@ struct DepthwiseDeconvolution : Convolving<DepthwiseDeconvolution, true> {
                            required("dilate", &Self::dilate), param("divisor", &Self::divisor));
   }
   static Ints filters(at::IntArrayRef w) { return one_channel_each(w); }
-  int64_t groups(at::IntArrayRef x) const { return x[1] / divisor; }
+  int64_t groups(at::IntArrayRef x) const {
+    TORCH_CHECK_VALUE(divisor > 0, "depthwise deconvolution: divisor must be positive, not ", divisor);
+    return x[1] / divisor;
+  }
 };
 CG_OP("depthwise_deconvolution", DepthwiseDeconvolution,
       "Transposed convolution of each channel of x (batch, channels, *size) with its kernel in w (channels, *filter), "

@@ -69,6 +69,11 @@ struct INQWeights {
                  const Tensor& steps, const Tensor& random_state) {
     if (w.is_meta()) return at::empty_like(w);
     kernels::reads_values("inq_weights", w, steps);
+    for (const Tensor* t : {&indicators, &old_w, &old_indicators})
+      TORCH_CHECK_VALUE(t->numel() == w.numel(), "inq_weights: a state of shape ", t->sizes(), " for w of shape ",
+                        w.sizes());
+    TORCH_CHECK_VALUE(w.numel() > 0 && steps.numel() == 2, "inq_weights: w of shape ", w.sizes(), " and ",
+                      steps.numel(), " steps; w must have elements, and there must be two steps");
     int64_t* step = steps.mutable_data_ptr<int64_t>();
     if (step[0] == step[1]) return old_w.to(w.options(), false, true);  // w may be a copy of the array
     step[1] = step[0];

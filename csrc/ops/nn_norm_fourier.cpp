@@ -65,6 +65,7 @@ struct Frames {
   bool center = true, transposed = false;
 
   Tensor window(const at::TensorOptions& o) const {
+    TORCH_CHECK_VALUE(stride > 0, "stft: stride must be positive, not ", stride);
     TORCH_CHECK_VALUE(fft_size >= window_size, "stft: fft_size ", fft_size, " is less than window_size ", window_size);
     Tensor w;
     if (window_type == "hanning")

@@ -173,6 +173,7 @@ struct Grid {
   // (positions, axes + 1): coordinates in -1 ... 1, the last axis first, then 1.
   Tensor homogeneous(const Tensor& like) const {
     const int64_t n = static_cast<int64_t>(size.size());
+    TORCH_CHECK_VALUE(n > 0, "affine_grid: size is empty");
     std::vector<Tensor> columns;
     for (int64_t d = n - 1; d >= 0; --d) {
       const double length = static_cast<double>(size[d]), scale = align_corners ? std::max(length - 1, 1.0) : length;

@@ -1,4 +1,5 @@
 // Interpolation along one axis: each result is a weighted sum of a few elements.
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
@@ -40,7 +41,16 @@ struct Taps {
 
   int64_t count() const { return index.size(0); }
   int64_t results() const { return index.size(1); }
-  Ints resized(const Tensor& x, int64_t n) const {
+  // The shape of what is made from x: `n` elements along the axis, x having `from`; `size` is the side that is read at.
+  Ints resized(const Tensor& x, int64_t n, int64_t from, int64_t size) const {
+    TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && n >= 0 && x.size(axis) == from &&
+                          (!weight || weight->sizes() == index.sizes()),
+                      "nn_resample: index ", index.sizes(), " along axis ", axis, " does not fit shape ", x.sizes());
+    if (index.numel() && !index.is_meta()) {
+      const auto [low, high] = at::aminmax(index);
+      TORCH_CHECK_INDEX(low.item<int64_t>() >= 0 && high.item<int64_t>() < size, "nn_resample: an index from ",
+                        low.item<int64_t>(), " to ", high.item<int64_t>(), " for ", size, " elements");
+    }
     Ints r = ints(x.sizes());
     r[axis] = n;
     return r;
@@ -139,7 +149,7 @@ struct ResampleGrad : Taps {
   }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
-    const Ints shape = resized(gy, size);
+    const Ints shape = resized(gy, size, results(), size);
     if (gy.is_meta()) return at::empty(shape, gy.options());
     Tensor gx = at::zeros(shape, gy.options());
     if (kernels::raw(gy)) {
@@ -161,7 +171,8 @@ struct Resample : Taps {
   static constexpr auto params() { return std::make_tuple(CG_TAPS(Resample)); }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
-    const Ints shape = resized(x, results());
+    const int64_t length = axis >= 0 && axis < x.dim() ? x.size(axis) : 0;
+    const Ints shape = resized(x, results(), length, length);
     if (x.is_meta()) return at::empty(shape, x.options());
     if (kernels::raw(x)) {
       Tensor y = at::empty(shape, x.options());

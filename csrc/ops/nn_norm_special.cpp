@@ -97,9 +97,10 @@ struct MeanSubtraction {
   static constexpr Mask saves = in_bit(2);
 
   int64_t samples(at::IntArrayRef x) const {
-    int64_t n = 1;
-    for (int64_t a = 0; a < wrap_axis(base_axis, static_cast<int64_t>(x.size())); ++a) n *= x[a];
-    return n;
+    const int64_t base = wrap_axis(base_axis, static_cast<int64_t>(x.size()));
+    TORCH_CHECK_VALUE(base >= 0 && base <= static_cast<int64_t>(x.size()), "mean_subtraction: base_axis ", base_axis,
+                      " for x of shape ", x);
+    return c10::multiply_integers(x.slice(0, base));
   }
   Tensor forward(const Tensor& x, const Tensor& mean, const Tensor& t) {
     if (x.is_meta()) return at::empty(x.sizes(), x.options());

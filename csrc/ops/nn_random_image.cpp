@@ -158,6 +158,7 @@ struct ImageAugmentation {
                       "image_augmentation: shape must have from 2 to ", x.dim(),
                       " axes (height and width the last), not ", shape.size());
     TORCH_CHECK_VALUE(pad.size() == 2, "image_augmentation: pad must be (height, width), not ", at::IntArrayRef(pad));
+    TORCH_CHECK_VALUE(x.numel() > 0, "image_augmentation: x of shape ", x.sizes(), " has no elements");
     result = ints(x.sizes());
     std::copy(shape.begin(), shape.end(), result.end() - shape.size());
     const int64_t w_in = x.size(-1), h_in = x.size(-2), channels = x.dim() > 2 ? x.size(-3) : 1;

@@ -234,6 +234,7 @@ struct RandomChoice {
   static void running(const std::vector<float>& w, std::vector<float>& sums) {
     float s = 0;
     for (size_t i = 0; i < w.size(); ++i) sums[i] = s = i == 0 ? w[0] : s + w[i];
+    TORCH_CHECK_VALUE(std::isfinite(s), "random_choice: the weights of a sample must have a finite sum, not ", s);
   }
   void with_replacement(Mt& g, const std::vector<float>& w, int64_t count, int64_t start, int64_t* to) const {
     std::vector<float> sums(w.size());

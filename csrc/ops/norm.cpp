@@ -22,6 +22,8 @@ struct LayerNormalizationGrad {
 
   std::tuple<Tensor, Tensor, Tensor> compute(const Tensor& x, const Tensor& gamma, const Tensor& gy, Tensor mean,
                                              Tensor inv_std, std::array<bool, 3> wanted) const {
+    TORCH_CHECK_VALUE(x.dim() == 2 && gy.sizes() == x.sizes(), "layer_normalization_grad: gy of shape ", gy.sizes(),
+                      " does not fit x of shape ", x.sizes());
     if (!mean.defined()) std::tie(mean, inv_std) = norm_statistics<Tensor>(x, {}, {}, eps, over);
     return at::native_layer_norm_backward(gy, x, gamma.sizes(), mean, inv_std, gamma, gamma, wanted);
   }
@@ -78,6 +80,10 @@ struct Groups {
   double eps = 1e-5;
   static constexpr int64_t over[2] = {2, 3};
 
+  void check(at::IntArrayRef x) const {
+    TORCH_CHECK_VALUE(x.size() >= 2 && groups > 0 && x[1] % groups == 0, "group_normalization: ", groups,
+                      " groups do not divide x of shape ", x);
+  }
   template <class T>
   T split(const T& x) const {
     return reshape(x, {x.size(0), groups, x.size(1) / groups, -1});
@@ -119,6 +125,9 @@ struct GroupNormalizationGrad : Groups {
   }
   std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& gamma, const Tensor& gy, const Tensor& mean,
                                              const Tensor& inv_std) {
+    check(x.sizes());
+    TORCH_CHECK_VALUE(gy.sizes() == x.sizes(), "group_normalization_grad: gy of shape ", gy.sizes(),
+                      " does not fit x of shape ", x.sizes());
     auto [gx, ggamma, gbeta] = compute(x, gamma, gy, mean, inv_std, {true, true, true});
     return {gx, ggamma.to(gamma.scalar_type()), gbeta.to(gamma.scalar_type())};
   }
@@ -158,8 +167,7 @@ struct GroupNormalization : Groups {
   }
 
   Tensor forward(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
-    TORCH_CHECK_VALUE(x.dim() >= 2 && x.size(1) % groups == 0, "group_normalization: ", groups,
-                      " groups do not divide x of shape ", x.sizes());
+    check(x.sizes());
     const auto t = dtype(x, gamma);
     const int64_t batch = x.size(0), channels = x.size(1);
     Tensor y;

@@ -40,6 +40,8 @@ struct LogSoftmaxGrad {
   static constexpr auto params() { return std::make_tuple(param("axis", &LogSoftmaxGrad::axis)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor forward(const Tensor& gy, const Tensor& y) {
+    TORCH_CHECK_VALUE(gy.sizes() == y.sizes(), "log_softmax_grad: gy of shape ", gy.sizes(), " for y of shape ",
+                      y.sizes());
     return at::_log_softmax_backward_data(gy, y, axis, y.scalar_type());
   }
   template <class T>

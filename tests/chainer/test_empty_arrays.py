@@ -1,4 +1,4 @@
-"""Arrays without elements: what Chainer computes is computed, and nothing ends the process. Also run on the original."""
+"""Arrays without elements: what Chainer computes is computed; no process ends. Also run on the original."""
 
 import numpy as np
 import pytest

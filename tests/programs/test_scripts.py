@@ -4,8 +4,8 @@ import json
 import subprocess
 import sys
 
-from tests.programs.scripts.__main__ import FOLDER, numbers
-from tests.programs.scripts.cases import CASES
+from tests.programs.scripts.__main__ import FOLDER, numbers, stopped
+from tests.programs.scripts.cases import CASES, REFUSED
 
 
 def test_cases():
@@ -14,6 +14,16 @@ def test_cases():
         for c in commands:
             assert c.script.endswith(".py") and " " not in c.folder
             assert all(text != other for text, other in c.edits)
+    assert REFUSED < set(CASES)
+
+
+def test_two_scripts_that_stop_at_once_are_not_the_same():
+    # A package that was missing on both sides counted as agreement.
+    nothing = {"ended": [["ModuleNotFoundError"]], "curves": {"0: printed": []}}
+    assert stopped(nothing, nothing)
+    assert stopped({**nothing, "curves": {"0: printed": [1.0]}}, nothing)
+    assert not stopped({**nothing, "curves": {"0: optimizer 0 /W": [1.0]}}, nothing)
+    assert not stopped({**nothing, "ended": [["returns"]]}, nothing)
 
 
 def test_numbers_of_what_is_printed():

@@ -25,23 +25,26 @@ def command(python: list[str], kind: str, first: int, count: int, how: str, file
 def run(python: list[str], kind: str, first: int, count: int, how: str, folder: Path, limit: float):
     """The results by seed, and a complaint for each program after which the process was not well."""
     complaints, results = [], {}
-    status, out = folder / f"{first}.{len(python)}.status", folder / f"{first}.{len(python)}.pickle"
-    end = first + count
-    while first < end:
-        files = [status, out]
+    files = [folder / f"{first}.{len(python)}.{what}" for what in ("status", "pickle")]
+    status, out = files
+    spans = [(first, first + count)]
+    while spans:
+        begin, end = spans.pop()
+        status.unlink(missing_ok=True)
         try:
             done = subprocess.run(
-                command(python, kind, first, end - first, how, files), capture_output=True, text=True, timeout=limit
+                command(python, kind, begin, end - begin, how, files), capture_output=True, text=True, timeout=limit
             )
             code, said = done.returncode, done.stderr
         except subprocess.TimeoutExpired:
             code, said = "time limit", ""
         if code == 0:
             results |= pickle.loads(out.read_bytes())
-            break
-        seed = int(status.read_text()) if status.exists() and status.read_text().strip() else first
+            continue
+        seed = int(status.read_text()) if status.exists() and status.read_text().strip() else begin
         complaints.append((seed, code, "\n".join(said.strip().splitlines()[:25])))
-        first = seed + 1
+        # The results of the programs before went with the process: these run again.
+        spans += [(b, e) for b, e in ((seed + 1, end), (begin, seed)) if b < e]
     return results, complaints
 
 
@@ -54,6 +57,16 @@ def same(a, b, path="") -> str:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return "" if np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True) else f"{path}: {a} and {b}"
     return "" if type(a) is type(b) and a == b else f"{path}: {a!r} and {b!r}"
+
+
+def cannot_import(python: str, module: str) -> str:
+    """Why a Python does not import a module; nothing where it does."""
+    try:
+        done = subprocess.run([python, "-c", f"import {module}"], capture_output=True, text=True)
+    except OSError as e:
+        return str(e)
+    said = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else said[-1] if said else f"it ends with {done.returncode}"
 
 
 def main() -> None:
@@ -71,9 +84,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for 200 programs (300)")
     args = parser.parse_args()
     how = "tame" if args.tame or args.peer else "wild"
+    if args.peer and (said := cannot_import(args.peer, args.kind)):
+        parser.error(f"--peer: {args.peer} does not import {args.kind}: {said}")
     here = [sys.executable, "-m", "compatgrad", "run"]
     starts = range(args.first, args.first + args.programs, BATCH)
-    bad = differing = compared = 0
+    bad = differing = compared = lost = 0
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(args.processes) as pool:
         folder = Path(name)
 
@@ -83,7 +98,8 @@ def main() -> None:
             theirs = run([args.peer], args.kind, first, count, how, folder, args.limit) if args.peer else ({}, [])
             return mine, theirs
 
-        for (mine, complaints), (theirs, _) in pool.map(batch, starts):
+        for (mine, complaints), (theirs, ended) in pool.map(batch, starts):
+            lost += len(ended)
             for seed, code, said in complaints:
                 bad += 1
                 print(f"seed {seed}: exit {code}\n{said}\n", flush=True)
@@ -97,8 +113,11 @@ def main() -> None:
                     differing += 1
                     print(f"seed {seed}: {difference}", flush=True)
     print(f"{args.programs} {how} programs, {bad} of them broke the process", end="")
-    print(f"; {compared} compared with the original, {differing} differ" if args.peer else "")
-    sys.exit(bool(bad or differing))
+    if args.peer:
+        print(f"; {compared} compared with the original, whose process broke in {lost}; {differing} differ", end="")
+    print()
+    sys.exit(bool(bad or differing or (args.peer and not compared)))
 
 
-main()
+if __name__ == "__main__":
+    main()

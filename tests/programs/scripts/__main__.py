@@ -22,7 +22,7 @@ import tempfile
 from typing import Any
 
 from tests.programs.compare import compare
-from tests.programs.scripts.cases import CASES, Command
+from tests.programs.scripts.cases import CASES, REFUSED, Command
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
@@ -103,6 +103,15 @@ def run(
     return result
 
 
+def stopped(*sides: dict[str, Any]) -> bool:
+    """Whether a script ended with an error before it had left a number to compare, on each side."""
+    return all(
+        side["ended"][-1] != ["returns"]
+        and not any(v for k, v in side["curves"].items() if not k.endswith(": printed"))
+        for side in sides
+    )
+
+
 def judge(name: str, options: argparse.Namespace) -> dict[str, Any]:
     commands = CASES[name]
     row: dict[str, Any] = {"name": name, "double": options.double}
@@ -110,6 +119,8 @@ def judge(name: str, options: argparse.Namespace) -> dict[str, Any]:
     ends = [*zip(original["ended"], here["ended"], strict=False)]
     if len(original["ended"]) != len(here["ended"]) or any(theirs[0] not in ours for theirs, ours in ends):
         return {**row, "status": "ends differently", "ends": ends, "error": here["error"], "theirs": original["error"]}
+    if stopped(original, here) and name not in REFUSED:
+        return {**row, "status": "stops on both", "error": here["error"], "theirs": original["error"]}
     row["errors"] = [side["error"].strip().split("\n")[-1] for side in (original, here)]
     row["ends"] = ", ".join(sorted({theirs[0] for theirs, _ in ends} - {"returns"}))
     difference = list(difflib.unified_diff(original["text"], here["text"], "original", "here", lineterm="", n=0))

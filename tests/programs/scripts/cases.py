@@ -257,3 +257,13 @@ CASES: dict[str, list[Command]] = {
         for model, loss in WORD2VEC
     },
 }
+
+# What the original refuses as well: to end with the same error is to be the same.
+REFUSED = {
+    "chainermn mnist dual",
+    "chainermn mnist model",
+    "chainermn seq2seq_mp1",
+    "chainermn imagenet refused",
+    "mnist data_parallel_updater",
+    "mnist without GPU",
+}
