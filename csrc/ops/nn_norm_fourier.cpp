@@ -65,7 +65,6 @@ struct Frames {
   bool center = true, transposed = false;
 
   Tensor window(const at::TensorOptions& o) const {
-    TORCH_CHECK_VALUE(stride > 0, "stft: stride must be positive, not ", stride);
     TORCH_CHECK_VALUE(fft_size >= window_size, "stft: fft_size ", fft_size, " is less than window_size ", window_size);
     Tensor w;
     if (window_type == "hanning")
@@ -81,7 +80,10 @@ struct Frames {
   }
   int64_t half() const { return center ? fft_size / 2 : 0; }
   int64_t bins() const { return fft_size / 2 + 1; }
-  int64_t frames(int64_t samples) const { return (samples + 2 * half() - fft_size) / stride + 1; }
+  int64_t frames(int64_t samples) const {
+    TORCH_CHECK_VALUE(stride > 0, "stft: stride must be positive, not ", stride);
+    return (samples + 2 * half() - fft_size) / stride + 1;
+  }
   int64_t extent(int64_t frames) const { return (frames - 1) * stride + fft_size; }
 
   // (batch, samples) <-> (batch, frames, fft_size)
