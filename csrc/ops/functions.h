@@ -213,5 +213,7 @@ T zeros_as(const T& x) {
 inline Ints ints(at::IntArrayRef a) { return Ints(a.begin(), a.end()); }
 // The axis counted from 0; IndexError where there is none of that number.
 inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return c10::maybe_wrap_dim(axis, ndim); }
+// The first of the axes that belong together, or `ndim`: callers check it, with a sentence of their own.
+inline int64_t wrap_base_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
 
 }  // namespace cg

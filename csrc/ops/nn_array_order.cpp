@@ -123,7 +123,7 @@ struct TopK {
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &TopK::index)); }
   static Ints rows(at::IntArrayRef sizes, int64_t base_axis) {
-    const int64_t a = wrap_axis(base_axis, sizes.size());
+    const int64_t a = wrap_base_axis(base_axis, sizes.size());
     TORCH_CHECK_VALUE(a >= 0 && a < static_cast<int64_t>(sizes.size()), "top_k: base_axis is ", base_axis,
                       ", but x has shape ", sizes);
     return {c10::multiply_integers(sizes.slice(0, a)), c10::multiply_integers(sizes.slice(a))};
@@ -140,7 +140,7 @@ struct TopK {
     TORCH_CHECK_VALUE(reduce || !with_index, "top_k_data: with_index needs reduce=True");
     const Tensor picked = at::gather(lines, 1, index);
     if (!reduce) return {at::reshape(at::zeros(r, x.options()).scatter_(1, index, picked), x.sizes())};
-    Ints shape = ints(x.sizes().slice(0, wrap_axis(base_axis, x.dim())));
+    Ints shape = ints(x.sizes().slice(0, wrap_base_axis(base_axis, x.dim())));
     shape.push_back(k);
     return outputs_of(at::reshape(picked, shape), at::reshape(index, shape), with_index, false);
   }

@@ -31,14 +31,14 @@ struct Affine {
                 b.defined() ? b.sizes() : at::IntArrayRef());
   }
   Tensor infer(const Tensor& x, const Tensor& w, const Tensor& b) const {
-    const int64_t axis = wrap_axis(base_axis, x.dim());
+    const int64_t axis = wrap_base_axis(base_axis, x.dim());
     check(x.sizes(), w.sizes(), b, axis);
     Ints sizes = ints(x.sizes().slice(0, axis));
     sizes.append(w.sizes().begin() + 1, w.sizes().end());
     return hollow(sizes, x.scalar_type(), x.device());
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
-    const int64_t axis = wrap_axis(base_axis, x.dim());
+    const int64_t axis = wrap_base_axis(base_axis, x.dim());
     check(x.sizes(), w.sizes(), b, axis);
     const Tensor a = shaped(x, matrix(x.sizes(), axis)), m = shaped(w, matrix(w.sizes(), 1));
     const Tensor y = b.defined() ? at::addmm(shaped(b, {m.size(1)}), a, m) : at::mm(a, m);
@@ -49,7 +49,7 @@ struct Affine {
   template <class T>
   void backward(Ctx<T>& c) {
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
-    const Ints xm = matrix(x, wrap_axis(base_axis, x.size())), wm = matrix(w, 1);
+    const Ints xm = matrix(x, wrap_base_axis(base_axis, x.size())), wm = matrix(w, 1);
     const T gy = shaped(c.gy(), {xm[0], wm[1]});
     c.grad(0, [&] { return shaped(matmul(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
     c.grad(1, [&] { return shaped(matmul(transpose(shaped(c.in(0), xm), 0, 1), gy), w); });

@@ -97,7 +97,7 @@ struct MeanSubtraction {
   static constexpr Mask saves = in_bit(2);
 
   int64_t samples(at::IntArrayRef x) const {
-    const int64_t base = wrap_axis(base_axis, static_cast<int64_t>(x.size()));
+    const int64_t base = wrap_base_axis(base_axis, static_cast<int64_t>(x.size()));
     TORCH_CHECK_VALUE(base >= 0 && base <= static_cast<int64_t>(x.size()), "mean_subtraction: base_axis ", base_axis,
                       " for x of shape ", x);
     return c10::multiply_integers(x.slice(0, base));
@@ -190,7 +190,7 @@ struct VatNoise {
   static constexpr Mask saves = in_bit(1);
   Tensor forward(const Tensor& x, const Tensor&) {
     Ints axes;
-    for (int64_t a = wrap_axis(base_axis, x.dim()); a < x.dim(); ++a) axes.push_back(a);
+    for (int64_t a = wrap_base_axis(base_axis, x.dim()); a < x.dim(); ++a) axes.push_back(a);
     return x * (at::rsqrt(at::sum(at::square(x), axes, true) + 1e-8) * eps);
   }
   void backward(Ctx<Tensor>& c) { c.in(1).copy_(c.gy() * eps); }

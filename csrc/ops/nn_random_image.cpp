@@ -49,7 +49,7 @@ struct RandomErase {
     return p;
   }
   Tensor forward(const Tensor& x) {
-    const int64_t base = wrap_axis(base_axis, x.dim());
+    const int64_t base = wrap_base_axis(base_axis, x.dim());
     TORCH_CHECK_VALUE(prob >= 0 && prob <= 1, "random_erase: prob must be in [0, 1], not ", prob);
     TORCH_CHECK_VALUE(n > 0, "random_erase: n must be positive, not ", n);
     TORCH_CHECK_VALUE(base >= 0 && x.dim() - base == 3,

@@ -80,7 +80,7 @@ struct Move {
 };
 
 int64_t check_base_axis(const char* op, int64_t base_axis, const Tensor& x) {
-  const int64_t a = wrap_axis(base_axis, x.dim());
+  const int64_t a = wrap_base_axis(base_axis, x.dim());
   TORCH_CHECK_VALUE(a >= 0 && a < x.dim(), op, ": base_axis is ", base_axis, ", but x has shape ", x.sizes());
   return a;
 }
