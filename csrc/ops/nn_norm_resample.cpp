@@ -1,5 +1,4 @@
 // Interpolation along one axis: each result is a weighted sum of a few elements.
-#include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros.h>
@@ -41,16 +40,11 @@ struct Taps {
 
   int64_t count() const { return index.size(0); }
   int64_t results() const { return index.size(1); }
-  // The shape of what is made from x: `n` elements along the axis, x having `from`; `size` is the side that is read at.
-  Ints resized(const Tensor& x, int64_t n, int64_t from, int64_t size) const {
+  // The shape of what is made from x, which has `from` elements along the axis: `n` elements there.
+  Ints resized(const Tensor& x, int64_t n, int64_t from) const {
     TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && n >= 0 && x.size(axis) == from &&
                           (!weight || weight->sizes() == index.sizes()),
                       "nn_resample: index ", index.sizes(), " along axis ", axis, " does not fit shape ", x.sizes());
-    if (index.numel() && !index.is_meta()) {
-      const auto [low, high] = at::aminmax(index);
-      TORCH_CHECK_INDEX(low.item<int64_t>() >= 0 && high.item<int64_t>() < size, "nn_resample: an index from ",
-                        low.item<int64_t>(), " to ", high.item<int64_t>(), " for ", size, " elements");
-    }
     Ints r = ints(x.sizes());
     r[axis] = n;
     return r;
@@ -124,6 +118,8 @@ struct Taps {
       if (a != axis) (a < axis ? r.outer : r.inner) *= shape[a];
     const Tensor positions = index.contiguous();
     r.at.assign(positions.const_data_ptr<int64_t>(), positions.const_data_ptr<int64_t>() + positions.numel());
+    for (int64_t i : r.at)
+      TORCH_CHECK_INDEX(i >= 0 && i < size, "nn_resample: index ", i, " is out of range for ", size, " elements");
     if (weight) {
       const Tensor w = weight->to(c10::CppTypeToScalarType<S>::value).contiguous();
       r.weight.assign(w.const_data_ptr<S>(), w.const_data_ptr<S>() + w.numel());
@@ -149,7 +145,7 @@ struct ResampleGrad : Taps {
   }
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& gy) {
-    const Ints shape = resized(gy, size, results(), size);
+    const Ints shape = resized(gy, size, results());
     if (gy.is_meta()) return at::empty(shape, gy.options());
     Tensor gx = at::zeros(shape, gy.options());
     if (kernels::raw(gy)) {
@@ -172,7 +168,7 @@ struct Resample : Taps {
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
     const int64_t length = axis >= 0 && axis < x.dim() ? x.size(axis) : 0;
-    const Ints shape = resized(x, results(), length, length);
+    const Ints shape = resized(x, results(), length);
     if (x.is_meta()) return at::empty(shape, x.options());
     if (kernels::raw(x)) {
       Tensor y = at::empty(shape, x.options());
