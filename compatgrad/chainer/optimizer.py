@@ -386,7 +386,7 @@ class Optimizer:
         if not self._loss_scaling_is_dynamic:
             return
         named = list(self.target.namedparams())
-        for i in _C.optim_not_finite([param for _, param in named]):
+        for i in _C.optim_special([param for _, param in named], True, True):
             self._loss_scaling_isnan = True
             self._loss_scaling_isnan_ever = True
             warnings.warn(

@@ -334,7 +334,7 @@ class Solver:
             self._step(t, params, self._states_of(entries))
 
     def _apply(self, rule, params, states, hypers):
-        if not _C.solver_step(rule, params, states, hypers):
+        if not _C.optim_update(rule, params, states, hypers):
             raise _StatesElsewhere
 
     def _tensors(self, params, states):
@@ -355,24 +355,24 @@ class Solver:
             self._decay = rate
         elif rate:
             for _, params in self._groups("weight_decay", pre_hook, post_hook):
-                _C.solver_change_grads("weight_decay", params, (rate,))
+                _C.optim_change_grads("weight_decay", params, (rate,))
 
     def clip_grad_by_norm(self, clip_norm, pre_hook=None, post_hook=None):
         """Scales each gradient whose norm is above clip_norm (float) down to it; 0 does nothing."""
         norm = c_float(clip_norm).value
         if norm:
             for _, params in self._groups("clip_grad_by_norm", pre_hook, post_hook):
-                _C.solver_clip_norms(params, norm)
+                _C.optim_clip(params, norm, False)
 
     def scale_grad(self, scale, pre_hook=None, post_hook=None):
         """Multiplies each gradient by `scale` (float)."""
         rate = c_float(scale).value
         for _, params in self._groups("scale_grad", pre_hook, post_hook):
-            _C.solver_change_grads("scale", params, (rate,))
+            _C.optim_change_grads("scale", params, (rate,))
 
     def _any(self, name, inf, nan, pre_hook, post_hook):
         groups = self._groups(name, pre_hook, post_hook)
-        return any(_C.solver_any_special(params, inf, nan) for _, params in groups)
+        return any(_C.optim_special(params, inf, nan) for _, params in groups)
 
     def check_inf_grad(self, pre_hook=None, post_hook=None):
         """Whether a gradient has an infinite element."""

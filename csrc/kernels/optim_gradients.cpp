@@ -163,7 +163,7 @@ void clip_norms(at::TensorList gradients, double threshold) {
   }
 }
 
-std::vector<size_t> not_finite(at::TensorList gradients) {
+std::vector<size_t> special(at::TensorList gradients, bool inf, bool nan) {
   for (const at::Tensor& g : gradients) kernels::reads_values("the check of gradients for infinite values or NaN", g);
   std::vector<size_t> found;
   for (const Group& group : groups_of(gradients)) {
@@ -174,15 +174,10 @@ std::vector<size_t> not_finite(at::TensorList gradients) {
         found.push_back(group.places[i]);
   }
   std::sort(found.begin(), found.end());
+  if (!inf || !nan)
+    std::erase_if(found,
+                  [&](size_t i) { return !(inf ? gradients[i].isinf() : gradients[i].isnan()).any().item<bool>(); });
   return found;
-}
-
-bool any_special(at::TensorList gradients, bool inf, bool nan) {
-  for (const size_t i : not_finite(gradients)) {
-    const at::Tensor& g = gradients[i];
-    if ((inf && nan) || (inf ? g.isinf() : g.isnan()).any().item<bool>()) return true;
-  }
-  return false;
 }
 
 }  // namespace cg::optim

@@ -82,10 +82,7 @@ void scale_by(at::TensorList tensors, const at::Tensor& factor);
 // Scales each gradient, in place, so that its own norm is at most `threshold`; one with a NaN stays as it is.
 void clip_norms(at::TensorList gradients, double threshold);
 
-// Those that have an infinite value or a NaN, in order.
-std::vector<size_t> not_finite(at::TensorList gradients);
-
-// Whether some gradient has an infinite value (`inf`), a NaN (`nan`), or either.
-bool any_special(at::TensorList gradients, bool inf, bool nan);
+// Those that have an infinite value (`inf`), a NaN (`nan`), or either, in order.
+std::vector<size_t> special(at::TensorList gradients, bool inf, bool nan);
 
 }  // namespace cg::optim

@@ -1,9 +1,9 @@
-// Update rules and gradient hooks on lists of Variables: one call per optimizer step.
+// Update rules on lists of arrays.
 #include "python/optim.h"
 
-namespace cg::py {
+#include <algorithm>
 
-using optim::Rule;
+namespace cg::py {
 
 const Rule& parse_rule(PyObject* o) {
   const char* name = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
@@ -12,15 +12,26 @@ const Rule& parse_rule(PyObject* o) {
   return *rule;
 }
 
+double parse_number(PyObject* o) {
+  const double number = PyFloat_AsDouble(o);
+  if (number == -1 && PyErr_Occurred()) throw PyError();
+  return number;
+}
+
 Hypers parse_hypers(PyObject* o, const Rule& rule) {
   Hypers h{};
   if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != rule.hypers)
-    fail(PyExc_ValueError, "hypers: %s takes a tuple of %d numbers", rule.name, rule.hypers);
-  for (int k = 0; k < rule.hypers; ++k) {
-    h[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(o, k));
-    if (h[k] == -1 && PyErr_Occurred()) throw PyError();
-  }
+    fail(PyExc_ValueError, "hypers: %s takes a tuple of %d numbers, got %R", rule.name, rule.hypers, o);
+  for (int k = 0; k < rule.hypers; ++k) h[k] = parse_number(PyTuple_GET_ITEM(o, k));
   return h;
+}
+
+at::Tensor parse_tensor(PyObject* o, const char* name) {
+  if (is_tensor(o)) return unwrap_tensor(o, name);
+  if (!is_variable(o)) fail(PyExc_TypeError, "%s: expected tensors, got %s", name, Py_TYPE(o)->tp_name);
+  const at::Tensor& t = tensor_of(as_variable(o));
+  if (!t.defined()) fail(PyExc_ValueError, "%s: an array has no data", name);
+  return t;
 }
 
 void check_step(const Rule& rule, const Step& s, bool states_here) {
@@ -54,10 +65,37 @@ void check_step(const Rule& rule, const Step& s, bool states_here) {
   if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
 }
 
+void read_states(PyObject* o, Step& step) {
+  const auto read = [&](PyObject* state) {
+    if (is_tensor(state)) return step.states.push_back(unwrap_tensor(state, "states"));
+    Store* store = store_of(state);
+    if (!store) return step.states.push_back(parse_tensor(state, "states"));
+    Array& a = *store->data;
+    if (write_single(a).device() != step.x.device()) a.put(a.tensor.to(step.x.device()));
+    step.states.push_back(a.tensor);
+  };
+  if (o == Py_None) return;
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return read(o);
+  for_each_item(o, "states", [&](Py_ssize_t, PyObject* state) { read(state); });
+}
+
+int64_t count_elements(at::TensorList tensors) {
+  int64_t elements = 0;
+  for (const at::Tensor& t : tensors) elements += t.numel();
+  return elements;
+}
 int64_t count_elements(c10::ArrayRef<Step> steps) {
   int64_t elements = 0;
   for (const Step& s : steps) elements += s.x.numel();
   return elements;
+}
+
+void written(c10::ArrayRef<Step> steps, bool gradients) {
+  for (const Step& s : steps) {
+    bump_version(s.x);
+    if (gradients) bump_version(s.y);
+    for (const at::Tensor& t : s.states) bump_version(t);
+  }
 }
 
 void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers) {
@@ -67,155 +105,114 @@ void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers
 
 namespace {
 
-PyVariable* parse_variable(PyObject* o) {
-  if (!is_variable(o)) fail(PyExc_TypeError, "params: expected Variables, got %s", Py_TYPE(o)->tp_name);
-  return as_variable(o);
+Hypers parse(PyObject* o, const Rule& rule, bool rounds) {
+  Hypers h = parse_hypers(o, rule);
+  if (rounds)
+    for (double& x : h) x = static_cast<float>(x);
+  return h;
 }
 
-// The gradient, undefined where there is none. A broadcast one, whose elements share memory, becomes a tensor of its
-// own when it is to be written.
-const at::Tensor& gradient_of(PyVariable* v, bool writes) {
-  const at::Tensor& g = gradient_tensor(v);
-  if (!writes || !g.defined()) return g;
-  for (int64_t d = 0; d < g.dim(); ++d) {
-    if (g.stride(d) == 0 && g.size(d) > 1) {
-      Py_CLEAR(v->grad_var);
-      v->v.grad = Var(g.contiguous());
-      break;
-    }
-  }
-  return v->v.grad.data;
-}
-
-// An array that torch cannot alias got a copy as tensor: what was computed goes back into the array.
-void write_back(PyVariable* v) {
-  if (!v->array || v->array_of || !v->v.data.defined()) return;
-  static PyObject* copyto =
-      Obj::steal(PyObject_GetAttrString(Obj::steal(PyImport_ImportModule("numpy")).get(), "copyto")).release();
-  Obj result = Obj::steal(array_of_tensor(v->v.data));
-  Obj::steal(PyObject_CallFunctionObjArgs(copyto, v->array, result.get(), nullptr));
-}
-
-void write_back_gradients(c10::ArrayRef<PyVariable*> variables) {
-  for (PyVariable* v : variables)
-    if (v->grad_var) write_back(as_variable(v->grad_var));
-}
-
-// A sequence of tuples: a rule that changes gradients, or "clip_norm", and its numbers.
-c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
-  c10::SmallVector<optim::Hook, 4> hooks;
-  for_each_item(o, "hooks", [&](Py_ssize_t, PyObject* item) {
-    if (!PyTuple_Check(item) || !PyTuple_GET_SIZE(item)) fail(PyExc_TypeError, "hooks: expected tuples");
-    PyObject* name = PyTuple_GET_ITEM(item, 0);
-    const bool norm = PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "clip_norm") == 0;
-    optim::Hook hook{norm ? nullptr : &parse_rule(name), {}};
-    const Py_ssize_t count = norm ? 1 : hook.rule->hypers;
-    if (!norm && (hook.rule->states || count > 2)) fail(PyExc_ValueError, "hooks: %s is none", hook.rule->name);
-    if (PyTuple_GET_SIZE(item) != 1 + count) fail(PyExc_ValueError, "hooks: %R takes %zd numbers", name, count);
-    for (Py_ssize_t k = 0; k < count; ++k) {
-      hook.h[k] = PyFloat_AsDouble(PyTuple_GET_ITEM(item, 1 + k));
-      if (hook.h[k] == -1 && PyErr_Occurred()) throw PyError();
-    }
-    hooks.push_back(hook);
-  });
-  return hooks;
-}
-
-// optim_update(rule, params, states, hypers, hooks=()): `states` has one tuple of tensors per parameter. Parameters
-// without data or gradient are skipped.
-PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  const Rule& rule = parse_rule(args[0]);
-  const auto hypers = parse_hypers(args[3], rule);
-  c10::SmallVector<optim::Hook, 4> hooks;
-  if (n == 5) hooks = parse_hooks(args[4]);
+// Steps that go in one call: their hypers are alike but for those in `rates` and `decays`.
+struct Group {
+  Hypers hypers;
   c10::SmallVector<Step, 16> steps;
-  c10::SmallVector<PyVariable*, 16> variables;
-  bool here = true;
-  if (!PyList_Check(args[2]) && !PyTuple_Check(args[2])) fail(PyExc_TypeError, "states: expected a list or a tuple");
-  for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
-    PyVariable* v = parse_variable(o);
-    Step step{tensor_of(v), gradient_of(v, !hooks.empty()), {}, {}};
-    if (!step.x.defined() || !step.y.defined()) return;
-    if (i >= PySequence_Fast_GET_SIZE(args[2])) fail(PyExc_ValueError, "states: shorter than params");
-    for_each_item(PySequence_Fast_GET_ITEM(args[2], i), "states", [&](Py_ssize_t, PyObject* s) {
-      if (!is_tensor(s)) fail(PyExc_TypeError, "states: expected tensors, got %s", Py_TYPE(s)->tp_name);
-      step.states.push_back(unwrap_tensor(s, "states"));
-    });
-    check_step(rule, step, false);
-    for (const auto& t : step.states) here = here && t.device() == step.x.device();
-    steps.push_back(std::move(step));
-    variables.push_back(v);
-  });
-  if (!here) Py_RETURN_FALSE;
-  if (hooks.empty()) {
-    run_steps(rule, steps, hypers);
-  } else {
-    run_kernels(count_elements(steps), [&] { optim::apply_hooked(rule, steps, hypers.data(), hooks); });
-    written(steps);
-    write_back_gradients(variables);
+  std::vector<double> rates, decays;  // of each step, where they differ from `hypers`
+};
+
+void run_group(const Rule& rule, Group& group, bool mixed, const at::Tensor& rates, const at::Tensor& decays) {
+  bool same = true;
+  for (size_t i = 0; i < group.rates.size(); ++i)
+    same = same && group.rates[i] == group.hypers[0] && group.decays[i] == group.hypers[1];
+  if (same && !mixed && !rates.defined()) return run_steps(rule, group.steps, group.hypers);
+  if (group.rates.empty()) {
+    group.rates.assign(group.steps.size(), group.hypers[0]);
+    group.decays.assign(group.steps.size(), group.hypers[1]);
   }
-  for (PyVariable* v : variables) write_back(v);
-  Py_RETURN_TRUE;
+  std::vector<double> own;
+  if (!rates.defined()) {
+    own = group.rates;
+    own.insert(own.end(), group.decays.begin(), group.decays.end());
+  }
+  run_kernels(count_elements(group.steps),
+              [&] { optim::apply_rated(rule, group.steps, group.hypers.data(), {own, rates, decays}); });
+  written(group.steps);
 }
 
-c10::SmallVector<PyVariable*, 16> with_gradient(PyObject* params) {
-  c10::SmallVector<PyVariable*, 16> found;
-  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
-    PyVariable* v = parse_variable(o);
-    if (tensor_of(v).defined() && gradient_of(v, true).defined()) found.push_back(v);
-  });
-  return found;
-}
-
-// optim_change_grads(rule, params, hypers): rules that change a gradient with its parameter.
-PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Rule& rule = parse_rule(args[0]);
-  if (rule.states) fail(PyExc_ValueError, "rule: %s has states", rule.name);
-  const auto hypers = parse_hypers(args[2], rule);
-  const auto variables = with_gradient(args[1]);
-  c10::SmallVector<Step, 16> steps;
-  for (PyVariable* v : variables) {
-    steps.push_back({v->v.grad.data, tensor_of(v), {}, {}});
-    check_step(rule, steps.back());
+  PyObject* const copies = n > 6 ? args[6] : Py_None;
+  const Py_ssize_t count = PyObject_Length(args[1]);
+  const char* const names[] = {"xs", "ys", "states", "copies"};
+  PyObject* const lists[] = {args[1], args[2], args[3], copies};
+  for (int k = 0; k < 4; ++k) {
+    if (k > 1 && lists[k] == Py_None) continue;
+    for_each_item(lists[k], names[k], [](Py_ssize_t, PyObject*) {});
+    if (PySequence_Fast_GET_SIZE(lists[k]) != count)
+      fail(PyExc_ValueError, "%s: %zd tensors for %zd xs", names[k], PySequence_Fast_GET_SIZE(lists[k]), count);
   }
-  run_steps(rule, steps, hypers);
-  write_back_gradients(variables);
+  const auto item = [](PyObject* list, Py_ssize_t i) {
+    return list == Py_None ? Py_None : PySequence_Fast_GET_ITEM(list, i);
+  };
+  at::Tensor rates, decays;
+  if (n > 7 && args[7] != Py_None) {
+    PyObject *first, *second;
+    if (!PyArg_ParseTuple(args[7], "OO", &first, &second)) throw PyError();
+    rates = parse_tensor(first, "rates");
+    decays = parse_tensor(second, "rates");
+    if (rates.numel() != count || decays.numel() != count)
+      fail(PyExc_ValueError, "rates: expected %zd numbers each", count);
+  }
+  const bool each = PyList_Check(args[4]), rounds = n > 5 && args[5] == Py_True;
+  if (each && (rates.defined() || PyList_GET_SIZE(args[4]) != count))
+    fail(PyExc_ValueError, "hypers: expected one tuple per x, %zd, got %zd", count, PyList_GET_SIZE(args[4]));
+  c10::SmallVector<Group, 1> groups;
+  if (!each) groups.push_back({parse(args[4], rule, rounds), {}, {}, {}});
+  for_each_item(args[1], "xs", [&](Py_ssize_t i, PyObject* o) {
+    Step step{parse_tensor(o, "xs"), parse_tensor(item(args[2], i), "ys"), {}, {}};
+    read_states(item(args[3], i), step);
+    check_step(rule, step);
+    if (item(copies, i) != Py_None) {
+      step.copy = parse_tensor(item(copies, i), "copies");
+      if (step.copy.sizes() != step.x.sizes()) fail(PyExc_ValueError, "copies: expected the shape of x");
+    }
+    Group* group = groups.begin();
+    if (each) {
+      const Hypers hypers = parse(PyList_GET_ITEM(args[4], i), rule, rounds);
+      group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+        return std::equal(g.hypers.begin() + 2 * rule.rated, g.hypers.end(), hypers.begin() + 2 * rule.rated);
+      });
+      if (group == groups.end()) group = &groups.emplace_back(Group{hypers, {}, {}, {}});
+      group->rates.push_back(hypers[0]);
+      group->decays.push_back(hypers[1]);
+    }
+    group->steps.push_back(std::move(step));
+  });
+  for (Group& group : groups) run_group(rule, group, copies != Py_None, rates, decays);
   Py_RETURN_NONE;
 }
 
-// optim_without_grad(params): a tuple of those that have data but no gradient.
-PyObject* optim_without_grad(PyObject*, PyObject* params) {
-  c10::SmallVector<PyObject*, 16> found;
-  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
-    PyVariable* v = parse_variable(o);
-    if (v->v.data.defined() && !v->v.grad.defined()) found.push_back(o);
-  });
-  Obj result = Obj::steal(PyTuple_New(found.size()));
-  for (size_t i = 0; i < found.size(); ++i) PyTuple_SET_ITEM(result.get(), i, Py_NewRef(found[i]));
-  return result.release();
+std::vector<at::Tensor> read_arrays(PyObject* list) {
+  std::vector<at::Tensor> tensors;
+  for_each_item(list, "arrays", [&](Py_ssize_t, PyObject* o) { tensors.push_back(parse_tensor(o, "arrays")); });
+  return tensors;
 }
 
-// optim_not_finite(params): the indexes of those whose gradient has an infinite value or a NaN; of a tensor, itself.
-PyObject* optim_not_finite(PyObject*, PyObject* params) {
-  c10::SmallVector<at::Tensor, 16> gradients;
-  c10::SmallVector<Py_ssize_t, 16> places;
-  int64_t elements = 0;
-  for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
-    const at::Tensor g = is_tensor(o) ? unwrap_tensor(o, "params") : gradient_of(parse_variable(o), false);
-    if (!g.defined()) return;
-    gradients.push_back(g);
-    places.push_back(i);
-    elements += g.numel();
-  });
-  std::vector<size_t> found;
-  run_kernels(elements, [&] { found = optim::not_finite(gradients); });
-  Obj result = Obj::steal(PyList_New(found.size()));
-  for (size_t k = 0; k < found.size(); ++k)
-    PyList_SET_ITEM(result.get(), k, Obj::steal(PyLong_FromSsize_t(places[found[k]])).release());
-  return result.release();
+PyObject* mx_reduce(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  const auto tensors = read_arrays(args[0]);
+  if (tensors.empty()) fail(PyExc_ValueError, "arrays: the list is empty");
+  at::Tensor found;
+  run_kernels(count_elements(tensors), [&] { found = optim::reduce_each(tensors, args[1] == Py_True); });
+  return wrap_tensor(found);
 }
 
-// optim_rules(): a dict of name to (number of states, number of hypers).
+PyObject* mx_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  const auto tensors = read_arrays(args[0]);
+  const at::Tensor factor = parse_tensor(args[1], "factor");
+  run_kernels(count_elements(tensors), [&] { optim::scale_by(tensors, factor); });
+  for (const at::Tensor& t : tensors) bump_version(t);
+  Py_RETURN_NONE;
+}
+
 PyObject* optim_rules(PyObject*, PyObject*) {
   Obj all = Obj::steal(PyDict_New());
   for (const Rule& rule : optim::rules()) {
@@ -225,45 +222,29 @@ PyObject* optim_rules(PyObject*, PyObject*) {
   return all.release();
 }
 
-// optim_clip_norm(params, threshold)
-PyObject* optim_clip_norm(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  const double threshold = PyFloat_AsDouble(args[1]);
-  if (threshold == -1 && PyErr_Occurred()) throw PyError();
-  const auto variables = with_gradient(args[0]);
-  c10::SmallVector<at::Tensor, 16> gradients;
-  int64_t elements = 0;
-  for (PyVariable* v : variables) {
-    gradients.push_back(v->v.grad.data);
-    elements += gradients.back().numel();
-  }
-  run_kernels(elements, [&] { optim::clip_norm(gradients, threshold); });
-  for (const at::Tensor& g : gradients) bump_version(g);
-  write_back_gradients(variables);
-  Py_RETURN_NONE;
-}
-
 PyMethodDef methods[] = {
-    {"optim_update", FAST(optim_update, 4, 5),
-     "optim_update(rule, params, states, hypers, hooks=()): one step of an update rule, in place, after hooks on the "
-     "gradients."},
-    {"optim_change_grads", FAST(optim_change_grads, 3),
-     "optim_change_grads(rule, params, hypers): changes gradients in place."},
-    {"optim_clip_norm", FAST(optim_clip_norm, 2),
-     "optim_clip_norm(params, threshold): scales gradients so that their common norm is at most `threshold`."},
-    {"optim_not_finite", guard<optim_not_finite>, METH_O,
-     "optim_not_finite(params): indexes of those whose gradient has an infinite value or a NaN, or of such tensors."},
+    {"optim_step", FAST(optim_step, 5, 8),
+     "optim_step(rule, xs, ys, states, hypers, rounds=False, copies=None, rates=None): one step of an update rule, in "
+     "place. `states`: an array, a sequence of arrays or None per x; or None. `hypers`: a tuple for all, or a list "
+     "with "
+     "one per x; `rounds` takes them in single precision. `copies`: an array or None per x, its copy in half "
+     "precision; "
+     "gradients may be of that type. `rates`: two tensors with the first and the second hyper of each x, instead of "
+     "those in the tuple."},
+    {"mx_reduce", FAST(mx_reduce, 2),
+     "mx_reduce(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64."},
+    {"mx_scale", FAST(mx_scale, 2),
+     "mx_scale(arrays, factor): multiplies arrays of one type on one device, in place, by a float64 tensor with one "
+     "element there."},
     {"optim_rules", guard<optim_rules>, METH_NOARGS,
      "optim_rules(): the update rules, a dict of name to (number of states, number of hypers)."},
-    {"optim_without_grad", guard<optim_without_grad>, METH_O,
-     "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void init_optim(PyObject* module) {
-  if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
-  add_solver(module);
-  add_mx_optim(module);
+  for (PyMethodDef* table : {methods, parameter_methods})
+    if (PyModule_AddFunctions(module, table) < 0) throw PyError();
 }
 
 }  // namespace cg::py

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import compatgrad as cg
 import compatgrad.chainer as chainer
 import compatgrad.mxnet as mx
 from compatgrad import _C
@@ -69,3 +70,22 @@ def test_mxnet(strange):
     with pytest.raises(mx.MXNetError, match=f"SGD: mx_sgd: .*{words}"):
         updater([0, 1], [mx.nd.ones(3), mx.nd.NDArray(make())], weights)
     np.testing.assert_array_equal(weights[0].asnumpy(), np.ones(3))
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_what_an_update_only_reads_can_still_be_differentiated(change):
+    """The version of the gradient was counted up, or of the parameter where a gradient changes: torch refused the
+    backward of what had saved it."""
+    x, y = torch.ones(3), torch.ones(3)
+    factor = torch.ones(3, requires_grad=True)
+    read = x if change else y
+    product = (factor * read).sum()
+    if change:
+        v = cg.Variable(x)
+        v.grad = y
+        _C.optim_change_grads("weight_decay", [v], (0.1,))
+    else:
+        _C.optim_step("sgd", [x], [y], None, (0.1,))
+    product.backward()
+    assert factor.grad.tolist() == [1, 1, 1]
+    assert read._version == 0

@@ -125,7 +125,7 @@ def test_norms_are_clipped(device, threshold):
     for param, value in zip(params, values, strict=True):
         param.grad_var = _C.Variable(value.clone(memory_format=torch.preserve_format))
     norm = torch.stack([t.double().square().sum() for t in values]).sum().sqrt()
-    _C.optim_clip_norm(params, threshold)
+    _C.optim_clip(params, threshold, True)
     rate = min(1.0, threshold / norm.item())
     for param, value in zip(params, values, strict=True):
         tolerance = 1e-2 if value.dtype == torch.bfloat16 else 1e-5
@@ -136,7 +136,7 @@ def test_norms_are_clipped(device, threshold):
 
 def test_what_is_not_finite_is_found():
     gradients = kinds()
-    assert _C.optim_not_finite(gradients) == []
+    assert _C.optim_special(gradients, True, True) == []
     gradients[1][3], gradients[4][30], gradients[6][2, 1] = float("inf"), float("nan"), float("-inf")
-    assert _C.optim_not_finite(gradients) == [1, 4, 6]
-    assert _C.optim_not_finite([]) == []
+    assert _C.optim_special(gradients, True, True) == [1, 4, 6]
+    assert _C.optim_special([], True, True) == []

@@ -93,7 +93,7 @@ def both_ways(rule: str, given, steps: list[tuple]) -> None:
         else:
             for kind, *h in steps:
                 if kind == "clip_norm":
-                    _C.optim_clip_norm(params, *h)
+                    _C.optim_clip(params, *h, True)
                 else:
                     _C.optim_change_grads(kind, params, tuple(h))
             assert _C.optim_update(rule, params, states, hypers)
@@ -251,13 +251,13 @@ def test_lists_with_rates_and_copies(rule, kind):
     ]
     rows = [tuple(row) for row in zip(*states, strict=True)] or [None] * len(SIZES)
     if kind == "same":
-        _C.mx_optim_step(rule, weights, grads, rows, (9.0, 9.0, *rest), True, None, tuple(rates))
+        _C.optim_step(rule, weights, grads, rows, (9.0, 9.0, *rest), True, None, tuple(rates))
     else:
-        _C.mx_optim_step(rule, weights, grads, rows, [(*r, *rest) for r in rates.t().tolist()], True, copies)
+        _C.optim_step(rule, weights, grads, rows, [(*r, *rest) for r in rates.t().tolist()], True, copies)
     xs, gs, *ss = ([t.clone() for t in row] for row in given)
     for k in range(len(SIZES)):
         g = gs[k].half().float() if mixed[k] else gs[k]
-        _C.mx_optim_step(rule, [xs[k]], [g], [tuple(s[k] for s in ss) or None], (*rates[:, k].tolist(), *rest), True)
+        _C.optim_step(rule, [xs[k]], [g], [tuple(s[k] for s in ss) or None], (*rates[:, k].tolist(), *rest), True)
         assert copies[k] is None or torch.equal(copies[k], xs[k].half())
     same([weights, *states], [xs, *ss])
 
@@ -267,7 +267,7 @@ def test_lists_with_copies_that_kernels_do_not_take():
     wide = torch.randn(4, 6)
     weights, grads = [wide[:, ::2], torch.ones(3, dtype=torch.float64)], [torch.ones(4, 3).half(), torch.ones(3)]
     before, copy = wide.clone(), torch.zeros(4, 3, dtype=torch.float16)
-    _C.mx_optim_step("mx_descend", weights, grads, [None] * 2, [(0.5, 0, 1, 1), (0.25, 0, 1, 1)], True, [copy, None])
+    _C.optim_step("mx_descend", weights, grads, [None] * 2, [(0.5, 0, 1, 1), (0.25, 0, 1, 1)], True, [copy, None])
     assert torch.equal(wide[:, ::2], before[:, ::2] - 0.5) and torch.equal(wide[:, 1::2], before[:, 1::2])
     assert torch.equal(copy, wide[:, ::2].half()) and weights[1].tolist() == [0.75] * 3
 

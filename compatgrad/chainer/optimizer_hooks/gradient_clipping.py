@@ -17,4 +17,4 @@ class GradientClipping:
         return "clip_norm", self.threshold
 
     def __call__(self, opt):
-        _C.optim_clip_norm(all_params(opt.target), self.threshold)
+        _C.optim_clip(all_params(opt.target), self.threshold, True)

@@ -18,7 +18,7 @@ from compatgrad import _C
 from ..base import MXNetError
 from .ndarray import NDArray
 
-_step = _C.mx_optim_step
+_step = _C.optim_step
 
 
 def run_rule(
