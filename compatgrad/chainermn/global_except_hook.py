@@ -1,4 +1,4 @@
-"""What is said of an exception that nobody caught, when it ends a group of processes."""
+"""A hook that ends the process at an exception that nobody caught, so that other processes do not wait for it."""
 
 import os
 import sys

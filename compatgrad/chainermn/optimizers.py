@@ -64,7 +64,7 @@ class _MultiNodeOptimizer(_Wrapper):
 
 
 class _DoubleBufferingOptimizer(_Wrapper):
-    """Updates by the gradients of the call before, as if they were still on their way at their own."""
+    """Updates by the gradients of the call before: ChainerMN is still exchanging those of this call."""
 
     def __init__(self, actual_optimizer, communicator, zero_fill):
         super().__init__(actual_optimizer, communicator, zero_fill)

@@ -32,6 +32,10 @@ def _arguments(args: Any) -> tuple[list[Any], dict[str, Any]]:
 def _names(who: str, given: Any, default: str, variables: list[Any], keys: list[str]) -> list[str]:
     """Names for `variables`: a list of them, or a dict from the arguments' names."""
     if isinstance(given, dict):
+        if len(keys) != len(variables):
+            raise ValueError(f"{who}: expected a list of {len(variables)} names, got a dict")
+        if missing := [key for key in keys if key not in given]:
+            raise ValueError(f"{who}: no name for {', '.join(map(repr, missing))}")
         return [given[key] for key in keys]
     if given is not None:
         if len(given) != len(variables):

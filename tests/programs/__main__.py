@@ -58,7 +58,7 @@ def run(
 
 
 def median_ms(result: dict[str, Any], clock: str = "seconds") -> float:
-    """Milliseconds of a step, without the first, which compile and allocate. `clock`: "cpu" for busy machines."""
+    """Milliseconds of a step, without the first three, which compile and allocate. `clock`: "cpu" for busy machines."""
     return 1000 * statistics.median(result[clock][3:] or result[clock])
 
 

@@ -120,7 +120,7 @@ class CommunicatorBase(metaclass=ABCMeta):
         """Gives all processes the parameters of the first."""
 
     def broadcast_data(self, model):
-        """`bcast_data`, of old."""
+        """The old name of `bcast_data`."""
         self.bcast_data(model)
 
     @abstractmethod
@@ -130,7 +130,7 @@ class CommunicatorBase(metaclass=ABCMeta):
         """
 
     def allreduce_grad(self, model, zero_fill=False):
-        """`multi_node_mean_grad`, of old."""
+        """The old name of `multi_node_mean_grad`."""
         warnings.warn("allreduce_grad() is deprecated.", DeprecationWarning, stacklevel=2)
         self.multi_node_mean_grad(model, zero_fill)
 

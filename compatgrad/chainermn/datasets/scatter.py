@@ -42,7 +42,7 @@ def scatter_index(n_total_samples, comm, root=0, *, force_equal_length=True):
 
 def _scatter_index(n, size, force_equal_length):
     if size <= 0 or n < 0:
-        raise AssertionError(f"{n} examples for {size} processes")
+        raise AssertionError(f"expected 0 or more examples and 1 or more processes, got {n} and {size}")
     longer = -(-n // size)
     for rank in range(size):
         if force_equal_length:

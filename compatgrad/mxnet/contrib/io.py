@@ -13,7 +13,7 @@ __all__ = ["DataLoaderIter"]
 class DataLoaderIter(DataIter):
     """The batches (data, label) of a gluon DataLoader for a Module; the last one is filled up to the size of the first.
 
-    The loader is asked for a batch at once, whose shapes are taken.
+    One batch is drawn at construction, for its shapes.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class BucketingModule(BaseModule):
         compression_params: Any = None,
     ) -> None:
         super().__init__(logger=logger)
-        assert default_bucket_key is not None
+        assert default_bucket_key is not None, "default_bucket_key: expected the key of the largest bucket, got None"
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
         self._options = {

@@ -274,7 +274,7 @@ class DataParallelExecutorGroup:
         for name, shape, axis in zip(self.output_names, shapes, self.output_layouts, strict=True):
             whole = list(shape)
             if axis >= 0 and whole:
-                assert self.batch_size is not None
+                assert self.batch_size is not None, "data_shapes: no description has a batch axis"
                 whole[axis] = self.batch_size
             result.append((name, tuple(whole)))
         return result
@@ -286,7 +286,8 @@ class DataParallelExecutorGroup:
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         """The gradients of the data."""
-        assert self.inputs_need_grad and self.input_grad_arrays is not None
+        assert self.inputs_need_grad, "gradients of the inputs: bind with inputs_need_grad=True"
+        assert self.input_grad_arrays is not None
         return _merged(self.input_grad_arrays, self.data_layouts) if merge_multi_context else self.input_grad_arrays
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:

@@ -104,7 +104,7 @@ class PythonModule(BaseModule):
         assert grad_req == "write", "Python module only support write gradient"
         assert [desc[0] for desc in data_shapes] == self._data_names, f"data_shapes must name {self._data_names}"
         if label_shapes is not None:
-            assert self._label_names is not None
+            assert self._label_names is not None, "label_shapes were given to a module without label_names"
             assert [desc[0] for desc in label_shapes] == self._label_names, (
                 f"label_shapes must name {self._label_names}"
             )

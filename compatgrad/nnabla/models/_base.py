@@ -56,9 +56,8 @@ class TrainedNetwork:
     def use_up_to(self, key: str, callback: NnpNetworkPass, **variable_format_dict: Any) -> None:
         """Ends the network at the variable that `key` stands for. ValueError for a key that it does not have."""
         if key not in self._KEY_VARIABLE:
-            raise ValueError(
-                f"{type(self).__name__}: use_up_to={key!r} is none of {', '.join(map(repr, self._KEY_VARIABLE))}"
-            )
+            offered = ", ".join(repr(name) for name in self._KEY_VARIABLE if not name.startswith("_"))
+            raise ValueError(f"{type(self).__name__}: use_up_to={key!r} is none of {offered}")
         callback.use_up_to(self._KEY_VARIABLE[key].format(**variable_format_dict))
 
     def get_input_var(self, input_var: Variable | None) -> Variable:

@@ -84,12 +84,12 @@ def result_base(base, suffix, outdir):
 
 
 def update_status(state=None, start=False, start_time=None):
-    """Tells the hook of that name the state of a run."""
+    """Calls the configured module's `update_status(state, start, start_time)`, if it has one."""
     _call("update_status", state, start, start_time)
 
 
 def update_progress(text):
-    """Tells the hook of that name the progress, a str."""
+    """Calls the configured module's `update_progress(text)`, if it has one."""
     _call("update_progress", text)
 
 

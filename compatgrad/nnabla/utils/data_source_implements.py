@@ -193,13 +193,14 @@ class CsvDataSource(DataSource):
         return variable, index if separator else None, label or None
 
     def _process_row(self, row):
+        if len(row) != len(self._columns):
+            raise ValueError(f"a line has {len(row)} columns, the header {len(self._columns)}: {','.join(row)[:80]!r}")
         values = OrderedDict()
-        if len(row) == len(self._columns):
-            for (variable, index, _), text in zip(self._columns, row, strict=True):
-                if index is None:
-                    values[variable] = self._get_value(text, is_vector=True)
-                else:
-                    values.setdefault(variable, []).append(self._get_value(text))
+        for (variable, index, _), text in zip(self._columns, row, strict=True):
+            if index is None:
+                values[variable] = self._get_value(text, is_vector=True)
+            else:
+                values.setdefault(variable, []).append(self._get_value(text))
         return values.values()
 
     def _get_value(self, value, is_vector=False):

@@ -144,7 +144,8 @@ def _bytes_of(file: Any) -> bytes:
 def read(path: Any, message: Any, extension: str) -> list[Record] | None:
     """The parameters of one file of the format `extension`; None for an unknown format.
 
-    What is no .h5 file is merged into the NNablaProtoBuf `message`, .h5 files within a .nnp file excepted.
+    Those of .protobuf and .nntxt files, alone or inside a .nnp file, are merged into the NNablaProtoBuf `message` too;
+    those of .h5 files are returned only.
     """
     if extension not in (*_FORMATS, ".nnp"):
         return None
@@ -215,9 +216,11 @@ def register(found: Sequence[Record]) -> None:
 
 def _check(record: Record) -> None:
     at: Any = parameter.get_current_parameter_scope()
+    passed: list[str] = []
     for name in filter(None, record.name.split("/")):
         if not isinstance(at, dict):
-            raise ValueError(f"cannot load parameter {record.name!r}: what {name!r} is to be in is a parameter")
+            raise ValueError(f"cannot load parameter {record.name!r}: {'/'.join(passed)!r} is a parameter, not a scope")
+        passed.append(name)
         at = at.get(name)
         if at is None:
             return

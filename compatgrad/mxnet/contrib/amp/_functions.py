@@ -23,7 +23,7 @@ _FLOATS = (np.float16, np.float32)
 
 
 def _takes_half(x: NDArray) -> bool:
-    """Whether arrays of float16 are for the device: on the CPU they are slower."""
+    """Whether to cast arrays on this device: not on the CPU, where float16 is slower than float32."""
     return x.context.device_type == "gpu"
 
 

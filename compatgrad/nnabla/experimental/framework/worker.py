@@ -16,7 +16,18 @@ def _hook(text: str, *names: str) -> Any:
     scope: dict[str, Any] = {}
     exec(f"def method(self, {', '.join(names)}): pass", scope)  # noqa: S102 - callers may name the parameters
     scope["method"].__doc__ = text
-    return scope["method"]
+    return _Named(scope["method"])
+
+
+class _Named:
+    """Gives a method the name that it is assigned to, which errors of its callers tell."""
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.method.__name__, self.method.__qualname__ = name, f"{owner.__qualname__}.{name}"
+        setattr(owner, name, self.method)
 
 
 class Worker:
@@ -47,27 +58,27 @@ class Worker:
     _load_model = _hook("Loads the model.")
     _save_model = _hook("Saves the model.")
     save_model_at_start = _hook("Called before the first epoch.")
-    save_model_at_end = _hook("Called behind the last epoch.")
+    save_model_at_end = _hook("Called after the last epoch.")
     training_complete = _hook("Called at the end.")
     brief = _hook("What there is to say of the training.")
     epoch_loop_start = _hook("Called first in an epoch.", "e")
-    epoch_loop_end = _hook("Called behind the iterations of an epoch.", "e")
+    epoch_loop_end = _hook("Called after the iterations of an epoch.", "e")
     save_checkpoint_at_epoch_end = _hook("Called last in an epoch.", "e")
     iter_loop_start = _hook("Called before an update.", "i", "e")
-    iter_loop_end = _hook("Called behind an update.", "i", "e")
+    iter_loop_end = _hook("Called after an update.", "i", "e")
     _train_data_feeder = _hook("Fills the inputs for an update.", "i", "e", "ag")
     _loss_forward_callback_on_start = _hook("Called before the loss is computed.", "i", "e", "ag")
-    _loss_forward_callback_on_finish = _hook("Called behind that.", "i", "e", "ag")
+    _loss_forward_callback_on_finish = _hook("Called after the loss is computed.", "i", "e", "ag")
     _loss_backward_callback_on_start = _hook("Called before gradients are computed.", "i", "e", "ag")
-    _loss_backward_callback_on_finish = _hook("Called behind that.", "i", "e", "ag")
+    _loss_backward_callback_on_finish = _hook("Called after gradients are computed.", "i", "e", "ag")
     _comm_all_reduce_callback_on_start = _hook("Called before gradients are summed over processes.", "i", "e")
-    _comm_all_reduce_callback_on_finish = _hook("Called behind that.", "i", "e")
+    _comm_all_reduce_callback_on_finish = _hook("Called after gradients are summed over processes.", "i", "e")
     _solver_update_callback_on_start = _hook("Called before the solver updates.", "i", "e")
-    _solver_update_callback_on_finish = _hook("Called behind that.", "i", "e")
+    _solver_update_callback_on_finish = _hook("Called after the solver updates.", "i", "e")
     _eval_callback_on_start = _hook("Called before an evaluation.", "e")
     _eval_data_feeder = _hook("Fills the inputs for an evaluation.", "e", "vi")
     _eval_graph_forward = _hook("Evaluates.", "e", "vi")
-    _eval_callback_on_finish = _hook("Called behind an evaluation.", "e")
+    _eval_callback_on_finish = _hook("Called after an evaluation.", "e")
 
     def __init__(
         self,

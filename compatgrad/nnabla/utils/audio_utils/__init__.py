@@ -27,17 +27,17 @@ __all__ = [
 
 
 def set_backend(backend: str) -> None:
-    """Chooses who reads and writes: "pydub" or "wave". ValueError for one that is not installed."""
+    """Chooses the library that reads and writes: "pydub" or "wave". ValueError for one that is not installed."""
     backend_manager.backend = backend
 
 
 def get_backend() -> str:
-    """Who reads and writes."""
+    """The name of the library in use, "pydub" or "wave"."""
     return backend_manager.backend
 
 
 def get_available_backends() -> list[str]:
-    """Who could."""
+    """The names of the libraries that are installed."""
     return backend_manager.get_available_backends()
 
 

@@ -1,4 +1,4 @@
-"""What is asked of sounds, whoever reads and writes them."""
+"""Checks and conversions that both libraries need."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class _Training:
             raise ValueError(f"unknown data {name!r}: {', '.join(values)} are there")
         return values[name]
 
-    def _sum(self, value: float) -> float:
+    def _mean(self, value: float) -> float:
         """The mean over all processes."""
         if not self.comm:
             return value
@@ -93,7 +93,7 @@ class _Training:
         first = iteration % o.update_interval == 0
         last = iteration % o.update_interval == o.update_interval - 1
         for v in o.loss_variables:
-            v.variable_instance.persistent = True  # its value is read behind the pass
+            v.variable_instance.persistent = True  # its value is read after the pass
         o.target.forward(clear_no_need_grad=True)
         if first:
             o.solver.zero_grad()
@@ -124,7 +124,7 @@ class _Training:
                     v.variable_instance.persistent = True
                 m.target.forward(clear_no_need_grad=True, clear_buffer=True)
                 total += sum(float(np.mean(v.variable_instance.d)) for v in m.monitor_variables)
-            error = self._sum(total / batches) if batches else 0.0
+            error = self._mean(total / batches) if batches else 0.0
             if not np.isfinite(error):
                 logger.log(99, "Validation error is Nan")
                 error = 0.0
@@ -227,7 +227,7 @@ class _Training:
             if 0 < self.time_limit < whole:
                 logger.log(99, f"Expected training time ({whole:.3f}s) will exceed time limit ({self.time_limit}s).")
                 return False
-        cost = self._sum(sum(costs) / len(costs)) if costs else 0.0
+        cost = self._mean(sum(costs) / len(costs)) if costs else 0.0
         if not np.isfinite(cost):
             logger.log(99, "Cost is Nan")
             return False

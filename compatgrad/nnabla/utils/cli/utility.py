@@ -74,7 +74,7 @@ def assign(assigned: Any, generators: Any, data: Any, owner: str) -> None:
             raise ValueError(f"{owner}: the variable {v.name!r} wants the data {name!r}, which the data set lacks")
         instance = v.variable_instance
         array = np.asarray(data[name])
-        if array.shape != instance.shape:
+        if array.size == instance.size and array.shape != instance.shape:
             array = array.reshape(instance.shape)
         let_data_to_variable(instance, array, data_name=name, variable_name=v.name)
     for v, generator in generators.items():
