@@ -1,99 +1,14 @@
 // What the files of the Python binding share. Tensors become Python objects in convert.cpp only: the header that knows
 // how costs 24 s of compile time per file.
 #pragma once
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
-
 #include "core/backprop.h"
 #include "core/deferred.h"
 #include "core/door.h"
 #include "core/mode.h"
 #include "core/op.h"
+#include "python/object.h"
 
 namespace cg::py {
-
-inline PyTypeObject empty_type() {
-  PyTypeObject t{};
-  Py_SET_REFCNT(reinterpret_cast<PyObject*>(&t), 1);
-  return t;
-}
-
-// Thrown when a Python exception is set.
-struct PyError {};
-// Sets a Python exception and throws.
-[[noreturn]] void fail(PyObject* type, const char* format, ...);
-
-// An owned reference.
-class Obj {
- public:
-  Obj() = default;
-  ~Obj() { Py_XDECREF(p_); }
-  Obj(Obj&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  Obj& operator=(Obj&& o) noexcept {
-    std::swap(p_, o.p_);
-    return *this;
-  }
-  static Obj steal(PyObject* p) {  // a new reference; null means that an exception is set
-    if (!p) throw PyError();
-    Obj o;
-    o.p_ = p;
-    return o;
-  }
-  static Obj borrow(PyObject* p) {
-    Py_XINCREF(p);
-    Obj o;
-    o.p_ = p;
-    return o;
-  }
-  PyObject* get() const { return p_; }
-  PyObject* release() { return std::exchange(p_, nullptr); }
-  explicit operator bool() const { return p_ != nullptr; }
-
- private:
-  PyObject* p_ = nullptr;
-};
-
-// Runs `f` at the boundary to Python: C++ exceptions become Python's.
-void set_error_from_exception();
-template <class F, class R>
-R guarded(R failed, F&& f) {
-  try {
-    return f();
-  } catch (...) {
-    set_error_from_exception();
-    return failed;
-  }
-}
-template <class F>
-PyObject* guarded(F&& f) {
-  return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
-}
-// For tables of methods and attributes: `f`, whose C++ exceptions become Python's.
-template <auto f>
-struct Guard;
-template <class R, class... A, R (*f)(A...)>
-struct Guard<f> {
-  static R call(A... args) {
-    if constexpr (std::is_pointer_v<R>)
-      return guarded([&] { return f(args...); });
-    else
-      return guarded(R(-1), [&] { return f(args...); });
-  }
-};
-template <auto f>
-constexpr auto guard = &Guard<f>::call;
-#define KEYWORDS(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(guard<f>)), METH_VARARGS | METH_KEYWORDS
-using Fast = PyObject*(PyObject*, PyObject* const*, Py_ssize_t);
-PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
-                    Py_ssize_t least = 0, Py_ssize_t most = 0);
-// FAST(function[, count or least[, most]]): the same for a function of positional arguments, which are counted.
-#define FAST(f, ...)                                                                                       \
-  reinterpret_cast<PyCFunction>(                                                                           \
-      reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \
-        return call_fast(f, #f, self, args, n __VA_OPT__(, ) __VA_ARGS__);                                 \
-      })),                                                                                                 \
-      METH_FASTCALL
 
 struct Frontend {
   PyObject_HEAD PyObject *name, *variable_class, *variable_node_class, *node_class, *node_classes, *fallbacks,
@@ -154,12 +69,6 @@ inline Frontend* frontend_of(const FunctionNode& f) {
   return static_cast<bool>(own->deferred) == later ? own : later ? deferred_frontend : native_frontend;
 }
 
-// The truth of an object; throws where the object refuses to tell.
-inline bool truth(PyObject* o) {
-  const int b = PyObject_IsTrue(o);
-  if (b < 0) throw PyError();
-  return b;
-}
 // `del x.attribute` reaches a setter as a null value: for all attributes of `type` that is an error from now on.
 void refuse_deletion(PyTypeObject& type);
 
@@ -168,6 +77,8 @@ inline bool living(const void* o) { return o && Py_REFCNT(static_cast<PyObject*>
 
 inline bool is_variable(PyObject* o) { return PyObject_TypeCheck(o, &VariableType); }
 inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
+// An argument: TypeError, which names it, where it is no Variable. `index`: in a sequence of that name.
+PyVariable* expect_variable(PyObject* o, const char* name, Py_ssize_t index = -1);
 inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
 inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunctionNode*>(o); }
 
@@ -249,8 +160,8 @@ void init_binding();
 PyObject* function_hooks();  // borrowed: this thread's dict
 bool forwards_observed();    // by hooks
 extern PyMethodDef hook_methods[], pass_methods[], registry_methods[], function_methods[];
-// optim.cpp
-void init_optim(PyObject* module);
+// optim.cpp, optim_parameters.cpp
+extern PyMethodDef optim_methods[], parameter_methods[];
 // kernels.cpp
 void init_kernels(PyObject* module);
 // arrays.cpp, deferred.cpp, host.cpp: variables and functions whose values come later

@@ -145,9 +145,8 @@ struct Layout {
 
 void drop_array(void* array) {
   if (!Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+  const Locked locked;
   Py_DECREF(static_cast<PyObject*>(array));
-  PyGILState_Release(state);
 }
 
 // A tensor over the memory of an array; undefined where torch has no such layout. Goes past torch.from_numpy because

@@ -84,10 +84,7 @@ void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
 void before_forward(FunctionNode& f, VarsRef in) { forward_hooks(f, in, callbacks().forward_pre); }
 // Also for a function that runs without the interpreter lock.
 std::string label(const FunctionNode& f) {
-  struct Locked {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    ~Locked() { PyGILState_Release(state); }
-  } locked;
+  const Locked locked;
   Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
   PyObject* text = PyObject_GetAttrString(view.get(), "label");
   if (!text) {
@@ -199,9 +196,8 @@ PyObject* function_hooks() {
   struct AtThreadEnd {
     ~AtThreadEnd() {
       if (!thread_hooks || !Py_IsInitialized()) return;
-      const PyGILState_STATE state = PyGILState_Ensure();
+      const Locked locked;
       Py_CLEAR(thread_hooks);
-      PyGILState_Release(state);
     }
   };
   static thread_local AtThreadEnd release;

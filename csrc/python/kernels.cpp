@@ -12,11 +12,7 @@ namespace {
 
 // Asks compatgrad._build.cuda for the library. The interpreter lock keeps threads from doing so twice.
 void find_library(int device) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  struct Release {
-    PyGILState_STATE state;
-    ~Release() { PyGILState_Release(state); }
-  } release{state};
+  const Locked locked;
   Obj module = Obj::steal(PyImport_ImportModule("compatgrad._build.cuda"));
   Obj path = Obj::steal(PyObject_CallMethod(module.get(), "find_library", nullptr));
   const char* text = path.get() == Py_None ? "" : PyUnicode_AsUTF8(path.get());
@@ -51,13 +47,13 @@ struct Arguments {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOz", const_cast<char**>(names), &name, &tensors, &floats, &ints,
                                      &library))
       throw PyError();
-    for_each_item(tensors, "operands", [&](Py_ssize_t, PyObject* o) {
+    for (PyObject* o : Items(tensors, "operands")) {
       auto& list = lists.emplace_back();
       if (PyList_Check(o) || PyTuple_Check(o))
-        for_each_item(o, "operands", [&](Py_ssize_t, PyObject* item) { list.push_back(operand_of(item)); });
+        for (PyObject* item : Items(o, "operands")) list.push_back(operand_of(item));
       else
         list.push_back(operand_of(o));
-    });
+    }
     if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
       fail(PyExc_ValueError, "operands: the first is missing");
     const at::Tensor& like = lists[0][0];
@@ -75,10 +71,7 @@ struct Arguments {
       }
     }
     if (floats)
-      for_each_item(floats, "numbers", [&](Py_ssize_t, PyObject* o) {
-        numbers.push_back(PyFloat_AsDouble(o));
-        if (numbers.back() == -1 && PyErr_Occurred()) throw PyError();
-      });
+      for (PyObject* o : Items(floats, "numbers")) numbers.push_back(number(o, "numbers"));
     if (ints) integers = parse_ints(ints, "integers");
   }
   template <class F>

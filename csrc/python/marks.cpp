@@ -6,11 +6,6 @@
 namespace cg::py {
 namespace {
 
-PyVariable* expect_variable(PyObject* o, const char* what) {
-  if (!is_variable(o)) fail(PyExc_TypeError, "%s: expected a Variable, got %s", what, Py_TYPE(o)->tp_name);
-  return as_variable(o);
-}
-
 bool recorded(const PyVariable* v) { return v->v.node && v->v.node->creator && !v->v.node->creator->released; }
 
 void renew_node(PyVariable* v, bool requires_grad) {

@@ -138,7 +138,7 @@ PyMODINIT_FUNC PyInit__C() {
         Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
     native_frontend = reinterpret_cast<Frontend*>(native.get());
     Obj m = Obj::steal(PyModule_Create(&module_def));
-    for (PyMethodDef* methods : {hook_methods, registry_methods})
+    for (PyMethodDef* methods : {hook_methods, registry_methods, optim_methods, parameter_methods})
       if (PyModule_AddFunctions(m.get(), methods) < 0) throw PyError();
     const std::pair<const char*, PyObject*> members[] = {
         {"Variable", reinterpret_cast<PyObject*>(&VariableType)},
@@ -149,7 +149,6 @@ PyMODINIT_FUNC PyInit__C() {
         {"native_frontend", native.get()}};
     for (auto& [name, o] : members)
       if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
-    init_optim(m.get());
     init_kernels(m.get());
     init_arrays(m.get());
     init_marks(m.get());

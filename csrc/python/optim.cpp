@@ -12,17 +12,11 @@ const Rule& parse_rule(PyObject* o) {
   return *rule;
 }
 
-double parse_number(PyObject* o) {
-  const double number = PyFloat_AsDouble(o);
-  if (number == -1 && PyErr_Occurred()) throw PyError();
-  return number;
-}
-
 Hypers parse_hypers(PyObject* o, const Rule& rule) {
   Hypers h{};
   if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != rule.hypers)
     fail(PyExc_ValueError, "hypers: %s takes a tuple of %d numbers, got %R", rule.name, rule.hypers, o);
-  for (int k = 0; k < rule.hypers; ++k) h[k] = parse_number(PyTuple_GET_ITEM(o, k));
+  for (int k = 0; k < rule.hypers; ++k) h[k] = number(PyTuple_GET_ITEM(o, k), "hypers");
   return h;
 }
 
@@ -62,7 +56,10 @@ void check_step(const Rule& rule, const Step& s, bool states_here) {
     if (states_here) check_device(t, "state");
     same = same && t.sizes() == s.x.sizes();
   }
-  if (!same) fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape", rule.name);
+  if (same) return;
+  std::string shapes = c10::str(s.x.sizes(), ", ", s.y.sizes());
+  for (const auto& t : s.states) shapes += c10::str(", ", t.sizes());
+  fail(PyExc_ValueError, "%s: parameter, gradient and state differ in shape: %s", rule.name, shapes.c_str());
 }
 
 void read_states(PyObject* o, Step& step) {
@@ -76,7 +73,7 @@ void read_states(PyObject* o, Step& step) {
   };
   if (o == Py_None) return;
   if (!PyTuple_Check(o) && !PyList_Check(o)) return read(o);
-  for_each_item(o, "states", [&](Py_ssize_t, PyObject* state) { read(state); });
+  for (PyObject* state : Items(o, "states")) read(state);
 }
 
 int64_t count_elements(at::TensorList tensors) {
@@ -94,6 +91,7 @@ void written(c10::ArrayRef<Step> steps, bool gradients) {
   for (const Step& s : steps) {
     bump_version(s.x);
     if (gradients) bump_version(s.y);
+    if (s.copy.defined()) bump_version(s.copy);
     for (const at::Tensor& t : s.states) bump_version(t);
   }
 }
@@ -140,39 +138,34 @@ void run_group(const Rule& rule, Group& group, bool mixed, const at::Tensor& rat
 
 PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Rule& rule = parse_rule(args[0]);
-  PyObject* const copies = n > 6 ? args[6] : Py_None;
-  const Py_ssize_t count = PyObject_Length(args[1]);
-  const char* const names[] = {"xs", "ys", "states", "copies"};
-  PyObject* const lists[] = {args[1], args[2], args[3], copies};
-  for (int k = 0; k < 4; ++k) {
-    if (k > 1 && lists[k] == Py_None) continue;
-    for_each_item(lists[k], names[k], [](Py_ssize_t, PyObject*) {});
-    if (PySequence_Fast_GET_SIZE(lists[k]) != count)
-      fail(PyExc_ValueError, "%s: %zd tensors for %zd xs", names[k], PySequence_Fast_GET_SIZE(lists[k]), count);
-  }
-  const auto item = [](PyObject* list, Py_ssize_t i) {
-    return list == Py_None ? Py_None : PySequence_Fast_GET_ITEM(list, i);
+  const Items xs(args[1], "xs");
+  const auto per_x = [&](PyObject* o, const char* name) {
+    Items items(o, name);
+    if (items.size() != xs.size()) fail(PyExc_ValueError, "%s: %zd for %zd xs", name, items.size(), xs.size());
+    return items;
   };
+  const Items ys = per_x(args[2], "ys"), states = args[3] == Py_None ? Items() : per_x(args[3], "states"),
+              copies = n < 7 || args[6] == Py_None ? Items() : per_x(args[6], "copies");
   at::Tensor rates, decays;
   if (n > 7 && args[7] != Py_None) {
     PyObject *first, *second;
     if (!PyArg_ParseTuple(args[7], "OO", &first, &second)) throw PyError();
     rates = parse_tensor(first, "rates");
     decays = parse_tensor(second, "rates");
-    if (rates.numel() != count || decays.numel() != count)
-      fail(PyExc_ValueError, "rates: expected %zd numbers each", count);
+    if (rates.numel() != xs.size() || decays.numel() != xs.size())
+      fail(PyExc_ValueError, "rates: expected %zd numbers each", xs.size());
   }
   const bool each = PyList_Check(args[4]), rounds = n > 5 && args[5] == Py_True;
-  if (each && (rates.defined() || PyList_GET_SIZE(args[4]) != count))
-    fail(PyExc_ValueError, "hypers: expected one tuple per x, %zd, got %zd", count, PyList_GET_SIZE(args[4]));
+  if (each && (rates.defined() || PyList_GET_SIZE(args[4]) != xs.size()))
+    fail(PyExc_ValueError, "hypers: expected one tuple per x, %zd, got %zd", xs.size(), PyList_GET_SIZE(args[4]));
   c10::SmallVector<Group, 1> groups;
   if (!each) groups.push_back({parse(args[4], rule, rounds), {}, {}, {}});
-  for_each_item(args[1], "xs", [&](Py_ssize_t i, PyObject* o) {
-    Step step{parse_tensor(o, "xs"), parse_tensor(item(args[2], i), "ys"), {}, {}};
-    read_states(item(args[3], i), step);
+  for (Py_ssize_t i = 0; i < xs.size(); ++i) {
+    Step step{parse_tensor(xs[i], "xs"), parse_tensor(ys[i], "ys"), {}, {}};
+    if (states) read_states(states[i], step);
     check_step(rule, step);
-    if (item(copies, i) != Py_None) {
-      step.copy = parse_tensor(item(copies, i), "copies");
+    if (copies && copies[i] != Py_None) {
+      step.copy = parse_tensor(copies[i], "copies");
       if (step.copy.sizes() != step.x.sizes()) fail(PyExc_ValueError, "copies: expected the shape of x");
     }
     Group* group = groups.begin();
@@ -186,18 +179,18 @@ PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
       group->decays.push_back(hypers[1]);
     }
     group->steps.push_back(std::move(step));
-  });
-  for (Group& group : groups) run_group(rule, group, copies != Py_None, rates, decays);
+  }
+  for (Group& group : groups) run_group(rule, group, static_cast<bool>(copies), rates, decays);
   Py_RETURN_NONE;
 }
 
 std::vector<at::Tensor> read_arrays(PyObject* list) {
   std::vector<at::Tensor> tensors;
-  for_each_item(list, "arrays", [&](Py_ssize_t, PyObject* o) { tensors.push_back(parse_tensor(o, "arrays")); });
+  for (PyObject* o : Items(list, "arrays")) tensors.push_back(parse_tensor(o, "arrays"));
   return tensors;
 }
 
-PyObject* mx_reduce(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* optim_sums(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto tensors = read_arrays(args[0]);
   if (tensors.empty()) fail(PyExc_ValueError, "arrays: the list is empty");
   at::Tensor found;
@@ -205,7 +198,7 @@ PyObject* mx_reduce(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return wrap_tensor(found);
 }
 
-PyObject* mx_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* optim_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto tensors = read_arrays(args[0]);
   const at::Tensor factor = parse_tensor(args[1], "factor");
   run_kernels(count_elements(tensors), [&] { optim::scale_by(tensors, factor); });
@@ -222,7 +215,9 @@ PyObject* optim_rules(PyObject*, PyObject*) {
   return all.release();
 }
 
-PyMethodDef methods[] = {
+}  // namespace
+
+PyMethodDef optim_methods[] = {
     {"optim_step", FAST(optim_step, 5, 8),
      "optim_step(rule, xs, ys, states, hypers, rounds=False, copies=None, rates=None): one step of an update rule, in "
      "place. `states`: an array, a sequence of arrays or None per x; or None. `hypers`: a tuple for all, or a list "
@@ -231,20 +226,13 @@ PyMethodDef methods[] = {
      "precision; "
      "gradients may be of that type. `rates`: two tensors with the first and the second hyper of each x, instead of "
      "those in the tuple."},
-    {"mx_reduce", FAST(mx_reduce, 2),
-     "mx_reduce(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64."},
-    {"mx_scale", FAST(mx_scale, 2),
-     "mx_scale(arrays, factor): multiplies arrays of one type on one device, in place, by a float64 tensor with one "
+    {"optim_sums", FAST(optim_sums, 2),
+     "optim_sums(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64."},
+    {"optim_scale", FAST(optim_scale, 2),
+     "optim_scale(arrays, factor): multiplies arrays of one type on one device, in place, by a float64 tensor with one "
      "element there."},
     {"optim_rules", guard<optim_rules>, METH_NOARGS,
      "optim_rules(): the update rules, a dict of name to (number of states, number of hypers)."},
     {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
-void init_optim(PyObject* module) {
-  for (PyMethodDef* table : {methods, parameter_methods})
-    if (PyModule_AddFunctions(module, table) < 0) throw PyError();
-}
 
 }  // namespace cg::py

@@ -25,12 +25,7 @@ const at::Tensor& write_single(Array& a) {
 
 namespace {
 
-using Variables = c10::SmallVector<PyObject*, 16>;
-
-PyVariable* parse_variable(PyObject* o) {
-  if (!is_variable(o)) fail(PyExc_TypeError, "params: expected Variables, got %s", Py_TYPE(o)->tp_name);
-  return as_variable(o);
-}
+using Variables = c10::SmallVector<PyVariable*, 16>;
 
 // The gradient, undefined where there is none. A broadcast one, whose elements share memory, becomes a tensor of its
 // own when it is to be written.
@@ -47,21 +42,27 @@ const at::Tensor& gradient_of(PyVariable* v, bool writes) {
   return v->v.grad.data;
 }
 
-struct Parameter {
-  at::Tensor data, gradient;
-  bool defined() const { return data.defined() && gradient.defined(); }
-};
-Parameter read_to_update(PyObject* o, bool changes_gradient) {
-  if (Store* s = store_of(o)) return {write_single(*s->data), read_single(*s->grad)};
-  PyVariable* v = parse_variable(o);
-  return {tensor_of(v), gradient_of(v, changes_gradient)};
+// Reads a parameter and its gradient for an update; false where it lacks one of them.
+bool read_to_update(PyObject* o, bool changes_gradient, Step& s) {
+  if (Store* store = store_of(o)) {
+    s.x = write_single(*store->data);
+    s.y = read_single(*store->grad);
+    return true;
+  }
+  PyVariable* v = expect_variable(o, "params");
+  s.x = tensor_of(v);
+  s.y = gradient_of(v, changes_gradient);
+  return s.x.defined() && s.y.defined();
 }
-Parameter read_to_change(PyObject* o) {
-  Store* s = store_of(o);
-  if (!s) return read_to_update(o, true);
-  if (s->grad->zeroing) return {};
-  s->grad->move(s->data->device);
-  return {read_single(*s->data), write_single(*s->grad)};
+// A parameter's gradient for changing it; undefined where there is none to change.
+at::Tensor gradient_to_change(PyObject* o) {
+  if (Store* store = store_of(o)) {
+    if (store->grad->zeroing) return {};
+    store->grad->move(store->data->device);
+    return write_single(*store->grad);
+  }
+  PyVariable* v = expect_variable(o, "params");
+  return tensor_of(v).defined() ? gradient_of(v, true) : at::Tensor();
 }
 
 // An array that torch cannot alias got a copy as tensor: what was computed goes back into the array.
@@ -73,8 +74,7 @@ void write_back(PyVariable* v) {
   Obj::steal(PyObject_CallFunctionObjArgs(copyto, v->array, result.get(), nullptr));
 }
 void write_back(const Variables& variables, bool data, bool gradients) {
-  for (PyObject* o : variables) {
-    PyVariable* v = as_variable(o);
+  for (PyVariable* v : variables) {
     if (gradients && v->grad_var) write_back(as_variable(v->grad_var));
     if (data) write_back(v);
   }
@@ -83,18 +83,20 @@ void write_back(const Variables& variables, bool data, bool gradients) {
 // A sequence of tuples: a rule that changes gradients, or "clip_norm", and its numbers.
 c10::SmallVector<optim::Hook, 4> parse_hooks(PyObject* o) {
   c10::SmallVector<optim::Hook, 4> hooks;
-  for_each_item(o, "hooks", [&](Py_ssize_t, PyObject* item) {
+  for (PyObject* item : Items(o, "hooks")) {
     if (!PyTuple_Check(item) || !PyTuple_GET_SIZE(item))
       fail(PyExc_TypeError, "hooks: expected tuples of a name and numbers, got %R", item);
     PyObject* name = PyTuple_GET_ITEM(item, 0);
     const bool norm = PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "clip_norm") == 0;
     optim::Hook hook{norm ? nullptr : &parse_rule(name), {}};
     const Py_ssize_t count = norm ? 1 : hook.rule->hypers;
-    if (!norm && (hook.rule->states || count > 2)) fail(PyExc_ValueError, "hooks: %s is none", hook.rule->name);
-    if (PyTuple_GET_SIZE(item) != 1 + count) fail(PyExc_ValueError, "hooks: %R takes %zd numbers", name, count);
-    for (Py_ssize_t k = 0; k < count; ++k) hook.h[k] = parse_number(PyTuple_GET_ITEM(item, 1 + k));
+    if (!norm && (hook.rule->states || count > 2))
+      fail(PyExc_ValueError, "hooks: %s is none: it has states, or more than two constants", hook.rule->name);
+    if (PyTuple_GET_SIZE(item) != 1 + count)
+      fail(PyExc_ValueError, "hooks: %R takes %zd numbers, got %zd", name, count, PyTuple_GET_SIZE(item) - 1);
+    for (Py_ssize_t k = 0; k < count; ++k) hook.h[k] = number(PyTuple_GET_ITEM(item, 1 + k), "hooks");
     hooks.push_back(hook);
-  });
+  }
   return hooks;
 }
 
@@ -106,19 +108,18 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
   c10::SmallVector<Step, 16> steps;
   Variables variables;
   bool here = true;
-  for_each_item(args[2], "states", [](Py_ssize_t, PyObject*) {});
-  const Py_ssize_t given = PySequence_Fast_GET_SIZE(args[2]);
-  for_each_item(args[1], "params", [&](Py_ssize_t i, PyObject* o) {
-    Parameter p = read_to_update(o, !hooks.empty());
-    if (!p.defined()) return;
-    if (i >= given) fail(PyExc_ValueError, "states: shorter than params");
-    Step step{std::move(p.data), std::move(p.gradient), {}, {}};
-    read_states(PySequence_Fast_GET_ITEM(args[2], i), step);
+  const Items params(args[1], "params"), states(args[2], "states");
+  for (Py_ssize_t i = 0; i < params.size(); ++i) {
+    Step step;
+    if (!read_to_update(params[i], !hooks.empty(), step)) continue;
+    if (i >= states.size()) fail(PyExc_ValueError, "states: shorter than params");
+    read_states(states[i], step);
     check_step(rule, step, false);
     for (const auto& t : step.states) here = here && t.device() == step.x.device();
     steps.push_back(std::move(step));
-    if (as_variable(o)->array || as_variable(o)->grad_var) variables.push_back(o);  // others have nothing to write back
-  });
+    PyVariable* v = as_variable(params[i]);
+    if (v->array || v->grad_var) variables.push_back(v);  // others have nothing to write back
+  }
   if (!here) Py_RETURN_FALSE;
   if (hooks.empty()) {
     run_steps(rule, steps, hypers);
@@ -136,28 +137,29 @@ PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto hypers = parse_hypers(args[2], rule);
   c10::SmallVector<Step, 16> steps;
   Variables variables;
-  for_each_item(args[1], "params", [&](Py_ssize_t, PyObject* o) {
-    const Parameter p = read_to_change(o);
-    if (!p.defined()) return;
-    steps.push_back({p.gradient, p.data, {}, {}});
+  for (PyObject* o : Items(args[1], "params")) {
+    at::Tensor g = gradient_to_change(o);
+    if (!g.defined()) continue;
+    Store* store = store_of(o);
+    steps.push_back({std::move(g), store ? read_single(*store->data) : tensor_of(as_variable(o)), {}, {}});
     check_step(rule, steps.back());
-    variables.push_back(o);
-  });
+    variables.push_back(as_variable(o));
+  }
   run_steps(rule, steps, hypers);
   write_back(variables, false, true);
   Py_RETURN_NONE;
 }
 
 PyObject* optim_clip(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  const double threshold = parse_number(args[1]);
+  const double threshold = number(args[1], "threshold");
   c10::SmallVector<at::Tensor, 16> gradients;
   Variables variables;
-  for_each_item(args[0], "params", [&](Py_ssize_t, PyObject* o) {
-    const Parameter p = read_to_change(o);
-    if (!p.defined()) return;
-    gradients.push_back(p.gradient);
-    variables.push_back(o);
-  });
+  for (PyObject* o : Items(args[0], "params")) {
+    at::Tensor g = gradient_to_change(o);
+    if (!g.defined()) continue;
+    gradients.push_back(std::move(g));
+    variables.push_back(as_variable(o));
+  }
   run_kernels(count_elements(gradients),
               [&] { (args[2] == Py_True ? optim::clip_norm : optim::clip_norms)(gradients, threshold); });
   for (const at::Tensor& g : gradients) bump_version(g);
@@ -166,25 +168,24 @@ PyObject* optim_clip(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* list_of_indexes(c10::ArrayRef<Py_ssize_t> indexes) {
-  Obj list = Obj::steal(PyList_New(indexes.size()));
-  for (size_t k = 0; k < indexes.size(); ++k)
-    PyList_SET_ITEM(list.get(), k, Obj::steal(PyLong_FromSsize_t(indexes[k])).release());
-  return list.release();
+  return list_of(indexes.size(), [&](size_t k) { return PyLong_FromSsize_t(indexes[k]); }).release();
 }
 
 PyObject* optim_special(PyObject*, PyObject* const* args, Py_ssize_t n) {
   c10::SmallVector<at::Tensor, 16> gradients;
   c10::SmallVector<Py_ssize_t, 16> places, found;
-  for_each_item(args[0], "params", [&](Py_ssize_t i, PyObject* o) {
-    Store* s = store_of(o);
-    if (s && s->grad->zeroing) return;
-    const at::Tensor g = s              ? s->grad->read()
-                         : is_tensor(o) ? unwrap_tensor(o, "params")
-                                        : gradient_of(parse_variable(o), false);
-    if (!g.defined()) return;
-    gradients.push_back(g);
+  const auto gradient = [](PyObject* o) -> at::Tensor {
+    if (is_tensor(o)) return unwrap_tensor(o, "params");
+    if (Store* s = store_of(o)) return s->grad->zeroing ? at::Tensor() : s->grad->read();
+    return gradient_of(expect_variable(o, "params"), false);
+  };
+  const Items params(args[0], "params");
+  for (Py_ssize_t i = 0; i < params.size(); ++i) {
+    at::Tensor g = gradient(params[i]);
+    if (!g.defined()) continue;
+    gradients.push_back(std::move(g));
     places.push_back(i);
-  });
+  }
   run_kernels(count_elements(gradients), [&] {
     for (const size_t k : optim::special(gradients, args[1] == Py_True, args[2] == Py_True)) found.push_back(places[k]);
   });
@@ -192,12 +193,12 @@ PyObject* optim_special(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* optim_without_grad(PyObject*, PyObject* params) {
-  Obj list = Obj::steal(PyList_New(0));
-  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) {
-    PyVariable* v = parse_variable(o);
-    if (v->v.data.defined() && !v->v.grad.defined() && PyList_Append(list.get(), o) < 0) throw PyError();
-  });
-  return PyList_AsTuple(list.get());
+  List found;
+  for (PyObject* o : Items(params, "params")) {
+    PyVariable* v = expect_variable(o, "params");
+    if (v->v.data.defined() && !v->v.grad.defined()) found.add(Py_NewRef(o));
+  }
+  return PyList_AsTuple(found.get());
 }
 
 Store& expect_store(PyObject* o) {
@@ -206,29 +207,26 @@ Store& expect_store(PyObject* o) {
 }
 
 PyObject* solver_zero_grad(PyObject*, PyObject* params) {
-  for_each_item(params, "params", [&](Py_ssize_t, PyObject* o) { expect_store(o).grad->fill(0); });
+  for (PyObject* o : Items(params, "params")) expect_store(o).grad->fill(0);
   Py_RETURN_NONE;
 }
 
-PyObject* solver_live(PyObject*, PyObject* params) {
+PyObject* solver_live(PyObject*, PyObject* o) {
+  const Items params(o, "params");
   c10::SmallVector<Py_ssize_t, 16> live;
-  Py_ssize_t all = 0;
-  for_each_item(params, "params", [&](Py_ssize_t i, PyObject* o) {
-    ++all;
-    if (!expect_store(o).grad->zeroing) live.push_back(i);
-  });
-  if (static_cast<Py_ssize_t>(live.size()) == all) Py_RETURN_NONE;
+  for (Py_ssize_t i = 0; i < params.size(); ++i)
+    if (!expect_store(params[i]).grad->zeroing) live.push_back(i);
+  if (static_cast<Py_ssize_t>(live.size()) == params.size()) Py_RETURN_NONE;
   return list_of_indexes(live);
 }
 
 PyObject* solver_tensors(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Obj list = Obj::steal(PyList_New(0));
-  for_each_item(args[0], "params", [&](Py_ssize_t, PyObject* o) {
-    Store& store = expect_store(o);
-    Obj tensor = Obj::steal(wrap_tensor(write_single(args[1] == Py_True ? *store.grad : *store.data)));
-    if (PyList_Append(list.get(), tensor.get()) < 0) throw PyError();
-  });
-  return list.release();
+  const Items params(args[0], "params");
+  const auto tensor = [&](size_t i) {
+    Store& store = expect_store(params[i]);
+    return wrap_tensor(write_single(args[1] == Py_True ? *store.grad : *store.data));
+  };
+  return list_of(params.size(), tensor).release();
 }
 
 }  // namespace

@@ -7,18 +7,6 @@
 
 namespace cg::py {
 
-// torch's engine runs and frees its nodes without the interpreter lock, which guards the engine's graph.
-class Locked {
- public:
-  Locked() : state_(PyGILState_Ensure()) {}
-  ~Locked() { PyGILState_Release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
 // Runs `f` for torch's engine, which carries Python's exceptions in its own way.
 template <class F>
 auto for_torch(F&& f) {

@@ -3,6 +3,13 @@
 #include "python/deferred.h"
 
 namespace cg::py {
+
+PyVariable* expect_variable(PyObject* o, const char* name, Py_ssize_t index) {
+  if (is_variable(o)) return as_variable(o);
+  const std::string who = index < 0 ? name : c10::str(name, "[", index, "]");
+  fail(PyExc_TypeError, "%s: expected a Variable, got %s", who.c_str(), Py_TYPE(o)->tp_name);
+}
+
 void set_tensor(PyVariable* v, at::Tensor t) {
   v->v.data = std::move(t);
   if (!v->v.node) return;

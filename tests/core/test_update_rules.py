@@ -77,7 +77,7 @@ def test_constants_for_each_tensor():
     [
         (("no", [], [], None, ()), ValueError, "unknown update rule 'no'"),
         (("sgd", [1], [1], None, (1.0,)), TypeError, "expected tensors, got int"),
-        (("sgd", [torch.ones(1)], [], None, (1.0,)), ValueError, "0 tensors for 1 xs"),
+        (("sgd", [torch.ones(1)], [], None, (1.0,)), ValueError, "ys: 0 for 1 xs"),
         (("sgd", [torch.ones(1)], [torch.ones(2)], None, (1.0,)), ValueError, "differ in shape"),
         (("sgd", [torch.ones(1)], [torch.ones(1)], None, ()), ValueError, "a tuple of 1 numbers"),
         (("momentum", [torch.ones(1)], [torch.ones(1)], None, (1.0,) * 3), ValueError, "needs 1 per parameter, got 0"),

@@ -281,13 +281,13 @@ def test_sums_of_several_kinds():
         torch.ones(0),
     ]
     exact = torch.stack([v.double().square().sum() for v in values])
-    torch.testing.assert_close(_C.mx_reduce(values, False), exact, rtol=1e-2, atol=0)
-    assert _C.mx_reduce(values, True).tolist() == [0] * 5
+    torch.testing.assert_close(_C.optim_sums(values, False), exact, rtol=1e-2, atol=0)
+    assert _C.optim_sums(values, True).tolist() == [0] * 5
     values[3][1, 2], values[0][0] = float("nan"), float("inf")
-    assert _C.mx_reduce(values, True).tolist() == [1, 0, 0, 1, 0]
+    assert _C.optim_sums(values, True).tolist() == [1, 0, 0, 1, 0]
     with pytest.raises(ValueError, match="empty"):
-        _C.mx_reduce([], True)
+        _C.optim_sums([], True)
     before = [v.clone() for v in values]
-    _C.mx_scale(values, torch.tensor([0.5], dtype=torch.float64))
+    _C.optim_scale(values, torch.tensor([0.5], dtype=torch.float64))
     for v, b in zip(values, before, strict=True):
         torch.testing.assert_close(v, b * 0.5, equal_nan=True)

@@ -67,7 +67,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     assert len(arrays) > 0, "clip_global_norm: no arrays"
     dense = all(array.stype == "default" for array in arrays) and not autograd.is_recording()
     if dense:  # one reduction
-        total = nd.NDArray(_C.mx_reduce(arrays, False).sum().sqrt().float().reshape(1))
+        total = nd.NDArray(_C.optim_sums(arrays, False).sum().sqrt().float().reshape(1))
     else:
         ctx = arrays[0].context
         total = nd.sqrt(nd.add_n(*[_square_sum(array).as_in_context(ctx) for array in arrays]))
@@ -85,7 +85,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
         same = [array for array in arrays if array.dtype == dtype]
         for array in same:
             array._check_writable()
-        _C.mx_scale(same, scale.astype(dtype).tensor.double())
+        _C.optim_scale(same, scale.astype(dtype).tensor.double())
     return total if norm is None else norm
 
 

@@ -81,7 +81,7 @@ def on_rows(grad: Any, arrays: Sequence[Any], run: Any) -> None:
 
 def norms(arrays: Sequence[Any]) -> torch.Tensor:
     """The Euclidean norms, of arrays on one device: a tensor (arrays,) of float64 there."""
-    return _C.mx_reduce(arrays, False).sqrt()
+    return _C.optim_sums(arrays, False).sqrt()
 
 
 def descend(

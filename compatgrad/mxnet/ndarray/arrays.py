@@ -291,7 +291,7 @@ def multi_sum_sq(data, num_arrays=None):
     _count("multi_sum_sq", "num_arrays", num_arrays, data)
     _some("multi_sum_sq", data)
     if not is_recording() and all(a.stype == "default" for a in data):
-        total = _C.mx_reduce(data, False)
+        total = _C.optim_sums(data, False)
         return NDArray(total if data[0].tensor.dtype == torch.float64 else total.float())
     sums = [op.sum(op.square(op.reshape(a, shape=(-1,))), axis=[0], keepdims=True) for a in data]
     total = op.concat(sums, axis=0)
@@ -313,7 +313,7 @@ def multi_all_finite(data, num_arrays=None, init_output=True):
 
 def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
     # one reduction, for which nothing waits
-    return NDArray(_C.mx_reduce([a.tensor for a in arrays], True).sum().eq(0).float().reshape(1))
+    return NDArray(_C.optim_sums([a.tensor for a in arrays], True).sum().eq(0).float().reshape(1))
 
 
 @operator("*data")

@@ -1,4 +1,4 @@
-// C++ exceptions as Python's.
+// C++ exceptions as Python's, and arguments.
 #include <torch/csrc/Exceptions.h>
 
 #include <cstdarg>
@@ -17,10 +17,27 @@ void fail(PyObject* type, const char* format, ...) {
 PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n, Py_ssize_t least,
                     Py_ssize_t most) {
   return guarded([&] {
-    if (least && (n < least || n > std::max(least, most)))
-      fail(PyExc_TypeError, "%s: %zd to %zd arguments were expected, got %zd", name, least, std::max(least, most), n);
+    most = std::max(least, most);
+    if (least && (n < least || n > most)) {
+      const std::string expected = least == most ? c10::str(least) : c10::str(least, " to ", most);
+      fail(PyExc_TypeError, "%s: expected %s arguments, got %zd", name, expected.c_str(), n);
+    }
     return f(self, args, n);
   });
+}
+
+double number(PyObject* o, const char* name) {
+  const double x = PyFloat_AsDouble(o);
+  if (x != -1 || !PyErr_Occurred()) return x;
+  if (PyErr_ExceptionMatches(PyExc_TypeError))
+    fail(PyExc_TypeError, "%s: expected a number, got %s", name, Py_TYPE(o)->tp_name);
+  throw PyError();
+}
+
+Items::Items(PyObject* o, const char* name) {
+  if (!PyList_Check(o) && !PyTuple_Check(o) && !Py_TYPE(o)->tp_iter && !PySequence_Check(o))
+    fail(PyExc_TypeError, "%s: expected a list or a tuple, got %s", name, Py_TYPE(o)->tp_name);
+  o_ = Obj::steal(PySequence_Fast(o, name));
 }
 
 void set_error_from_exception() {

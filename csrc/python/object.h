@@ -1,0 +1,167 @@
+// Objects of Python in C++: references, errors, functions in tables, sequences, numbers.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <utility>
+
+namespace cg::py {
+
+inline PyTypeObject empty_type() {
+  PyTypeObject t{};
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(&t), 1);
+  return t;
+}
+
+// Thrown when a Python exception is set.
+struct PyError {};
+// Sets a Python exception and throws.
+[[noreturn]] void fail(PyObject* type, const char* format, ...);
+
+// An owned reference.
+class Obj {
+ public:
+  Obj() = default;
+  ~Obj() { Py_XDECREF(p_); }
+  Obj(Obj&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Obj& operator=(Obj&& o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  static Obj steal(PyObject* p) {  // a new reference; null means that an exception is set
+    if (!p) throw PyError();
+    Obj o;
+    o.p_ = p;
+    return o;
+  }
+  static Obj borrow(PyObject* p) {
+    Py_XINCREF(p);
+    Obj o;
+    o.p_ = p;
+    return o;
+  }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// Runs `f` at the boundary to Python: C++ exceptions become Python's.
+void set_error_from_exception();
+template <class F, class R>
+R guarded(R failed, F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    set_error_from_exception();
+    return failed;
+  }
+}
+template <class F>
+PyObject* guarded(F&& f) {
+  return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
+}
+// For tables of methods and attributes: `f`, whose C++ exceptions become Python's.
+template <auto f>
+struct Guard;
+template <class R, class... A, R (*f)(A...)>
+struct Guard<f> {
+  static R call(A... args) {
+    if constexpr (std::is_pointer_v<R>)
+      return guarded([&] { return f(args...); });
+    else
+      return guarded(R(-1), [&] { return f(args...); });
+  }
+};
+template <auto f>
+constexpr auto guard = &Guard<f>::call;
+#define KEYWORDS(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(guard<f>)), METH_VARARGS | METH_KEYWORDS
+using Fast = PyObject*(PyObject*, PyObject* const*, Py_ssize_t);
+PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                    Py_ssize_t least = 0, Py_ssize_t most = 0);
+// FAST(function[, count or least[, most]]): the same for a function of positional arguments, which are counted.
+#define FAST(f, ...)                                                                                       \
+  reinterpret_cast<PyCFunction>(                                                                           \
+      reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \
+        return call_fast(f, #f, self, args, n __VA_OPT__(, ) __VA_ARGS__);                                 \
+      })),                                                                                                 \
+      METH_FASTCALL
+
+// The truth of an object; throws where the object refuses to tell.
+inline bool truth(PyObject* o) {
+  const int b = PyObject_IsTrue(o);
+  if (b < 0) throw PyError();
+  return b;
+}
+// A number; throws, naming the argument, where the object is none.
+double number(PyObject* o, const char* name);
+
+// The items of a list, a tuple or another iterable: `for (PyObject* x : Items(o, "inputs"))`. Borrowed; a list that
+// changes meanwhile is followed.
+class Items {
+ public:
+  Items() = default;
+  Items(PyObject* o, const char* name);  // TypeError, which names it, where `o` is none
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(o_.get()); }
+  PyObject* operator[](Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(o_.get(), i); }
+  explicit operator bool() const { return static_cast<bool>(o_); }
+  struct End {};
+  struct Iterator {
+    const Items& items;
+    Py_ssize_t i = 0;
+    PyObject* operator*() const { return items[i]; }
+    void operator++() { ++i; }
+    bool operator!=(End) const { return i < items.size(); }
+  };
+  Iterator begin() const { return {*this}; }
+  End end() const { return {}; }
+
+ private:
+  Obj o_;
+};
+
+// A tuple, or a list, of f(0) to f(n - 1), which are new references.
+template <class F>
+Obj tuple_of(size_t n, F&& f) {
+  Obj tuple = Obj::steal(PyTuple_New(n));
+  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, Obj::steal(f(i)).release());
+  return tuple;
+}
+template <class F>
+Obj list_of(size_t n, F&& f) {
+  Obj list = Obj::steal(PyList_New(n));
+  for (size_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, Obj::steal(f(i)).release());
+  return list;
+}
+// A list that grows by new references.
+struct List : Obj {
+  List() : Obj(Obj::steal(PyList_New(0))) {}
+  void add(PyObject* item) {
+    if (PyList_Append(get(), Obj::steal(item).get()) < 0) throw PyError();
+  }
+};
+
+// A function of a module in Python; `format` as in Py_BuildValue.
+template <class... A>
+Obj call_python(const char* module, const char* function, const char* format, A... args) {
+  Obj m = Obj::steal(PyImport_ImportModule(module));
+  return Obj::steal(PyObject_CallMethod(m.get(), function, format, args...));
+}
+
+// Holds the interpreter lock, which guards the engine's graph too, on any thread: torch's engine runs and frees its
+// nodes without it.
+class Locked {
+ public:
+  Locked() : state_(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+}  // namespace cg::py
