@@ -85,16 +85,18 @@ Mask saves_the_other(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) :
 std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional<Tensor>(b) : std::nullopt; }
 
 // Whether x with w is so little work that preparing oneDNN's kernels, some 40 us, takes longer: the plain product of
-// columns is then two to four times as fast. From about a million products on oneDNN wins.
-// What does not fit together is left to at::convolution, which says so.
+// columns is then two to four times as fast. From about a million products on oneDNN wins, but for one or two images
+// with filters beyond the caches, which oneDNN rearranges first: that takes longer than to multiply with them. What
+// does not fit together is left to at::convolution, which says so.
 bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, int64_t map_numel) {
-  constexpr int64_t kProducts = 1 << 20;
+  constexpr int64_t kProducts = 1 << 20, kLargeFilters = 3 << 19, kFewPlaces = 64;
   const auto fits = [&](const Tensor& t) { return t.is_cpu() && t.scalar_type() == x.scalar_type(); };
   if (x.dim() != 4 || w.dim() != 4 || !fits(x) || !fits(w) || (b.defined() && !fits(b))) return false;
   if (x.scalar_type() != at::kFloat && x.scalar_type() != at::kDouble) return false;
   if (p.groups != 1 || map_numel == 0 || kernels::traced(x)) return false;
   if (p.stride.size() != 2 || p.pad.size() != 2 || p.pad[0] < 0 || p.pad[1] < 0) return false;
   if (p.dilate[0] != 1 || p.dilate[1] != 1) return false;
+  if (x.size(0) <= 2 && w.numel() >= kLargeFilters && map_numel <= kFewPlaces * x.size(0) * w.size(0)) return true;
   return map_numel * (w.numel() / w.size(0)) < kProducts;
 }
 // t row by row, with the strides that say so: ATen's column kernels tell the order of the axes from the strides, and by
@@ -219,6 +221,12 @@ struct Deconvolution : Placement {
       r.push_back(std::max<int64_t>(0, image[k] - touched(k, map[k + 2], filter[k + 2])));
     return r;
   }
+  // Whether a convolution of the image has just the positions of the map.
+  bool touches_all(at::IntArrayRef image, at::IntArrayRef filter, at::IntArrayRef map) const {
+    for (size_t k = 0; k < stride.size(); ++k)
+      if ((image[k + 2] + 2 * pad[k] - filter[k + 2]) / stride[k] + 1 != map[k + 2]) return false;
+    return true;
+  }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
     if (!outsize) {
@@ -237,6 +245,16 @@ struct Deconvolution : Placement {
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
     const at::IntArrayRef image = c.gy().sizes();
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
+    if (is_small(*this, x, w, {}, x.numel()) && touches_all(gy.sizes(), w.sizes(), x.sizes())) {
+      const Tensor g = in_rows(gy), f = in_rows(w);
+      c.grad(0, [&] { return at::_slow_conv2d_forward(g, f, spatial(w.sizes()), std::nullopt, stride, pad); });
+      c.grad(1, [&] {
+        return std::get<1>(
+            at::_slow_conv2d_backward(in_rows(x), g, f, spatial(w.sizes()), stride, pad, {false, true, false}));
+      });
+      c.grad(2, [&] { return at::sum(c.gy(), all_but_channels(image.size())); });
+      return;
+    }
     auto [gx, gw, gb] = at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(image[1]), stride, pad, dilate, true,
                                                  untouched(x.sizes(), w.sizes(), image.slice(2)), groups,
                                                  {c.needs(0), c.needs(1), c.needs(2)});

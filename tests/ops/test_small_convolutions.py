@@ -1,4 +1,4 @@
-"""Convolutions of little work go another way than those of more: both against double precision."""
+"""Convolutions of little work, or of few places and large filters, go a way of their own: against double precision."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,8 @@ SHAPES = {  # images, filters; the limit is 2**20 products
     "below": ((2, 8, 24, 24), (8, 8, 3, 3)),
     "above": ((4, 16, 24, 24), (16, 16, 3, 3)),
     "one by one": ((2, 3, 4, 4), (5, 3, 1, 1)),
+    "large filters": ((2, 500, 5, 6), (360, 500, 3, 3)),
+    "large filters, three images": ((3, 500, 5, 6), (360, 500, 3, 3)),
 }
 
 
@@ -74,3 +76,30 @@ def test_axes_of_length_1_may_have_any_stride(x_shape, w_shape, pad, last):
     for found in results:
         for f, e in zip(found, expected, strict=True):
             torch.testing.assert_close(f, e.detach(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("needs", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("stride, pad, more", [(1, 1, 0), (2, 0, 0), (2, 1, 1), (3, 0, 2)])
+@pytest.mark.parametrize("name", SHAPES)
+def test_deconvolution(name, stride, pad, more, needs):
+    """`more`: what the result has beyond what the filters touch, which the gradient must leave alone."""
+    torch.manual_seed(0)
+    (n, channels, *size), (out, _, *ksize) = SHAPES[name]
+    if any(stride * (length - 1) + k - 2 * pad + more < 1 for length, k in zip(size, ksize, strict=True)):
+        pytest.skip("no image is left")
+    x = torch.randn(channels, n, *size).transpose(0, 1)
+    w, b = torch.randn(channels, out, *ksize, 2)[..., 0], torch.randn(out)
+    expected = [t.double().clone().requires_grad_() for t in (x, w, b)]
+    ty = torch.conv_transpose2d(*expected, stride, pad, more)
+    gy = torch.randn(ty.shape)
+    ty.backward(gy.double())
+    vx, vw = (_C.Variable(t, requires_grad=need) for t, need in zip((x, w), needs, strict=True))
+    vb = _C.Variable(b)
+    y = _C.op("deconvolution")(vx, vw, vb, stride=[stride] * 2, pad=[pad] * 2, outsize=list(ty.shape[2:]))
+    asked = [(v, e.grad) for v, e, need in zip((vx, vw, vb), expected, (*needs, True), strict=True) if need]
+    found = _C.grad(
+        _C.native_frontend, [y], [v for v, _ in asked], [_C.Variable(gy)], [None] * len(asked), False, None, False
+    )
+    np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-3)
+    for g, (_, e) in zip(found, asked, strict=True):
+        np.testing.assert_allclose(g.tensor.numpy(), e.numpy(), rtol=1e-4, atol=1e-4 * e.abs().max())
