@@ -99,6 +99,10 @@ bool is_small(const Placement& p, const Tensor& x, const Tensor& w, const Tensor
   if (x.size(0) <= 2 && w.numel() >= kLargeFilters && map_numel <= kFewPlaces * x.size(0) * w.size(0)) return true;
   return map_numel * (w.numel() / w.size(0)) < kProducts;
 }
+// ATen refuses some of these and gives a result without channels for others.
+void check_channels(const Tensor& x) {
+  TORCH_CHECK_VALUE(x.dim() < 2 || x.size(1) > 0, "convolution: x of shape ", x.sizes(), " has no channels");
+}
 // t row by row, with the strides that say so: ATen's column kernels tell the order of the axes from the strides, and by
 // those of axes of length 1 take one of their arguments for channels last, which gives wrong gradients of filters.
 Tensor in_rows(const Tensor& t) {
@@ -134,6 +138,7 @@ struct Convolution : Placement {
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
+    check_channels(x);
     Ints reach;
     if (outsize) {
       Ints map{0, 0};
@@ -229,6 +234,7 @@ struct Deconvolution : Placement {
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     complete(x.dim() - 2);
+    check_channels(x);
     if (!outsize) {
       outsize.emplace();
       for (size_t k = 0; k < stride.size(); ++k) outsize->push_back(touched(k, x.size(k + 2), w.size(k + 2)));

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from subject import F, chainer
+from subject import ORIGINAL, F, chainer
 
 InvalidType = chainer.utils.type_check.InvalidType
 
@@ -65,3 +65,13 @@ def test_im2col_of_no_images_or_no_channels(pad):
 def test_bilinear_of_no_examples():
     xs = variable(0, 2), variable(0, 4), variable(2, 4, 3)
     check(F.bilinear(*xs), xs, (0, 3))
+
+
+@pytest.mark.skipif(ORIGINAL, reason="Chainer gives the bias")
+@pytest.mark.parametrize("dilate", [1, 2])
+def test_convolution_of_no_channels_is_refused(dilate):
+    # With dilation the result had no channels, instead of those of the filters.
+    with pytest.raises(ValueError, match="no channels"):
+        F.convolution_2d(variable(2, 0, 5, 5), variable(3, 0, 3, 3), dilate=dilate)
+    with pytest.raises(ValueError, match="no channels"):
+        F.deconvolution_2d(variable(2, 0, 5, 5), variable(0, 3, 3, 3))
