@@ -116,9 +116,20 @@ def _check_names(names: tuple[str, ...]) -> list[str]:
 
 
 def install(*names: str) -> None:
-    """Answers imports of the frontends `names` ("chainer"; all there are, if none is named) from now on.
+    """Answers imports of the frontends from now on: `import chainer` gives compatgrad's.
+
+    names: "chainer", "nnabla" or "mxnet"; all three, if none is named. With "chainer" go `chainerx`, `chainermn` and
+        `onnx_chainer`, with "nnabla" `nnabla_ext`.
 
     Raises ValueError for an unknown name, and RuntimeError where the original itself is already imported.
+
+        >>> import compatgrad
+        >>> compatgrad.install("chainer")
+        >>> import chainer
+        >>> chainer.__version__
+        '7.8.1'
+
+    Source: `compatgrad/_install.py`.
     """
     roots = [root for name in _check_names(names) for root in _ROOTS[name] if root not in _finder.roots]
     for root in roots:
@@ -139,7 +150,13 @@ def install(*names: str) -> None:
 def uninstall(*names: str) -> None:
     """Undoes `install`: the names mean what they meant before, and modules in use keep working.
 
-    Raises ValueError for an unknown name.
+    names: as for `install`; all three frontends, if none is named. One that is not installed is passed over. Raises
+    ValueError for an unknown name.
+
+        >>> import compatgrad
+        >>> compatgrad.uninstall("chainer")
+
+    Source: `compatgrad/_install.py`.
     """
     for root in [root for name in _check_names(names) for root in _ROOTS[name] if root in _finder.roots]:
         _finder.roots.remove(root)

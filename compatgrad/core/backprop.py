@@ -42,8 +42,15 @@ def _check(variables: list, what: str, optional: bool = False) -> None:
             raise TypeError(f"each of {what} must be a Variable{' or None' if optional else ''}, not {type(v)}")
 
 
-def _gradients(given, count: int, what: str, of: str) -> list:
-    """One Variable or None for each of `of`. TypeError or ValueError naming the argument `what`."""
+def _check_data(outputs: list) -> None:
+    for i, y in enumerate(outputs):
+        if y.tensor is None:
+            raise ValueError(f"outputs[{i}] has no data, and so no gradient: it was made without a tensor")
+
+
+def _gradients(given, variables: list, what: str, of: str) -> list:
+    """One Variable or None for each of `variables`. TypeError or ValueError naming the argument `what`."""
+    count = len(variables)
     if given is None:
         return [None] * count
     gs = [given] if isinstance(given, (_C.Variable, torch.Tensor)) else given
@@ -53,6 +60,9 @@ def _gradients(given, count: int, what: str, of: str) -> list:
         raise ValueError(f"{what} must be as long as {of}: {len(gs)} != {count}")
     gs = [native_variable(g, requires_grad=False) if isinstance(g, torch.Tensor) else g for g in gs]
     _check(gs, what, optional=True)
+    for i, (g, v) in enumerate(zip(gs, variables, strict=True)):
+        if g is not None and tuple(g.shape) != tuple(v.shape):
+            raise ValueError(f"{what}[{i}] has shape {tuple(g.shape)}, {of}[{i}] {tuple(v.shape)}")
     return gs
 
 
@@ -63,11 +73,31 @@ def grad(*args, **kwargs):
     what they give; of outputs from several frontends the first one decides. For native Variables:
 
     ``grad(outputs, inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False,
-    enable_double_backprop=False, loss_scale=None)`` gives a list of Variables, None for an input that is not reached.
-    `grad_outputs` (default: ones) and `grad_inputs` (added to the results) hold Variables, tensors or None.
-    ``set_grad`` stores the results in the inputs' gradients, ``retain_grad`` those of intermediates in theirs; else no
-    gradient changes. ``enable_double_backprop`` records the pass, so that results can be differentiated. Only functions
-    between outputs and inputs run. TypeError and ValueError name the argument at fault.
+    enable_double_backprop=False, loss_scale=None)``
+
+    outputs, inputs: a Variable, or a list or tuple of them, of any shapes.
+    grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape; None stands for ones.
+    grad_inputs: for each input what is added to its result, a Variable or tensor of its shape, or None.
+    set_grad: bool; store the results in the inputs' gradients. retain_grad: bool; store the gradients of what lies
+        between in theirs. Without the two no Variable's gradient changes.
+    enable_double_backprop: bool; record the pass, so that the results can be differentiated.
+    loss_scale: float; the factor of the ones that a None in `grad_outputs` stands for.
+
+    Returns a list with one Variable for each input, of its shape and dtype, and None for one that no path reaches.
+    Only functions between outputs and inputs run. Raises TypeError for anything but Variables and ValueError for an
+    output without data and a gradient of another shape, with the argument's name.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
+        >>> (gx,) = compatgrad.grad([(x**3).sum()], [x], enable_double_backprop=True)
+        >>> gx.tensor
+        tensor([ 3., 12.])
+        >>> (ggx,) = compatgrad.grad([gx.sum()], [x])
+        >>> ggx.tensor
+        tensor([ 6., 12.])
+
+    Source: `compatgrad/core/backprop.py`, `csrc/core/backprop.cpp`.
     """
     followed = _followed_by(args, kwargs)
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
@@ -86,8 +116,9 @@ def _native_grad(
     outputs, inputs = _as_list(outputs, "outputs"), _as_list(inputs, "inputs")
     _check(outputs, "outputs")
     _check(inputs, "inputs")
-    gys = _gradients(grad_outputs, len(outputs), "grad_outputs", "outputs")
-    gxs = _gradients(grad_inputs, len(inputs), "grad_inputs", "inputs")
+    _check_data(outputs)
+    gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
+    gxs = _gradients(grad_inputs, inputs, "grad_inputs", "inputs")
     return compute_grad(
         _C.native_frontend,
         outputs,
@@ -99,6 +130,9 @@ def _native_grad(
         enable_double_backprop,
         loss_scale,
     )
+
+
+_native_grad.__qualname__ = "grad"  # what Python's messages about missing arguments begin with
 
 
 def compute_grad(
@@ -137,9 +171,28 @@ def backward(*args, **kwargs) -> None:
     """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
 
     It takes what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward` takes.
-    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``; leaves accumulate.
-    A gradient that is not given is the output's own, which is used up, or ones for an output of one element. ValueError
-    without either.
+    For native Variables: ``backward(outputs, grad_outputs=None, *, enable_double_backprop=False)``
+
+    outputs: a Variable, or a list or tuple of them.
+    grad_outputs: for each output the gradient to start from, a Variable or tensor of its shape. None stands for the
+        gradient that the output has, which is cleared, or else for ones, if the output has one element.
+    enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
+
+    Returns None. Each leaf that requires a gradient gets its gradient added to the one that it has; a pass that fails
+    leaves all gradients as they were. Raises TypeError for anything but Variables, and ValueError for an output without
+    data or without a gradient to start from and for a gradient of another shape, with the argument's name.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
+        >>> compatgrad.backward([x * x], [torch.tensor([1.0, 10.0])])
+        >>> x.grad
+        tensor([ 2., 40.])
+        >>> compatgrad.backward([x.sum()])
+        >>> x.grad
+        tensor([ 3., 41.])
+
+    Source: `compatgrad/core/backprop.py`, `csrc/core/backprop.cpp`.
     """
     followed = _followed_by(args, kwargs)
     (_native_backward if followed is None else followed[1])(*args, **kwargs)
@@ -148,8 +201,12 @@ def backward(*args, **kwargs) -> None:
 def _native_backward(outputs, grad_outputs=None, *, enable_double_backprop: bool = False) -> None:
     outputs = _as_list(outputs, "outputs")
     _check(outputs, "outputs")
-    gys = _gradients(grad_outputs, len(outputs), "grad_outputs", "outputs")
+    _check_data(outputs)
+    gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
     start_backward(_C.native_frontend, outputs, gys, False, enable_double_backprop, None)
+
+
+_native_backward.__qualname__ = "backward"
 
 
 def start_backward(frontend, outputs, gys, retain_grad, enable_double_backprop, loss_scale) -> None:

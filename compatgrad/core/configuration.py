@@ -41,20 +41,69 @@ class using_modes(ContextDecorator):
 
 
 def using_mode(name: str, value: bool | None) -> using_modes:
-    """`using_modes` of one mode, such as ``enable_backprop``, ``debug``, ``type_check`` or ``train``."""
+    """Sets one mode of this thread inside a `with` block or a decorated function.
+
+    name: str; ``enable_backprop``, ``debug``, ``type_check``, ``lazy_grad_sum``, ``train``, ``recording``,
+        ``training``, or one of the modes of nnabla's graphs, ``deferred``, ``auto_forward``, ``plain``.
+        ValueError for another.
+    value: bool, or None for the process-wide default.
+
+        >>> from compatgrad.core import using_mode
+        >>> with using_mode("train", False):
+        ...     pass
+
+    Source: `compatgrad/core/configuration.py`, `csrc/core/mode.h`.
+    """
     return using_modes(**{name: value})
 
 
 def no_backprop_mode() -> using_modes:
-    """Operations inside are not recorded: their results have no creator."""
+    """A `with` block, or a decorator, in which this thread records nothing: results have no creator.
+
+    >>> import torch
+    >>> import compatgrad
+    >>> x = compatgrad.Variable(torch.ones(2))
+    >>> with compatgrad.no_backprop_mode():
+    ...     y = x * 2
+    >>> y.creator is None
+    True
+
+    Source: `compatgrad/core/configuration.py`.
+    """
     return using_mode("enable_backprop", False)
 
 
 def force_backprop_mode() -> using_modes:
-    """Operations inside are recorded, even within `no_backprop_mode`."""
+    """A `with` block, or a decorator, in which this thread records, also inside a `no_backprop_mode`.
+
+    >>> import torch
+    >>> import compatgrad
+    >>> x = compatgrad.Variable(torch.ones(2))
+    >>> with compatgrad.no_backprop_mode(), compatgrad.force_backprop_mode():
+    ...     y = x * 2
+    >>> y.creator is None
+    False
+
+    Source: `compatgrad/core/configuration.py`.
+    """
     return using_mode("enable_backprop", True)
 
 
 def using_debug(value: bool = True) -> using_modes:
-    """Looks for NaN after every forward and backward, and checks what functions return."""
+    """A `with` block, or a decorator, in which this thread looks for NaN and checks what user-defined backwards return.
+
+    value: bool; False switches the checks off inside a block that has them on. Inside, a NaN in a result or a gradient
+    raises RuntimeError with the function's name, and a backward that returns something else than Variables of its
+    inputs' shapes raises ValueError.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad.core import using_debug
+        >>> with using_debug():
+        ...     compatgrad.ops.log(compatgrad.Variable(torch.tensor([-1.0])))
+        Traceback (most recent call last):
+        RuntimeError: NaN is detected on forward computation of log
+
+    Source: `compatgrad/core/configuration.py`.
+    """
     return using_mode("debug", value)

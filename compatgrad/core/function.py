@@ -82,17 +82,22 @@ class FunctionNodeBase(_C.FunctionNode):
         return self.forward(in_data)
 
     def forward(self, inputs):
-        raise NotImplementedError(f"{type(self).__name__}.forward")
+        """To be defined: from a tuple with each input's data to a tuple with each output's."""
+        raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
     def retain_inputs(self, indexes) -> None:
-        """Keeps these inputs' data for backward. To be called in forward; a later call replaces an earlier
-        one.
+        """Keeps these inputs' data for backward, where `get_retained_inputs` gives them in this order.
+
+        indexes: a tuple or list of ints, the inputs' numbers. To be called in forward; a later call replaces an
+        earlier one. After forward, IndexError for a number that no input has.
         """
         self._input_indexes_to_retain = indexes
 
     def retain_outputs(self, indexes) -> None:
-        """Keeps these outputs' data for backward. To be called in forward; a later call replaces an earlier
-        one.
+        """Keeps these outputs' data for backward, where `get_retained_outputs` gives them in this order.
+
+        indexes: a tuple or list of ints, the outputs' numbers. To be called in forward; a later call replaces an
+        earlier one. After forward, IndexError for a number that no output has.
         """
         self._output_indexes_to_retain = indexes
 
@@ -189,8 +194,10 @@ class FunctionNodeBase(_C.FunctionNode):
         return tuple(hooks.values()) if hooks else ()
 
     def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
-        """Registers a hook for this function alone. TypeError for another type, KeyError for a name in
-        use.
+        """Registers a hook for this function alone.
+
+        hook: a FunctionHook, TypeError for anything else. name: str, by default the hook's own; KeyError where a hook
+        of this function has it.
         """
         if not isinstance(hook, FunctionHook):
             raise TypeError("Hook must be of type FunctionHook")
@@ -336,7 +343,8 @@ class FunctionBase:
         return type(self).__name__
 
     def forward(self, inputs):
-        raise NotImplementedError(f"{type(self).__name__}.forward")
+        """To be defined: from a tuple with each input's data to a tuple with each output's."""
+        raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
     def backward(self, inputs, grad_outputs):
         """One gradient or None per input, from data: `inputs` None where not retained, `grad_outputs` where
@@ -369,16 +377,49 @@ class FunctionBase:
 
 
 class FunctionNode(FunctionNodeBase):
-    """A differentiable function defined in Python on torch tensors: see `FunctionNodeBase`. `apply` runs it
-    once.
+    """A function of your own, written with torch, that can be differentiated any number of times.
+
+    A subclass defines
+
+    - ``forward(inputs)``: a tuple of tensors (None for an input that is None); returns a tuple of tensors. What
+      backward reads is named there: ``self.retain_inputs((0,))``, ``self.retain_outputs((0,))``, by number.
+    - ``backward(target_input_indexes, grad_outputs)``: a tuple of the numbers of the inputs that want a gradient, and
+      a tuple of Variables, None for an output without a gradient; returns a tuple with one Variable or None for each
+      target, or for each input, computed with functions of Variables. ``self.get_retained_inputs()`` and
+      ``self.get_retained_outputs()`` give Variables.
+
+    An object is for one call, ``MyFunction(...).apply((x, y))``, which gives a tuple of Variables.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> class Square(compatgrad.FunctionNode):
+        ...     def forward(self, inputs):
+        ...         self.retain_inputs((0,))
+        ...         return (inputs[0] ** 2,)
+        ...     def backward(self, target_input_indexes, grad_outputs):
+        ...         (x,) = self.get_retained_inputs()
+        ...         return (2 * x * grad_outputs[0],)
+        >>> x = compatgrad.Variable(torch.tensor([3.0]))
+        >>> (y,) = Square().apply((x,))
+        >>> (gx,) = compatgrad.grad([y], [x], enable_double_backprop=True)
+        >>> (ggx,) = compatgrad.grad([gx], [x])
+        >>> y.item(), gx.item(), ggx.item()
+        (9.0, 6.0, 2.0)
+
+    Raises NotImplementedError where `forward` is not defined; TypeError for inputs that are no tensors, for a forward
+    that does not return a tuple of tensors and for a backward that returns something else than Variables; ValueError
+    for another number of gradients.
+
+    Source: `compatgrad/core/function.py`, `csrc/python/function.cpp`.
     """
 
     _frontend = _C.native_frontend
 
     def apply(self, inputs) -> tuple:
-        """Runs forward on a tuple of Variables, tensors or None; gives a tuple of Variables.
+        """Runs forward once, and records it where an input requires a gradient.
 
-        TypeError for another input and for a forward that gives anything but a tuple of tensors or None.
+        inputs: a tuple or list of Variables, tensors (constants) or None. Returns a tuple of Variables. TypeError for
+        another input, and for a forward that gives anything but a tuple of tensors or None.
         """
         inputs = bridge.left(inputs, self._frontend) or inputs
         in_data = tuple([x.tensor if isinstance(x, _C.Variable) else x for x in inputs])
@@ -400,6 +441,16 @@ class FunctionNode(FunctionNodeBase):
 
 
 class _NativeAdapter(FunctionAdapter, FunctionNode):
+    def _function_backward(self, in_data, out_grad):
+        gxs = self.function.backward(in_data, out_grad)
+        if not isinstance(gxs, (tuple, list)):
+            raise TypeError(f"backward of {self.label} must return a tuple of tensors or None, not {type(gxs)}")
+        if len(gxs) != len(in_data):
+            raise ValueError(
+                f"backward of {self.label} must return one gradient per input: {len(gxs)} != {len(in_data)}"
+            )
+        return gxs
+
     def _check_raw_gradient(self, index, x, gx):
         if not isinstance(gx, torch.Tensor):
             raise TypeError(f"gradient {index} of {self.label} must be a tensor, not {type(gx)}")
@@ -410,6 +461,29 @@ class _NativeAdapter(FunctionAdapter, FunctionNode):
 
 
 class Function(FunctionBase):
-    """A function on torch tensors, forward and backward, that is differentiated once. See `FunctionBase`."""
+    """A function of your own, both of whose directions compute on torch tensors: it can be differentiated once.
+
+    A subclass defines ``forward(inputs)``, from a tuple of tensors to a tuple of tensors, and ``backward(inputs,
+    grad_outputs)``, from two tuples of tensors (None for a gradient that is absent) to a tuple with one tensor of the
+    input's shape and dtype, or None, for each input. A call takes Variables or tensors, and gives a Variable, or a
+    tuple of them. All inputs are kept for backward unless forward calls `retain_inputs`.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> class Cube(compatgrad.Function):
+        ...     def forward(self, inputs):
+        ...         return (inputs[0] ** 3,)
+        ...     def backward(self, inputs, grad_outputs):
+        ...         return (3 * inputs[0] ** 2 * grad_outputs[0],)
+        >>> x = compatgrad.Variable(torch.tensor([2.0]))
+        >>> y = Cube()(x)
+        >>> y.backward()
+        >>> y.item(), x.grad
+        (8.0, tensor([12.]))
+
+    Raises TypeError and ValueError for gradients of another type, number, dtype or shape, with the function's name.
+
+    Source: `compatgrad/core/function.py`.
+    """
 
     _adapter = _NativeAdapter

@@ -14,6 +14,19 @@ class FunctionHook:
     The callbacks get the function node and the arrays (native frontend: tensors) of its inputs; the backward
     ones also those of the output gradients, None where there is none. Data a function did not retain is None
     in backward. Entering a hook whose `name` is already active raises KeyError.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> class Names(compatgrad.FunctionHook):
+        ...     def forward_postprocess(self, function, in_data):
+        ...         print(function.label, [tuple(x.shape) for x in in_data])
+        >>> x = compatgrad.Variable(torch.ones(2, 3))
+        >>> with Names():
+        ...     y = compatgrad.ops.exp(x).sum()
+        exp [(2, 3)]
+        sum [(2, 3)]
+
+    Source: `compatgrad/core/hooks.py`, `csrc/python/hooks.cpp`.
     """
 
     name = "FunctionHook"
@@ -41,16 +54,16 @@ class FunctionHook:
         """Called when the hook is removed; `function` is None for the whole thread."""
 
     def forward_preprocess(self, function, in_data):
-        """Called before a forward."""
+        """Called before a forward. `in_data`: a tuple with the array of each input, or None."""
 
     def forward_postprocess(self, function, in_data):
-        """Called after a forward."""
+        """Called after a forward that raised nothing, with the same `in_data`."""
 
     def backward_preprocess(self, function, in_data, out_grad):
-        """Called before a backward."""
+        """Called before a backward. `out_grad`: a tuple with the array of each output's gradient, or None."""
 
     def backward_postprocess(self, function, in_data, out_grad):
-        """Called after a backward."""
+        """Called after a backward that raised nothing, with the same arguments."""
 
 
 _C.set_hook_base(FunctionHook)

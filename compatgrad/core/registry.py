@@ -13,10 +13,29 @@ _decorator: Any = object()
 
 
 def register(name: str, fn: Callable | None = _decorator):
-    """Replaces the backward of the op `name`, for all frontends; None restores it.
+    """Replaces the backward of an op, for all frontends.
 
-    ``fn(node, grad_outputs)`` returns one Variable or None per input of the op. Without it, `register` is a
-    decorator: ``@register("sin")``. Raises ValueError for an op that does not exist.
+    name: str; the op, one of those that `show_registry` prints.
+    fn: ``fn(node, grad_outputs)``, which gets the function node and a tuple of Variables (None for an output without
+        a gradient) and returns a sequence with one Variable, or None, for each input of the op. None brings the
+        built-in backward back. Without the argument `register` is a decorator.
+
+    Returns `fn`, or the decorator. Raises ValueError for an op that does not exist, TypeError where `fn` is neither
+    callable nor None.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> @compatgrad.register("sin")
+        ... def twice(node, grad_outputs):
+        ...     return (grad_outputs[0] * 2,)
+        >>> x = compatgrad.Variable(torch.zeros(2))
+        >>> compatgrad.grad([compatgrad.ops.sin(x).sum()], [x])[0].tensor
+        tensor([2., 2.])
+        >>> compatgrad.register("sin", None)
+        >>> compatgrad.grad([compatgrad.ops.sin(x).sum()], [x])[0].tensor
+        tensor([1., 1.])
+
+    Source: `compatgrad/core/registry.py`, `csrc/python/registry.cpp`.
     """
     if fn is _decorator:
         if name not in _C.registry():
@@ -27,7 +46,15 @@ def register(name: str, fn: Callable | None = _decorator):
 
 
 def show_registry() -> None:
-    """Prints every op, and where its backward comes from."""
+    """Prints every op, one a line, and where its backward comes from: "built in", or the function given to `register`.
+
+    >>> import compatgrad
+    >>> compatgrad.show_registry()  # doctest: +ELLIPSIS
+    abs: built in
+    ...
+
+    Source: `compatgrad/core/registry.py`.
+    """
     for name, fn in sorted(_C.registry().items()):
         where = "built in" if fn is None else f"{fn.__module__}.{fn.__qualname__}"
         print(f"{name}: {where}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Number
+
+import numpy as np
 import torch
 
 from compatgrad import _C
@@ -14,8 +17,19 @@ _reshape, _transpose, _sum, _mean = (_C.op(name) for name in ("reshape", "transp
 
 
 class VariableNode(_C.VariableNode):
-    """The vertex of a Variable in the graph. It outlives the Variable; its data only where a function
-    retained it.
+    """The place of a Variable in the graph. It lives as long as a function reads or made it, also without its Variable.
+
+    `data` and `tensor` are then None, unless a function retained them for its backward. `shape`, `dtype`, `rank`,
+    `name`, `requires_grad` and `creator` stay. `x.node` gives it; nobody makes one.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> y = compatgrad.Variable(torch.ones(2)) * 3
+        >>> (node,) = y.creator.inputs
+        >>> node.shape, node.get_variable_or_none() is None
+        ((2,), True)
+
+    Source: `compatgrad/core/variable.py`, `csrc/python/node.cpp`.
     """
 
     __slots__ = ()
@@ -27,7 +41,7 @@ class VariableNode(_C.VariableNode):
 
     @property
     def grad(self):
-        """The gradient tensor of the Variable, None when either is gone."""
+        """The gradient of the Variable, a tensor of its shape; None where the Variable or its gradient is gone."""
         variable = self.get_variable_or_none()
         return None if variable is None else variable.grad
 
@@ -44,18 +58,42 @@ def _rebuild(cls, tensor, requires_grad, name, grad):
 
 
 class Variable(_C.Variable):
-    """A torch tensor in a graph of its own: `compatgrad` functions applied to it are recorded.
+    """A torch tensor with a place in compatgrad's graph: functions of `compatgrad` that take it are recorded.
 
-    `Variable(data=None, requires_grad=True, name=None)`: `data` is a tensor, which is shared, not copied, or
-    None. A tensor that requires torch's own grad enters with its history: gradients go on in torch's graph.
-    With `requires_grad=False` it is a constant.
+    ``Variable(data=None, requires_grad=True, name=None)``
+
+    data: a tensor or NumPy array of any shape, dtype and device; its memory is shared, not copied. A tensor that
+        requires torch's own grad enters with its history: gradients go on in torch's graph. None leaves the Variable
+        without data, until `tensor` is assigned.
+    requires_grad: bool; False makes a constant, which passes leave alone.
+    name: str or None, for pictures of graphs.
+
+    `tensor` is the data, `grad` its gradient as a tensor, `grad_var` as a Variable, `shape`, `dtype`, `ndim`, `size`,
+    `name`, `requires_grad`, `creator` and `node` say what it is. The operators ``+ - * / ** @``, negation, `abs` and
+    indexing take Variables, tensors, arrays and numbers as the other operand, with torch's rules of broadcasting and
+    of dtypes; all other functions are in `compatgrad.ops`. Raises TypeError for other data, and ValueError in an
+    operator whose operands do not fit, with its name and the shapes.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.tensor([[1.0, 2.0]]), name="x")
+        >>> y = (x * x + torch.ones(2)).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([[2., 4.]])
+
+    Source: `compatgrad/core/variable.py`, `csrc/python/variable.cpp`.
     """
 
     _frontend = _C.native_frontend
+    __array_ufunc__ = None  # else NumPy takes the Variable in `array * variable` for a sequence of numbers
 
     @property
     def grad(self) -> torch.Tensor | None:
-        """The gradient; TypeError or ValueError when set to one of another type, dtype or shape."""
+        """The gradient: None, or a tensor of the shape and dtype of the data.
+
+        Setting raises TypeError for another type or dtype, ValueError for another shape.
+        """
         return self._grad_tensor
 
     @grad.setter
@@ -72,7 +110,7 @@ class Variable(_C.Variable):
 
     @property
     def creator(self):
-        """The function node that made this variable, or None."""
+        """The function node that made this variable; None for a leaf and for what was not recorded."""
         return self.creator_node
 
     def backward(
@@ -81,12 +119,27 @@ class Variable(_C.Variable):
         enable_double_backprop: bool = False,
         loss_scale: float | None = None,
     ) -> None:
-        """Backprop from here to all leaves, which accumulate.
+        """Backprop from here to all leaves, to whose gradients theirs are added.
 
-        Starts from `grad`, which is used up, or from ones (times `loss_scale`) for one element; ValueError
-        otherwise. ``retain_grad`` keeps the gradients of intermediates, ``enable_double_backprop`` records
-        the pass.
+        The pass starts from `grad`, which is cleared, or else from ones, if there is one element.
+
+        retain_grad: bool; store the gradients of what lies between, too.
+        enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
+        loss_scale: float; the factor of the ones.
+
+        ValueError where there is no data, or no gradient and more than one element.
+
+            >>> import torch
+            >>> import compatgrad
+            >>> x = compatgrad.Variable(torch.tensor([3.0]))
+            >>> h = x * 2
+            >>> (h * h).backward(retain_grad=True)
+            >>> x.grad, h.grad
+            (tensor([24.]), tensor([12.]))
+
+        Source: `compatgrad/core/backprop.py`.
         """
+        self._initialised("backward")
         start_backward(self._frontend, (self,), (None,), retain_grad, enable_double_backprop, loss_scale)
 
     def cleargrad(self) -> None:
@@ -94,33 +147,80 @@ class Variable(_C.Variable):
         self.cleargrad_()
 
     def zerograd(self) -> None:
-        """Sets the gradient to zeros."""
-        self._grad_tensor = torch.zeros_like(self.tensor)
+        """Sets the gradient to zeros of the shape and dtype of the data; ValueError where there is none."""
+        self._grad_tensor = torch.zeros_like(self._initialised("zerograd"))
 
     def unchain(self) -> None:
-        """Cuts this variable from the function that made it."""
+        """Cuts this variable from the function that made it: it is a leaf from then on.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> x = compatgrad.Variable(torch.ones(1))
+        >>> h = x * 2
+        >>> h.unchain()
+        >>> (h * h).backward()
+        >>> x.grad, h.grad
+        (None, tensor([4.]))
+        """
         self.creator_node = None
 
-    unchain_backward = unchain_backward
+    def unchain_backward(self) -> None:
+        """Cuts every function that this variable was computed by out of the graph, and so frees what they kept."""
+        unchain_backward(self)
 
     def item(self):
-        """The only element, as a Python number."""
-        return self.tensor.item()
+        """The only element, as a Python number.
+
+        RuntimeError where there are more elements, ValueError where there is no data.
+        """
+        return self._initialised("item").item()
+
+    def _initialised(self, who: str) -> torch.Tensor:
+        if self.tensor is None:
+            raise ValueError(f"{who}: the Variable has no data; assign its `tensor` first")
+        return self.tensor
 
     @property
     def T(self) -> Variable:
+        """The Variable with its axes in reverse order, recorded."""
         return _transpose(self)
 
     def reshape(self, *shape) -> Variable:
+        """The same elements in C order in another shape, recorded.
+
+        shape: ints, or one tuple or list of ints; one of them may be -1. ValueError where the number of elements
+        would change.
+
+            >>> import torch
+            >>> import compatgrad
+            >>> compatgrad.Variable(torch.ones(2, 3)).reshape(3, -1).shape
+            torch.Size([3, 2])
+        """
         return _reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
 
     def transpose(self, *axes) -> Variable:
+        """The Variable with its axes in another order, recorded.
+
+        axes: ints, or one tuple or list of ints, with each axis once; none for the reverse order. IndexError for an
+        axis that is not there.
+
+            >>> import torch
+            >>> import compatgrad
+            >>> compatgrad.Variable(torch.ones(2, 3, 4)).transpose(2, 0, 1).shape
+            torch.Size([4, 2, 3])
+        """
         return _transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
     def sum(self, axis=None, keepdims: bool = False) -> Variable:
+        """The sum over axes, recorded.
+
+        axis: int or tuple of ints, None for all. keepdims: keep the axes, with length 1. IndexError for an axis that
+        is not there.
+        """
         return _sum(self, axis, keepdims)
 
     def mean(self, axis=None, keepdims: bool = False) -> Variable:
+        """The mean over axes, recorded; arguments as for `sum`."""
         return _mean(self, axis, keepdims)
 
     def __reduce__(self):
@@ -132,6 +232,42 @@ class Variable(_C.Variable):
         return f"variable{name}({self.tensor})"
 
 
+def _operator(name: str, reflected: bool):
+    """What an operator does where the engine's fast path does not apply: a tensor, an array or a number as the other
+    operand, two dtypes or devices, integers, and operands that the op refuses, in words that name the op and them.
+    """
+    op = _C.op(name)
+
+    def apply(variable, other):
+        if isinstance(other, Number):
+            other = torch.tensor(other)  # without dimensions, so that it decides neither dtype nor device
+        elif not isinstance(other, (_C.Variable, torch.Tensor, np.ndarray)):
+            return NotImplemented
+        if any(isinstance(v, _C.Variable) and v.tensor is None for v in (variable, other)):
+            raise ValueError(f"{name}: an operand has no data; assign its `tensor` first")
+        return op(other, variable) if reflected else op(variable, other)
+
+    return apply
+
+
+def _unary(name: str):
+    op = _C.op(name)
+
+    def apply(variable):
+        variable._initialised(name)
+        return op(variable)
+
+    return apply
+
+
+_C.native_frontend.fallbacks = {
+    **{
+        ("r" if r else "") + name: _operator(name, r)
+        for name in ("add", "sub", "mul", "div", "pow", "matmul")
+        for r in (False, True)
+    },
+    **{name: _unary(name) for name in ("neg", "abs")},
+}
 _C.native_frontend.variable_class = Variable
 _C.native_frontend.variable_node_class = VariableNode
 _C.native_frontend.node_class = FunctionNode

@@ -16,15 +16,31 @@ __all__ = ["to"]
 
 
 def to(frontend: str, x: Any) -> Any:
-    """What has x's value and place in the graph, in `frontend`: "chainer", "nnabla", "mxnet", "compatgrad" or "torch".
+    """Gives `x` the type of another frontend, with its value and its place in the graph.
 
-    x is a Variable or a torch tensor. As "torch" it is a tensor whose gradient goes on in the graph of the Variable;
-    a tensor that requires torch's grad becomes a Variable whose gradient goes on in torch's graph. To and from nnabla a
-    function stands between, which reads the value when its own graph runs. All at any order of derivative. Functions
-    of the frontends that run at once take each other's Variables as they are; between them this is for code that asks
-    for a type. Under `torch.no_grad()` a Variable to "torch" is a plain tensor.
-    TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend or a Variable without a value,
-    RuntimeError inside transforms of torch.func and forward-mode differentiation.
+    frontend: "chainer", "nnabla", "mxnet", "compatgrad" or "torch".
+    x: a Variable of any frontend, or a torch tensor. A Variable to "torch" is a tensor whose gradient goes on in the
+        graph of the Variable, or a plain tensor under `torch.no_grad()`. A tensor that requires torch's grad becomes a
+        Variable whose gradient goes on in torch's graph.
+
+    Derivatives of any order go through. To and from nnabla a function stands between, which reads the value when its
+    own graph runs. Functions of the frontends that run at once take each other's Variables as they are; between them
+    this is for code that asks for a type.
+    Raises TypeError where x is neither Variable nor tensor, ValueError for an unknown frontend or a Variable without a
+    value, RuntimeError inside transforms of torch.func and forward-mode differentiation.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> t = torch.tensor([2.0], requires_grad=True)
+        >>> y = interop.to("chainer", t) ** 2
+        >>> type(y).__name__, y.array
+        ('Variable', array([4.], dtype=float32))
+        >>> interop.to("torch", y).sum().backward()
+        >>> t.grad
+        tensor([4.])
+
+    Source: `compatgrad/interop/_cross.py`.
     """
     if not isinstance(frontend, str) or (frontend != "torch" and frontend not in FRONTENDS):
         raise ValueError(f"interop.to: frontend: expected one of {', '.join(FRONTENDS)} or torch, got {frontend!r}")

@@ -245,13 +245,26 @@ def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaG
     where there is no GPU, where a function is not on it, and where something cannot be captured, by name: what reads
     values on the host, and what the host makes anew in each run. Random functions draw from torch's generator of the
     device, in each replay anew.
+
+    Example, in a context of CUDA (docs/devices.md has more)::
+
+        captured = interop.cuda_graph(step, loss)
+        for x.d, t.d in batches:
+            captured.replay()
+            solver.update()
+
+    Source: `compatgrad/interop/_cuda_graph.py`.
     """
     import compatgrad.nnabla as nn
     from compatgrad.nnabla.context import device_of
 
     functions: dict[Any, None] = {}
-    if not outputs or warmup < 1:
-        raise ValueError("cuda_graph: expected at least one Variable after the step, and a warm-up of at least 1")
+    if not callable(step):
+        raise TypeError(f"cuda_graph: step: expected a function without arguments, got {type(step).__name__}")
+    if not outputs:
+        raise ValueError("cuda_graph: outputs: expected at least one Variable after the step, got none")
+    if warmup < 1:
+        raise ValueError(f"cuda_graph: warmup: expected 1 or more, got {warmup}")
     for k, y in enumerate(outputs):
         if not isinstance(y, nn.Variable):
             raise TypeError(f"cuda_graph: output {k}: expected an nnabla Variable, got {type(y).__name__}")

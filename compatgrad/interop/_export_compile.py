@@ -43,7 +43,19 @@ def compile(
     It never runs `fn` as it is instead: what cannot be traced or compiled raises, as `export` does. So does a function
     that calls `backward` and leaves gradients in its parameters, as a graph has only results, and a backward pass
     through one whose gradients are not those of its calls (unchained Variables, functions with a gradient of their
-    own).
+    own). TypeError where `fn` cannot be called, and for the option `fullgraph`.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> f = interop.compile(lambda x: (x * x).sum(), backend="eager")
+        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
+        >>> y = f(x)
+        >>> y.backward()
+        >>> y.item(), x.grad
+        (5.0, tensor([2., 4.]))
+
+    Source: `compatgrad/interop/_export_compile.py`.
     """
     compiled = _Compiled(fn, parameters, frontend, dynamic, torch_compile_options)
     if example_inputs is not None:

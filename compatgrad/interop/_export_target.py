@@ -25,7 +25,8 @@ class Target:
 
     def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
         if not callable(target):
-            raise TypeError(f"{who}: target: expected a link, a block, a module or a function, got {_kind(target)}")
+            argument = "fn" if who == "interop.compile" else "target"
+            raise TypeError(f"{who}: {argument}: expected a link, a block, a module or a function, got {_kind(target)}")
         if frontend is not None and frontend not in FRONTENDS:
             raise ValueError(f"{who}: frontend: expected one of {', '.join(FRONTENDS)}, got {frontend!r}")
         self.who, self.target, self.train, self._named = who, target, train, frontend

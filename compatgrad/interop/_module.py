@@ -190,10 +190,30 @@ def as_torch_module(
     parameters: of a function, the Variables that it holds, by name (nnabla: `nn.get_parameters()`). frontend: of a
     function, "chainer", "nnabla", "mxnet" or "compatgrad", whose Variables it takes; by its parameters unless given.
     example_inputs: tensors on which the network is called once first, where its parameters get their shapes from data.
-    TypeError where `target` is not callable; ValueError for an unknown frontend or a parameter without a value.
+    Raises TypeError where `target` is not callable or `parameters` holds something else than Variables, ValueError for
+    an unknown frontend or a parameter without a value.
+
+        >>> import torch
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> net = interop.as_torch_module(L.Linear(3, 2))
+        >>> sorted(name for name, _ in net.named_parameters())
+        ['W', 'b']
+        >>> net(torch.ones(4, 3)).sum().backward()
+        >>> net.b.grad
+        tensor([4., 4.])
+
+    Source: `compatgrad/interop/_module.py`.
     """
     if not callable(target):
         raise TypeError(f"as_torch_module: target: expected a link, a block or a function, got {type(target).__name__}")
+    if parameters is not None:
+        if not isinstance(parameters, Mapping):
+            kind = type(parameters).__name__
+            raise TypeError(f"as_torch_module: parameters: expected a dict from names to Variables, got {kind}")
+        for name, p in parameters.items():
+            if not isinstance(p, (_C.Variable, torch.nn.Parameter)):
+                raise TypeError(f"as_torch_module: parameters[{name!r}]: expected a Variable, got {type(p).__name__}")
     if frontend is not None:
         if frontend not in FRONTENDS:
             raise ValueError(f"as_torch_module: frontend: expected one of {', '.join(FRONTENDS)}, got {frontend!r}")

@@ -126,6 +126,19 @@ def as_parametric_function(module: torch.nn.Module, name: str | None = None) -> 
 
     module: parameters are float32, as nnabla's are. TypeError where it is no torch module; ValueError for other
     floating types, and in a call where a registered parameter has another shape.
+
+        >>> import torch
+        >>> import compatgrad.nnabla as nn
+        >>> from compatgrad import interop
+        >>> f = interop.as_parametric_function(torch.nn.Linear(3, 2))
+        >>> y = f(nn.Variable((4, 3)), name="head")
+        >>> y.shape
+        (4, 2)
+        >>> sorted(nn.get_parameters())
+        ['head/bias', 'head/weight']
+        >>> nn.clear_parameters()
+
+    Source: `compatgrad/interop/_parametric.py`.
     """
     check_module(module, "as_parametric_function")
     for path, owner, own, _ in _places(module):

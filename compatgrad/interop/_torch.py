@@ -137,8 +137,25 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     inside tuples, lists and dicts. The result comes back with Variables of the first one's frontend in the places of
     its tensors. Gradients flow to the Variables, at any order, and into `.grad` of the torch parameters that the
     function uses, as torch's own passes add them. Buffers move once per call; train and eval are the module's.
-    TypeError where no Variable is given or the result has no tensor.
+    Raises TypeError where `function` cannot be called, no Variable is given or the result has no tensor; what the
+    function itself raises comes out as it is.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> layer = torch.nn.Linear(3, 1)
+        >>> x = compatgrad.Variable(torch.ones(5, 3))
+        >>> y = interop.call(layer, x)
+        >>> y.shape
+        torch.Size([5, 1])
+        >>> compatgrad.backward([y.sum()])
+        >>> x.grad.shape, layer.weight.grad.shape
+        (torch.Size([5, 3]), torch.Size([1, 3]))
+
+    Source: `compatgrad/interop/_torch.py`, `csrc/python/torch_call.cpp`; how passes cross: docs/mixing.md.
     """
+    if not callable(function):
+        raise TypeError(f"interop.call: function: expected a torch module or a function, got {type(function).__name__}")
     variables, bound = _bound(function, args, kwargs)
     if not variables:
         raise TypeError(f"interop.call: {name_of(function)} is given no Variable; call it itself on tensors")

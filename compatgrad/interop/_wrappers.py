@@ -17,8 +17,19 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
     Chainer's optimizers train them, its serializers save them, `namedparams` lists them. Buffers, and parameters that
     require no gradient when this is called, are persistent values: saved, but not trained. A call runs the module as
     one node of the graph, with gradients of any order, in train mode as `chainer.config.train` says.
-    TypeError where `module` is no torch module; ValueError where a parameter has no shape yet, or a part of the module
-    has the name of an attribute of chains.
+    module: a torch.nn.Module, TypeError for anything else; ValueError where a parameter has no shape yet, or a part of
+    the module has the name of an attribute of chains.
+
+        >>> import numpy as np
+        >>> import torch
+        >>> from compatgrad import interop
+        >>> link = interop.as_chainer_link(torch.nn.Linear(3, 2))
+        >>> sorted(name for name, _ in link.namedparams())
+        ['/bias', '/weight']
+        >>> link(np.ones((4, 3), np.float32)).shape
+        (4, 2)
+
+    Source: `compatgrad/interop/_chainer_link.py`.
     """
     check_module(module, "as_chainer_link")
     from compatgrad.interop._chainer_link import TorchLink
@@ -31,7 +42,21 @@ def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
 
     Its parameters are the module's, on the same memory, under their names with underscores: a Trainer trains them,
     `save_parameters` saves them. A call runs the module as one node of the graph, with gradients of any order, in train
-    mode as `autograd` says. TypeError where `module` is no torch module, ValueError where a parameter has no shape yet.
+    mode as `autograd` says.
+
+    module: a torch.nn.Module, TypeError for anything else; ValueError where a parameter has no shape yet.
+    prefix: what the parameters' names begin with; by default counted, as of other blocks.
+
+        >>> import torch
+        >>> import compatgrad.mxnet as mx
+        >>> from compatgrad import interop
+        >>> block = interop.as_gluon_block(torch.nn.Linear(3, 2), prefix="head_")
+        >>> list(block.collect_params())
+        ['head_weight', 'head_bias']
+        >>> block(mx.nd.ones((4, 3))).shape
+        (4, 2)
+
+    Source: `compatgrad/interop/_gluon_block.py`.
     """
     check_module(module, "as_gluon_block")
     from compatgrad.interop._gluon_block import TorchBlock

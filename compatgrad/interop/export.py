@@ -41,6 +41,19 @@ def export(
     gives them. The target is as it was afterwards. ExportError, which names the call and the place, where values are
     read, where the calls differ by the size, where a number follows from the sizes in no known way, or where the result
     is not the target's. TypeError and ValueError for wrong arguments.
+
+        >>> import torch
+        >>> import compatgrad.chainer.functions as F
+        >>> import compatgrad.chainer.links as L
+        >>> from compatgrad import interop
+        >>> link = L.Linear(3, 2)
+        >>> graph = interop.export(lambda x: F.tanh(link(x)), torch.ones(4, 3), parameters=link)
+        >>> sorted(name for name, _ in graph.named_parameters())
+        ['W', 'b']
+        >>> graph(torch.ones(7, 3)).shape
+        torch.Size([7, 2])
+
+    Source: `compatgrad/interop/export.py` and `_export_*.py` beside it; docs/mixing.md.
     """
     args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     exporter = Exporter("interop.export", target, parameters, frontend, train)

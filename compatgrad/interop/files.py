@@ -228,6 +228,18 @@ def read_parameters(path: _Path, prefix: str | None = None) -> dict[str, torch.T
     Raises ValueError for a file that is empty, damaged, of another kind, or has no (such) parameters, and for a
     parameter that is no tensor or whose name another has; OSError where the file cannot be opened; ImportError for HDF5
     without h5py.
+
+        >>> import os, tempfile
+        >>> from compatgrad import interop
+        >>> import compatgrad.chainer.links as L
+        >>> import compatgrad.chainer.serializers as S
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "net.npz")
+        ...     S.save_npz(path, L.Linear(3, 2))
+        ...     {name: tuple(p.shape) for name, p in sorted(interop.read_parameters(path).items())}
+        {'W': (2, 3), 'b': (2,)}
+
+    Source: `compatgrad/interop/files.py`, `_foreign_files.py`.
     """
     return load(path, prefix).tensors
 
@@ -298,6 +310,19 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
 
     The file appears under its name when it is complete. Raises ValueError for another ending, a name that is no text
     and a tensor that the format cannot hold, and then writes nothing; OSError where it cannot write.
+
+    path: str or path-like. tensors: a dict from names to dense tensors of any shape, on any device.
+
+        >>> import os, tempfile
+        >>> import torch
+        >>> from compatgrad import interop
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "net.safetensors")
+        ...     interop.write_parameters(path, {"l1.weight": torch.ones(2, 3)})
+        ...     interop.read_parameters(path, prefix="l1")["weight"].shape
+        torch.Size([2, 3])
+
+    Source: `compatgrad/interop/files.py`.
     """
     write = writer(path)
     plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}

@@ -68,7 +68,11 @@ class Graph:
         return svg_text(self._boxes, self._edges, self._direction, self._caption)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file: .dot and .gv are the text, .svg the picture; for others (.png, .pdf) Graphviz is needed."""
+        """Writes a file; the ending of `path` says which kind.
+
+        .dot and .gv are the text, .svg the picture. Others (.png, .pdf) need Graphviz: RuntimeError where it is not
+        installed or does not know them. OSError where the file cannot be written.
+        """
         path = Path(path)
         kind = path.suffix[1:].lower()
         if not kind:
@@ -120,6 +124,21 @@ def graph(
     parameters: show the leaves. saved: show what is kept. direction: "TB", from top to bottom, or "LR", from left to
     right. names: a dict that pairs Variables with texts, which replace their own names; the texts may be the keys, as
     Chainer's Variables cannot be.
+
+    Returns a `Graph`: `str()` of it is text for Graphviz, `svg()` the picture, `save(path)` writes a file. Raises
+    TypeError for anything but Variables and for wrong `names`, ValueError for another direction.
+
+        >>> import torch
+        >>> import compatgrad
+        >>> from compatgrad import interop
+        >>> x = compatgrad.Variable(torch.ones(2, 3), name="x")
+        >>> picture = interop.graph((x * x).sum())
+        >>> picture
+        <Graph of 3 variables and 2 functions>
+        >>> picture.dot.splitlines()[0]
+        'digraph {'
+
+    Source: `compatgrad/interop/graph.py`; docs/mixing.md.
     """
     for what, v in [("y", y), *((f"more[{i}]", v) for i, v in enumerate(more))]:
         if not isinstance(v, _C.Variable):

@@ -33,5 +33,16 @@ def __dir__() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """The op's signature and what it computes, as text. ValueError where there is no such op."""
+    """The op's signature and what it computes, as text.
+
+    name: str; a name of `compatgrad.ops`. The inputs that are tensors stand before the slash. ValueError where there is
+    no such op.
+
+        >>> import compatgrad
+        >>> print(compatgrad.ops.describe("sum"))
+        sum(x0, /, axis=None, keepdims=False)
+            Sum over axis (None: all).
+
+    Source: `compatgrad/ops/__init__.py`; the ops themselves are in `csrc/ops`.
+    """
     return f"{name}{signature_of(_C.op(name))}\n    {_C.op_info(name)['doc']}"

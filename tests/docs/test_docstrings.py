@@ -1,0 +1,85 @@
+"""The docstrings of the native API and of `compatgrad.interop`: their examples run, and none lacks its parts."""
+
+import doctest
+import importlib
+import inspect
+
+import pytest
+
+import compatgrad
+from compatgrad import _C, core, interop, ops
+
+MODULES = [
+    "compatgrad._install",
+    "compatgrad.core.backprop",
+    "compatgrad.core.configuration",
+    "compatgrad.core.function",
+    "compatgrad.core.hooks",
+    "compatgrad.core.registry",
+    "compatgrad.core.variable",
+    "compatgrad.interop._cross",
+    "compatgrad.interop._export_compile",
+    "compatgrad.interop._module",
+    "compatgrad.interop._parametric",
+    "compatgrad.interop._torch",
+    "compatgrad.interop._wrappers",
+    "compatgrad.interop.export",
+    "compatgrad.interop.files",
+    "compatgrad.interop.graph",
+    "compatgrad.ops",
+]
+CASES = [
+    pytest.param(test, id=test.name.removeprefix("compatgrad."))
+    for name in MODULES
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
+    if test.examples
+]
+PUBLIC = {
+    **{name: getattr(compatgrad, name) for name in compatgrad.__all__ if name not in ("__version__", "ops")},
+    **{name: getattr(core, name) for name in core.__all__},
+    **{f"interop.{name}": getattr(interop, name) for name in interop.__all__},
+    "ops.describe": ops.describe,
+}
+# made by the function of a similar name, or raised by it, which has the example
+MADE = {
+    "interop.CudaGraph",
+    "interop.ExportError",
+    "interop.Graph",
+    "interop.ParametricFunction",
+    "interop.TorchModule",
+}
+
+
+@pytest.mark.parametrize("test", CASES)
+def test_example(test):
+    said = []
+    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE))
+def test_parts(name):
+    text = inspect.getdoc(PUBLIC[name])
+    assert "Source: `" in text
+    assert ">>>" in text or name == "interop.cuda_graph", "an example"
+
+
+@pytest.mark.parametrize("cls", [core.Variable, core.FunctionNode, core.Function, core.FunctionHook, interop.Graph])
+def test_methods(cls):
+    mine = {
+        name
+        for base in cls.__mro__
+        if base.__module__.startswith(("compatgrad.core", "compatgrad.interop"))
+        for name in vars(base)
+    }
+    public = [
+        name
+        for name in mine
+        if not name.startswith("_") and (callable(f := getattr(cls, name)) or f.__class__ is property)
+    ]
+    assert [name for name in sorted(public) if not inspect.getdoc(getattr(cls, name))] == []
+
+
+def test_ops():
+    assert [name for name in ops.__all__ if not getattr(ops, name).__doc__] == []
+    assert all(_C.op_info(name)["doc"] in ops.describe(name) for name in _C.op_names())
