@@ -142,7 +142,8 @@ def build_computational_graph(
         outputs = [outputs]
     outputs = list(outputs)
     if not all(isinstance(o, kinds) for o in outputs):
-        raise TypeError("element of outputs must be either Variable, VariableNode, or FunctionNode.")
+        found = ", ".join(sorted({type(o).__name__ for o in outputs}))
+        raise TypeError(f"element of outputs must be either Variable, VariableNode, or FunctionNode. Actual: {found}")
 
     nodes = {}  # in order: the text must not differ from run to run
     edges = {}

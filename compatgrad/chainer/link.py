@@ -335,7 +335,7 @@ class Link(device_resident.DeviceResident):
         """Registers a LinkHook and returns the link. TypeError for another type, KeyError for a name in
         use."""
         if not isinstance(hook, link_hook.LinkHook):
-            raise TypeError("Hook must be of type LinkHook")
+            raise TypeError(f"Hook must be of type LinkHook. Actual: {type(hook).__name__}")
         if name is None:
             name = hook.name
         hooks = self.local_link_hooks
@@ -394,7 +394,7 @@ class Chain(Link):
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new link {name}: attribute exists")
         if not isinstance(link, Link):
-            raise TypeError("cannot register a non-link object as a child")
+            raise TypeError(f"cannot register a non-link object as a child: {name} is a {type(link).__name__}")
         with self.init_scope():
             setattr(self, name, link)
 

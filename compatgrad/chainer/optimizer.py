@@ -47,9 +47,9 @@ class _Hookable:
 
     def add_hook(self, hook, name, timing):
         if not callable(hook):
-            raise TypeError("hook function must be callable")
+            raise TypeError(f"hook function must be callable. Actual: {type(hook).__name__}")
         if timing not in ("pre", "post", "auto"):
-            raise ValueError("timing must be one of ('pre', 'post', 'auto')")
+            raise ValueError(f"timing must be one of ('pre', 'post', 'auto'). Actual: {timing!r}")
         if timing == "auto":
             timing = getattr(hook, "timing", "pre")
             if timing not in ("pre", "post") and self._invalid_timing_fallback:
@@ -58,7 +58,7 @@ class _Hookable:
         if name is None:
             name = getattr(hook, "name", getattr(hook, "__name__", None))
             if name is None:
-                raise ValueError("the name of the hook function is not specified")
+                raise ValueError(f"the name of the hook function is not specified, and {hook!r} has none")
         if name in self._pre_update_hooks or name in self._post_update_hooks:
             raise KeyError(f'hook "{name}" already exists')
         (self._pre_update_hooks if timing == "pre" else self._post_update_hooks)[name] = hook
@@ -74,7 +74,7 @@ class _Hookable:
             return self._pre_update_hooks
         if timing == "post":
             return self._post_update_hooks
-        raise ValueError("timing must be either 'pre' or 'post'")
+        raise ValueError(f"timing must be either 'pre' or 'post'. Actual: {timing!r}")
 
     def call_hooks(self, timing, args):
         for hook in self.hooks(timing).values():
@@ -290,7 +290,7 @@ class Optimizer:
         """Makes `link` the target, resets the counts, forgets all hooks, and returns itself. TypeError for
         no Link."""
         if not isinstance(link, link_module.Link):
-            raise TypeError("optimization target must be a link")
+            raise TypeError(f"optimization target must be a link. Actual: {type(link).__name__}")
         self.target = link
         self.t = 0
         self.epoch = 0

@@ -164,7 +164,10 @@ class Sequential(_link.ChainList):
     def copyparams(self, link, copy_persistent=True):
         """Copies parameter values from another Sequential, layer by layer. ValueError for another type."""
         if not isinstance(link, Sequential):
-            raise ValueError("Objects other than Sequential object cannot be copied to a Sequential object.")
+            raise ValueError(
+                "Objects other than Sequential object cannot be copied to a Sequential object. "
+                f"Actual: {type(link).__name__}"
+            )
         for i, child in enumerate(self):
             if isinstance(child, _link.Link):
                 child.copyparams(link[i], copy_persistent)

@@ -7,6 +7,7 @@ backward of the latter go through torch's own pass, so it stands next to the tor
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 
@@ -31,6 +32,11 @@ def microseconds(call: Callable[[], object], rounds: int = 15, calls: int = 500)
 
 
 def main() -> None:
+    argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.boundary",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
     from compatgrad import chainer
     from compatgrad.chainer import links as L
 

@@ -305,10 +305,20 @@ def seconds(run: Callable[[], None], device: str, repeat: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.kernels", description=__doc__)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--elements", type=int, nargs="+", default=[1_000, 1_000_000, 16_000_000])
-    parser.add_argument("--only", nargs="+", metavar="WORD")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.kernels",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where to measure (cpu)")
+    parser.add_argument(
+        "--elements",
+        type=int,
+        nargs="+",
+        default=[1_000, 1_000_000, 16_000_000],
+        help="elements of each operand (1000, 1000000 and 16000000)",
+    )
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="kernels whose name contains a word")
     args = parser.parse_args()
     torch.set_num_threads(1)
     where = torch.cuda.get_device_name() if args.device == "cuda" else "CPU, one thread"

@@ -117,9 +117,15 @@ def seconds(step: Callable[[], object], repeat: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.optimizers", description=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="WORD")
-    parser.add_argument("--large", type=int, default=50_000_000, metavar="ELEMENTS")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.optimizers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="these update rules alone, by name")
+    parser.add_argument(
+        "--large", type=int, default=50_000_000, metavar="ELEMENTS", help="parameters of the large model (50000000)"
+    )
     args = parser.parse_args()
     torch.set_num_threads(1)
     print(f"CPU, one thread, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}, medians of {ROUNDS} rounds")

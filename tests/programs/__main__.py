@@ -123,12 +123,16 @@ def line(row: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.programs", description=__doc__.split("\n")[0])
     parser.add_argument("--list", action="store_true", help="print the list of programs, and run nothing")
-    parser.add_argument("--repos", type=pathlib.Path, help="the folder of the checkouts")
+    parser.add_argument(
+        "--repos", type=pathlib.Path, help="the folder with a checkout of each repository, named OWNER+NAME"
+    )
     parser.add_argument("--legacy", help="a Python with Chainer and MXNet")
     parser.add_argument("--nnabla", help="a Python with nnabla")
     parser.add_argument("--python", default=sys.executable, help="the Python for compatgrad; this one by default")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="programs by their names in the list; all by default"
+    )
+    parser.add_argument("--steps", type=int, default=30, help="steps to train each of the four runs (30)")
     parser.add_argument("--double", action="store_true", help="in double precision, which nnabla lacks")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows, with all curves, to this file")
     options = parser.parse_args()

@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
     parser.add_argument("--tame", action="store_true", help="only what the original defines")
     parser.add_argument("--peer", help="a Python with the original: programs are tame and must give its numbers")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (one per core)")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for 200 programs (300)")
     args = parser.parse_args()
     how = "tame" if args.tame or args.peer else "wild"

@@ -54,7 +54,7 @@ def preprocess_mnist(raw, withlabel, ndim, scale, image_dtype, label_dtype, rgb_
         if rgb_format:
             images = np.broadcast_to(images, (len(images), 3, 28, 28))
     elif ndim != 1:
-        raise ValueError("invalid ndim for MNIST dataset")
+        raise ValueError(f"invalid ndim for MNIST dataset: {ndim}. Expected 1, 2 or 3")
     images = images.astype(image_dtype)
     images *= scale / 255.0
     return tuple_dataset.TupleDataset(images, raw["y"].astype(label_dtype)) if withlabel else images

@@ -67,7 +67,7 @@ def _preprocess_cifar(images, labels, withlabel, ndim, scale, dtype):
     elif ndim == 3:
         images = images.reshape(-1, 3, 32, 32)
     else:
-        raise ValueError("invalid ndim for CIFAR dataset")
+        raise ValueError(f"invalid ndim for CIFAR dataset: {ndim}. Expected 1 or 3")
     images = images.astype(chainer.get_dtype(dtype))
     images *= scale / 255.0
     return tuple_dataset.TupleDataset(images, labels.astype(numpy.int32)) if withlabel else images

@@ -16,7 +16,7 @@ class SubDataset(dataset_mixin.DatasetMixin):
 
     def __init__(self, dataset, start, finish, order=None):
         if start < 0 or finish > len(dataset):
-            raise ValueError("subset overruns the base dataset.")
+            raise ValueError(f"subset overruns the base dataset. Actual: {start} to {finish} of {len(dataset)}")
         if order is not None and len(order) != len(dataset):
             raise ValueError(
                 "order option must have the same length as the base dataset: "
@@ -33,7 +33,7 @@ class SubDataset(dataset_mixin.DatasetMixin):
 
     def get_example(self, i):
         if not -self._size <= i < self._size:
-            raise IndexError("dataset index out of range")
+            raise IndexError(f"dataset index out of range: {i} of {self._size}")
         index = i + (self._start if i >= 0 else self._finish)
         return self._dataset[index if self._order is None else self._order[index]]
 
@@ -50,9 +50,9 @@ def split_dataset(dataset, split_at, order=None):
     if not isinstance(split_at, numbers.Integral):
         raise TypeError(f"split_at must be int, got {type(split_at)} instead")
     if split_at < 0:
-        raise ValueError("split_at must be non-negative")
+        raise ValueError(f"split_at must be non-negative. Actual: {split_at}")
     if split_at > len(dataset):
-        raise ValueError("split_at exceeds the dataset size")
+        raise ValueError(f"split_at exceeds the dataset size. Actual: {split_at} of {len(dataset)}")
     return SubDataset(dataset, 0, split_at, order), SubDataset(dataset, split_at, len(dataset), order)
 
 

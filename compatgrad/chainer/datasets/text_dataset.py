@@ -79,7 +79,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
 
     def get_example(self, idx):
         if not 0 <= idx < len(self._lines):
-            raise IndexError("dataset index out of range")
+            raise IndexError(f"dataset index out of range: {idx} of {len(self._lines)}")
         number = self._lines[idx]
         with self._lock:
             for fp, bounds in zip(self._fps, self._bounds, strict=True):

@@ -94,7 +94,7 @@ class Independent(distribution.Distribution):
 def _kl(dist1, dist2):
     p, q = dist1.distribution, dist2.distribution
     if dist1.event_shape != dist2.event_shape:
-        raise ValueError("Event shapes do not match.")
+        raise ValueError(f"Event shapes do not match. Actual: {dist1.event_shape} and {dist2.event_shape}")
     if p.event_shape != q.event_shape:
         raise NotImplementedError("KL between Independents with different event shapes not supported.")
     return dist1._reduce(F.sum, distribution.kl_divergence(p, q))

@@ -40,7 +40,9 @@ def iterator_statemachine(state, batch_size, repeat, order_sampler, dataset_len)
         if order is not None:
             order = order_sampler(order, position)
             if len(order) != size:
-                raise ValueError("The size of order does not match the size of the previous order.")
+                raise ValueError(
+                    f"The size of order does not match the size of the previous order: {len(order)} != {size}"
+                )
         epoch += 1
         is_new_epoch = True
         position = 0

@@ -186,7 +186,7 @@ def _get_name(extension):
         name = getattr(extension, attribute, None)
         if name is not None:
             return name
-    raise TypeError("name is not given for the extension")
+    raise TypeError(f"name is not given for the extension, and {extension!r} has none")
 
 
 def _print_exception(place, error):

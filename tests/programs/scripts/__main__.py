@@ -137,14 +137,23 @@ def judge(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.programs.scripts", description=__doc__.split("\n")[0])
-    parser.add_argument("--examples", type=pathlib.Path, required=True)
-    parser.add_argument("--data", type=pathlib.Path, required=True, help="what made.py wrote")
+    parser.add_argument(
+        "--examples", type=pathlib.Path, required=True, help="the folder `examples` of Chainer's repository"
+    )
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        required=True,
+        help="the folder that `python tests/programs/scripts/made.py DATA` filled",
+    )
     parser.add_argument("--legacy", required=True, help="a Python with Chainer")
     parser.add_argument("--python", default=sys.executable, help="the Python for compatgrad; this one by default")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="names in `cases.py`, in quotes; all by default"
+    )
     parser.add_argument("--double", action="store_true", help="in double precision")
-    parser.add_argument("--limit", type=int, default=600, help="seconds for a script")
-    parser.add_argument("--lines", type=int, default=8, help="lines of an error to show")
+    parser.add_argument("--limit", type=int, default=600, help="seconds for a script (600)")
+    parser.add_argument("--lines", type=int, default=8, help="lines of an error to show (8)")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for what the scripts print")
     options = parser.parse_args()
     options.data = options.data.resolve()

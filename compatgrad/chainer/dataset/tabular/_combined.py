@@ -14,7 +14,7 @@ class _Combined(tabular_dataset.TabularDataset):
 class _Concat(_Combined):
     def __init__(self, *datasets):
         if any(dataset.keys != datasets[0].keys for dataset in datasets):
-            raise ValueError("All datasets must have the same keys")
+            raise ValueError(f"All datasets must have the same keys. Actual: {[dataset.keys for dataset in datasets]}")
         super().__init__(*datasets)
 
     def __len__(self):
@@ -85,10 +85,12 @@ def _clip(rows, start, stop):
 class _Join(_Combined):
     def __init__(self, *datasets):
         if any(len(dataset) != len(datasets[0]) for dataset in datasets):
-            raise ValueError("All datasets must have the same length")
+            raise ValueError(
+                f"All datasets must have the same length. Actual: {[len(dataset) for dataset in datasets]}"
+            )
         super().__init__(*datasets)
         if len(set(self.keys)) != len(self.keys):
-            raise ValueError("All keys must be unique among all datasets")
+            raise ValueError(f"All keys must be unique among all datasets. Actual: {self.keys}")
 
     def __len__(self):
         return len(self._datasets[0])

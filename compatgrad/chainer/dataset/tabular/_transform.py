@@ -65,5 +65,7 @@ class _TransformBatch(_TransformBase):
         columns = self._call(self.dataset.get_examples(indices, None))
         for column in columns.values() if isinstance(columns, dict) else columns:
             if len(column) != length:
-                raise ValueError("transform_batch must not change the length of data")
+                raise ValueError(
+                    f"transform_batch must not change the length of data. Actual: {len(column)}, expected {length}"
+                )
         return tuple([columns[i] for i in self._get_key_indices(key_indices)])

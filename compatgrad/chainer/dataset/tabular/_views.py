@@ -102,7 +102,9 @@ def _as_indices(indices, length):
         return indices
     if all(isinstance(index, (bool, np.bool_)) for index in indices):
         if len(indices) != length:
-            raise ValueError("The number of booleans is different from the length of dataset")
+            raise ValueError(
+                f"The number of booleans is different from the length of dataset: {len(indices)} != {length}"
+            )
         return [i for i, index in enumerate(indices) if index]
     return [_normalize(int(index), length, "dataset") for index in indices]
 

@@ -14,7 +14,7 @@ class CReLU(_native.NativeFunction):
 
     def __init__(self, axis=1):
         if not isinstance(axis, int):
-            raise TypeError("axis must be an integer value")
+            raise TypeError(f"axis must be an integer value, not {type(axis).__name__}")
         super().__init__()
         self.axis = axis
 

@@ -11,7 +11,7 @@ def maxout(x, pool_size, axis=1):
     Raises ValueError where `pool_size` is not positive, InvalidType where it does not divide the axis.
     """
     if pool_size <= 0:
-        raise ValueError("pool_size must be a positive integer.")
+        raise ValueError(f"pool_size must be a positive integer. Actual: {pool_size}")
     length = x.shape[axis]
     if length % pool_size != 0:
         raise type_check.InvalidType(

@@ -16,11 +16,11 @@ class RReLU(_native.NativeFunction):
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, r=None):
         if not 0.0 <= lower < 1.0:
-            raise ValueError("lower must be in the range [0, 1)")
+            raise ValueError(f"lower must be in the range [0, 1). Actual: {lower}")
         if not 0.0 <= upper < 1.0:
-            raise ValueError("upper must be in the range [0, 1)")
+            raise ValueError(f"upper must be in the range [0, 1). Actual: {upper}")
         if not lower < upper:
-            raise ValueError("lower must be less than upper")
+            raise ValueError(f"lower must be less than upper. Actual: {lower} and {upper}")
         super().__init__()
         self.lower = lower
         self.upper = upper

@@ -32,7 +32,9 @@ def _stride_array(array, shape, strides, storage_offset):
     first, last = _reach(shape, strides, storage_offset)
     size = array.itemsize
     if first < 0:
-        raise ValueError("Out of buffer: too small index was specified")
+        raise ValueError(
+            f"Out of buffer: too small index was specified. The view would begin {-first} elements before the array"
+        )
     if isinstance(array, cuda.ndarray):
         memory = array.data.mem
         if (last + 1) * size > memory.size:
@@ -80,7 +82,7 @@ class AsStrided(function_node.FunctionNode):
         """Every place of the memory gets the sum of its views' gradients; views of the input share it."""
         (gy,) = grad_outputs
         if gy.dtype.kind != "f":
-            raise TypeError("Only float is supported for back propagation")
+            raise TypeError(f"Only float is supported for back propagation. Actual: {gy.dtype}")
         xp = backend.get_array_module(gy)
         from_places = _places(self.shape, self.strides, self.storage_offset)
         to_places = _places(*self._in_geometry)

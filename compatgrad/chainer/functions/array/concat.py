@@ -11,7 +11,7 @@ class Concat(_native.NativeListFunction):
 
     def __init__(self, axis=1):
         if not isinstance(axis, int):
-            raise TypeError("axis must be int")
+            raise TypeError(f"axis must be int, not {type(axis).__name__}")
         super().__init__(axis=axis)
 
     axis = property(lambda self: self.op_params["axis"])

@@ -13,7 +13,7 @@ class Flip(_native.NativeFunction):
 
     def __init__(self, axis):
         if not isinstance(axis, int):
-            raise TypeError("axis must be int")
+            raise TypeError(f"axis must be int, not {type(axis).__name__}")
         super().__init__(axis=(axis,))
 
     axis = property(lambda self: self.op_params["axis"][0])

@@ -33,7 +33,7 @@ def as_index(slices):
     elif not isinstance(slices, tuple):
         slices = (slices,)
     if _C.get_mode("debug") and sum(s is Ellipsis for s in slices) > 1:
-        raise ValueError("Only one Ellipsis is allowed")
+        raise ValueError(f"Only one Ellipsis is allowed. Actual: {slices}")
     return tuple([_as_array(s) if isinstance(s, list) else s for s in slices])
 
 

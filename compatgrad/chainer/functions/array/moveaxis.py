@@ -8,7 +8,7 @@ _transpose = frontend.bind("transpose", dtype="any")
 
 def _axes(axis, ndim, name):
     if not all(isinstance(a, int) for a in axis):
-        raise TypeError("int or tuple of int are required.")
+        raise TypeError(f"{name}: int or tuple of int are required. Actual: {axis!r}")
     axes = [a % ndim for a in axis]
     if len(set(axes)) != len(axes):
         raise ValueError(f"duplicate value in {name} axis: ({', '.join(map(str, axes))})")
@@ -33,7 +33,9 @@ class Moveaxis(_native.NativeFunction):
         source = _axes(self.source, x.ndim, "source")
         destination = _axes(self.destination, x.ndim, "destination")
         if len(source) != len(destination):
-            raise ValueError("Length of source and destination are different.")
+            raise ValueError(
+                f"Length of source and destination are different. Actual: {len(source)} and {len(destination)}"
+            )
         order = [a for a in range(x.ndim) if a not in source]
         for to, a in sorted(zip(destination, source, strict=True)):
             order.insert(to, a)

@@ -54,5 +54,7 @@ def permutate(x, indices, axis=0, inv=False):
     """
     indices = as_array(indices)
     if indices.dtype.kind != "i" or indices.ndim != 1:
-        raise ValueError("indices should be a one-dimensional int array")
+        raise ValueError(
+            f"indices should be a one-dimensional int array. Actual: {indices.dtype} of shape {indices.shape}"
+        )
     return Permutate(indices, axis, inv).apply((x,))[0]

@@ -11,11 +11,11 @@ class Repeat(_native.NativeFunction):
         if isinstance(repeats, int):
             repeats = (repeats,)
         elif not (isinstance(repeats, tuple) and all(isinstance(n, int) for n in repeats)):
-            raise TypeError("repeats must be int or tuple of ints")
+            raise TypeError(f"repeats must be int or tuple of ints. Actual: {repeats!r}")
         if not all(n >= 0 for n in repeats):
-            raise ValueError("all elements in repeats must be zero or larger")
+            raise ValueError(f"all elements in repeats must be zero or larger. Actual: {repeats}")
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
-            raise TypeError("axis must be int or None")
+            raise TypeError(f"axis must be int or None, not {type(axis).__name__}")
         super().__init__(repeats=repeats, axis=axis)
 
     repeats = property(lambda self: self.op_params["repeats"])

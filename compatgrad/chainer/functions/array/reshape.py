@@ -12,7 +12,7 @@ class Reshape(_native.NativeFunction):
     def __init__(self, shape):
         super().__init__(shape=tuple(shape))
         if sum(n < 0 for n in self.shape) > 1:
-            raise AssertionError("shape: at most one entry may be -1")
+            raise AssertionError(f"shape: at most one entry may be -1. Actual: {self.shape}")
 
     shape = property(lambda self: self.op_params["shape"])
 

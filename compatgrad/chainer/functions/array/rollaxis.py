@@ -12,9 +12,9 @@ class Rollaxis(_native.NativeFunction):
 
     def __init__(self, axis, start):
         if not isinstance(axis, int):
-            raise TypeError("axis must be int")
+            raise TypeError(f"axis must be int, not {type(axis).__name__}")
         if not isinstance(start, int):
-            raise TypeError("start must be int")
+            raise TypeError(f"start must be int, not {type(start).__name__}")
         super().__init__()
         self.axis = axis
         self.start = start

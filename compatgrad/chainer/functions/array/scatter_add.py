@@ -22,7 +22,10 @@ class ScatterAdd(_native.NativeFunction):
         a, b = inputs
         array = a.array if isinstance(a, _C.Variable) else a
         if array[self.slices].shape != b.shape:
-            raise ValueError("Chainer does not support automatic broadcasting of variables.")
+            raise ValueError(
+                "Chainer does not support automatic broadcasting of variables. "
+                f"Actual shapes: {array[self.slices].shape} of the slices, {b.shape} of b"
+            )
         return super()._run_bound(inputs)
 
 

@@ -19,7 +19,10 @@ class SelectItem(_native.NativeFunction):
         if _C.get_mode("debug"):
             t = t.array if isinstance(t, _C.Variable) else t
             if not ((0 <= t).all() and (t < x.shape[1]).all()):
-                raise ValueError("Each label `t` needs to satisfy `0 <= t < x.shape[1]`")
+                raise ValueError(
+                    "Each label `t` needs to satisfy `0 <= t < x.shape[1]`. "
+                    f"Actual: {t.min()} to {t.max()}, {x.shape[1]} classes"
+                )
         return super()._run_bound(inputs)
 
 

@@ -13,9 +13,9 @@ from compatgrad.chainer.utils import type_check
 def _indices_or_sections(value):
     if isinstance(value, numpy.ndarray):
         if value.dtype.kind != "i" and value.size > 0:
-            raise TypeError("indices_or_sections must be integers")
+            raise TypeError(f"indices_or_sections must be integers, not {value.dtype}")
         if value.ndim >= 2:
-            raise TypeError("indices_or_sections must be 1-D sequence")
+            raise TypeError(f"indices_or_sections must be 1-D sequence. Actual shape: {value.shape}")
         value = value.tolist()
     elif isinstance(value, Sequence):
         value = list(value)
@@ -24,7 +24,7 @@ def _indices_or_sections(value):
     if not isinstance(value, list):
         return None, int(value)
     if _C.get_mode("debug") and any(p > n for p, n in zip(value, value[1:], strict=False)):
-        raise ValueError("indices_or_sections must be sorted")
+        raise ValueError(f"indices_or_sections must be sorted. Actual: {value}")
     return value, None
 
 

@@ -12,7 +12,7 @@ class Squeeze(_native.NativeFunction):
         if isinstance(axis, int):
             axis = (axis,)
         elif axis is not None and not (isinstance(axis, tuple) and all(isinstance(a, int) for a in axis)):
-            raise TypeError("axis must be None, int or tuple of ints")
+            raise TypeError(f"axis must be None, int or tuple of ints. Actual: {axis!r}")
         super().__init__(axis=axis)
 
     axis = property(lambda self: self.op_params["axis"])

@@ -14,7 +14,7 @@ class Tile(_native.NativeFunction):
         elif not (isinstance(reps, tuple) and all(isinstance(n, int) for n in reps)):
             raise TypeError(f"reps must be int or tuple of ints.\nActual: {type(reps)}")
         if not all(n >= 0 for n in reps):
-            raise ValueError("All elements in reps must be zero or larger")
+            raise ValueError(f"All elements in reps must be zero or larger. Actual: {reps}")
         super().__init__(reps=reps)
 
     reps = property(lambda self: self.op_params["reps"])

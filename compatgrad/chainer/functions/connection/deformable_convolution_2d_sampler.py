@@ -20,7 +20,9 @@ def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0):
     out, channels, kh, kw = W.shape
     n, places, out_h, out_w = offset.shape
     if places != 2 * kh * kw:
-        raise ValueError("The shape of the offset does not match the kernel size")
+        raise ValueError(
+            f"The shape of the offset does not match the kernel size: {places} channels, expected {2 * kh * kw}"
+        )
     columns, rows = split_axis(offset, 2, 1)
     offset = reshape(stack([rows, columns], axis=2), offset.shape)
     x = _deform_columns(x, offset, ksize=(kh, kw), stride=_spatial.pair(stride), pad=_spatial.pair(pad))

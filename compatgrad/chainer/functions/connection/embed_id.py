@@ -30,7 +30,10 @@ class EmbedIDFunction(_native.NativeFunction):
             if self.ignore_label is not None:
                 valid |= ids == self.ignore_label
             if not valid.all():
-                raise ValueError("Each not ignored `x` value need to satisfy `0 <= x < len(W)`")
+                raise ValueError(
+                    "Each not ignored `x` value need to satisfy `0 <= x < len(W)`. "
+                    f"Actual: {ids.min()} to {ids.max()}, {len(w)} rows"
+                )
         return self._bound._apply_as(self, w, x, **self.op_params)
 
 

@@ -61,7 +61,7 @@ def linear(x, W, b=None, n_batch_axes=1):
             x = x.reshape(x.shape[0], -1)
         return _linear(x, W, b) if x.ndim == 2 else _checked(x, W, b)
     if n_batch_axes <= 0:
-        raise ValueError("n_batch_axes should be greater than 0.")
+        raise ValueError(f"n_batch_axes should be greater than 0. Actual: {n_batch_axes}")
     batch = x.shape[:n_batch_axes]
     y = _linear(x.reshape(utils.size_of_shape(batch), -1), W, b)
     return y.reshape(batch + (-1,))

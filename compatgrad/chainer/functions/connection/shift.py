@@ -13,9 +13,9 @@ class Shift(_composed.ComposedFunction):
         super().__init__()
         self.kh, self.kw = _spatial.pair(ksize)
         if self.kh % 2 != 1:
-            raise ValueError("kh must be odd")
+            raise ValueError(f"kh must be odd. Actual: {self.kh}")
         if self.kw % 2 != 1:
-            raise ValueError("kw must be odd")
+            raise ValueError(f"kw must be odd. Actual: {self.kw}")
         self.dy, self.dx = _spatial.pair(dilate)
 
     def check_type_forward(self, in_types):

@@ -9,7 +9,9 @@ class R2_score(function.Function):
         if sample_weight is not None:
             raise NotImplementedError("r2_score: sample_weight is not supported, as in Chainer")
         if multioutput not in ("uniform_average", "raw_values"):
-            raise ValueError("invalid multioutput argument")
+            raise ValueError(
+                f"invalid multioutput argument: {multioutput!r}. Expected 'uniform_average' or 'raw_values'"
+            )
         self.multioutput = multioutput
 
     def check_type_forward(self, in_types):

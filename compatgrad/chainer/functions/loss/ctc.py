@@ -66,9 +66,9 @@ def connectionist_temporal_classification(x, t, blank_symbol, input_length=None,
     not fit. Graves et al. 2006.
     """
     if not isinstance(x, collections.abc.Sequence):
-        raise TypeError("x must be a list of Variables")
+        raise TypeError(f"x must be a list of Variables, not {type(x).__name__}")
     if not isinstance(blank_symbol, int):
-        raise TypeError("blank_symbol must be non-negative integer.")
+        raise TypeError(f"blank_symbol must be non-negative integer. Actual: {blank_symbol!r}")
     assert 0 <= blank_symbol < x[0].shape[1], f"blank_symbol must be one of {x[0].shape[1]} labels, not {blank_symbol}"
     assert x[0].ndim == 2, f"x must hold arrays of shape (N, labels), not {x[0].shape}"
     xp = backend.get_array_module(x[0])

@@ -24,7 +24,9 @@ class DiscriminativeMarginBasedClusteringLoss:
 
     def __init__(self, delta_v=0.5, delta_d=1.5, max_embedding_dim=10, norm=1, alpha=1.0, beta=1.0, gamma=0.001):
         if max_embedding_dim <= 0:
-            raise ValueError("Max number of embeddings has to be positive!")
+            raise ValueError(
+                f"Max number of embeddings has to be positive! Actual max_embedding_dim: {max_embedding_dim}"
+            )
         if norm not in _NORMS:
             raise ValueError(f"For discriminative loss, norm can only be 1 or 2. Obtained the value : {norm}")
         self.delta_v = delta_v

@@ -10,7 +10,7 @@ class Hinge(_composed.CallableFunction):
     def __init__(self, norm="L1", reduce="mean"):
         super().__init__()
         if norm not in ("L1", "L2"):
-            raise NotImplementedError("norm should be either 'L1' or 'L2'")
+            raise NotImplementedError(f"norm should be either 'L1' or 'L2'. Actual: {norm!r}")
         _composed.check_reduce(reduce, "mean", "no")
         self.norm = norm
         self.reduce = reduce

@@ -25,9 +25,9 @@ def _check_class_weight_option(class_weight):
     if class_weight is None:
         return
     if class_weight.ndim != 1:
-        raise ValueError("class_weight.ndim should be 1")
+        raise ValueError(f"class_weight.ndim should be 1. Actual shape: {class_weight.shape}")
     if class_weight.dtype.kind != "f":
-        raise ValueError("The dtype of class_weight should be 'f'")
+        raise ValueError(f"The dtype of class_weight should be 'f'. Actual: {class_weight.dtype}")
     if isinstance(class_weight, _C.Variable):
         raise ValueError("class_weight should be a numpy.ndarray or cupy.ndarray, not a chainer.Variable")
 
@@ -150,7 +150,7 @@ def softmax_cross_entropy(
     options; in debug mode for labels out of range, which are an IndexError otherwise.
     """
     if soft_target_loss not in ("cross-entropy", "kl-divergence"):
-        raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
+        raise ValueError(f"soft_target_loss must be 'cross-entropy' or 'kl-divergence'. Actual: {soft_target_loss!r}")
     if enable_double_backprop:
         return _composed(x, t, normalize, class_weight, ignore_label, reduce)
     if class_weight is None and cache_score and t.dtype.kind == "i" and not _get_mode("debug"):

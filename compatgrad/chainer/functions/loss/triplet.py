@@ -10,7 +10,7 @@ class Triplet(_composed.ComposedFunction):
     def __init__(self, margin, reduce="mean"):
         super().__init__()
         if margin <= 0:
-            raise ValueError("margin should be positive value.")
+            raise ValueError(f"margin should be positive value. Actual: {margin}")
         _composed.check_reduce(reduce, "mean", "no")
         self.margin = margin
         self.reduce = reduce

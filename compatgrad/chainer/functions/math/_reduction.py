@@ -15,7 +15,7 @@ def checked_axis(axis):
     if isinstance(axis, (int, numpy.integer)):
         return (int(axis),)
     if not (isinstance(axis, tuple) and all(isinstance(a, (int, numpy.integer)) for a in axis)):
-        raise TypeError("None, int or tuple of int are required")
+        raise TypeError(f"axis: None, int or tuple of int are required. Actual: {axis!r}")
     if len(set(axis)) != len(axis):
         raise ValueError(f"duplicate value in axis: ({', '.join(map(str, axis))})")
     return axis

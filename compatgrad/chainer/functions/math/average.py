@@ -26,9 +26,9 @@ def average(x, axis=None, weights=None, keepdims=False):
         axes = axis if isinstance(axis, tuple) else (axis,)
         axes = sorted(a + x.ndim if a < 0 else a for a in axes)
         if len(set(axes)) != len(axes):
-            raise ValueError("duplicate value in 'axis'")
+            raise ValueError(f"duplicate value in 'axis'. Actual: {axis}")
         if len(axes) > 1:
-            raise ValueError("tuple axis is not supported when weights is given")
+            raise ValueError(f"tuple axis is not supported when weights is given. Actual: {axis}")
         axis = tuple(axes)
     total = _sum(weights)
     if axis is not None:

@@ -12,7 +12,7 @@ class Clip(_native.NativeFunction):
         if x_min is None and x_max is None:
             raise ValueError("must set either max or min")
         if x_min is not None and x_max is not None and x_min >= x_max:
-            raise ValueError("x_min must be less than x_max.")
+            raise ValueError(f"x_min must be less than x_max. Actual: {x_min} and {x_max}")
         super().__init__(min=x_min, max=x_max)
 
     x_min = property(lambda self: self.op_params["min"])

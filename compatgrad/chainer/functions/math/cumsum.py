@@ -7,7 +7,7 @@ from compatgrad.chainer.utils import type_check
 class Scan(_native.NativeFunction):
     def __init__(self, axis=None):
         if not (isinstance(axis, int) or axis is None):
-            raise TypeError("axis must be int or None")
+            raise TypeError(f"axis must be int or None, not {type(axis).__name__}")
         super().__init__(axis=axis)
 
     axis = property(lambda self: self.op_params["axis"])

@@ -167,7 +167,7 @@ def _parse(operands):
                 raise ValueError(f"Character {s} is not a valid symbol.")
         ins, arrow, out = text.replace("...", "@").partition("->")
         if any(s in ins + out for s in "->"):
-            raise ValueError("Subscripts can only contain one '->'.")
+            raise ValueError(f"Subscripts can only contain one '->'. Actual: {text!r}")
         if "." in ins + out:
             raise ValueError("Invalid Ellipses.")
     else:
@@ -183,7 +183,10 @@ def _parse(operands):
         if s not in ins:
             raise ValueError(f"Output character {'...' if s == '@' else s} did not appear in the input")
     if ins.count(",") + 1 != len(operands):
-        raise ValueError("Number of einsum subscripts must be equal to the number of operands.")
+        raise ValueError(
+            "Number of einsum subscripts must be equal to the number of operands. "
+            f"Actual: {ins.count(',') + 1} and {len(operands)}"
+        )
     return ins, out, operands
 
 

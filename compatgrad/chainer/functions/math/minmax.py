@@ -22,7 +22,7 @@ class IndexSelectorBase(function_node.FunctionNode):
 
     def __init__(self, axis=None):
         if axis is not None and not isinstance(axis, int):
-            raise TypeError("None or int are required")
+            raise TypeError(f"axis: None or int are required, not {type(axis).__name__}")
         self.axis = axis
 
     def check_type_forward(self, in_types):

@@ -25,13 +25,13 @@ class CooMatMul(_native.NativeFunction):
         self, sp_row, sp_col, sp_shape, sp_order="other", transa=False, transb=False, transc=False, dtype=None
     ):
         if sp_row.ndim != sp_col.ndim:
-            raise ValueError("ndim of sp_row and sp_col must be the same.")
+            raise ValueError(f"ndim of sp_row and sp_col must be the same. Actual: {sp_row.ndim} and {sp_col.ndim}")
         if sp_row.ndim not in (1, 2):
-            raise ValueError("ndim of sp_row and sp_col must be one or two.")
+            raise ValueError(f"ndim of sp_row and sp_col must be one or two. Actual: {sp_row.ndim}")
         if sp_row.shape != sp_col.shape:
-            raise ValueError("shape of sp_row and sp_col must be the same.")
+            raise ValueError(f"shape of sp_row and sp_col must be the same. Actual: {sp_row.shape} and {sp_col.shape}")
         if len(sp_shape) != 2:
-            raise ValueError("len(sp_shape) must be two.")
+            raise ValueError(f"len(sp_shape) must be two. Actual: {sp_shape}")
         super().__init__()
         self.sp_row = sp_row
         self.sp_col = sp_col

@@ -25,9 +25,11 @@ class TensorDot(_native.NativeFunction):
     def __init__(self, axes=2):
         if isinstance(axes, Sequence):
             if len(axes) != 2:
-                raise ValueError("axes must be a pair of sequence of integers when it is a list or tuple.")
+                raise ValueError(
+                    f"axes must be a pair of sequence of integers when it is a list or tuple. Actual: {axes}"
+                )
         elif not isinstance(axes, int):
-            raise TypeError("axes must be a pair of sequence of integers or an integer")
+            raise TypeError(f"axes must be a pair of sequence of integers or an integer, not {type(axes).__name__}")
         super().__init__()
         self.axes = axes
 
@@ -42,11 +44,11 @@ class TensorDot(_native.NativeFunction):
         else:
             over_a, over_b = tuple(range(a.ndim - self.axes, a.ndim)), tuple(range(self.axes))
         if len(over_a) != len(over_b):
-            raise ValueError("axes count mismatch")
+            raise ValueError(f"axes count mismatch: {over_a} of a, {over_b} of b")
         if a.ndim < len(over_a) or b.ndim < len(over_b):
             raise ValueError(f"dimension of input tensors must be greater equal to dot-axes count ({len(over_a)})")
         if any(a.shape[i] != b.shape[j] for i, j in zip(over_a, over_b, strict=True)):
-            raise ValueError("shape mismatch")
+            raise ValueError(f"shape mismatch: a {a.shape} over axes {over_a}, b {b.shape} over axes {over_b}")
         a, b = promoted(a, b)
         over_a, over_b = [i % a.ndim for i in over_a], [j % b.ndim for j in over_b]
         keep_a = [i for i in range(a.ndim) if i not in over_a]

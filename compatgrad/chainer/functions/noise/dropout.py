@@ -17,7 +17,7 @@ class Dropout(_native.NativeFunction):
 
     def __init__(self, dropout_ratio, mask=None, return_mask=False):
         if not 0.0 <= dropout_ratio < 1.0:
-            raise ValueError("dropout_ratio must be in the range [0, 1)")
+            raise ValueError(f"dropout_ratio must be in the range [0, 1). Actual: {dropout_ratio}")
         super().__init__()
         self.dropout_ratio = dropout_ratio
         self.mask = mask

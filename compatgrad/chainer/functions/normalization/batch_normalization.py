@@ -24,12 +24,12 @@ class _Normalization(_native.NativeFunction):
     def __init__(self, axis, **params):
         if isinstance(axis, Sequence):
             if any(a >= b for a, b in zip(axis, axis[1:], strict=False)):
-                raise RuntimeError("numbers in axis must be sorted in ascending order")
+                raise RuntimeError(f"numbers in axis must be sorted in ascending order. Actual: {axis}")
             axis = tuple(axis)
         elif isinstance(axis, int):
             axis = (axis,)
         elif axis is not None:
-            raise RuntimeError("axis must be int, tuple of int or None")
+            raise RuntimeError(f"axis must be int, tuple of int or None. Actual: {axis!r}")
         super().__init__(axis=axis, **params)
 
     axis = property(lambda self: self.op_params["axis"])

@@ -12,7 +12,7 @@ class GroupNormalization(_native.NativeFunction):
 
     def __init__(self, groups, eps=1e-5):
         if not isinstance(groups, int):
-            raise TypeError("Argument: 'groups' type must be (int).")
+            raise TypeError(f"Argument: 'groups' type must be (int). Actual: {type(groups).__name__}")
         super().__init__(groups=groups, eps=eps)
 
     groups = property(lambda self: self.op_params["groups"])

@@ -25,7 +25,7 @@ class Bilinear(link.Link):
                 if initial_bias is None:
                     initial_bias = None, None, 0
                 elif not isinstance(initial_bias, tuple):
-                    raise ValueError("initial_bias must be tuple or None")
+                    raise ValueError(f"initial_bias must be tuple or None. Actual: {type(initial_bias).__name__}")
                 V1, V2, b = initial_bias
                 self.V1 = _parameter(V1, (left_size, out_size))
                 self.V2 = _parameter(V2, (right_size, out_size))

@@ -107,7 +107,10 @@ class LSTM(LSTMBase, StatefulChain):
             if batch == 0:
                 h_rest = h
             elif h_size < batch:
-                raise TypeError("The batch size of x must be equal to or less than the size of the previous state h.")
+                raise TypeError(
+                    "The batch size of x must be equal to or less than the size of the previous state h. "
+                    f"Actual: {batch} and {h_size}"
+                )
             elif h_size > batch:
                 h, h_rest = F.split_axis(h, [batch], axis=0)
                 lstm_in += self.lateral(h)

@@ -59,7 +59,7 @@ class DumpGraph(extension.Extension):
         try:
             root = trainer.observation[self._root_name]
             if not isinstance(root, variable.Variable):
-                raise TypeError("root value is not a Variable")
+                raise TypeError(f"root value is not a Variable: {self._root_name} is a {type(root).__name__}")
             graph = computational_graph.build_computational_graph(
                 [root], variable_style=self._variable_style, function_style=self._function_style
             ).dump()

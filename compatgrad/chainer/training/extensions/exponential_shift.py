@@ -11,7 +11,7 @@ class ExponentialShift(_shift.Shift):
 
     def __init__(self, attr, rate, init=None, target=None, optimizer=None):
         if rate < 0:
-            raise ValueError("ExponentialShift does not support negative rate")
+            raise ValueError(f"ExponentialShift does not support negative rate. Actual: {rate}")
         super().__init__(attr, init, target, optimizer)
         self._rate = rate
         self._increasing = rate > 1

@@ -12,7 +12,7 @@ class InverseShift(_shift.Shift):
 
     def __init__(self, attr, gamma, power, init=None, target=None, optimizer=None):
         if gamma < 0:
-            raise ValueError("InverseShift does not support negative gamma")
+            raise ValueError(f"InverseShift does not support negative gamma. Actual: {gamma}")
         super().__init__(attr, init, target, optimizer)
         self._gamma = gamma
         self._power = power

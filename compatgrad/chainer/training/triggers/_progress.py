@@ -11,7 +11,7 @@ class ProgressTrigger:
 
     def __init__(self, unit):
         if unit not in ("epoch", "iteration"):
-            raise ValueError("Trigger unit must be either 'epoch' or 'iteration'.")
+            raise ValueError(f"Trigger unit must be either 'epoch' or 'iteration'. Actual: {unit!r}")
         self.unit = unit
         # Negative: unknown, since an old snapshot was loaded.
         self._previous_iteration = 0

@@ -34,7 +34,7 @@ class ParallelUpdater(standard_updater.StandardUpdater):
             if devices is None:
                 raise ValueError("either models or devices must be specified")
             if "main" not in devices:
-                raise KeyError("'devices' must contain a 'main' key.")
+                raise KeyError(f"'devices' must contain a 'main' key. Actual: {list(devices)}")
             models = {"main": optimizer.target}
             for name, device in devices.items():
                 if name != "main":

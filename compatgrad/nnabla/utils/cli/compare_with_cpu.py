@@ -116,6 +116,8 @@ def add_compare_with_cpu_command(subparsers: Any) -> None:
     """Adds the command ``compare_with_cpu``."""
     parser = subparsers.add_parser("compare_with_cpu", help="compare the numbers of two files' training")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
-    parser.add_argument("-c2", "--config2", required=True, help="the file of the other context")
+    parser.add_argument(
+        "-c2", "--config2", required=True, help=".nnp or .nntxt file of the same network, whose context is the CPU"
+    )
     parser.add_argument("-o", "--outdir", required=True, help="folder for compare_with_cpu.csv")
     parser.set_defaults(func=compare_with_cpu_command)

@@ -52,7 +52,7 @@ def convert_command(args: Any) -> bool:
 def _add_import_arguments(parser: Any) -> None:
     formats = ", ".join(converter.formats.import_name)
     parser.add_argument("files", metavar="FILE", nargs="+", help="files to read")
-    parser.add_argument("-I", "--import-format", default="NNP", help=f"format to read, of {formats}")
+    parser.add_argument("-I", "--import-format", default="NNP", help=f"format of the files to read; one of {formats}")
     parser.add_argument("-E", "--nnp-import-executor-index", type=int, help="read only that executor")
     parser.add_argument("--nnp-exclude-preprocess", action="store_true", help="accepted, without effect")
     parser.add_argument("--nnp-no-expand-network", action="store_true", help="leave repeated parts as they are")
@@ -74,7 +74,9 @@ def add_convert_command(subparsers: Any) -> None:
     formats = ", ".join(converter.formats.export_name)
     parser.add_argument("-O", "--export-format", default="NNP", help=f"format to write, of {formats}")
     parser.add_argument("-f", "--force", action="store_true", help="accepted: files are overwritten")
-    parser.add_argument("-b", "--batch-size", type=int, default=1, help="size of batches; -1: the file's")
+    parser.add_argument(
+        "-b", "--batch-size", type=int, default=1, help="samples per batch (1); -1 takes the number from the .nnp file"
+    )
     parser.add_argument("-S", "--split", help='parts of the network to write, with -E: "0-3,4-"')
     parser.add_argument("-c", "--config", help="for ONNX, the version of its operators (opset_13)")
     parser.add_argument("--nnp-parameter-h5", action="store_true", help="parameters as .h5")

@@ -247,10 +247,12 @@ def add_infer_command(subparsers: Any) -> None:
     """Adds the command ``infer``."""
     parser = subparsers.add_parser("infer", help="run a network on binary files")
     parser.add_argument("-c", "--config", required=True, help=".nnp or .nntxt file")
-    parser.add_argument("-o", "--output", help="how the files of the outputs begin")
+    parser.add_argument("-o", "--output", help="beginning of the names of the files to write, one for each output")
     parser.add_argument("-p", "--param", help="file of parameters")
     parser.add_argument("-t", "--data_type", default="float32", help="uint8, int32 or float32")
-    parser.add_argument("-b", "--batch_size", type=int, default=1, help="size of batches; -1: the file's")
+    parser.add_argument(
+        "-b", "--batch_size", type=int, default=1, help="samples per batch (1); -1 takes the number from the .nnp file"
+    )
     parser.add_argument("inputs", nargs="+")
     parser.set_defaults(func=infer_command)
 
@@ -264,6 +266,14 @@ def add_forward_command(subparsers: Any) -> None:
     parser.add_argument("-o", "--outdir", required=True, help="folder for what is written")
     parser.add_argument("-f", "--outfile", default="output_result.csv", help="name of the file of results")
     parser.add_argument("--replace_path", action="store_true", help="write absolute paths of the data's files")
-    parser.add_argument("--result_outdir", default="", help="folder in that for outputs that are files")
-    parser.add_argument("-b", "--batch_size", type=int, default=-1, help="size of batches; -1: the file's")
+    parser.add_argument(
+        "--result_outdir", default="", help="folder below OUTDIR for outputs that are files, such as pictures"
+    )
+    parser.add_argument(
+        "-b",
+        "--batch_size",
+        type=int,
+        default=-1,
+        help="samples per batch; -1, the default, takes the number from the .nnp file",
+    )
     parser.set_defaults(func=forward_command)
