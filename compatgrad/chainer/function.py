@@ -47,9 +47,11 @@ class Function(core.FunctionBase):
         return self.forward_cpu(inputs)
 
     def forward_cpu(self, inputs):
+        """To be overridden: a tuple of NumPy arrays to a tuple of NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
 
     def forward_gpu(self, inputs):
+        """To be overridden: a tuple of CuPy arrays to a tuple of CuPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
 
     def backward(self, inputs, grad_outputs):
@@ -61,9 +63,11 @@ class Function(core.FunctionBase):
         return self.backward_cpu(inputs, grad_outputs)
 
     def backward_cpu(self, inputs, grad_outputs):
+        """To be overridden: one NumPy array of the input's shape and dtype, or None, for each input."""
         return (None,) * len(inputs)
 
     def backward_gpu(self, inputs, grad_outputs):
+        """To be overridden: one CuPy array of the input's shape and dtype, or None, for each input."""
         return (None,) * len(inputs)
 
     def retain_outputs(self, indexes, retain_after_backward=False):

@@ -116,9 +116,11 @@ class FunctionNode(FunctionNodeBase):
         return self.forward_cpu(inputs)
 
     def forward_cpu(self, inputs):
+        """To be overridden: a tuple of NumPy arrays to a tuple of NumPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_cpu")
 
     def forward_gpu(self, inputs):
+        """To be overridden: a tuple of CuPy arrays to a tuple of CuPy arrays."""
         raise NotImplementedError(f"{type(self).__name__}.forward_gpu")
 
     def _check_outputs(self, outputs):

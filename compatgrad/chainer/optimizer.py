@@ -196,6 +196,7 @@ class UpdateRule:
         raise NotImplementedError
 
     def update_core_chainerx(self, param):
+        """RuntimeError: ChainerX is not there."""
         raise RuntimeError("ChainerX is not available: UpdateRule.update_core_chainerx")
 
     def init_state(self, param):

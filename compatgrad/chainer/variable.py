@@ -129,6 +129,7 @@ class Variable(_C.Variable):
 
     @property
     def chx_array(self):
+        """ValueError: there are no ChainerX arrays here."""
         raise ValueError("chx_array is not available for Variable with non-ChainerX array.")
 
     def as_layout(self, layout):
@@ -261,9 +262,11 @@ class Variable(_C.Variable):
         self.to_device(cuda._get_device_or_current(device))
 
     def to_intel64(self):
+        """RuntimeError: iDeep is not there."""
         raise RuntimeError("iDeep is not available.")
 
     def to_chx(self):
+        """RuntimeError: ChainerX is not there."""
         raise RuntimeError("ChainerX is not available.")
 
     def from_chx(self):

@@ -27,7 +27,10 @@ def set_solver_pre_hook(key, solver_pre_hook):
 
 
 def set_solver_post_hook(key, solver_post_hook):
-    """As `set_solver_pre_hook`; called next to the other, which is also before the parameter is treated."""
+    """Has `solver_post_hook()` called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
+
+    `key` (str) names it, for unsetting.
+    """
     if solver_post_hook is not None:
         _post_hooks[key] = solver_post_hook
 

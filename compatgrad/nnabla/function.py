@@ -119,6 +119,7 @@ class Function(_C.FunctionNode):
         _C.function_forward(self, inputs, outputs, True)
 
     def need_setup_recompute(self, o: int) -> bool:
+        """False: no output needs a preparation before it is computed again."""
         return False
 
     def grad_depends_input_data(self, i: int, j: int) -> bool:
@@ -130,9 +131,11 @@ class Function(_C.FunctionNode):
         return _C.function_saves(self, None)[1][o]
 
     def auto_grad_depends_input_data(self, i: int, j: int) -> bool:
+        """The same as `grad_depends_input_data`: recorded gradients read what plain ones do."""
         return self.grad_depends_input_data(i, j)
 
     def auto_grad_depends_output_data(self, i: int, o: int) -> bool:
+        """The same as `grad_depends_output_data`: recorded gradients read what plain ones do."""
         return self.grad_depends_output_data(i, o)
 
     def inplace_data(self, i: int) -> int:
@@ -140,6 +143,7 @@ class Function(_C.FunctionNode):
         return 0
 
     def inplace_data_with(self, i: int) -> int:
+        """0: see `inplace_data`."""
         return 0
 
     def set_active_input_mask(self, mask: Sequence[bool]) -> None:
@@ -162,7 +166,10 @@ fe.node_class = Function
 
 
 class UnsafeVariable:
-    """What the methods of a PythonFunction get: arrays and shape of an input or output. Only valid inside the call."""
+    """What the methods of a PythonFunction get for each input and output. Only valid inside the call.
+
+    `data` and `grad` are NdArrays, `d` and `g` the same as NumPy arrays, into which assigning copies.
+    """
 
     __slots__ = ("data", "grad")
 
@@ -171,20 +178,25 @@ class UnsafeVariable:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape, a tuple of ints."""
         return self.data.shape
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return self.data.size
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return self.data.ndim
 
     def size_from_axis(self, axis: int = -1) -> int:
+        """Number of elements from `axis` on; -1: of all axes."""
         return self.data.size_from_axis(axis)
 
     def reset_shape(self, shape: Any, force: bool = False) -> None:
+        """Sets the shape; RuntimeError where the number of elements changes and `force` is not set."""
         shape = dimensions(shape)
         if int(np.prod(shape, dtype=np.int64)) != self.size and not force:
             raise RuntimeError(f"reset_shape: shape {shape} has another size than {self.shape}; force=True allows it")
@@ -193,6 +205,7 @@ class UnsafeVariable:
 
     @property
     def d(self) -> np.ndarray:
+        """The values as a NumPy array that shares their memory."""
         return self.data.data
 
     @d.setter
@@ -201,6 +214,7 @@ class UnsafeVariable:
 
     @property
     def g(self) -> np.ndarray:
+        """The gradient as a NumPy array that shares its memory."""
         return self.grad.data
 
     @g.setter
@@ -302,32 +316,45 @@ class PythonFunction:
 
     @property
     def name(self) -> str:
+        """To be defined: the name that graphs show, as an attribute or a property."""
         raise NotImplementedError("a PythonFunction must define `name`")
 
     @property
     def args(self) -> dict[str, Any]:
+        """The keywords that its backward in `nnabla.backward_functions.registry` gets."""
         return {}
 
     @property
     def tags(self) -> dict[str, Any]:
+        """Notes of the user's own, by name."""
         return {}
 
     def min_outputs(self) -> int:
+        """To be defined: the number of outputs."""
         raise NotImplementedError("a PythonFunction must define `min_outputs`")
 
     def setup_impl(self, inputs: Any, outputs: Any) -> None:
+        """To be defined: calls `reset_shape(shape, True)` of each output; values are not known yet."""
         raise NotImplementedError("a PythonFunction must define `setup_impl`")
 
     def forward_impl(self, inputs: Any, outputs: Any) -> None:
+        """To be defined: writes `data` of the outputs from `data` of the inputs."""
         raise NotImplementedError("a PythonFunction must define `forward_impl`")
 
     def backward_impl(self, inputs: Any, outputs: Any, propagate_down: Any, accum: Any) -> None:
+        """To be defined: writes `grad` of the inputs from `grad` of the outputs.
+
+        propagate_down, accum: a bool for each input: whether it wants a gradient, and whether that is added to the one
+        which is there.
+        """
         raise NotImplementedError("a PythonFunction must define `backward_impl`")
 
     def grad_depends_output_data(self, i: int, o: int) -> bool:
+        """To be defined: whether the gradient of input i reads the data of output o, which is then kept."""
         raise NotImplementedError("a PythonFunction must define `grad_depends_output_data`")
 
     def grad_depends_input_data(self, i: int, j: int) -> bool:
+        """To be defined: whether the gradient of input i reads the data of input j, which is then kept."""
         raise NotImplementedError("a PythonFunction must define `grad_depends_input_data`")
 
     def _name(self) -> str:

@@ -112,3 +112,10 @@ def test_a_result_that_is_no_array_is_refused():
     Wrong()(ones())
     with pytest.raises(ValueError, match="output"):
         hybridized(Wrong)(ones())
+
+
+def test_op_hooks_say_that_they_are_not_called():
+    net = gluon.nn.Sequential()
+    net.add(gluon.nn.Dense(2))
+    with pytest.warns(UserWarning, match="register_op_hook: the callback is not called"):
+        net.register_op_hook(print)

@@ -43,6 +43,16 @@ class HybridBlock(Block):
         self._flags = []
         self._backend_opts = {}
 
+    def register_op_hook(self, callback, monitor_all=False):
+        """Does nothing, with a UserWarning: the original's callback gets addresses of arrays in MXNet's C library."""
+        warnings.warn(
+            "register_op_hook: the callback is not called: it takes addresses of arrays in MXNet's C library, which is "
+            "not there. register_forward_hook gives the outputs of blocks, an executor's set_monitor_callback those of "
+            "operators",
+            UserWarning,
+            stacklevel=2,
+        )
+
     def register_child(self, block, name=None):
         """Adds a HybridBlock; ValueError for another block."""
         if not isinstance(block, HybridBlock):

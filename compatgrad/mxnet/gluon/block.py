@@ -257,7 +257,7 @@ class Block:
         return handle
 
     def register_op_hook(self, callback, monitor_all=False):
-        """Sets `callback(name, op name, array)` for the operators of hybridized blocks, which have none here."""
+        """Hands the callback to the HybridBlocks inside, which warn that they do not call it: see there."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
