@@ -12,8 +12,8 @@ from compatgrad.interop import files
 _DESCRIPTION = """\
 Reads the parameters in IN and writes them to OUT, without the framework that wrote IN. Nothing in IN is executed.
 
-IN    Chainer   .npz, .h5    a model or the snapshot of a whole trainer
-      nnabla    .h5, .protobuf, .nntxt, .nnp
+IN    Chainer   .npz, .h5, .hdf5    a model or the snapshot of a whole trainer
+      nnabla    .h5, .hdf5, .protobuf, .nntxt, .prototxt, .nnp
       MXNet     .params
                 .safetensors
       If its name ends otherwise, as those of Chainer's snapshots do, its content tells what it is.

@@ -16,6 +16,7 @@ from typing import Any
 from compatgrad import _C
 from compatgrad import core as core  # makes its Variable the class of the results
 from compatgrad.core.signatures import signature_of
+from compatgrad.ops._parameters import parameters_of
 
 _table: dict[str, Any] = {name: _C.op(name) for name in _C.op_names()}
 __all__ = ["describe", *sorted(_table)]
@@ -33,7 +34,7 @@ def __dir__() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """The op's signature and what it computes, as text.
+    """The op's signature, what it computes and what its parameters mean, as text.
 
     name: str; a name of `compatgrad.ops`. The inputs that are tensors stand before the slash. ValueError where there is
     no such op.
@@ -42,7 +43,11 @@ def describe(name: str) -> str:
         >>> print(compatgrad.ops.describe("sum"))
         sum(x0, /, axis=None, keepdims=False)
             Sum over axis (None: all).
+            axis: int, tuple of ints or None
+            keepdims: bool; keep the axes that are reduced, with length 1
 
     Source: `compatgrad/ops/__init__.py`; the ops themselves are in `csrc/ops`.
     """
-    return f"{name}{signature_of(_C.op(name))}\n    {_C.op_info(name)['doc']}"
+    op = _C.op(name)
+    info = _C.op_info(name)
+    return "\n    ".join([f"{name}{signature_of(op)}", info["doc"], *parameters_of(info)])

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 
 import pytest
 
@@ -82,4 +83,12 @@ def test_methods(cls):
 
 def test_ops():
     assert [name for name in ops.__all__ if not getattr(ops, name).__doc__] == []
-    assert all(_C.op_info(name)["doc"] in ops.describe(name) for name in _C.op_names())
+    silent = []
+    for name in _C.op_names():
+        text, doc = ops.describe(name), _C.op_info(name)["doc"]
+        assert doc in text
+        for parameter, *_ in _C.op_info(name)["params"]:
+            (line,) = re.findall(rf"^    ({parameter}: .*)$", text, re.M)
+            if ";" not in line and not re.search(rf"\b{parameter}\b", doc):
+                silent.append((name, parameter))
+    assert silent == [], "parameters whose meaning is told nowhere: see compatgrad/ops/_parameters.py"
