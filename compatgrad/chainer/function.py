@@ -33,6 +33,18 @@ class Function(core.FunctionBase):
 
     A subclass defines `forward` and `backward`, or their `_cpu` and `_gpu` forms. All inputs are retained
     unless forward calls `retain_inputs`.
+
+        >>> import numpy as np
+        >>> import chainer
+        >>> class Cube(chainer.Function):
+        ...     def forward(self, inputs):
+        ...         return (inputs[0] ** 3,)
+        ...     def backward(self, inputs, grad_outputs):
+        ...         return (3 * inputs[0] ** 2 * grad_outputs[0],)
+        >>> x = chainer.Variable(np.float32([1, 2]))
+        >>> chainer.functions.sum(Cube()(x)).backward()
+        >>> x.grad
+        array([ 3., 12.], dtype=float32)
     """
 
     _adapter = FunctionAdapter

@@ -34,6 +34,21 @@ class FunctionNode(FunctionNodeBase):
     A subclass defines `forward` (or `forward_cpu` and `forward_gpu`): a tuple of arrays in, a tuple out; and
     `backward(target_input_indexes, grad_outputs)` on Variables. `check_type_forward` may check the input
     types. `apply` runs it, once per instance.
+
+        >>> import numpy as np
+        >>> import chainer
+        >>> class Square(chainer.FunctionNode):
+        ...     def forward(self, inputs):
+        ...         self.retain_inputs((0,))
+        ...         return (inputs[0] ** 2,)
+        ...     def backward(self, target_input_indexes, grad_outputs):
+        ...         (x,) = self.get_retained_inputs()
+        ...         return (2 * x * grad_outputs[0],)
+        >>> x = chainer.Variable(np.float32([3]))
+        >>> (y,) = Square().apply((x,))
+        >>> (gx,) = chainer.grad([y], [x], enable_double_backprop=True)
+        >>> chainer.grad([gx], [x])[0].array
+        array([2.], dtype=float32)
     """
 
     _frontend = frontend
@@ -193,6 +208,13 @@ def grad(
     None. `set_grad` stores the results as the inputs' gradients, `retain_grad` those of intermediates as
     theirs; else no gradient changes. TypeError for other sequences, ValueError for other lengths,
     RuntimeError where an old-style `Function` would be differentiated twice.
+
+        >>> import numpy as np
+        >>> import chainer
+        >>> x = chainer.Variable(np.float32([1, 2]))
+        >>> (gx,) = chainer.grad([chainer.functions.sum(x ** 3)], [x])
+        >>> gx.array, x.grad
+        (array([ 3., 12.], dtype=float32), None)
     """
     _check_sequence("outputs", outputs, None, None, optional=False)
     _check_sequence("inputs", inputs, None, None, optional=False)

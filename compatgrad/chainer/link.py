@@ -40,6 +40,7 @@ class Link(device_resident.DeviceResident):
 
     Assigning a `Parameter` to an attribute inside `with self.init_scope():` registers it. Calling the link
     calls its `forward`. Keyword arguments register parameters: a shape, or a tuple (shape, dtype).
+    A `Chain` has an example.
     """
 
     _local_link_hooks = None
@@ -363,7 +364,19 @@ def _block_str(link, named_children):
 
 class Chain(Link):
     """A link with named children, registered by assignment inside `init_scope()` or given as keyword
-    arguments."""
+    arguments.
+
+        >>> import chainer, chainer.functions as F, chainer.links as L
+        >>> class MLP(chainer.Chain):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         with self.init_scope():
+        ...             self.l1, self.l2 = L.Linear(4, 8), L.Linear(8, 2)
+        ...     def forward(self, x):
+        ...         return self.l2(F.relu(self.l1(x)))
+        >>> sorted(name for name, _ in MLP().namedparams())
+        ['/l1/W', '/l1/b', '/l2/W', '/l2/b']
+    """
 
     def __init__(self, **links):
         super().__init__()

@@ -69,6 +69,14 @@ class Variable(_C.Variable):
 
     `Variable(data=None, *, name=None, grad=None, requires_grad=True)`; `data` and `grad` are arrays, shared
     and not copied. TypeError for `data` of another type.
+
+        >>> import numpy as np
+        >>> import chainer
+        >>> x = chainer.Variable(np.float32([1, 2]))
+        >>> y = chainer.functions.sum(x ** 2)
+        >>> y.backward()
+        >>> y.array, x.grad
+        (array(5., dtype=float32), array([2., 4.], dtype=float32))
     """
 
     _frontend = frontend
@@ -422,6 +430,14 @@ class Parameter(Variable):
     `Parameter(initializer=None, shape=None, name=None)`: `initializer` is an initializer, a scalar, an
     array or a tensor. Without `shape`, an array becomes the data; else the parameter stays empty until
     `initialize(shape)`. The gradient of a new parameter is NaN, until `cleargrad`.
+
+        >>> import chainer
+        >>> p = chainer.Parameter(initializer=0)
+        >>> p.is_initialized
+        False
+        >>> p.initialize((2, 3))
+        >>> p.shape, p.dtype
+        ((2, 3), dtype('float32'))
     """
 
     initializer = None

@@ -42,7 +42,17 @@ def _scope(recording: bool | None, training: bool | None) -> using_modes:
 
 
 def record(train_mode: bool = True) -> using_modes:
-    """`with record():` records what runs inside, in training mode unless `train_mode` is false."""
+    """`with record():` records what runs inside, in training mode unless `train_mode` is false.
+
+    >>> import mxnet as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([2., 4.], dtype=float32)
+    """
     return _scope(True, train_mode)
 
 
@@ -179,6 +189,15 @@ def grad(
     `create_graph`: the gradients are recorded themselves, so that they can be differentiated again, also with respect
     to `head_grads`. `retain_graph` defaults to `create_graph`. The variables' own gradient arrays stay as they are.
     AssertionError for no variables; MXNetError for one that is not marked or that the heads do not depend on.
+
+        >>> import mxnet as mx
+        >>> x = mx.nd.array([0])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     (gx,) = mx.autograd.grad(mx.nd.exp(x), [x], create_graph=True)
+        >>> gx.backward()
+        >>> x.grad.asnumpy()
+        array([1.], dtype=float32)
     """
     variables = [variables] if isinstance(variables, _C.Variable) else variables
     if not variables:
@@ -301,6 +320,22 @@ class Function:
     which gives one NDArray per input. `save_for_backward(*arrays)` keeps arrays for it in `saved_tensors`. In
     `grad(create_graph=True)` what `backward` computes is recorded, from saved inputs and outputs too; where something
     else was saved, `forward` runs once more, recorded. Each instance is called once.
+
+        >>> import mxnet as mx
+        >>> class Cube(mx.autograd.Function):
+        ...     def forward(self, x):
+        ...         self.save_for_backward(x)
+        ...         return x ** 3
+        ...     def backward(self, dy):
+        ...         (x,) = self.saved_tensors
+        ...         return 3 * x ** 2 * dy
+        >>> x = mx.nd.array([2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = Cube()(x)
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([12.], dtype=float32)
     """
 
     def __init__(self) -> None:

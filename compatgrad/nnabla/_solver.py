@@ -106,6 +106,20 @@ class Solver:
     Parameters whose gradient was zeroed and not computed since (`grad.zeroing`) are left out of everything.
     `info` holds the arguments, `name` the name. Arithmetic is in float32; parameters of another dtype become
     float32 at the first update.
+
+        >>> import nnabla as nn
+        >>> import nnabla.functions as F
+        >>> import nnabla.solvers as S
+        >>> w = nn.Variable.from_numpy_array([1.0, 2.0], need_grad=True)
+        >>> loss = F.sum(w ** 2)
+        >>> solver = S.Sgd(lr=0.1)
+        >>> solver.set_parameters({"w": w})
+        >>> loss.forward()
+        >>> solver.zero_grad()
+        >>> loss.backward()
+        >>> solver.update()
+        >>> w.d
+        array([0.8, 1.6], dtype=float32)
     """
 
     _rule = ""

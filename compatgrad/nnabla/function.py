@@ -300,6 +300,29 @@ class PythonFunction:
 
     ctx: the context of all its calls; None: the current one. An exception in one of them comes out as SystemError
     with the original as its cause.
+
+        >>> import nnabla as nn
+        >>> from nnabla.function import PythonFunction
+        >>> class Double(PythonFunction):
+        ...     name = "Double"
+        ...     def min_outputs(self):
+        ...         return 1
+        ...     def setup_impl(self, inputs, outputs):
+        ...         outputs[0].reset_shape(inputs[0].shape, True)
+        ...     def forward_impl(self, inputs, outputs):
+        ...         outputs[0].d = 2 * inputs[0].d
+        ...     def backward_impl(self, inputs, outputs, propagate_down, accum):
+        ...         if propagate_down[0]:
+        ...             inputs[0].g = 2 * outputs[0].g + (inputs[0].g if accum[0] else 0)
+        ...     def grad_depends_input_data(self, i, j):
+        ...         return False
+        ...     def grad_depends_output_data(self, i, o):
+        ...         return False
+        >>> x = nn.Variable.from_numpy_array([1.0, 2.0], need_grad=True)
+        >>> y = Double()(x)
+        >>> y.forward()
+        >>> y.d
+        array([2., 4.], dtype=float32)
     """
 
     def __init__(self, ctx: Any = None) -> None:

@@ -92,6 +92,16 @@ def grad(
 
     An input that the outputs do not depend on gets zeros of its shape, not connected to the graph.
     Raises ValueError where an element is of another kind, a length or a shape differs.
+
+        >>> import nnabla as nn
+        >>> import nnabla.functions as F
+        >>> x = nn.Variable((2,), need_grad=True)
+        >>> (gx,) = nn.grad([F.sum(x ** 3)], [x])
+        >>> (ggx,) = nn.grad([F.sum(gx)], [x])
+        >>> x.d = [1, 2]
+        >>> ggx.forward()
+        >>> gx.d, ggx.d
+        (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
     """
     ys, xs = [_entered(y) for y in _variables(outputs, "outputs")], _variables(inputs, "inputs")
     if grad_outputs is None:

@@ -41,6 +41,18 @@ class Variable(_C.DeferredVariable):
     Args:
         shape: tuple of int.
         need_grad: True or False; None leaves it open: a leaf then counts as False, a result follows its inputs.
+
+    Example:
+        >>> import nnabla as nn
+        >>> import nnabla.functions as F
+        >>> x = nn.Variable((2,), need_grad=True)
+        >>> y = F.sum(x ** 2)
+        >>> x.d = [1, 2]
+        >>> y.forward()
+        >>> x.grad.zero()
+        >>> y.backward()
+        >>> y.d, x.g
+        (array(5., dtype=float32), array([2., 4.], dtype=float32))
     """
 
     _frontend = fe

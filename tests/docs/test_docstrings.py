@@ -29,12 +29,32 @@ MODULES = [
     "compatgrad.interop.graph",
     "compatgrad.ops",
 ]
-CASES = [
-    pytest.param(test, id=test.name.removeprefix("compatgrad."))
-    for name in MODULES
-    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
-    if test.examples
+FRONTENDS = [
+    "compatgrad.chainer.function",
+    "compatgrad.chainer.function_node",
+    "compatgrad.chainer.link",
+    "compatgrad.chainer.variable",
+    "compatgrad.mxnet.autograd",
+    "compatgrad.mxnet.gluon._hybrid",
+    "compatgrad.mxnet.gluon.parameter",
+    "compatgrad.mxnet.gluon.trainer",
+    "compatgrad.mxnet.ndarray.ndarray",
+    "compatgrad.nnabla._solver",
+    "compatgrad.nnabla.function",
+    "compatgrad.nnabla.grad",
+    "compatgrad.nnabla.variable",
 ]
+
+
+def examples(modules):
+    return [
+        pytest.param(test, id=test.name.removeprefix("compatgrad."))
+        for name in modules
+        for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
+        if test.examples
+    ]
+
+
 PUBLIC = {
     **{name: getattr(compatgrad, name) for name in compatgrad.__all__ if name not in ("__version__", "ops")},
     **{name: getattr(core, name) for name in core.__all__},
@@ -51,11 +71,29 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("test", CASES)
-def test_example(test):
+@pytest.fixture
+def legacy_names():
+    """`import chainer`, `nnabla` and `mxnet` give compatgrad's."""
+    compatgrad.install()
+    yield
+    compatgrad.uninstall()
+
+
+def run(test):
     said = []
+    test.globs = {}  # what an example uses it imports
     doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("test", examples(MODULES))
+def test_example(test):
+    run(test)
+
+
+@pytest.mark.parametrize("test", examples(FRONTENDS))
+def test_example_of_a_frontend(test, legacy_names):
+    run(test)
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE))

@@ -30,6 +30,20 @@ class HybridBlock(Block):
     F is `mxnet.nd`, or `mxnet.sym` when the inputs are symbols. Parameters of unknown shape are inferred in the first
     call. `hybridize` is accepted and changes no results: operators always run at once. All children must be
     HybridBlocks (ValueError).
+
+        >>> import mxnet as mx
+        >>> from mxnet import gluon
+        >>> class Scale(gluon.HybridBlock):
+        ...     def __init__(self, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         with self.name_scope():
+        ...             self.factor = self.params.get("factor", shape=(1,), init="ones")
+        ...     def hybrid_forward(self, F, x, factor):
+        ...         return F.broadcast_mul(x, factor)
+        >>> net = Scale()
+        >>> net.initialize()
+        >>> net(mx.nd.array([1, 2])).asnumpy()
+        array([1., 2.], dtype=float32)
     """
 
     _active = False

@@ -40,6 +40,12 @@ class Parameter:
     init: an Initializer or its name, else the block's is used. allow_deferred_init: `initialize` waits for an
     unknown shape. differentiable=False fixes grad_req to "null". stype, grad_stype: "default", "row_sparse" or
     "csr". AssertionError for other values.
+
+        >>> from mxnet import gluon
+        >>> w = gluon.Parameter("w", shape=(2, 3))
+        >>> w.initialize(init="zeros")
+        >>> w.data().shape, w.grad().shape
+        ((2, 3), (2, 3))
     """
 
     def __init__(

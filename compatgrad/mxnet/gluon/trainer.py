@@ -19,6 +19,18 @@ class Trainer:
     up the gradients of several contexts. update_on_kvstore: whether the store runs the optimizer (default: where it
     can). compression_params: of the store. ValueError where params are no Parameters; AssertionError where they are
     not all on the same contexts.
+
+        >>> import mxnet as mx
+        >>> from mxnet import gluon
+        >>> net = gluon.nn.Dense(1, in_units=2, use_bias=False)
+        >>> net.initialize(mx.init.One())
+        >>> trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+        >>> with mx.autograd.record():
+        ...     loss = net(mx.nd.array([[1, 2]])).sum()
+        >>> loss.backward()
+        >>> trainer.step(batch_size=1)
+        >>> net.weight.data().asnumpy()
+        array([[0.5, 0. ]], dtype=float32)
     """
 
     def __init__(

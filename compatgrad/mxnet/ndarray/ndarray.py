@@ -82,6 +82,13 @@ class NDArray(_C.Variable):
     Operators run at once; inside `autograd.record()` those on marked arrays are recorded. Assignments and in-place
     operators write into the memory, which slices `x[a:b]` share; on arrays of a recorded graph they raise inside
     `record()`.
+
+        >>> import mxnet as mx
+        >>> x = mx.nd.array([[1, 2], [3, 4]])
+        >>> x[0] = 0
+        >>> (x + 1).asnumpy()
+        array([[1., 1.],
+               [4., 5.]], dtype=float32)
     """
 
     _frontend = fe
