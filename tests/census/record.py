@@ -36,5 +36,7 @@ def record(frontend: str, python: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2 or not all("=" in argument for argument in sys.argv[1:]):
+        sys.exit(__doc__)
     for argument in sys.argv[1:]:
         record(*argument.split("=", 1))

@@ -71,7 +71,7 @@ def versions_of(python: str, framework: str, wanted: str) -> dict[str, str]:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     python, names = sys.argv[1], sys.argv[2:] or [*programs.PROGRAMS, "random"]
     versions = versions_of(python, "chainer", "7.8.1")

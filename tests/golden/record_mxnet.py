@@ -76,7 +76,7 @@ def record_random(python: str) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     python, names = sys.argv[1], sys.argv[2:] or [*programs.MXNET_PROGRAMS, "random"]
     versions = versions_of(python, "mxnet", "1.9.1")
