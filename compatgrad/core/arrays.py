@@ -12,7 +12,7 @@ def device_array(tensor: torch.Tensor):
     except ImportError as e:
         raise ImportError(
             f"the array of a tensor on {tensor.device} is a CuPy array, and CuPy is not installed: "
-            "pip install 'compatgrad[cupy]', move the tensor to the CPU, or use .tensor"
+            "pip install cupy-cuda13x (for CUDA 13), move the tensor to the CPU, or use .tensor"
         ) from e
     return cupy.from_dlpack(tensor.detach())
 

@@ -119,17 +119,34 @@ def _native_grad(
     _check_data(outputs)
     gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
     gxs = _gradients(grad_inputs, inputs, "grad_inputs", "inputs")
-    return compute_grad(
+    results = compute_grad(
         _C.native_frontend,
         outputs,
         inputs,
         gys,
         gxs,
-        set_grad,
+        False,
         retain_grad,
         enable_double_backprop,
         loss_scale,
     )
+    for i, (x, gx) in enumerate(zip(inputs, results, strict=True)):
+        if gx is not None and tuple(gx.shape) != tuple(x.shape):
+            raise ValueError(
+                f"the gradient of inputs[{i}] has shape {tuple(gx.shape)}, expected {tuple(x.shape)}: a backward of "
+                "your own that leads to it is wrong"
+            )
+    if set_grad:
+        _set_grads(inputs, results)
+    return results
+
+
+def _set_grads(inputs, gxs) -> None:
+    for x, gx in zip(inputs, gxs, strict=True):
+        if not isinstance(x, _C.DeferredVariable):
+            x.grad_var = gx
+        elif gx is not None:  # its gradient is an array
+            x.grad.tensor = gx.tensor.clone()
 
 
 _native_grad.__qualname__ = "grad"  # what Python's messages about missing arguments begin with
@@ -159,11 +176,7 @@ def compute_grad(
         gys.append(gy)
     gxs = _C.grad(frontend, outputs, inputs, gys, grad_inputs, retain_grad, loss_scale, enable_double_backprop)
     if set_grad:
-        for x, gx in zip(inputs, gxs, strict=True):
-            if not isinstance(x, _C.DeferredVariable):
-                x.grad_var = gx
-            elif gx is not None:  # its gradient is an array
-                x.grad.tensor = gx.tensor.clone()
+        _set_grads(inputs, gxs)
     return gxs
 
 

@@ -20,7 +20,7 @@ def need_onnx(who: str) -> None:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as e:
-        raise ImportError(f"{e}: {who} needs onnx and onnxscript: pip install compatgrad[onnx]") from e
+        raise ImportError(f"{e}: {who} needs onnx and onnxscript: pip install onnx onnxscript") from e
 
 
 def model_of(

@@ -16,7 +16,7 @@ def _h5py():
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("solver states in .h5 files need h5py: pip install compatgrad[hdf5]") from error
+        raise ImportError("solver states in .h5 files need h5py: pip install h5py") from error
     return h5py
 
 

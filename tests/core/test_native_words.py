@@ -64,6 +64,20 @@ def test_mistakes(call, error, words):
         call(leaf(3.0, 4.0))
 
 
+def test_a_gradient_of_another_shape_is_not_handed_out():
+    class Wrong(compatgrad.FunctionNode):
+        def forward(self, inputs):
+            return (inputs[0] * 2,)
+
+        def backward(self, indexes, grad_outputs):
+            return (Variable(torch.ones(3)),)
+
+    x = leaf(3.0, 4.0)
+    with pytest.raises(ValueError, match=r"the gradient of inputs\[0\] has shape \(3,\), expected \(2,\)"):
+        compatgrad.grad(Wrong().apply((x,)), [x], set_grad=True)
+    assert x.grad is None
+
+
 @pytest.mark.parametrize("returned, error, words", [
     ((), ValueError, "backward of Wrong must return one gradient per input: 0 != 1"),
     (5, TypeError, "backward of Wrong must return a tuple .*, not <class 'int'>"),

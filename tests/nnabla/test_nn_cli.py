@@ -328,7 +328,7 @@ def test_what_cannot_be_converted(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(SystemExit):
         run(monkeypatch, "convert", "net.nnp", "net.onnx")
-    assert "pip install compatgrad[onnx]" in capsys.readouterr().out and not (folder / "net.onnx").exists()
+    assert "pip install onnx onnxscript" in capsys.readouterr().out and not (folder / "net.onnx").exists()
     with pytest.raises(SystemExit):
         run(monkeypatch)
 

@@ -15,7 +15,7 @@ def _is_available():
 
 def _check_available():
     if not _is_available():
-        raise RuntimeError("h5py is not installed on your environment: pip install compatgrad[hdf5]")
+        raise RuntimeError("h5py is not installed on your environment: pip install h5py")
 
 
 def __getattr__(name):

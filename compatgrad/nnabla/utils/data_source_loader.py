@@ -36,7 +36,7 @@ def import_h5py():
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("cache files in .h5 format need h5py: pip install compatgrad[hdf5]") from error
+        raise ImportError("cache files in .h5 format need h5py: pip install h5py") from error
     return h5py
 
 

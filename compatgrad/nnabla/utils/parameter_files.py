@@ -46,7 +46,7 @@ def _h5py() -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError(".h5 files need the package h5py: pip install compatgrad[hdf5]") from error
+        raise ImportError(".h5 files need the package h5py: pip install h5py") from error
     return h5py
 
 

@@ -16,7 +16,7 @@ def load(model_file):
     try:
         import onnx
     except ImportError as e:
-        raise ImportError(f"{e}: mx.contrib.onnx needs onnx: pip install compatgrad[onnx]") from e
+        raise ImportError(f"{e}: mx.contrib.onnx needs onnx: pip install onnx onnxscript") from e
     from google.protobuf.message import DecodeError
 
     try:
