@@ -328,7 +328,7 @@ def test_what_is_no_file(tmp_path):
 def test_h5_without_h5py(monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     for name in ("model.h5", "parameters.h5", "network_h5.nnp"):
-        with pytest.raises(ImportError, match=r"h5py: pip install compatgrad\[hdf5\]"):
+        with pytest.raises(ImportError, match=r"h5py: pip install h5py"):
             interop.read_parameters(GOLDEN / name)
     assert interop.read_parameters(GOLDEN / "network_protobuf.nnp")
 
