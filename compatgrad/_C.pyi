@@ -147,8 +147,9 @@ class FunctionNode:
     rank: int
     stack: Any
     lazy_grad_sum: bool
-    _accumulates: bool
     _frontend: Frontend
+    @property
+    def _accumulates(self) -> bool: ...
     @property
     def outputs(self) -> tuple[Callable[[], VariableNode | None], ...] | None: ...
     @property

@@ -34,14 +34,19 @@ class FunctionNodeBase(_C.FunctionNode):
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
     _output_count = 0
-    _accumulates = False  # the loop hands over, and gets back, what is accumulated so far
+    _fuses = False  # backward_accumulate is overridden
 
     _variable_type: type  # of this frontend
     _raw = staticmethod(attrgetter("tensor"))  # a Variable's data as this frontend's functions see it
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls._accumulates = cls.backward_accumulate is not FunctionNodeBase.backward_accumulate
+        cls._fuses = cls.backward_accumulate is not FunctionNodeBase.backward_accumulate
+
+    @property
+    def _accumulates(self) -> bool:
+        """Whether the loop hands over, and gets back, what is accumulated so far. Debug mode compares with it."""
+        return self._fuses or _get_mode("debug")
 
     @property
     def label(self) -> str:
@@ -126,12 +131,12 @@ class FunctionNodeBase(_C.FunctionNode):
         fuse both.
         """
         gxs = _one_per_target(self, target_input_indexes, self.backward(target_input_indexes, grad_outputs))
-        return tuple(gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True))
+        return _sums(gxs, grad_inputs)
 
     def _backward_step(self, indexes, grad_outputs, grad_inputs):
-        """Called by the loop. `grad_inputs` is empty unless `backward_accumulate` is overridden."""
+        """Called by the loop. `grad_inputs`: None or what is accumulated so far, one per target, if `_accumulates`."""
         try:
-            if self._accumulates:
+            if self._fuses:
                 gxs = self.backward_accumulate(indexes, grad_outputs, grad_inputs)
             else:
                 gxs = self.backward(indexes, grad_outputs)
@@ -143,8 +148,8 @@ class FunctionNodeBase(_C.FunctionNode):
             self._check_gradient_types(gxs)
         gxs = _one_per_target(self, indexes, gxs)
         if debug:
-            self._check_gradients(indexes, gxs)
-        return gxs
+            self._check_gradients(indexes, gxs, () if self._fuses else grad_inputs)
+        return gxs if self._fuses or not grad_inputs else _sums(gxs, grad_inputs)
 
     def _check_gradient_types(self, gxs):
         for gx in gxs:
@@ -156,15 +161,14 @@ class FunctionNodeBase(_C.FunctionNode):
                     )
                 )
 
-    def _check_gradients(self, indexes, gxs):
+    def _check_gradients(self, indexes, gxs, grad_inputs):
         seen = {}
-        for i, gx in zip(indexes, gxs, strict=True):
+        for k, (i, gx) in enumerate(zip(indexes, gxs, strict=True)):
             if gx is None or gx.tensor is None:
                 continue
             x = self.inputs[i]
             earlier = seen.setdefault(x, gx)
-            pending = x.get_variable_or_none() if x.creator_node is None else None
-            pending = None if pending is None else pending.grad_var
+            pending = grad_inputs[k] if grad_inputs else None
             for what, expected in (("shape", x), ("shape", earlier), ("dtype", earlier), ("dtype", pending)):
                 if expected is None or getattr(gx, what) == getattr(expected, what):
                     continue
@@ -215,6 +219,10 @@ class FunctionNodeBase(_C.FunctionNode):
             raise KeyError(f"Hook {name} does not exist")
         hooks[name].deleted(self)
         del hooks[name]
+
+
+def _sums(gxs, grad_inputs):
+    return tuple(gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True))
 
 
 def _one_per_target(node, indexes, gxs):

@@ -117,3 +117,41 @@ def test_words(call, words):
     with pytest.raises(Exception) as caught:
         call()
     assert words in str(caught.value)
+
+
+class Returns(chainer.FunctionNode):
+    def __init__(self, gradient):
+        super().__init__()
+        self.gradient = gradient
+
+    def forward(self, inputs):
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, grad_outputs):
+        return (chainer.Variable(self.gradient),)
+
+
+def test_debug_mode_compares_with_the_gradient_that_is_there():
+    """A pass takes the gradient of a leaf out of it, where the check looked for it."""
+    x = chainer.Variable(np.float32([1]))
+    (y,) = Returns(np.int64([2])).apply((x,))
+    x.grad, y.grad = np.float32([1]), np.float32([1])
+    with chainer.using_config("debug", True), pytest.raises(ValueError, match="dtype of gradients .* is incorrect"):
+        y.backward()
+    np.testing.assert_array_equal(x.grad, [1])
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_debug_mode_adds_up_as_other_passes_do(double):
+    def gradients():
+        x = chainer.Variable(np.float32([3, 4]))
+        x.grad = np.float32([100, 200])
+        h = F.exp(x)
+        (y,) = Returns(np.float32([5, 6])).apply((h,))
+        (z,) = Returns(np.float32([7, 8])).apply((x,))
+        F.sum(y + z + h * x).backward(enable_double_backprop=double)
+        return x.grad
+
+    plain = gradients()
+    with chainer.using_config("debug", True):
+        np.testing.assert_array_equal(gradients(), plain)
