@@ -91,7 +91,8 @@ def grad(
         become persistent. bind_grad_output: each input's `grad` becomes the array of its result.
 
     An input that the outputs do not depend on gets zeros of its shape, not connected to the graph.
-    Raises ValueError where an element is of another kind, a length or a shape differs.
+    Raises ValueError where an element is of another kind, a length or a shape differs, and for `bind_grad_output` with
+    an input of another frontend.
 
         >>> import nnabla as nn
         >>> import nnabla.functions as F
@@ -104,6 +105,11 @@ def grad(
         (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
     """
     ys, xs = [_entered(y) for y in _variables(outputs, "outputs")], _variables(inputs, "inputs")
+    for i, x in enumerate(xs if bind_grad_output else ()):
+        if not isinstance(x, Variable):
+            raise ValueError(
+                f"bind_grad_output: inputs[{i}] is of {x._frontend.name}, whose gradients are no arrays of nnabla"
+            )
     if grad_outputs is None:
         starts: list[Any] = [None] * len(ys)
     elif isinstance(grad_outputs, (list, tuple)):
@@ -139,7 +145,7 @@ def grad(
     for x, found in zip(xs, places, strict=True):
         parts = [g for g in (by_place.get(id(p)) for p in found) if g is not None]
         results.append(_sum(parts) if parts else _zeros(x))
-        if bind_grad_output and isinstance(x, Variable):
+        if bind_grad_output:
             x.grad = results[-1].data
             for p in found:
                 p.grad = results[-1].data

@@ -61,3 +61,10 @@ def test_mxnet():
         y = z * z
     (g,) = compatgrad.grad(y, [z])
     assert isinstance(g, mx.np.ndarray) and g.asnumpy().tolist() == [2, 4]
+
+
+def test_gradients_are_bound_to_nnablas_inputs_alone():
+    """They were left out in silence."""
+    x = chainer.Variable(A.copy())
+    with pytest.raises(ValueError, match=r"bind_grad_output: inputs\[0\] is of chainer"):
+        nn.grad([NF.sum(NF.mul_scalar(x, 2))], [x], bind_grad_output=True)
