@@ -82,20 +82,20 @@ class FeedForward:
         """A DataIter of X, or of arrays X and y; ValueError and TypeError for what is neither."""
         if not isinstance(X, (np.ndarray, nd.NDArray)):
             if not isinstance(X, DataIter):
-                raise TypeError("X must be DataIter, NDArray or numpy.ndarray")
+                raise TypeError(f"X must be DataIter, NDArray or numpy.ndarray, got {type(X).__name__}")
             return X
         if y is None:
             if is_train:
                 raise ValueError("y must be specified when X is numpy.ndarray")
             y = np.zeros(X.shape[0])
         if not isinstance(y, (np.ndarray, nd.NDArray)):
-            raise TypeError("y must be ndarray when X is numpy.ndarray")
+            raise TypeError(f"y must be ndarray when X is numpy.ndarray, got {type(y).__name__}")
         if X.shape[0] != y.shape[0]:
-            raise ValueError("The numbers of data points and labels not equal")
+            raise ValueError(f"The numbers of data points and labels not equal: {X.shape[0]} and {y.shape[0]}")
         if y.ndim == 2 and y.shape[1] == 1:
             y = y.flatten()
         if y.ndim != 1:
-            raise ValueError("Label must be 1D or 2D (with 2nd dimension being 1)")
+            raise ValueError(f"Label must be 1D or 2D (with 2nd dimension being 1), got shape {y.shape}")
         size = min(X.shape[0], self.numpy_batch_size)
         return NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 

@@ -18,7 +18,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
     for size in sizes:
         begin, end = end, min(end + size, batch_size)
         if begin >= end:
-            raise ValueError("Too many slices. Some splits are empty.")
+            raise ValueError(f"Too many slices. Some splits are empty: a batch of {batch_size} for {len(sizes)}.")
         parts.append(slice(begin, end))
     return parts
 

@@ -21,11 +21,11 @@ class LRScheduler:
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
         assert isinstance(warmup_steps, int), f"warmup_steps: expected int, got {type(warmup_steps).__name__}"
         if warmup_begin_lr > base_lr:
-            raise ValueError("Base lr has to be higher than warmup_begin_lr")
+            raise ValueError(f"Base lr has to be higher than warmup_begin_lr, got {base_lr} and {warmup_begin_lr}")
         if warmup_steps < 0:
-            raise ValueError("Warmup steps has to be positive or 0")
+            raise ValueError(f"Warmup steps has to be positive or 0, got {warmup_steps}")
         if warmup_mode not in ("linear", "constant"):
-            raise ValueError("Supports only linear and constant modes of warmup")
+            raise ValueError(f"Supports only linear and constant modes of warmup, got {warmup_mode!r}")
         self.base_lr = base_lr
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
@@ -53,7 +53,7 @@ class LRScheduler:
 
 def _check_factor(factor):
     if factor > 1.0:
-        raise ValueError("Factor must be no more than 1 to make lr reduce")
+        raise ValueError(f"Factor must be no more than 1 to make lr reduce, got {factor}")
 
 
 class FactorScheduler(LRScheduler):
@@ -71,7 +71,7 @@ class FactorScheduler(LRScheduler):
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if step < 1:
-            raise ValueError("Schedule step must be greater or equal than 1 round")
+            raise ValueError(f"Schedule step must be greater or equal than 1 round, got {step}")
         _check_factor(factor)
         self.step = step
         self.factor = factor
@@ -93,9 +93,9 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         assert isinstance(step, list) and step, f"step: expected a list of at least one int, got {step!r}"
         if any(later <= earlier for earlier, later in zip(step, step[1:], strict=False)):
-            raise ValueError("Schedule step must be an increasing integer list")
+            raise ValueError(f"Schedule step must be an increasing integer list, got {step}")
         if step[0] < 1:
-            raise ValueError("Schedule step must be greater or equal than 1 round")
+            raise ValueError(f"Schedule step must be greater or equal than 1 round, got {step}")
         _check_factor(factor)
         self.step = step
         self.cur_step_ind = 0
@@ -118,7 +118,7 @@ class _ToFinal(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         assert isinstance(max_update, int), f"max_update: expected int, got {type(max_update).__name__}"
         if max_update < 1:
-            raise ValueError("maximum number of updates must be strictly positive")
+            raise ValueError(f"maximum number of updates must be strictly positive, got {max_update}")
         self.base_lr_orig = base_lr
         self.max_update = max_update
         self.final_lr = final_lr

@@ -218,7 +218,9 @@ class Communicator:
     def add_context_and_parameters(self, ctx_param_dict):
         """Registers (context, dict of parameters) for `allreduce`; TypeError for anything else."""
         if not isinstance(ctx_param_dict, tuple) or len(ctx_param_dict) != 2:
-            raise TypeError("add_context_and_parameters: ctx_param_dict must be a tuple of two elements")
+            raise TypeError(
+                f"add_context_and_parameters: ctx_param_dict must be a tuple of two elements, got {ctx_param_dict!r}"
+            )
         self._registered.append(ctx_param_dict)
 
     def clear_context_parameters(self):

@@ -25,11 +25,13 @@ def _check_message(who, x):
     elif isinstance(x, Iterable):
         arrays = list(x)
         if not all(_is_array(a) for a in arrays):
-            raise ValueError("All message objects must be either numpy or cupy arrays.")
+            raise ValueError(
+                f"All message objects must be either numpy or cupy arrays. Actual: {[type(a).__name__ for a in arrays]}"
+            )
         if len({a.dtype for a in arrays}) > 1:
-            raise TypeError("Message objects must be the same dtype")
+            raise TypeError(f"Message objects must be the same dtype. Actual: {[str(a.dtype) for a in arrays]}")
     else:
-        raise TypeError("Message object must be numpy/cupy array or its tuple.")
+        raise TypeError(f"Message object must be numpy/cupy array or its tuple. Actual: {type(x).__name__}")
     for a in arrays[:1]:
         if a.dtype not in _DTYPES:
             raise TypeError(f"{who} does not support dtype {a.dtype}")

@@ -180,7 +180,7 @@ class ImageIter(io.DataIter):
     def check_valid_image(self, data: Any) -> None:
         """RuntimeError for an image without pixels."""
         if 0 in data.shape:
-            raise RuntimeError("Data shape is wrong")
+            raise RuntimeError(f"Data shape is wrong: {tuple(data.shape)} has no pixels")
 
     def imdecode(self, s: bytes) -> nd.NDArray:
         """The image of encoded bytes; RuntimeError that says which one is broken."""

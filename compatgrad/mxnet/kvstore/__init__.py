@@ -299,7 +299,7 @@ def create(name="local"):
     unknown names.
     """
     if not isinstance(name, str):
-        raise TypeError("name must be a string")
+        raise TypeError(f"name must be a string, got {type(name).__name__}")
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
@@ -326,7 +326,7 @@ def _create_kvstore(kvstore, num_device, arg_params):
         if kvstore == "local" and max(array.size for array in arg_params.values()) > 16 << 20:
             update_on_kvstore = False
     else:
-        raise TypeError("kvstore must be KVStore, str or None")
+        raise TypeError(f"kvstore must be KVStore, str or None, got {type(kvstore).__name__}")
     return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)
 
 

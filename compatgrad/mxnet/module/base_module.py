@@ -185,7 +185,7 @@ class BaseModule:
             self.forward(DataBatch([nd.array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]))
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter):
-            raise ValueError("eval_data must be of type NDArray or DataIter")
+            raise ValueError(f"eval_data must be of type NDArray or DataIter, got {type(eval_data).__name__}")
         batches = [
             [y.copy() for y in outputs]
             for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)

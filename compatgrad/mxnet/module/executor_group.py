@@ -118,7 +118,7 @@ class DataParallelExecutorGroup:
             )
             return dict(zip(self.arg_names, grad_req, strict=True))
         if not isinstance(grad_req, (str, dict)):
-            raise ValueError("grad_req must be one of str, list, tuple, or dict.")
+            raise ValueError(f"grad_req must be one of str, list, tuple, or dict, got {type(grad_req).__name__}")
         wanted = grad_req if isinstance(grad_req, str) else "write"
         requests = dict.fromkeys(self.arg_names, "null")
         for name in self.arg_names:

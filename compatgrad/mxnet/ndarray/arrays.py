@@ -133,11 +133,13 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
     """
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
+            raise ValueError(
+                f"array split does not result in an equal division: {ary.shape[axis]} by {indices_or_sections}"
+            )
         return _split_v2(ary, (), axis, squeeze_axis, indices_or_sections)
     if isinstance(indices_or_sections, (tuple, list, set)):
         return _split_v2(ary, (0, *indices_or_sections), axis, squeeze_axis)
-    raise ValueError("indices_or_sections must either int or tuple of ints")
+    raise ValueError(f"indices_or_sections must either int or tuple of ints, got {type(indices_or_sections).__name__}")
 
 
 NDArray.split_v2 = split_v2

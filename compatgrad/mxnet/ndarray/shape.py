@@ -191,7 +191,9 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 
     origins, targets = places("Source", source), places("Destination", destination)
     if len(origins) != len(targets):
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+        raise ValueError(
+            f"`source` and `destination` arguments must have the same number of elements, got {source}, {destination}"
+        )
     order = [a for a in range(ndim) if a not in origins]
     for target, origin in sorted(zip(targets, origins, strict=True)):
         order.insert(target, origin)

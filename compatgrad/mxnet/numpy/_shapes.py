@@ -292,7 +292,9 @@ def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
     src, dst = ([v] if isinstance(v, int) else list(v) for v in (source, destination))
     src, dst = [_axis("moveaxis", i, x.ndim) for i in src], [_axis("moveaxis", i, x.ndim) for i in dst]
     if len(src) != len(dst):
-        raise ValueError("moveaxis: source and destination must have the same number of elements")
+        raise ValueError(
+            f"moveaxis: source and destination must have the same number of elements, got {source} and {destination}"
+        )
     order = [i for i in range(x.ndim) if i not in src]
     for d, s in sorted(zip(dst, src, strict=True)):
         order.insert(d, s)
@@ -458,19 +460,19 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the first axis, one of two at least."""
     if _array("vsplit", ary, "ary").ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+        raise ValueError(f"vsplit only works on arrays of 2 or more dimensions, got {ary.ndim}")
     return split(ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the second axis, or the first of a vector."""
     if _array("hsplit", ary, "ary").ndim < 1:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+        raise ValueError(f"hsplit only works on arrays of 1 or more dimensions, got {ary.ndim}")
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the third axis."""
     if _array("dsplit", ary, "ary").ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+        raise ValueError(f"dsplit only works on arrays of 3 or more dimensions, got {ary.ndim}")
     return split(ary, indices_or_sections, 2)

@@ -28,7 +28,7 @@ def bernoulli(
         raise ValueError("bernoulli: either prob or logit must be given, and not both")
     p = _random._values(prob if logit is None else logit)
     if logit is None and bool(((torch.as_tensor(p) < 0) | (torch.as_tensor(p) > 1)).any()):
-        raise ValueError("bernoulli: prob must be between 0 and 1")
+        raise ValueError(f"bernoulli: prob must be between 0 and 1, got {prob}")
     p = p if logit is None else torch.as_tensor(p, dtype=torch.float32).sigmoid()
     shape = _random._shape(size) if size is not None else tuple(p.shape) if isinstance(p, torch.Tensor) else ()
     device = p.device if isinstance(p, torch.Tensor) else _random.uniform(size=(), ctx=ctx).tensor.device

@@ -190,7 +190,7 @@ def while_loop(
         given = _nested(test.inputs(items), form)
         truth = cond(*([given] if form == 0 else given))
         if not isinstance(truth, Symbol):
-            raise ValueError("Return of cond must be a Symbol")
+            raise ValueError(f"Return of cond must be a Symbol, got {type(truth).__name__}")
     test.close([truth])
     with step.scope():
         given = _nested(step.inputs(items), form)
@@ -227,9 +227,12 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         graphs.append(graph)
         forms.append(form)
     if len(graphs[0].heads) != 1:
-        raise ValueError("pred should always be a single output")
+        raise ValueError(f"pred should always be a single output, got {len(graphs[0].heads)}")
     if len(graphs[1].heads) != len(graphs[2].heads):
-        raise ValueError("Number of outputs differs between then-branch and else-branch")
+        raise ValueError(
+            "Number of outputs differs between then-branch and else-branch: "
+            f"{len(graphs[1].heads)} and {len(graphs[2].heads)}"
+        )
     read, (of_pred, of_then, of_else) = _union(graphs)
     found = _made("_cond", read, graphs, num_outputs=len(graphs[1].heads), cond_input_locs=of_pred,
                   then_input_locs=of_then, else_input_locs=of_else)  # fmt: skip

@@ -501,7 +501,7 @@ def Group(symbols: Sequence[Symbol], create_fn: Callable[..., Symbol] = Symbol) 
     """Several symbols as one; TypeError for what is no list of symbols. `create_fn`: the class of the result."""
     parts = [symbols[i] for i in range(len(symbols))] if isinstance(symbols, Symbol) else list(symbols)
     if not parts or any(not isinstance(s, Symbol) for s in parts):
-        raise TypeError("Group: expected a list of symbols as input")
+        raise TypeError(f"Group: expected a list of symbols as input, got {[type(s).__name__ for s in parts]}")
     return create_fn([e for s in parts for e in s._outputs])
 
 

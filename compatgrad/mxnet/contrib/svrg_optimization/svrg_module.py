@@ -37,12 +37,13 @@ class SVRGModule(Module):
     ) -> None:
         if not isinstance(update_freq, int):
             raise TypeError(
-                "update_freq in SVRGModule must be an integer to represent the frequency for calculating full gradients"
+                "update_freq in SVRGModule must be an integer to represent the frequency for calculating full "
+                f"gradients, got {update_freq!r}"
             )
         if update_freq <= 0:
             raise ValueError(
                 "update_freq in SVRGModule must be a positive integer to represent the frequency for calculating full "
-                "gradients"
+                f"gradients, got {update_freq}"
             )
         options = (
             symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names, state_names,

@@ -170,7 +170,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     def __init__(self, log_interval: int | str = "epoch", metrics: Any = None, priority: float = math.inf) -> None:
         if not isinstance(log_interval, int) and log_interval != "epoch":
-            raise ValueError("log_interval must be either an integer or string 'epoch'")
+            raise ValueError(f"log_interval must be either an integer or string 'epoch', got {log_interval!r}")
         self.metrics = _check_metrics(metrics)
         self.log_interval = log_interval
         self.priority = priority
