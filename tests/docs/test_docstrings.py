@@ -33,6 +33,8 @@ FRONTENDS = [
     "compatgrad.chainer.function",
     "compatgrad.chainer.function_node",
     "compatgrad.chainer.link",
+    "compatgrad.chainer.links.rnn.lstm",
+    "compatgrad.chainer.links.rnn.n_step_lstm",
     "compatgrad.chainer.variable",
     "compatgrad.mxnet.autograd",
     "compatgrad.mxnet.gluon._hybrid",

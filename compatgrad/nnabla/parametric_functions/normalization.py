@@ -22,10 +22,19 @@ __all__ = [
     "weight_normalization",
 ]
 
-_AFFINE = [("beta", "bias", "as said above", True), ("gamma", "scale", "as said above", True)]
-_MOVING = [
-    ("mean", "moving average", "as said above", False),
-    ("var", "moving variance", "as said above", False),
+_BY_AXES = "inp.shape along axes, 1 along the other axes"
+_BY_CHANNEL = "inp.shape along channel_axis, 1 along the other axes"
+_BY_SAMPLE = "1 along batch_axis, inp.shape along the other axes"
+
+
+def _affine(shape):
+    return [("beta", "bias", shape, True), ("gamma", "scale", shape, True)]
+
+
+_BATCH = [
+    *_affine(_BY_AXES),
+    ("mean", "moving average", _BY_AXES, False),
+    ("var", "moving variance", _BY_AXES, False),
 ]
 
 
@@ -50,7 +59,7 @@ def _batch_parameters(function, inp, axes, fix, param_init, no_bias, no_scale):
     )
 
 
-@parametric_function_api("bn", _AFFINE + _MOVING)
+@parametric_function_api("bn", _BATCH)
 def batch_normalization(
     inp,
     axes=(1,),
@@ -74,7 +83,7 @@ def batch_normalization(
     return F.batch_normalization(inp, *parameters, axes, decay_rate, eps, batch_stat, output_stat)
 
 
-@parametric_function_api("bn", _AFFINE + _MOVING)
+@parametric_function_api("bn", _BATCH)
 def fused_batch_normalization(
     inp,
     z=None,
@@ -101,7 +110,7 @@ def fused_batch_normalization(
     )
 
 
-@parametric_function_api("bn", _AFFINE + _MOVING)
+@parametric_function_api("bn", _BATCH)
 def sync_batch_normalization(
     inp,
     comm,
@@ -151,7 +160,7 @@ def _channel_shape(function, inp, channel_axis):
     return shape
 
 
-@parametric_function_api("layer_normalization", _AFFINE)
+@parametric_function_api("layer_normalization", _affine(_BY_SAMPLE))
 def layer_normalization(
     inp,
     batch_axis=0,
@@ -175,7 +184,7 @@ def layer_normalization(
     return F.layer_normalization(inp, beta, gamma, batch_axis=batch_axis, eps=eps, output_stat=output_stat)
 
 
-@parametric_function_api("instance_normalization", _AFFINE)
+@parametric_function_api("instance_normalization", _affine(_BY_CHANNEL))
 def instance_normalization(
     inp,
     channel_axis=1,
@@ -198,7 +207,7 @@ def instance_normalization(
     )
 
 
-@parametric_function_api("group_normalization", _AFFINE)
+@parametric_function_api("group_normalization", _affine(_BY_CHANNEL))
 def group_normalization(
     inp,
     num_groups,

@@ -72,7 +72,18 @@ class StatelessLSTM(LSTMBase):
 
 
 class LSTM(LSTMBase, StatefulChain):
-    """LSTM layer that keeps cell `c` and output `h` from call to call."""
+    """LSTM layer that keeps cell `c` and output `h` from call to call: x (N, in_size) to (N, out_size).
+
+    `LSTM(in_size, out_size)`, or `LSTM(out_size)` or `in_size=None`, where the first input tells the size.
+    `lateral_init`, `upward_init`: initializers of the weights of h and x; `bias_init`, `forget_bias_init`: of
+    the biases (by default 0, and 1 for the forget gate). `reset_state()` forgets c and h.
+
+        >>> import numpy as np
+        >>> import chainer.links as L
+        >>> link = L.LSTM(3, 2)
+        >>> link(np.ones((4, 3), np.float32)).shape, link.c.shape
+        ((4, 2), (4, 2))
+    """
 
     _states = ("c", "h")
 

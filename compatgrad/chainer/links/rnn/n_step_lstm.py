@@ -15,7 +15,19 @@ class NStepLSTMBase(n_step_rnn.NStepRNNBase):
 
 
 class NStepLSTM(NStepLSTMBase):
-    """Stack of LSTM layers, from first to last element."""
+    """Stack of LSTM layers over sequences of different lengths, from first to last element.
+
+    `n_layers`, `in_size`, `out_size`: ints; `dropout`: between layers, a ratio. Called as
+    `hy, cy, ys = link(hx, cx, xs)`, with xs a list of arrays (length, in_size), ys one of (length, out_size),
+    and states (n_layers, batch, out_size), or None for zeros.
+
+        >>> import numpy as np
+        >>> import chainer.links as L
+        >>> link = L.NStepLSTM(1, 3, 2, 0.0)
+        >>> hy, cy, ys = link(None, None, [np.ones((n, 3), np.float32) for n in (4, 2)])
+        >>> hy.shape, [y.shape for y in ys]
+        ((1, 2, 2), [(4, 2), (2, 2)])
+    """
 
     use_bi_direction = False
 

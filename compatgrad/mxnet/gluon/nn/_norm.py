@@ -166,7 +166,11 @@ class InstanceNorm(_Norm):
 
 
 class LayerNorm(_Norm):
-    """Normalises along `axis`."""
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta, the statistics being taken along `axis` for all else.
+
+    gamma and beta have the length of that axis; center, scale: whether beta and gamma are trained. in_channels=0: the
+    first call tells the length.
+    """
 
     def __init__(
         self,

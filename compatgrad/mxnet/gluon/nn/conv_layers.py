@@ -179,7 +179,11 @@ class Conv1D(_Conv):
 
 
 class Conv2D(_Conv):
-    """Convolution over two axes with `channels` filters, data in `layout`, and an activation."""
+    """Convolution over two axes with `channels` filters, data in `layout`, and an activation.
+
+    Data: (batch, channels, height, width), in the order that `layout` says. Sizes are one int or two.
+    The other arguments and the errors are those of Conv1D.
+    """
 
     _axes = 2
 
@@ -217,7 +221,11 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
-    """Convolution over three axes with `channels` filters, data in `layout`, and an activation."""
+    """Convolution over three axes with `channels` filters, data in `layout`, and an activation.
+
+    Data: (batch, channels, depth, height, width), in the order that `layout` says. Sizes are one int or three.
+    The other arguments and the errors are those of Conv1D.
+    """
 
     _axes = 3
 
@@ -425,7 +433,11 @@ class _GlobalPooling(_Pooling):
 
 
 class MaxPool1D(_Pooling):
-    """The largest of each window over one axis; ceil_mode: windows may reach over the end."""
+    """The largest of each window over one axis; ceil_mode: windows may reach over the end.
+
+    pool_size: the window; strides: the steps, None for the size of the window; padding: on both sides. One int, or one
+    for each axis.
+    """
 
     _axes = 1
 
@@ -434,7 +446,7 @@ class MaxPool1D(_Pooling):
 
 
 class MaxPool2D(_Pooling):
-    """The largest of each window over two axes; ceil_mode: windows may reach over the end."""
+    """The largest of each window over two axes; ceil_mode: windows may reach over the end. See MaxPool1D."""
 
     _axes = 2
 
@@ -443,7 +455,7 @@ class MaxPool2D(_Pooling):
 
 
 class MaxPool3D(_Pooling):
-    """The largest of each window over three axes; ceil_mode: windows may reach over the end."""
+    """The largest of each window over three axes; ceil_mode: windows may reach over the end. See MaxPool1D."""
 
     _axes = 3
 
@@ -452,7 +464,11 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool1D(_Pooling):
-    """The mean of each window over one axis; count_include_pad: padding counts as zeros."""
+    """The mean of each window over one axis; count_include_pad: padding counts as zeros.
+
+    pool_size: the window; strides: the steps, None for the size of the window; padding: on both sides. One int, or one
+    for each axis.
+    """
 
     _axes = 1
     _pool_type = "avg"
@@ -464,7 +480,7 @@ class AvgPool1D(_Pooling):
 
 
 class AvgPool2D(_Pooling):
-    """The mean of each window over two axes; count_include_pad: padding counts as zeros."""
+    """The mean of each window over two axes; count_include_pad: padding counts as zeros. See AvgPool1D."""
 
     _axes = 2
     _pool_type = "avg"
@@ -483,7 +499,7 @@ class AvgPool2D(_Pooling):
 
 
 class AvgPool3D(_Pooling):
-    """The mean of each window over three axes; count_include_pad: padding counts as zeros."""
+    """The mean of each window over three axes; count_include_pad: padding counts as zeros. See AvgPool1D."""
 
     _axes = 3
     _pool_type = "avg"
