@@ -237,6 +237,11 @@ void Array::reshape(at::IntArrayRef s) {
   dtype = at::kFloat;
 }
 
+void Array::follow(at::IntArrayRef s) {
+  if (tensor.defined()) tensor = c10::multiply_integers(s) == tensor.numel() ? tensor.reshape(s) : at::Tensor();
+  sizes.assign(s.begin(), s.end());
+}
+
 Ref<Array> Array::share(at::IntArrayRef s, int64_t offset, bool part) {
   Array& b = base();
   if (!b.family) b.family = std::make_unique<Family>();

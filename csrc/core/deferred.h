@@ -49,6 +49,7 @@ struct Array {
   void move(at::Device d);                      // to another device, with all that share its memory; nobody wrote
   void set_dtype(at::ScalarType t);
   void reshape(at::IntArrayRef s);  // with another number of elements the array is a fresh one
+  void follow(at::IntArrayRef s);   // the shape of its variable: with another number of elements the tensor goes
   int64_t numel() const { return c10::multiply_integers(sizes); }
   // An array on the elements from `offset` on. part: it may be one of several parts, which must not overlap; else it is
   // this array in another shape.
@@ -140,9 +141,8 @@ at::Tensor cast_real(const Call& call, at::Tensor t);  // a gradient, or an inpu
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out,
             const LastUse* last = nullptr);
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
-// Runs `f` once more on its own arrays: random numbers are those of the last time, running statistics stay.
-void run_on_again(FunctionNode& f);
-void remember_random_state(FunctionNode& f);
+// Runs `f` on its own arrays. again: random numbers are those of the last time, running statistics stay.
+void run_on_own(FunctionNode& f, bool again);
 void accumulate(Array& grad, at::Tensor g, bool overwrite);
 // Gives each function between the leaves and y its need_grad again.
 void refresh_need_grad(VariableNode& y);

@@ -22,14 +22,12 @@ void accumulate(Array& grad, at::Tensor g, bool overwrite) {
     grad.put(at::add(grad.read(), g));
 }
 
-void add_to_leaf(Array& grad, at::Tensor g) {
-  // What a leaf keeps is its own: a solver and its user write into it.
-  if ((grad.zeroing || !grad.touched || grad.cleared) && !(g.is_contiguous() && may_overwrite(g)))
-    g = g.clone(at::MemoryFormat::Contiguous);
-  accumulate(grad, std::move(g), false);
+namespace {
+// What a leaf keeps is its own: a solver and its user write into it.
+at::Tensor owned(at::Tensor g) {
+  return g.is_contiguous() && may_overwrite(g) ? g : g.clone(at::MemoryFormat::Contiguous);
 }
 
-namespace {
 // Whether `a` is of the arrays that the function's inputs have.
 bool is_of(const Ref<Array>& a, c10::ArrayRef<Ref<Store>> in) {
   return std::any_of(in.begin(), in.end(), [&](const Ref<Store>& s) { return s && (s->data == a || s->grad == a); });
@@ -99,13 +97,16 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
       if (!accum[i]) grad.fill(0);
       continue;
     }
-    // What a leaf keeps is its own: a solver and its user write into it.
-    if (!inputs[i]->creator && !accum[i] && !(gxs[i].is_contiguous() && may_overwrite(gxs[i])))
-      gxs[i] = gxs[i].clone(at::MemoryFormat::Contiguous);
+    if (!inputs[i]->creator && !accum[i]) gxs[i] = owned(std::move(gxs[i]));
     accumulate(grad, std::move(gxs[i]), !accum[i]);
   }
 }
 }  // namespace
+
+void add_to_leaf(Array& grad, at::Tensor g) {
+  if (grad.zeroing || !grad.touched || grad.cleared) g = owned(std::move(g));
+  accumulate(grad, std::move(g), false);
+}
 
 void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
   backward_of(f, wanted, accum, last, nullptr);
@@ -137,27 +138,15 @@ class Recomputation {
     return data.cleared || (ahead_ && !data.touched);
   }
   void run(FunctionNode& last, PointerSet<FunctionNode>& done) {
-    std::vector<std::pair<Ref<FunctionNode>, size_t>> stack;
-    if (done.insert(&last).second) stack.push_back({Ref<FunctionNode>(&last), 0});
-    while (!stack.empty()) {
-      auto& [f, next] = stack.back();
-      if (next < f->inputs.size()) {
-        const auto& x = f->inputs[next++];
-        if (freed(x.get()) && done.insert(x->creator.get()).second) stack.push_back({x->creator, 0});
-        continue;
-      }
-      const Ref<FunctionNode> g = std::move(f);
-      stack.pop_back();
-      run_again(*g);
-    }
+    if (!done.insert(&last).second) return;
+    inputs_first(
+        Ref<FunctionNode>(&last),
+        [&](const VariableNode& x) { return freed(&x) && done.insert(x.creator.get()).second; },
+        [&](FunctionNode& f) { run_again(f); });
   }
   void run_again(FunctionNode& f) {
-    if (std::any_of(f.call->outputs.begin(), f.call->outputs.end(), [](auto& y) { return y->data->cleared; })) {
-      run_on_again(f);
-    } else {
-      remember_random_state(f);
-      run_on(f, input_stores(f), f.call->outputs);
-    }
+    const auto& ys = f.call->outputs;
+    run_on_own(f, std::any_of(ys.begin(), ys.end(), [](auto& y) { return y->data->cleared; }));
     if (!ahead_) freeing_.ran(f);
     if (options_.finished) user_code(options_.finished, f);
   }

@@ -1,4 +1,4 @@
-// The order of backpropagation: functions by largest rank, first pushed first among equals, each once.
+// The orders of passes. Backpropagation: functions by largest rank, first pushed first among equals, each once.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -65,5 +65,24 @@ class Order {
   int32_t rank_ = std::numeric_limits<int32_t>::max();  // of the function that is visited
   bool slow_ = false, remember_ = false;
 };
+
+// Forward: depth first from `root` on, inputs in their order, each function after what it needs. enters(x): whether the
+// walk goes to the creator of x. F: how the functions on the way are held.
+template <class F, class Enters, class Visit>
+void inputs_first(F root, Enters&& enters, Visit&& visit) {
+  std::vector<std::pair<F, size_t>> path;
+  path.emplace_back(std::move(root), 0);
+  while (!path.empty()) {
+    auto& [f, next] = path.back();
+    if (next < f->inputs.size()) {
+      const auto& x = f->inputs[next++];
+      if (x && enters(*x)) path.emplace_back(F(x->creator.get()), 0);
+      continue;
+    }
+    const F done = std::move(f);
+    path.pop_back();
+    visit(*done);
+  }
+}
 
 }  // namespace cg

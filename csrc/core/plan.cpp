@@ -7,7 +7,7 @@
 
 #include "core/mode.h"
 #include "core/op.h"
-#include "core/pointer_map.h"
+#include "core/order.h"
 
 namespace cg {
 
@@ -28,21 +28,12 @@ V* param_of(FunctionNode& f, std::string_view name) {
 }
 at::Tensor* random_state(FunctionNode& f) { return param_of<at::Tensor>(f, "rng"); }
 
-// Depth first, inputs in their order, each function after what it needs: the order of the original's recursion.
+// The order of the original's recursion.
 void collect(FunctionNode* root, PointerSet<FunctionNode>& done, std::vector<Ref<FunctionNode>>& order) {
-  std::vector<std::pair<FunctionNode*, size_t>> stack;
-  if (done.insert(root).second) stack.push_back({root, 0});
-  while (!stack.empty()) {
-    auto& [f, next] = stack.back();
-    if (next == f->inputs.size()) {
-      order.emplace_back(f);
-      stack.pop_back();
-      continue;
-    }
-    const auto& x = f->inputs[next++];
-    if (x && x->creator && x->creator->call && done.insert(x->creator.get()).second)
-      stack.push_back({x->creator.get(), 0});
-  }
+  if (!done.insert(root).second) return;
+  inputs_first(
+      root, [&](const VariableNode& x) { return x.creator && x.creator->call && done.insert(x.creator.get()).second; },
+      [&](FunctionNode& f) { order.emplace_back(&f); });
 }
 
 void refresh(FunctionNode& f) {
@@ -207,6 +198,7 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   }
 }
 
+namespace {
 void remember_random_state(FunctionNode& f) {
   if (at::Tensor* state = random_state(f)) f.call->rng_before = state->clone();
 }
@@ -229,6 +221,13 @@ void run_on_again(FunctionNode& f) {
   f.call->again = true;
   run_on(f, input_stores(f), f.call->outputs);
   if (state) state->copy_(now);
+}
+}  // namespace
+
+void run_on_own(FunctionNode& f, bool again) {
+  if (again) return run_on_again(f);
+  remember_random_state(f);
+  run_on(f, input_stores(f), f.call->outputs);
 }
 
 void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& options) {

@@ -19,15 +19,13 @@ PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"shape", nullptr};
   PyObject* shape = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:NdArray", const_cast<char**>(names), &shape)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Ints sizes = shape ? parse_ints(shape, "shape") : Ints();
-    for (int64_t n : sizes)
-      if (n < 0) fail(PyExc_ValueError, "shape: expected non-negative lengths, got %R", shape);
-    auto* self = reinterpret_cast<PyArray*>(type->tp_alloc(type, 0));
-    if (!self) throw PyError();
-    new (&self->a) Ref<Array>(new Array(sizes));
-    return reinterpret_cast<PyObject*>(self);
-  });
+  const Ints sizes = shape ? parse_ints(shape, "shape") : Ints();
+  for (int64_t n : sizes)
+    if (n < 0) fail(PyExc_ValueError, "shape: expected non-negative lengths, got %R", shape);
+  auto* self = reinterpret_cast<PyArray*>(type->tp_alloc(type, 0));
+  if (!self) throw PyError();
+  new (&self->a) Ref<Array>(new Array(sizes));
+  return reinterpret_cast<PyObject*>(self);
 }
 void array_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
@@ -47,7 +45,7 @@ int array_clear(PyObject* o) {
 
 PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(array(o).own()); }
 int put_tensor(PyObject* o, PyObject* value, void*) {
-  if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor");
+  if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor, got %s", Py_TYPE(value)->tp_name);
   array(o).assign(unwrap_tensor(value, "tensor"));
   return 0;
 }
@@ -61,9 +59,7 @@ PyObject* zero(PyObject* o, PyObject*) {
   Py_RETURN_NONE;
 }
 PyObject* fill(PyObject* o, PyObject* value) {
-  const double v = PyFloat_AsDouble(value);
-  if (v == -1 && PyErr_Occurred()) return nullptr;
-  array(o).fill(v, false);
+  array(o).fill(number(value, "fill"), false);
   Py_RETURN_NONE;
 }
 PyObject* clear(PyObject* o, PyObject*) {
@@ -74,10 +70,10 @@ PyObject* clear(PyObject* o, PyObject*) {
 PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(array(o).sizes); }
 PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(array(o).numel()); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(array(o).sizes.size()); }
-PyObject* get_zeroing(PyObject* o, void*) { return PyBool_FromLong(array(o).zeroing); }
-PyObject* get_cleared(PyObject* o, void*) { return PyBool_FromLong(array(o).cleared); }
-PyObject* get_touched(PyObject* o, void*) { return PyBool_FromLong(array(o).touched); }
-PyObject* get_typed(PyObject* o, void*) { return PyBool_FromLong(array(o).typed); }
+template <bool Array::* Flag>
+PyObject* get_flag(PyObject* o, void*) {
+  return PyBool_FromLong(array(o).*Flag);
+}
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(!array(o).tensor.defined()); }
 PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part()); }
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
@@ -93,15 +89,13 @@ PyObject* set_element_type(PyObject* o, PyObject* dtype) {
 }
 // _share(array, shape, offset, part): a handle of a new array on this one's memory. `array`: the handle to use.
 PyObject* share(PyObject* o, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *handle, *shape;
-    long long offset;
-    int part;
-    if (!PyArg_ParseTuple(args, "OOLp:_share", &handle, &shape, &offset, &part)) throw PyError();
-    unwrap_array(handle, "_share");
-    self_of(handle)->a = array(o).share(parse_ints(shape, "shape"), offset, part);
-    return Py_NewRef(handle);
-  });
+  PyObject *handle, *shape;
+  long long offset;
+  int part;
+  if (!PyArg_ParseTuple(args, "OOLp:_share", &handle, &shape, &offset, &part)) throw PyError();
+  unwrap_array(handle, "_share");
+  self_of(handle)->a = array(o).share(parse_ints(shape, "shape"), offset, part);
+  return Py_NewRef(handle);
 }
 PyObject* array_compare(PyObject* x, PyObject* y, int op) {
   if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(y, &ArrayType)) Py_RETURN_NOTIMPLEMENTED;
@@ -113,7 +107,7 @@ Py_hash_t array_hash(PyObject* o) {
 
 PyObject* set_array_class(PyObject*, PyObject* cls) {
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &ArrayType))
-    fail(PyExc_TypeError, "set_array_class: expected a subclass of Array");
+    fail(PyExc_TypeError, "set_array_class: expected a subclass of Array, got %R", cls);
   Py_XSETREF(array_class, Py_NewRef(cls));
   Py_RETURN_NONE;
 }
@@ -140,11 +134,14 @@ PyGetSetDef getset[] = {
     {"shape", guard<get_shape>, nullptr, "Lengths of the axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
-    {"zeroing", get_zeroing, nullptr, "zero() was called, and nobody asked for write access since.", nullptr},
-    {"clear_called", get_cleared, nullptr, "The values were freed, and nothing was written since.", nullptr},
+    {"zeroing", get_flag<&Array::zeroing>, nullptr, "zero() was called, and nobody asked for write access since.",
+     nullptr},
+    {"clear_called", get_flag<&Array::cleared>, nullptr, "The values were freed, and nothing was written since.",
+     nullptr},
     {"modification_count", get_modified, nullptr, "How often the values were replaced or opened for writing.", nullptr},
-    {"_touched", get_touched, nullptr, nullptr, nullptr},
-    {"_typed", get_typed, nullptr, "Values were looked at or given at some time: the array has a dtype.", nullptr},
+    {"_touched", get_flag<&Array::touched>, nullptr, nullptr, nullptr},
+    {"_typed", get_flag<&Array::typed>, nullptr, "Values were looked at or given at some time: the array has a dtype.",
+     nullptr},
     {"_lazy", get_lazy, nullptr, "There is no tensor yet.", nullptr},
     {"_part", get_part, nullptr, "Made by narrow.", nullptr},
     {"_dtype", guard<get_element_type>, nullptr, nullptr, nullptr},
@@ -157,14 +154,15 @@ PyMethodDef methods[] = {{"read", guard<read>, METH_NOARGS, "The torch tensor, f
                          {"_set_shape", guard<set_shape>, METH_O, nullptr},
                          {"_set_dtype", guard<set_element_type>, METH_O, nullptr},
                          {"_move", guard<move>, METH_O, nullptr},
-                         {"_share", share, METH_VARARGS, nullptr},
+                         {"_share", guard<share>, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyMethodDef functions[] = {{"set_array_class", guard<set_array_class>, METH_O, nullptr},
-                           {"set_real_dtype", guard<set_real_dtype>, METH_O, nullptr},
-                           {"set_real_device", guard<set_real_device>, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyMethodDef array_functions[] = {{"set_array_class", guard<set_array_class>, METH_O, nullptr},
+                                 {"set_real_dtype", guard<set_real_dtype>, METH_O, nullptr},
+                                 {"set_real_device", guard<set_real_device>, METH_O, nullptr},
+                                 {nullptr, nullptr, 0, nullptr}};
 
 PyObject* wrap_array(const Ref<Array>& a) {
   auto* type = array_class ? reinterpret_cast<PyTypeObject*>(array_class) : &ArrayType;
@@ -186,7 +184,7 @@ PyTypeObject ArrayType = [] {
   t.tp_doc = "An array whose values may be replaced; variables and handles share it.";
   t.tp_basicsize = sizeof(PyArray);
   t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
-  t.tp_new = array_new;
+  t.tp_new = guard<array_new>;
   t.tp_dealloc = array_dealloc;
   t.tp_traverse = array_traverse;
   t.tp_clear = array_clear;
@@ -198,13 +196,5 @@ PyTypeObject ArrayType = [] {
   t.tp_weaklistoffset = offsetof(PyArray, weakrefs);
   return t;
 }();
-
-void init_arrays(PyObject* module) {
-  refuse_deletion(ArrayType);
-  if (PyType_Ready(&ArrayType) < 0 ||
-      PyModule_AddObjectRef(module, "Array", reinterpret_cast<PyObject*>(&ArrayType)) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0)
-    throw PyError();
-}
 
 }  // namespace cg::py

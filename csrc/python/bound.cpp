@@ -5,6 +5,7 @@
 namespace cg::py {
 namespace {
 
+// What the inputs of a call are: floating and alike in dtype, alike, or anything.
 enum class DtypeRule : uint8_t { Float, Same, Any };
 
 struct PyBound {
@@ -149,11 +150,10 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   } catch (const c10::Error& e) {
     if (b->fallback) return fall_back();
     set_error_from_exception();
-    // nnabla's C++ errors are all RuntimeErrors.
-    if (b->frontend->deferred && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
-      PyErr_Format(PyExc_RuntimeError, "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
-    else if (PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
-      PyErr_Format(PyExc_ValueError, "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
+    const bool later = b->frontend->deferred;  // nnabla's C++ errors are all RuntimeErrors
+    if ((later || PyErr_ExceptionMatches(PyExc_RuntimeError)) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
+      PyErr_Format(later ? PyExc_RuntimeError : PyExc_ValueError, "%s%s: %s", b->info->name, describe(in).c_str(),
+                   e.what_without_backtrace());
     return nullptr;
   } catch (...) {
     set_error_from_exception();
@@ -242,8 +242,7 @@ PyMethodDef bound_methods[] = {{"__reduce__", bound_reduce, METH_NOARGS, nullptr
                                {nullptr, nullptr, 0, nullptr}};
 // What inspect.signature asks for: code looks at the arguments of what it is given to call.
 PyObject* get_signature(PyObject* o, void*) {
-  Obj signatures = Obj::steal(PyImport_ImportModule("compatgrad.core.signatures"));
-  return Obj::steal(PyObject_CallMethod(signatures.get(), "signature_of", "O", o)).release();
+  return call_python("compatgrad.core.signatures", "signature_of", "O", o).release();
 }
 PyGetSetDef bound_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                               {"__signature__", guard<get_signature>, nullptr, nullptr, nullptr},

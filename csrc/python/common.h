@@ -79,8 +79,28 @@ inline bool is_variable(PyObject* o) { return PyObject_TypeCheck(o, &VariableTyp
 inline PyVariable* as_variable(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 // An argument: TypeError, which names it, where it is no Variable. `index`: in a sequence of that name.
 PyVariable* expect_variable(PyObject* o, const char* name, Py_ssize_t index = -1);
+Frontend* expect_frontend(PyObject* o);
 inline bool is_function(PyObject* o) { return PyObject_TypeCheck(o, &FunctionNodeType); }
 inline PyFunctionNode* as_function(PyObject* o) { return reinterpret_cast<PyFunctionNode*>(o); }
+
+// A Variable and the node of its place in the graph know each other. `leave`: from now on the node stands without it.
+inline void leave(PyVariable* v) {
+  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+}
+inline void place(PyVariable* v, Ref<VariableNode> node) {
+  leave(v);
+  v->v.node = std::move(node);
+  if (v->v.node) v->v.node->variable = &v->v;
+}
+// What `read` gives for each Variable of a sequence; undefined for None, where that may be.
+template <class F>
+Vars read_variables(PyObject* sequence, const char* name, bool allow_none, F&& read) {
+  const Items items(sequence, name);
+  Vars vars;
+  for (Py_ssize_t i = 0; i < items.size(); ++i)
+    vars.push_back(allow_none && items[i] == Py_None ? Var() : read(expect_variable(items[i], name, i)));
+  return vars;
+}
 
 // ---- convert.cpp, params.cpp ----------------------------------------------------------------------------------------
 void init_convert();
@@ -132,6 +152,9 @@ extern PySequenceMethods variable_sequence;
 
 // ---- node.cpp, function.cpp, function_methods.cpp -------------------------------------------------------------------
 PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f);  // null node: None
+// A name, as an attribute: a string or None.
+PyObject* get_string(const std::unique_ptr<std::string>& s);
+void put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* name);
 PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
 // Makes `view`, a node that a program made, the view of a native function that runs next; its hooks go along.
 void adopt(PyObject* view, FunctionNode* fresh);
@@ -163,21 +186,22 @@ extern PyMethodDef hook_methods[], pass_methods[], registry_methods[], function_
 // optim.cpp, optim_parameters.cpp
 extern PyMethodDef optim_methods[], parameter_methods[];
 // kernels.cpp
-void init_kernels(PyObject* module);
-// arrays.cpp, deferred.cpp, host.cpp: variables and functions whose values come later
+void init_kernels();
+extern PyMethodDef kernel_methods[];
+// arrays.cpp, deferred.cpp, deferred_functions.cpp, host.cpp: variables and functions whose values come later
 extern PyTypeObject ArrayType, DeferredVariableType;
+extern PyMethodDef array_functions[], deferred_functions[], graph_functions[];
 PyObject* wrap_array(const Ref<Array>& a);  // of the class that the frontend set
 // marks.cpp: gradients that go to a program's own memory
-void init_marks(PyObject* module);
-// torch_node.cpp: pieces of torch's graph as functions
-void init_torch_graph(PyObject* module);
+extern PyMethodDef mark_functions[];
+// torch_node.cpp, torch_call.cpp: pieces of torch's graph as functions
+void init_torch_graph();
+extern PyMethodDef torch_functions[];
 Var enter(const at::Tensor& t, Frontend* f);  // a variable with torch's record of `t` behind it
 Ref<Array> unwrap_array(PyObject* o, const char* what);
 FunctionNode& deferred_function(PyObject* o);  // of the view of a function, or the creator of a Variable
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* function_host(PyObject*, PyObject* o);
 PyObject* host_of(FunctionNode& f);  // borrowed: of a function that apply_host made, else null
-void init_arrays(PyObject* module);
-void init_deferred(PyObject* module);
 
 }  // namespace cg::py

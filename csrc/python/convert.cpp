@@ -190,8 +190,7 @@ at::Tensor tensor_of_array(PyObject* array, bool* aliases) {
 at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
   static PyObject* mark = PyUnicode_InternFromString("__cuda_array_interface__");
   if (!PyObject_HasAttr(o, mark)) return {};
-  Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
-  Obj t = Obj::steal(PyObject_CallMethod(arrays.get(), "tensor_of_device_array", "Os", o, what));
+  Obj t = call_python("compatgrad.core.arrays", "tensor_of_device_array", "Os", o, what);
   return unwrap_tensor(t.get(), what);
 }
 
@@ -202,8 +201,7 @@ PyObject* array_of_tensor(const at::Tensor& t) {
     static PyObject* name = PyUnicode_InternFromString("numpy");
     return Obj::steal(PyObject_CallMethodNoArgs(o.get(), name)).release();
   }
-  Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
-  return Obj::steal(PyObject_CallMethod(arrays.get(), "device_array", "O", o.get())).release();
+  return call_python("compatgrad.core.arrays", "device_array", "O", o.get()).release();
 }
 
 PyObject* to_frontend_array(const at::Tensor& t, Frontend* f) {

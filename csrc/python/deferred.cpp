@@ -6,14 +6,7 @@ namespace cg::py {
 namespace {
 
 Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }
-PyObject* wrap_node(const Ref<VariableNode>& n, Frontend* f) { return variable_of_node(n, f); }
 
-void become(PyObject* o, Ref<VariableNode> fresh) {
-  PyVariable* v = as_variable(o);
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-  v->v.node = std::move(fresh);
-  v->v.node->variable = &v->v;
-}
 int parse_need_grad(PyObject* o) {
   if (o == Py_None) return -1;
   return truth(o);
@@ -22,7 +15,7 @@ int parse_need_grad(PyObject* o) {
 // _setup(shape, need_grad)
 PyObject* setup(PyObject* o, PyObject* const* args, Py_ssize_t n) {
   const Ints sizes = parse_ints(args[0], "shape");
-  become(o, make_deferred(Ref<Store>(new Store(sizes)), parse_need_grad(args[1])));
+  place(as_variable(o), make_deferred(Ref<Store>(new Store(sizes)), parse_need_grad(args[1])));
   Py_RETURN_NONE;
 }
 
@@ -34,16 +27,12 @@ template <Ref<Array> Store::* Which>
 int put_array(PyObject* o, PyObject* value, void* name) {
   const char* what = static_cast<const char*>(name);
   Ref<Array> a = unwrap_array(value, what);
-  int64_t size = 1;
-  for (int64_t k : node_of_object(o).sizes) size *= k;
+  const auto& sizes = node_of_object(o).sizes;
+  const int64_t size = c10::multiply_integers(sizes);
   if (a->numel() != size)
     fail(PyExc_RuntimeError, "%s: an array of %lld elements does not fit a Variable of %lld", what,
          static_cast<long long>(a->numel()), static_cast<long long>(size));
-  const auto& sizes = node_of_object(o).sizes;
-  if (at::IntArrayRef(a->sizes) != at::IntArrayRef(sizes)) {
-    if (a->tensor.defined()) a->tensor = a->tensor.reshape(sizes);
-    a->sizes = sizes;
-  }
+  if (at::IntArrayRef(a->sizes) != at::IntArrayRef(sizes)) a->follow(sizes);
   (*deferred(o).store).*Which = std::move(a);
   return 0;
 }
@@ -97,39 +86,34 @@ PyObject* get_users(PyObject* o, void*) {
   std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
   for (auto& [f, order] : deferred(o).users) users.emplace_back(order, f);
   std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
-  Obj list = Obj::steal(PyList_New(0));
-  for (auto& [order, f] : users) {
-    Obj view = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
-    if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
-  }
-  return list.release();
+  const auto view = [&](size_t k) { return view_of_function(users[k].second.get(), as_variable(o)->frontend); };
+  return list_of(users.size(), view).release();
 }
 PyObject* unlinked(PyObject* o, PyObject* need_grad) {
   VariableNode& n = node_of_object(o);
   auto fresh = make_deferred(n.deferred->store, parse_need_grad(need_grad));
   fresh->sizes = n.sizes;
-  return wrap_node(fresh, as_variable(o)->frontend);
+  return variable_of_node(fresh, as_variable(o)->frontend);
 }
 // A variable of another shape on the same memory.
 PyObject* view(PyObject* o, PyObject* shape) {
-  return guarded([&] {
-    VariableNode& n = node_of_object(o);
-    const Ints sizes = parse_ints(shape, "shape");
-    Ref<Store> store(new Store(sizes));
-    for (auto which : {&Store::data, &Store::grad}) {
-      Array& from = *((*n.deferred->store).*which);
-      if (from.touched) ((*store).*which)->put(from.read().view(sizes));
-    }
-    return wrap_node(make_deferred(std::move(store), -1), as_variable(o)->frontend);
-  });
+  VariableNode& n = node_of_object(o);
+  const Ints sizes = parse_ints(shape, "shape");
+  Ref<Store> store(new Store(sizes));
+  for (auto which : {&Store::data, &Store::grad}) {
+    Array& from = *((*n.deferred->store).*which);
+    if (from.touched) ((*store).*which)->put(from.read().view(sizes));
+  }
+  return variable_of_node(make_deferred(std::move(store), -1), as_variable(o)->frontend);
 }
 // _rewire_on(v): this variable takes v's place behind v's parent.
 PyObject* rewire(PyObject* o, PyObject* other) {
-  if (!is_variable(other)) fail(PyExc_TypeError, "rewire_on: expected a Variable, got %s", Py_TYPE(other)->tp_name);
+  expect_variable(other, "rewire_on");
   VariableNode &to = node_of_object(o), &from = node_of_object(other);
   if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
   if (at::IntArrayRef(to.sizes) != at::IntArrayRef(from.sizes))
-    fail(PyExc_RuntimeError, "rewire_on: the shapes differ");
+    fail(PyExc_RuntimeError, "rewire_on: the shapes differ: %s",
+         c10::str(at::IntArrayRef(to.sizes), ", ", at::IntArrayRef(from.sizes)).c_str());
   Ref<FunctionNode> f = from.creator;
   const uint32_t j = from.output_index;
   from.unchain();
@@ -145,27 +129,13 @@ PyObject* set_shape(PyObject* o, PyObject* shape) {
   VariableNode& n = node_of_object(o);
   const Ints sizes = parse_ints(shape, "shape");
   n.sizes.assign(sizes.begin(), sizes.end());
-  for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) {
-    if (a->tensor.defined()) {
-      if (a->tensor.numel() == c10::multiply_integers(sizes))
-        a->tensor = a->tensor.reshape(sizes);
-      else
-        a->tensor.reset();
-    }
-    a->sizes.assign(sizes.begin(), sizes.end());
-  }
+  for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) a->follow(sizes);
   Py_RETURN_NONE;
 }
 PyObject* order(PyObject* o, PyObject*) {
-  return guarded([&] {
-    const auto functions = forward_order(node_of_object(o));
-    Obj list = Obj::steal(PyList_New(0));
-    for (auto& f : *functions) {
-      Obj v = Obj::steal(view_of_function(f.get(), as_variable(o)->frontend));
-      if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
-    }
-    return list.release();
-  });
+  const auto functions = forward_order(node_of_object(o));
+  const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
+  return list_of(functions->size(), view).release();
 }
 PyObject* refresh(PyObject* o, PyObject*) {
   if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
@@ -181,46 +151,40 @@ FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
   };
 }
 
-// forward(variables, clear_buffer, clear_no_need_grad, before, after, finished)
-PyObject* forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 6) fail(PyExc_TypeError, "deferred_forward: expected 6 arguments");
-    Obj seq = Obj::steal(PySequence_Fast(args[0], "variables: expected a sequence"));
-    std::vector<VariableNode*> ys;
-    Frontend* frontend = native_frontend;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-      PyObject* y = PySequence_Fast_GET_ITEM(seq.get(), i);
-      if (!is_variable(y)) fail(PyExc_TypeError, "variables[%zd]: expected a Variable, got %s", i, Py_TYPE(y)->tp_name);
-      ys.push_back(&node_of_object(y));
-      frontend = as_variable(y)->frontend;
-    }
-    FrontendScope scope(frontend);
-    DeferredOptions options;
-    options.clear_buffer = truth(args[1]);
-    options.clear_no_need_grad = truth(args[2]);
-    options.before = hook_of(args[3], frontend);
-    options.after = hook_of(args[4], frontend);
-    options.finished = hook_of(args[5], frontend);
-    forward_pass(ys, options);
-    Py_RETURN_NONE;
-  });
+// Of three arguments: before, after, finished.
+DeferredOptions hooks_of(PyObject* const* args, Frontend* frontend) {
+  DeferredOptions options;
+  options.before = hook_of(args[0], frontend);
+  options.after = hook_of(args[1], frontend);
+  options.finished = hook_of(args[2], frontend);
+  return options;
 }
-// backward(y, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
-PyObject* backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 7 || !is_variable(args[0]))
-      fail(PyExc_TypeError, "deferred_backward: expected a Variable and 6 arguments");
-    Frontend* frontend = as_variable(args[0])->frontend;
-    FrontendScope scope(frontend);
-    DeferredOptions options;
-    options.clear_buffer = truth(args[2]);
-    options.clear_initial_grad = truth(args[3]);
-    options.before = hook_of(args[4], frontend);
-    options.after = hook_of(args[5], frontend);
-    options.finished = hook_of(args[6], frontend);
-    backward_pass(node_of_object(args[0]), args[1] == Py_None ? Ref<Array>() : unwrap_array(args[1], "grad"), options);
-    Py_RETURN_NONE;
-  });
+
+// deferred_forward(variables, clear_buffer, clear_no_need_grad, before, after, finished)
+PyObject* deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  const Items variables(args[0], "variables");
+  std::vector<VariableNode*> ys;
+  Frontend* frontend = native_frontend;
+  for (Py_ssize_t i = 0; i < variables.size(); ++i) {
+    frontend = expect_variable(variables[i], "variables", i)->frontend;
+    ys.push_back(&node_of_object(variables[i]));
+  }
+  FrontendScope scope(frontend);
+  DeferredOptions options = hooks_of(args + 3, frontend);
+  options.clear_buffer = truth(args[1]);
+  options.clear_no_need_grad = truth(args[2]);
+  forward_pass(ys, options);
+  Py_RETURN_NONE;
+}
+// deferred_backward(variable, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
+PyObject* deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  Frontend* frontend = expect_variable(args[0], "variable")->frontend;
+  FrontendScope scope(frontend);
+  DeferredOptions options = hooks_of(args + 4, frontend);
+  options.clear_buffer = truth(args[2]);
+  options.clear_initial_grad = truth(args[3]);
+  backward_pass(node_of_object(args[0]), args[1] == Py_None ? Ref<Array>() : unwrap_array(args[1], "grad"), options);
+  Py_RETURN_NONE;
 }
 
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
@@ -255,46 +219,35 @@ PyGetSetDef getset[] = {
     {"parent", guard<get_parent>, guard<put_parent>, "The function that computes this variable, or None.", nullptr},
     {"function_references", guard<get_users>, nullptr, "The functions that use this variable.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"_setup", FAST(setup, 2), nullptr},
-                         {"_unlinked", guard<unlinked>, METH_O, nullptr},
-                         {"_view", view, METH_O, nullptr},
-                         {"_rewire_on", guard<rewire>, METH_O, nullptr},
-                         {"_set_shape", guard<set_shape>, METH_O, nullptr},
-                         {"_functions", order, METH_NOARGS, "All functions this variable depends on, inputs first."},
-                         {"_refresh_need_grad", guard<refresh>, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
-PyMethodDef functions[] = {{"deferred_forward", FAST(forward), nullptr},
-                           {"deferred_backward", FAST(backward), nullptr},
-                           {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"_setup", FAST(setup, 2), nullptr},
+    {"_unlinked", guard<unlinked>, METH_O, nullptr},
+    {"_view", guard<view>, METH_O, nullptr},
+    {"_rewire_on", guard<rewire>, METH_O, nullptr},
+    {"_set_shape", guard<set_shape>, METH_O, nullptr},
+    {"_functions", guard<order>, METH_NOARGS, "All functions this variable depends on, inputs first."},
+    {"_refresh_need_grad", guard<refresh>, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 6), nullptr},
+                                    {"deferred_backward", FAST(deferred_backward, 7), nullptr},
+                                    {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject DeferredVariableType = [] {
   PyTypeObject t = empty_type();
   t.tp_name = "compatgrad._C.DeferredVariable";
   t.tp_doc = "A Variable whose values come later.";
   t.tp_basicsize = sizeof(PyVariable);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  t.tp_base = &VariableType;  // from which it has all that is not here, the collector's functions too
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
   t.tp_getset = getset;
   t.tp_methods = methods;
   t.tp_richcompare = compare;
   t.tp_hash = hash;
   return t;
 }();
-
-void init_deferred(PyObject* module) {
-  DeferredVariableType.tp_base = &VariableType;
-  DeferredVariableType.tp_traverse = VariableType.tp_traverse;
-  DeferredVariableType.tp_clear = VariableType.tp_clear;
-  DeferredVariableType.tp_dictoffset = VariableType.tp_dictoffset;
-  DeferredVariableType.tp_weaklistoffset = VariableType.tp_weaklistoffset;
-  refuse_deletion(DeferredVariableType);
-  if (PyType_Ready(&DeferredVariableType) < 0 ||
-      PyModule_AddObjectRef(module, "DeferredVariable", reinterpret_cast<PyObject*>(&DeferredVariableType)) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0)
-    throw PyError();
-  add_deferred_functions(module);
-}
 
 }  // namespace cg::py

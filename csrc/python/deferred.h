@@ -5,7 +5,6 @@
 namespace cg::py {
 
 VariableNode& node_of_object(PyObject* o);  // of a Variable; TypeError where it was not set up
-void add_deferred_functions(PyObject* module);
 // The nodes that stand for each of `xs` in the graph of `ys`, whichever sides it has: all that share its arrays.
 std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys);
 // A Variable as one of a frontend whose graph runs at another time. `how`: "cross", or "leave"

@@ -1,6 +1,5 @@
 // What a frontend asks of the functions of a deferred graph.
-#include <unordered_set>
-
+#include "core/order.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -23,25 +22,15 @@ std::vector<std::vector<Ref<VariableNode>>> places_of(VarsRef xs, VarsRef ys) {
       if (other.get() == &x) return;
     it->second.emplace_back(&x);
   };
-  // Depth first, inputs in their order, each function after what it needs.
-  std::unordered_set<FunctionNode*> done;
-  std::vector<std::pair<FunctionNode*, size_t>> stack;
-  const auto enter = [&](const VariableNode& x) {
-    if (FunctionNode* f = x.creator.get(); f && done.insert(f).second) stack.push_back({f, 0});
+  PointerSet<FunctionNode> done;
+  const auto enters = [&](const VariableNode& x) { return x.creator && done.insert(x.creator.get()).second; };
+  const auto see_inputs = [&](FunctionNode& f) {
+    for (auto& x : f.inputs)
+      if (x) see(*x);
   };
   for (const Var& y : ys) {
     see(*y.node);
-    enter(*y.node);
-    while (!stack.empty()) {
-      auto& [f, next] = stack.back();
-      if (next == f->inputs.size()) {
-        for (auto& x : f->inputs)
-          if (x) see(*x);
-        stack.pop_back();
-      } else if (const auto& x = f->inputs[next++]) {
-        enter(*x);
-      }
-    }
+    if (enters(*y.node)) inputs_first(y.node->creator.get(), enters, see_inputs);
   }
   std::vector<std::vector<Ref<VariableNode>>> places;
   for (const Var& x : xs)
@@ -65,12 +54,11 @@ Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }
 bool is_deferred(PyObject* o) { return PyObject_TypeCheck(o, &DeferredVariableType); }
 
 PyObject* variables(c10::ArrayRef<Ref<VariableNode>> nodes, Frontend* f) {
-  Obj list = Obj::steal(PyList_New(0));
-  for (auto& x : nodes) {
-    Obj v = x ? Obj::steal(variable_of_node(x, x->deferred ? f : native_frontend)) : Obj::borrow(Py_None);
-    if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
-  }
-  return list.release();
+  const auto variable = [&](size_t k) {
+    const auto& x = nodes[k];
+    return x ? variable_of_node(x, x->deferred ? f : native_frontend) : Py_NewRef(Py_None);
+  };
+  return list_of(nodes.size(), variable).release();
 }
 PyObject* function_inputs(PyObject*, PyObject* o) {
   c10::SmallVector<Ref<VariableNode>, 4> given;
@@ -95,61 +83,47 @@ PyObject* set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_XDECREF(old);
   Py_RETURN_NONE;
 }
-// claim(variables, inputs, info): whether all variables come from one function of exactly these inputs. If so, it gets
-// the info.
+// claim(variables, inputs, info): whether all variables come from one function of exactly these inputs, which has no
+// info yet. Then it gets this one, the frontend's own object with its name and arguments: a composite in Python claims
+// the one function that it turned out to be.
 PyObject* claim(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  Obj ys = Obj::steal(PySequence_Fast(args[0], "variables")), xs = Obj::steal(PySequence_Fast(args[1], "inputs"));
+  const Items ys(args[0], "variables"), xs(args[1], "inputs");
   FunctionNode* f = nullptr;
-  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(ys.get()); ++j) {
-    PyObject* y = PySequence_Fast_GET_ITEM(ys.get(), j);
+  for (PyObject* y : ys) {
     if (!is_variable(y) || !as_variable(y)->v.node) Py_RETURN_FALSE;
     FunctionNode* g = as_variable(y)->v.node->creator.get();
-    if (!g && mode(Mode::auto_forward) && !mode(Mode::enable_backprop)) Py_RETURN_TRUE;
+    if (!g && mode(Mode::auto_forward) && !mode(Mode::enable_backprop)) Py_RETURN_TRUE;  // nothing is recorded
     if (!g || !g->call || (f && f != g)) Py_RETURN_FALSE;
     f = g;
   }
   if (!f || f->call->info) Py_RETURN_FALSE;
-  Py_ssize_t k = 0;
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(xs.get());
-  const auto skip = [&] {
-    while (k < count && PySequence_Fast_GET_ITEM(xs.get(), k) == Py_None) ++k;
-  };
-  for (auto& x : f->inputs) {
-    if (!x) continue;
-    skip();
-    if (k == count) Py_RETURN_FALSE;
-    PyObject* given = PySequence_Fast_GET_ITEM(xs.get(), k++);
-    if (!is_variable(given) || as_variable(given)->v.node != x) Py_RETURN_FALSE;
+  c10::SmallVector<const VariableNode*, 4> given, own;
+  for (PyObject* x : xs) {
+    if (x == Py_None) continue;
+    if (!is_variable(x)) Py_RETURN_FALSE;
+    given.push_back(as_variable(x)->v.node.get());
   }
-  skip();
-  if (k != count) Py_RETURN_FALSE;
+  for (auto& x : f->inputs)
+    if (x) own.push_back(x.get());
+  if (given != own) Py_RETURN_FALSE;
   f->call->info = Py_NewRef(args[2]);
   Py_RETURN_TRUE;
 }
 // find_inputs(outputs, inputs) -> for each input the Variables of the outputs' graph that share its arrays. One of a
 // graph that runs at once stands for itself.
 PyObject* find_inputs(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  const auto read = [](PyObject* o, const char* what) {
-    Obj seq = Obj::steal(PySequence_Fast(o, what));
-    Vars vars;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(seq.get()); ++k) {
-      PyObject* v = PySequence_Fast_GET_ITEM(seq.get(), k);
-      if (!is_variable(v)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", what, k, Py_TYPE(v)->tp_name);
-      vars.emplace_back(node_of(as_variable(v)), at::Tensor());
-    }
-    return vars;
-  };
-  const Vars ys = read(args[0], "outputs"), xs = read(args[1], "inputs");
+  const auto read = [](PyVariable* v) { return Var(node_of(v), at::Tensor()); };
+  const Vars ys = read_variables(args[0], "outputs", false, read), xs = read_variables(args[1], "inputs", false, read);
   for (const Var& y : ys)
     if (y.node->deferred && y.node->creator) refresh_need_grad(*y.node);
-  Obj result = Obj::steal(PyList_New(0)), given = Obj::steal(PySequence_Fast(args[1], "inputs"));
-  for (Py_ssize_t k = 0; auto& nodes : places_of(xs, ys)) {
-    PyObject* x = PySequence_Fast_GET_ITEM(given.get(), k++);
-    Obj list = is_deferred(x) ? Obj::steal(variables(nodes, as_variable(x)->frontend)) : Obj::steal(PyList_New(0));
-    if (!is_deferred(x) && PyList_Append(list.get(), x) < 0) throw PyError();
-    if (PyList_Append(result.get(), list.get()) < 0) throw PyError();
-  }
-  return result.release();
+  const Items given(args[1], "inputs");
+  const auto places = places_of(xs, ys);
+  const auto of_input = [&](size_t k) {
+    PyObject* x = given[k];
+    if (is_deferred(x)) return variables(places[k], as_variable(x)->frontend);
+    return list_of(1, [x](size_t) { return Py_NewRef(x); }).release();
+  };
+  return list_of(places.size(), of_input).release();
 }
 PyObject* function_need_grad(PyObject*, PyObject* o) { return PyBool_FromLong(deferred_function(o).call->need_grad); }
 PyObject* function_rank(PyObject*, PyObject* o) { return PyLong_FromLong(deferred_function(o).rank); }
@@ -163,20 +137,19 @@ PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
       needs[i] = truth(item.get());
     }
   const Mask mask = f.saves(needs);
-  Obj in = Obj::steal(PyList_New(0)), out = Obj::steal(PyList_New(0));
+  List in;
   for (size_t i = 0; i < f.inputs.size(); ++i)
-    if (f.inputs[i]) PyList_Append(in.get(), mask.input(i) ? Py_True : Py_False);
-  for (size_t j = 0; j < f.outputs.size(); ++j) PyList_Append(out.get(), mask.output(j) ? Py_True : Py_False);
+    if (f.inputs[i]) in.add(PyBool_FromLong(mask.input(i)));
+  Obj out = list_of(f.outputs.size(), [&](size_t j) { return PyBool_FromLong(mask.output(j)); });
   return Py_BuildValue("(OO)", in.get(), out.get());
 }
 
 c10::SmallVector<Ref<Store>, 4> read_stores(PyObject* o, const char* what) {
-  Obj seq = Obj::steal(PySequence_Fast(o, what));
+  const Items variables(o, what);
   c10::SmallVector<Ref<Store>, 4> stores;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-    if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", what, i, Py_TYPE(x)->tp_name);
-    stores.push_back(deferred(x).store);
+  for (Py_ssize_t i = 0; i < variables.size(); ++i) {
+    expect_variable(variables[i], what, i);
+    stores.push_back(deferred(variables[i]).store);
   }
   return stores;
 }
@@ -215,12 +188,7 @@ PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   FunctionNode& f = deferred_function(args[0]);
   Borrowed borrowed(f, args[1], args[2]);
   ModeScope plain(Mode::deferred, false);
-  if (truth(args[3])) {
-    run_on_again(f);
-  } else {
-    remember_random_state(f);
-    run_on(f, input_stores(f), f.call->outputs);
-  }
+  run_on_own(f, truth(args[3]));
   Py_RETURN_NONE;
 }
 c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const char* what) {
@@ -251,48 +219,32 @@ PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Frontend* frontend = as_function(args[0])->frontend;
   FrontendScope scope(frontend);
   ModeScope style(Mode::deferred, true);
-  Vars gys;
-  for (Py_ssize_t j = 0; j < PySequence_Size(args[1]); ++j) {
-    Obj g = Obj::steal(PySequence_GetItem(args[1], j));
-    if (g.get() == Py_None)
-      gys.emplace_back();
-    else if (is_variable(g.get()))
-      gys.push_back(var_of(as_variable(g.get())));
-    else
-      fail(PyExc_TypeError, "grad_inputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g.get())->tp_name);
-  }
+  const Vars gys = read_variables(args[1], "grad_inputs", true, var_of);
   if (gys.size() != f.outputs.size())
     fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", f.outputs.size(), gys.size());
   Vars gxs = cg::function_backward(f, gys, read_flags(args[2], f, "wanted"));
-  Obj list = Obj::steal(PyList_New(0));
-  for (size_t i = 0; i < gxs.size(); ++i) {
-    if (!f.inputs[i] || !f.inputs[i]->deferred) continue;
-    Obj v = Obj::steal(variable_of(gxs[i], frontend));
-    if (PyList_Append(list.get(), v.get()) < 0) throw PyError();
-  }
+  List list;
+  for (size_t i = 0; i < gxs.size(); ++i)
+    if (f.inputs[i] && f.inputs[i]->deferred) list.add(variable_of(gxs[i], frontend));
   return list.release();
 }
 
-PyMethodDef functions[] = {{"function_inputs", guard<function_inputs>, METH_O, nullptr},
-                           {"function_outputs", guard<function_outputs>, METH_O, nullptr},
-                           {"function_info", guard<function_info>, METH_O, nullptr},
-                           {"set_function_info", FAST(set_function_info, 2), nullptr},
-                           {"claim", FAST(claim, 3), nullptr},
-                           {"find_inputs", FAST(find_inputs, 2), nullptr},
-                           {"function_need_grad", guard<function_need_grad>, METH_O, nullptr},
-                           {"function_rank", guard<function_rank>, METH_O, nullptr},
-                           {"function_saves", FAST(function_saves, 2), nullptr},
-                           {"function_forward", FAST(function_forward, 4), nullptr},
-                           {"function_backward", FAST(function_backward_on, 5), nullptr},
-                           {"function_gradient", FAST(function_gradient, 3), nullptr},
-                           {"apply_host", FAST(apply_host), nullptr},
-                           {"function_host", function_host, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
-
 }  // namespace
 
-void add_deferred_functions(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PyError();
-}
+PyMethodDef graph_functions[] = {{"function_inputs", guard<function_inputs>, METH_O, nullptr},
+                                 {"function_outputs", guard<function_outputs>, METH_O, nullptr},
+                                 {"function_info", guard<function_info>, METH_O, nullptr},
+                                 {"set_function_info", FAST(set_function_info, 2), nullptr},
+                                 {"claim", FAST(claim, 3), nullptr},
+                                 {"find_inputs", FAST(find_inputs, 2), nullptr},
+                                 {"function_need_grad", guard<function_need_grad>, METH_O, nullptr},
+                                 {"function_rank", guard<function_rank>, METH_O, nullptr},
+                                 {"function_saves", FAST(function_saves, 2), nullptr},
+                                 {"function_forward", FAST(function_forward, 4), nullptr},
+                                 {"function_backward", FAST(function_backward_on, 5), nullptr},
+                                 {"function_gradient", FAST(function_gradient, 3), nullptr},
+                                 {"apply_host", FAST(apply_host, 4), nullptr},
+                                 {"function_host", guard<function_host>, METH_O, nullptr},
+                                 {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

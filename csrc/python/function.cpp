@@ -19,10 +19,8 @@ void output_dealloc(PyObject* o) {
 }
 PyObject* output_call(PyObject* o, PyObject*, PyObject*) {
   auto* self = reinterpret_cast<PyOutput*>(o);
-  return guarded([&]() -> PyObject* {
-    if (!self->cell || !*self->cell) Py_RETURN_NONE;
-    return view_of_node(Ref<VariableNode>(*self->cell), self->frontend);
-  });
+  if (!self->cell || !*self->cell) Py_RETURN_NONE;
+  return view_of_node(Ref<VariableNode>(*self->cell), self->frontend);
 }
 PyTypeObject OutputType = [] {
   PyTypeObject t = empty_type();
@@ -30,7 +28,7 @@ PyTypeObject OutputType = [] {
   t.tp_basicsize = sizeof(PyOutput);
   t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
   t.tp_dealloc = output_dealloc;
-  t.tp_call = output_call;
+  t.tp_call = guard<output_call>;
   return t;
 }();
 
@@ -58,11 +56,8 @@ int function_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(self->dict);
   FunctionNode* f = self->node;
   if (!f) return 0;
-  if (f->python) {
-    return traverse_function(f, visit, arg);
-  }
-  if (f->refs != 1 && !f->owns_handle) return 0;
-  if (f->refs == 1 && f->owns_handle) Py_VISIT(o);
+  if (!f->python && f->refs != 1 && !f->owns_handle) return 0;
+  if (!f->python && f->refs == 1 && f->owns_handle) Py_VISIT(o);
   return traverse_function(f, visit, arg);
 }
 int function_clear(PyObject* o) {
@@ -99,12 +94,9 @@ void function_dealloc(PyObject* o) {
 PyObject* get_inputs(PyObject* o, void*) {
   FunctionNode& f = node(o);
   if (!f.recorded) Py_RETURN_NONE;
-  Obj list = Obj::steal(PyList_New(0));
-  for (auto& x : f.inputs) {
-    if (!x) continue;
-    Obj view = Obj::steal(view_of_node(x, self_of(o)->frontend));
-    if (PyList_Append(list.get(), view.get()) < 0) throw PyError();
-  }
+  List list;
+  for (auto& x : f.inputs)
+    if (x) list.add(view_of_node(x, self_of(o)->frontend));
   return PyList_AsTuple(list.get());
 }
 int put_inputs(PyObject* o, PyObject* value, void*) {
@@ -113,13 +105,12 @@ int put_inputs(PyObject* o, PyObject* value, void*) {
     f.unchain();
     return 0;
   }
-  Obj seq = Obj::steal(PySequence_Fast(value, "inputs: expected a tuple of VariableNode"));
-  decltype(f.inputs) nodes;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-    if (!PyObject_TypeCheck(x, &VariableNodeType))
-      fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(x)->tp_name);
-    nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
+  const Items items(value, "inputs");
+  Nodes nodes;
+  for (Py_ssize_t i = 0; i < items.size(); ++i) {
+    if (!PyObject_TypeCheck(items[i], &VariableNodeType))
+      fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(items[i])->tp_name);
+    nodes.push_back(reinterpret_cast<PyVariableNode*>(items[i])->node);
   }
   if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
   std::swap(f.inputs, nodes);  // the old ones die last
@@ -129,16 +120,12 @@ int put_inputs(PyObject* o, PyObject* value, void*) {
 PyObject* get_outputs(PyObject* o, void*) {
   FunctionNode& f = node(o);
   if (f.outputs.empty()) Py_RETURN_NONE;
-  Obj t = Obj::steal(PyTuple_New(f.outputs.size()));
-  for (size_t j = 0; j < f.outputs.size(); ++j)
-    PyTuple_SET_ITEM(t.get(), j, make_output(f.outputs[j].node, self_of(o)->frontend));
-  return t.release();
+  const auto output = [&](size_t j) { return make_output(f.outputs[j].node, self_of(o)->frontend); };
+  return tuple_of(f.outputs.size(), output).release();
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
 int put_rank(PyObject* o, PyObject* value, void*) {
-  const long r = PyLong_AsLong(value);
-  if (r == -1 && PyErr_Occurred()) return -1;
-  node(o).rank = r;
+  node(o).rank = integer(value, "rank");
   return 0;
 }
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(node(o).lazy_grad_sum); }
@@ -192,7 +179,7 @@ PyGetSetDef getset[] = {
     {"inputs", guard<get_inputs>, guard<put_inputs>, "Nodes of the inputs; None before recording and after unchain.",
      nullptr},
     {"outputs", guard<get_outputs>, nullptr, "Callables that give the output nodes, or None where released.", nullptr},
-    {"rank", get_rank, put_rank, nullptr, nullptr},
+    {"rank", get_rank, guard<put_rank>, nullptr, nullptr},
     {"lazy_grad_sum", get_lazy, guard<put_lazy>, nullptr, nullptr},
     {"stack", get_stack, put_stack, nullptr, nullptr},
     {"local_function_hooks", get_hooks, nullptr, nullptr, nullptr},

@@ -31,28 +31,19 @@ PyObject* record(PyObject* o, PyObject* args) {
   PythonNode* f = python_node(o);
   if (!f) fail(PyExc_TypeError, "_record: this node shows a native function");
   Frontend* fe = as_function(o)->frontend = frontend_of_object(o);
-  Obj ins = Obj::steal(PySequence_Fast(inputs, "inputs: expected a sequence"));
   Vars xs;
   bool any = false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ins.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(ins.get(), i);
-    if (is_variable(x)) {
-      xs.push_back(Var(node_of(as_variable(x)), tensor_of(as_variable(x))));
-    } else {
-      Obj v = Obj::steal(wrap_data(x, fe, false));
-      xs.push_back(Var(node_of(as_variable(v.get())), tensor_of(as_variable(v.get()))));
-    }
+  for (PyObject* x : Items(inputs, "inputs")) {
+    const Obj own = is_variable(x) ? Obj::borrow(x) : Obj::steal(wrap_data(x, fe, false));
+    PyVariable* v = as_variable(own.get());
+    xs.push_back(Var(node_of(v), tensor_of(v)));
     any |= xs.back().requires_grad();
   }
-  Obj outs = Obj::steal(PySequence_Fast(outputs, "outputs: expected a sequence"));
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(outs.get());
-  Obj ys = Obj::steal(PyTuple_New(n));
-  c10::SmallVector<Ref<VariableNode>, 2> nodes;
-  for (Py_ssize_t j = 0; j < n; ++j) {
-    PyObject* y = wrap_data(PySequence_Fast_GET_ITEM(outs.get(), j), fe, any);
-    PyTuple_SET_ITEM(ys.get(), j, y);
-    nodes.push_back(node_of(as_variable(y)));
-  }
+  const Items outs(outputs, "outputs");
+  const Py_ssize_t n = outs.size();
+  Obj ys = tuple_of(n, [&](size_t j) { return wrap_data(outs[j], fe, any); });
+  Nodes nodes;
+  for (Py_ssize_t j = 0; j < n; ++j) nodes.push_back(node_of(as_variable(PyTuple_GET_ITEM(ys.get(), j))));
   if (!mode(Mode::enable_backprop)) return ys.release();
   const Ints keep_in = indexes(retain_in, "retain_inputs", xs.size()),
              keep_out = indexes(retain_out, "retain_outputs", n);
@@ -78,39 +69,27 @@ PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
 PyObject* get_retained_inputs(PyObject* o, PyObject*) {
   PythonNode* f = python_node(o);
   if (!f) fail(PyExc_TypeError, "get_retained_inputs: this node shows a native function");
-  if (!f->recorded) return PyTuple_New(0);
-  Obj t = Obj::steal(PyTuple_New(f->retained_inputs.size()));
-  for (size_t k = 0; k < f->retained_inputs.size(); ++k)
-    PyTuple_SET_ITEM(t.get(), k, retained_variable(f->inputs[f->retained_inputs[k]], frontend(o)));
-  return t.release();
+  const auto input = [&](size_t k) { return retained_variable(f->inputs[f->retained_inputs[k]], frontend(o)); };
+  return tuple_of(f->recorded ? f->retained_inputs.size() : 0, input).release();
 }
 PyObject* get_retained_outputs(PyObject* o, PyObject*) {
   PythonNode* f = python_node(o);
   if (!f) fail(PyExc_TypeError, "get_retained_outputs: this node shows a native function");
-  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-    const Var y = f->output(f->retained_outputs[k]);
-    PyTuple_SET_ITEM(t.get(), k, retained_variable(y.node, frontend(o)));
-  }
-  return t.release();
+  const auto output = [&](size_t k) { return retained_variable(f->output(f->retained_outputs[k]).node, frontend(o)); };
+  return tuple_of(f->retained_outputs.size(), output).release();
 }
 PyObject* retained_output_arrays(PyObject* o, PyObject*) {
   PythonNode* f = python_node(o);
   if (!f || f->outputs.empty()) Py_RETURN_NONE;
-  Obj t = Obj::steal(PyTuple_New(f->retained_outputs.size()));
-  for (size_t k = 0; k < f->retained_outputs.size(); ++k) {
-    const int64_t j = f->retained_outputs[k];
-    PyObject* a;
-    if (const Ref<VariableNode> y{f->outputs[j].node};
-        y && living_variable(*y) && y->variable->data.is_same(f->outputs[j].saved)) {
-      Obj v = Obj::steal(variable_of_node(y, frontend(o)));
-      a = Obj::steal(PyObject_GetAttrString(v.get(), frontend(o)->numpy ? "array" : "tensor")).release();
-    } else {
-      a = to_frontend_array(f->outputs[j].saved, frontend(o));
-    }
-    PyTuple_SET_ITEM(t.get(), k, a);
-  }
-  return t.release();
+  const auto array = [&](size_t k) {
+    const OutputSlot& slot = f->outputs[f->retained_outputs[k]];
+    const Ref<VariableNode> y(slot.node);
+    if (!y || !living_variable(*y) || !y->variable->data.is_same(slot.saved))
+      return to_frontend_array(slot.saved, frontend(o));
+    Obj v = Obj::steal(variable_of_node(y, frontend(o)));
+    return PyObject_GetAttrString(v.get(), frontend(o)->numpy ? "array" : "tensor");
+  };
+  return tuple_of(f->retained_outputs.size(), array).release();
 }
 void cut(FunctionNode& f) {
   Ref<FunctionNode> alive(&f);  // the outputs may hold the last reference
@@ -156,9 +135,7 @@ PyObject* run_native(PyObject* o, PyObject* args) {
     in.emplace_back(is_tensor(x) ? unwrap_tensor(x, "input") : tensor_of_array(x, &aliases));
   }
   Tensors ys = copy->forward(in);
-  Obj t = Obj::steal(PyTuple_New(ys.size()));
-  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, to_frontend_array(ys[j], frontend(o)));
-  return t.release();
+  return tuple_of(ys.size(), [&](size_t j) { return to_frontend_array(ys[j], frontend(o)); }).release();
 }
 
 // backward(target_indexes, grad_outputs) -> one Variable or None per target
@@ -167,17 +144,7 @@ PyObject* native_backward(PyObject* o, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO:backward", &targets, &grads)) return nullptr;
   FunctionNode& f = node(o);
   if (f.python) fail(PyExc_NotImplementedError, "%s: backward is not implemented", Py_TYPE(o)->tp_name);
-  Obj seq = Obj::steal(PySequence_Fast(grads, "grad_outputs: expected a sequence"));
-  Vars gys;
-  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j) {
-    PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), j);
-    if (g == Py_None)
-      gys.emplace_back();
-    else if (is_variable(g))
-      gys.push_back(var_of(as_variable(g)));
-    else
-      fail(PyExc_TypeError, "grad_outputs[%zd]: expected a Variable or None, got %s", j, Py_TYPE(g)->tp_name);
-  }
+  const Vars gys = read_variables(grads, "grad_outputs", true, var_of);
   if (!f.recorded) fail(PyExc_RuntimeError, "%s.backward: the function has been unchained", Py_TYPE(o)->tp_name);
   if (gys.size() != f.outputs.size())
     fail(PyExc_ValueError, "grad_outputs: expected %zu gradients, one for each output, got %zu", f.outputs.size(),
@@ -213,15 +180,15 @@ PyMethodDef function_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 void read_gradients(PyObject* sequence, c10::ArrayRef<bool> wanted, Vars& gxs, const char* who) {
-  Obj seq = Obj::steal(PySequence_Fast(sequence, "backward must return a tuple or a list of gradients"));
-  const size_t n = PySequence_Fast_GET_SIZE(seq.get()), targets = std::count(wanted.begin(), wanted.end(), true);
+  const Items gradients(sequence, who);
+  const size_t n = gradients.size(), targets = std::count(wanted.begin(), wanted.end(), true);
   const bool all = n == wanted.size();
   if (!all && n != targets)
     fail(PyExc_ValueError, "number of gradients returned from backward is incorrect: %zu != expected %zu or %zu (%s)",
          n, wanted.size(), targets, who);
   for (size_t i = 0, k = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) continue;
-    PyObject* g = PySequence_Fast_GET_ITEM(seq.get(), all ? i : k);
+    PyObject* g = gradients[all ? i : k];
     ++k;
     if (g == Py_None) continue;
     if (!is_variable(g))

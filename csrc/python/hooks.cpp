@@ -16,19 +16,15 @@ bool hooks_active() { return thread_hooks && PyDict_GET_SIZE(thread_hooks) > 0; 
 bool observing() { return hooks_active() || mode(Mode::debug); }
 
 Obj arrays_of(VarsRef xs, Frontend* f, bool skip_missing) {
-  Obj list = Obj::steal(PyList_New(0));
-  for (const Var& x : xs) {
-    if (skip_missing && !x.defined() && !x.node) continue;
-    PyObject* a;
-    if (x.node && living_variable(*x.node) && x.node->variable->data.is_same(x.data) && x.defined() && f->numpy) {
-      Obj v = Obj::steal(variable_of_node(x.node, f));
-      a = PyObject_GetAttrString(v.get(), "array");
-    } else {
-      a = to_frontend_array(x.data, f);
-    }
-    Obj item = Obj::steal(a);
-    if (PyList_Append(list.get(), item.get()) < 0) throw PyError();
-  }
+  const auto array = [f](const Var& x) {
+    if (!x.node || !living_variable(*x.node) || !x.node->variable->data.is_same(x.data) || !x.defined() || !f->numpy)
+      return to_frontend_array(x.data, f);
+    Obj v = Obj::steal(variable_of_node(x.node, f));
+    return PyObject_GetAttrString(v.get(), "array");
+  };
+  List list;
+  for (const Var& x : xs)
+    if (!skip_missing || x.defined() || x.node) list.add(array(x));
   return Obj::steal(PyList_AsTuple(list.get()));
 }
 
@@ -118,11 +114,14 @@ void backward_hooks(FunctionNode& f, VarsRef gys, const Callback& callback) {
 void before_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_pre); }
 void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callbacks().backward_post); }
 
-void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+Obj ask_backward(void* callable, FunctionNode& f, VarsRef gys) {
   Frontend* fe = frontend_of(f);
   Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
-  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(f.info()->override_backward), view.get(),
-                                                       grads.get(), nullptr));
+  return Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(callable), view.get(), grads.get(), nullptr));
+}
+
+void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
+  Obj result = ask_backward(f.info()->override_backward, f, gys);
   Obj list = is_variable(result.get()) || result.get() == Py_None ? Obj::steal(PyTuple_Pack(1, result.get()))
                                                                   : std::move(result);
   read_gradients(list.get(), wanted, gxs, f.info()->name);
@@ -133,17 +132,14 @@ void overridden_backward(FunctionNode& f, VarsRef gys, Vars& gxs, c10::ArrayRef<
 PyObject* registered_backwards = nullptr;
 bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
   if (!registered_backwards) return false;
-  Frontend* fe = frontend_of(f);
-  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
-  Obj result = Obj::steal(PyObject_CallFunctionObjArgs(registered_backwards, view.get(), grads.get(), nullptr));
+  Obj result = ask_backward(registered_backwards, f, gys);
   if (result.get() == Py_None) return false;
   // Its entries are those of the inputs that were given.
-  Obj all = Obj::steal(PyList_New(0));
   Py_ssize_t k = 0;
-  for (auto& x : inputs) {
-    Obj g = x ? Obj::steal(PySequence_GetItem(result.get(), k++)) : Obj::borrow(Py_None);
-    if (PyList_Append(all.get(), g.get()) < 0) throw PyError();
-  }
+  const auto gradient = [&](size_t i) {
+    return inputs[i] ? PySequence_GetItem(result.get(), k++) : Py_NewRef(Py_None);
+  };
+  Obj all = list_of(inputs.size(), gradient);
   read_gradients(all.get(), wanted, gxs, "registered backward");
   return true;
 }

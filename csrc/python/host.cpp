@@ -8,33 +8,23 @@ namespace cg::py {
 namespace {
 
 Obj list_of_tensors(c10::ArrayRef<at::Tensor> ts) {
-  Obj list = Obj::steal(PyList_New(ts.size()));
-  for (size_t i = 0; i < ts.size(); ++i)
-    PyList_SET_ITEM(list.get(), i, ts[i].defined() ? wrap_tensor(ts[i]) : Py_NewRef(Py_None));
-  return list;
+  return list_of(ts.size(), [&](size_t i) { return ts[i].defined() ? wrap_tensor(ts[i]) : Py_NewRef(Py_None); });
 }
 Tensors tensors_of_list(PyObject* o, const char* what) {
-  Obj seq = Obj::steal(PySequence_Fast(o, what));
   Tensors ts;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-    PyObject* t = PySequence_Fast_GET_ITEM(seq.get(), i);
-    ts.push_back(t == Py_None ? at::Tensor() : unwrap_tensor(t, what));
-  }
+  for (PyObject* t : Items(o, what)) ts.push_back(t == Py_None ? at::Tensor() : unwrap_tensor(t, what));
   return ts;
 }
 Obj flags(c10::ArrayRef<bool> bs) {
-  Obj list = Obj::steal(PyList_New(bs.size()));
-  for (size_t i = 0; i < bs.size(); ++i) PyList_SET_ITEM(list.get(), i, PyBool_FromLong(bs[i]));
-  return list;
+  return list_of(bs.size(), [&](size_t i) { return PyBool_FromLong(bs[i]); });
 }
 // (data, gradient) of each.
 Obj array_pairs(c10::ArrayRef<Ref<Store>> stores) {
-  Obj list = Obj::steal(PyList_New(0));
+  List list;
   for (auto& s : stores) {
     if (!s) continue;
     Obj data = Obj::steal(wrap_array(s->data)), grad = Obj::steal(wrap_array(s->grad));
-    Obj pair = Obj::steal(PyTuple_Pack(2, data.get(), grad.get()));
-    if (PyList_Append(list.get(), pair.get()) < 0) throw PyError();
+    list.add(PyTuple_Pack(2, data.get(), grad.get()));
   }
   return list;
 }
@@ -83,18 +73,15 @@ struct HostNode final : FunctionNode {
   Mask saves(c10::ArrayRef<bool>) const override { return mask; }
 
   Tensors infer(VarsRef in) override {
-    Obj shapes = Obj::steal(PyList_New(0));
     at::Device device = at::kCPU;
-    for (const Var& x : in) {
-      Obj shape = x.defined() ? Obj::steal(tuple_of_ints(x.sizes())) : Obj::borrow(Py_None);
+    for (const Var& x : in)
       if (x.defined()) device = x.data.device();
-      if (PyList_Append(shapes.get(), shape.get()) < 0) throw PyError();
-    }
+    Obj shapes = list_of(in.size(),
+                         [&](size_t i) { return in[i].defined() ? tuple_of_ints(in[i].sizes()) : Py_NewRef(Py_None); });
     Obj result = ask("infer", shapes.get());
-    Obj seq = Obj::steal(PySequence_Fast(result.get(), "infer"));
     Tensors ys;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(seq.get()); ++j)
-      ys.push_back(hollow(parse_ints(PySequence_Fast_GET_ITEM(seq.get(), j), "shape"), real_dtype, device));
+    for (PyObject* shape : Items(result.get(), "infer"))
+      ys.push_back(hollow(parse_ints(shape, "shape"), real_dtype, device));
     return ys;
   }
   Tensors forward(VarsRef in) override {
@@ -152,39 +139,37 @@ struct HostNode final : FunctionNode {
     for (size_t i = 0; i < c.inputs(); ++i)
       if (xs[i]) c.grad(i, [&] { return xs[i]->grad->read(); });
   }
+  // What a backward in Python is given.
+  template <class T>
+  struct Given {
+    c10::SmallVector<T, 2> in, out, gys;
+    c10::SmallVector<bool, 4> wanted;
+    Given(Ctx<T>& c, Mask mask) {
+      for (size_t i = 0; i < c.inputs(); ++i) {
+        in.push_back(mask.input(i) ? c.in(i) : T());
+        wanted.push_back(c.needs(i));
+      }
+      for (size_t j = 0; j < c.outputs(); ++j) {
+        out.push_back(mask.output(j) ? c.out(j) : T());
+        gys.push_back(c.gy(j));
+      }
+    }
+  };
   void backward(Ctx<at::Tensor>& c) override {
     if (on_arrays) return backward_at_once(c);
-    Tensors in, out, gys;
-    c10::SmallVector<bool, 4> wanted;
-    for (size_t i = 0; i < c.inputs(); ++i) {
-      in.push_back(mask.input(i) ? c.in(i) : at::Tensor());
-      wanted.push_back(c.needs(i));
-    }
-    for (size_t j = 0; j < c.outputs(); ++j) {
-      out.push_back(mask.output(j) ? c.out(j) : at::Tensor());
-      gys.push_back(c.gy(j));
-    }
-    Obj xs = list_of_tensors(in), ys = list_of_tensors(out), gs = list_of_tensors(gys), w = flags(wanted);
+    const Given<at::Tensor> g(c, mask);
+    Obj xs = list_of_tensors(g.in), ys = list_of_tensors(g.out), gs = list_of_tensors(g.gys), w = flags(g.wanted);
     Tensors gxs = tensors_of_list(ask("backward", xs.get(), ys.get(), gs.get(), w.get()).get(), "backward");
     for (size_t i = 0; i < c.inputs() && i < gxs.size(); ++i)
       if (gxs[i].defined()) c.grad(i, [&] { return gxs[i]; });
   }
   void backward(Ctx<Var>& c) override {
-    Vars in, out, gys;
-    c10::SmallVector<bool, 4> wanted;
-    for (size_t i = 0; i < c.inputs(); ++i) {
-      in.push_back(c.in(i));
-      wanted.push_back(c.needs(i));
-    }
-    for (size_t j = 0; j < c.outputs(); ++j) {
-      out.push_back(c.out(j));
-      gys.push_back(c.gy(j));
-    }
-    Obj xs = Obj::steal(tuple_of_variables(in, frontend)), ys = Obj::steal(tuple_of_variables(out, frontend)),
-        gs = Obj::steal(tuple_of_variables(gys, frontend)), w = flags(wanted);
+    const Given<Var> g(c, Mask(~uint64_t(0)));
+    Obj xs = Obj::steal(tuple_of_variables(g.in, frontend)), ys = Obj::steal(tuple_of_variables(g.out, frontend)),
+        gs = Obj::steal(tuple_of_variables(g.gys, frontend)), w = flags(g.wanted);
     Obj result = ask("gradient", xs.get(), ys.get(), gs.get(), w.get());
     Vars gxs(c.inputs());
-    read_gradients(result.get(), wanted, gxs, "gradient");
+    read_gradients(result.get(), g.wanted, gxs, "gradient");
     for (size_t i = 0; i < c.inputs(); ++i)
       if (gxs[i].defined()) c.grad(i, [&] { return gxs[i]; });
   }
@@ -194,38 +179,22 @@ struct HostNode final : FunctionNode {
 
 // apply_host(frontend, host, inputs, info) -> list of Variables
 PyObject* apply_host(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    if (n != 4 || !PyObject_TypeCheck(args[0], &FrontendType))
-      fail(PyExc_TypeError, "apply_host: expected a Frontend, a host, inputs and info");
-    auto* f = reinterpret_cast<Frontend*>(args[0]);
-    Obj seq = Obj::steal(PySequence_Fast(args[2], "inputs"));
-    Vars in;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-      PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-      if (x == Py_None)
-        in.emplace_back();
-      else if (!is_variable(x))
-        fail(PyExc_TypeError, "inputs[%zd]: expected a Variable, got %s", i, Py_TYPE(x)->tp_name);
-      else if (const auto& n = as_variable(x)->v.node; n && n->deferred && !f->deferred)  // it is wanted now
-        in.emplace_back(n, value_of(*n));
-      else
-        in.push_back(var_of(as_variable(x)));
-    }
-    Ref<FunctionNode> node(new HostNode(args[1], f));
-    Vars ys = apply_for(*node, in, f);
-    if (node->call && args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
-    Obj list = Obj::steal(PyList_New(ys.size()));
-    for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
-    return list.release();
-  });
+  Frontend* f = expect_frontend(args[0]);
+  const auto read = [f](PyVariable* x) {
+    const auto& node = x->v.node;
+    const bool now = node && node->deferred && !f->deferred;  // the value is wanted at once
+    return now ? Var(node, value_of(*node)) : var_of(x);
+  };
+  const Vars in = read_variables(args[2], "inputs", true, read);
+  Ref<FunctionNode> node(new HostNode(args[1], f));
+  Vars ys = apply_for(*node, in, f);
+  if (node->call && args[3] != Py_None) node->call->info = Py_NewRef(args[3]);
+  return list_of(ys.size(), [&](size_t j) { return wrap_var(std::move(ys[j]), f); }).release();
 }
 
 // function_host(function) -> the host of a function that apply_host made, else None
 PyObject* function_host(PyObject*, PyObject* o) {
-  if (!is_function(o)) {
-    PyErr_Format(PyExc_TypeError, "function_host: expected a FunctionNode, got %s", Py_TYPE(o)->tp_name);
-    return nullptr;
-  }
+  if (!is_function(o)) fail(PyExc_TypeError, "function_host: expected a FunctionNode, got %s", Py_TYPE(o)->tp_name);
   PyObject* host = host_of(*as_function(o)->node);
   return Py_NewRef(host ? host : Py_None);
 }

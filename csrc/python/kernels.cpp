@@ -105,16 +105,15 @@ PyObject* reduce_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* kernel_names(PyObject*, PyObject*) {
-  Obj list = Obj::steal(PyList_New(0));
-  for (const std::string& name : kernels::names())
-    if (PyList_Append(list.get(), Obj::steal(PyUnicode_FromString(name.c_str())).get()) < 0) throw PyError();
-  return list.release();
+  List names;
+  for (const std::string& name : kernels::names()) names.add(PyUnicode_FromString(name.c_str()));
+  return names.release();
 }
 
 PyObject* kernels_library(PyObject*, PyObject*) {
   const std::string path = kernels::library_path();
   if (path.empty()) Py_RETURN_NONE;
-  return Obj::steal(PyUnicode_FromString(path.c_str())).release();
+  return PyUnicode_FromString(path.c_str());
 }
 
 // set_capturing(flag): whether this thread captures a CUDA graph; gives what it was.
@@ -122,7 +121,9 @@ PyObject* set_capturing(PyObject*, PyObject* flag) {
   return PyBool_FromLong(std::exchange(kernels::capturing, flag == Py_True));
 }
 
-PyMethodDef methods[] = {
+}  // namespace
+
+PyMethodDef kernel_methods[] = {
     {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
     {"run_kernel", KEYWORDS(run_kernel),
      "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
@@ -135,11 +136,6 @@ PyMethodDef methods[] = {
     {"kernels_library", guard<kernels_library>, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};
 
-}  // namespace
-
-void init_kernels(PyObject* module) {
-  if (PyModule_AddFunctions(module, methods) < 0) throw PyError();
-  kernels::find_library = find_library;
-}
+void init_kernels() { kernels::find_library = find_library; }
 
 }  // namespace cg::py

@@ -9,11 +9,9 @@ namespace {
 bool recorded(const PyVariable* v) { return v->v.node && v->v.node->creator && !v->v.node->creator->released; }
 
 void renew_node(PyVariable* v, bool requires_grad) {
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
   Ref<VariableNode> node = make_node(v->v.data, requires_grad);
   if (v->v.node && v->v.node->name) node->name = std::make_unique<std::string>(*v->v.node->name);
-  v->v.node = std::move(node);
-  v->v.node->variable = &v->v;
+  place(v, std::move(node));
 }
 
 // mark(variable, gradient, add, keep_history=False): `gradient` is a Variable on whose memory the gradient is written,
@@ -34,9 +32,8 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // replace_leaf(variable, tensor): other data, as a new leaf: graphs that hold the old one keep what they read.
 PyObject* replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "replace_leaf expected a Variable and a tensor");
   PyVariable* v = expect_variable(args[0], "variable");
+  if (!is_tensor(args[1])) fail(PyExc_TypeError, "tensor: expected a torch tensor, got %s", Py_TYPE(args[1])->tp_name);
   const bool needed = v->v.node && v->v.node->requires_grad;
   std::unique_ptr<GradientBuffer> buffer = v->v.node ? std::move(v->v.node->buffer) : nullptr;
   v->v.data = unwrap_tensor(args[1], "tensor");
@@ -81,21 +78,18 @@ PyObject* in_graph(PyObject*, PyObject* o) {
   return PyLong_FromLong(v->v.node->buffer->data.defined() ? v->v.node->requires_grad : 3);
 }
 
-// take_place(variable, result): `variable`, whose memory holds the values of `result` by now, takes its place in the
-// graph.
+// take_place(variable, result): `variable` takes the place of `result` in the graph, which becomes a constant. The
+// memory of `variable` holds the values already.
 PyObject* take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
-  v->v.node = y->v.node;
-  if (v->v.node) v->v.node->variable = &v->v;
-  y->v.node.reset();
+  place(v, std::move(y->v.node));
   Py_RETURN_NONE;
 }
 
 // share_place(variable, other): `variable`, on the same memory, gets the place of `other` in the graph too.
 PyObject* share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
+  leave(v);
   v->v.node = node_of(other);
   Py_RETURN_NONE;
 }
@@ -128,37 +122,27 @@ Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
 
 // own(y, *inputs): a result, or a list of them, in memory of its own, as MXNet's operators give it.
 PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 1) return PyErr_Format(PyExc_TypeError, "own expected a result");
-  return guarded([&]() -> PyObject* {
-    if (PyList_Check(args[0])) {
-      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); ++i)
-        PyList_SetItem(args[0], i, unaliased(PyList_GET_ITEM(args[0], i), args + 1, n - 1).release());
-      return Py_NewRef(args[0]);
-    }
-    if (PyTuple_Check(args[0])) {
-      Obj list = Obj::steal(PyTuple_New(PyTuple_GET_SIZE(args[0])));
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i)
-        PyTuple_SET_ITEM(list.get(), i, unaliased(PyTuple_GET_ITEM(args[0], i), args + 1, n - 1).release());
-      return list.release();
-    }
-    return unaliased(args[0], args + 1, n - 1).release();
-  });
+  if (n < 1) fail(PyExc_TypeError, "own: expected a result");
+  PyObject* const y = args[0];
+  if (PyList_Check(y)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(y); ++i)
+      PyList_SetItem(y, i, unaliased(PyList_GET_ITEM(y, i), args + 1, n - 1).release());
+    return Py_NewRef(y);
+  }
+  if (!PyTuple_Check(y)) return unaliased(y, args + 1, n - 1).release();
+  const auto item = [&](size_t i) { return unaliased(PyTuple_GET_ITEM(y, i), args + 1, n - 1).release(); };
+  return tuple_of(PyTuple_GET_SIZE(y), item).release();
 }
 
 // take_fresh(variables): clears the flags of all, unless some are not set: a list of those that are not, else None.
 PyObject* take_fresh(PyObject*, PyObject* o) {
-  Obj seq = Obj::steal(PySequence_Fast(o, "variables: expected a sequence"));
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(seq.get());
-  Obj stale;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyVariable* v = expect_variable(PySequence_Fast_GET_ITEM(seq.get(), i), "variables");
-    if (v->v.node && v->v.node->buffer && v->v.node->buffer->fresh) continue;
-    if (!stale) stale = Obj::steal(PyList_New(0));
-    Obj index = Obj::steal(PyLong_FromSsize_t(i));
-    if (PyList_Append(stale.get(), index.get()) < 0) throw PyError();
-  }
-  if (stale) return stale.release();
-  for (Py_ssize_t i = 0; i < n; ++i) as_variable(PySequence_Fast_GET_ITEM(seq.get(), i))->v.node->buffer->fresh = false;
+  const Items variables(o, "variables");
+  const auto is_fresh = [](PyVariable* v) { return v->v.node && v->v.node->buffer && v->v.node->buffer->fresh; };
+  c10::SmallVector<Py_ssize_t, 16> stale;
+  for (Py_ssize_t i = 0; i < variables.size(); ++i)
+    if (!is_fresh(expect_variable(variables[i], "variables", i))) stale.push_back(i);
+  if (!stale.empty()) return list_of(stale.size(), [&](size_t k) { return PyLong_FromSsize_t(stale[k]); }).release();
+  for (PyObject* v : variables) as_variable(v)->v.node->buffer->fresh = false;
   Py_RETURN_NONE;
 }
 
@@ -168,34 +152,19 @@ PyObject* constant(PyObject*, PyObject* o) {
   return wrap_var(Var(tensor_of(v)), v->frontend);
 }
 
-PyObject* copied_array(PyObject* o, PyObject*) {
-  const at::Tensor& t = tensor_of(as_variable(o));
-  if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
-  return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
-}
-
-PyMethodDef functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
-                           {"replace_leaf", FAST(replace_leaf), nullptr},
-                           {"drop_mark", guard<drop_mark>, METH_O, nullptr},
-                           {"gradient_of", guard<gradient_of>, METH_O, nullptr},
-                           {"fresh", FAST(fresh, 1, 2), nullptr},
-                           {"in_graph", guard<in_graph>, METH_O, nullptr},
-                           {"take_place", FAST(take_place, 2), nullptr},
-                           {"share_place", FAST(share_place, 2), nullptr},
-                           {"own", FAST(own), nullptr},
-                           {"take_fresh", guard<take_fresh>, METH_O, nullptr},
-                           {"constant", guard<constant>, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
-
-PyMethodDef method = {"_copied_array", guard<copied_array>, METH_NOARGS, "The values as a new array."};
-
 }  // namespace
 
-void init_marks(PyObject* module) {
-  if (PyModule_AddFunctions(module, functions) < 0) throw PyError();
-  Obj descriptor = Obj::steal(PyDescr_NewMethod(&VariableType, &method));
-  if (PyDict_SetItemString(VariableType.tp_dict, method.ml_name, descriptor.get()) < 0) throw PyError();
-  PyType_Modified(&VariableType);
-}
+PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
+                                {"replace_leaf", FAST(replace_leaf, 2), nullptr},
+                                {"drop_mark", guard<drop_mark>, METH_O, nullptr},
+                                {"gradient_of", guard<gradient_of>, METH_O, nullptr},
+                                {"fresh", FAST(fresh, 1, 2), nullptr},
+                                {"in_graph", guard<in_graph>, METH_O, nullptr},
+                                {"take_place", FAST(take_place, 2), nullptr},
+                                {"share_place", FAST(share_place, 2), nullptr},
+                                {"own", FAST(own), nullptr},
+                                {"take_fresh", guard<take_fresh>, METH_O, nullptr},
+                                {"constant", guard<constant>, METH_O, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

@@ -39,7 +39,8 @@ PyObject* get_member(PyObject* o, void*) {
 template <PyObject* Frontend::* Member, PyTypeObject* Base>
 int put_class(PyObject* o, PyObject* value, void* name) {
   if (!PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base)) {
-    PyErr_Format(PyExc_TypeError, "%s: expected a subclass of %s", static_cast<const char*>(name), Base->tp_name);
+    PyErr_Format(PyExc_TypeError, "%s: expected a subclass of %s, got %R", static_cast<const char*>(name),
+                 Base->tp_name, value);
     return -1;
   }
   PyObject* old = std::exchange(reinterpret_cast<Frontend*>(o)->*Member, Py_NewRef(value));
@@ -81,9 +82,6 @@ PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                           nullptr,
                           nullptr};
 
-}  // namespace
-
-namespace {
 struct Attribute {
   PyGetSetDef own;
   static const PyGetSetDef& of(void* closure) { return static_cast<Attribute*>(closure)->own; }
@@ -122,9 +120,11 @@ PyTypeObject FrontendType = [] {
 PyMODINIT_FUNC PyInit__C() {
   using namespace cg::py;
   return guarded([]() -> PyObject* {
-    for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType}) {
+    Obj m = Obj::steal(PyModule_Create(&module_def));
+    for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType, &ArrayType,
+                            &DeferredVariableType}) {
       refuse_deletion(*t);
-      if (PyType_Ready(t) < 0) throw PyError();
+      if (PyModule_AddType(m.get(), t) < 0) throw PyError();
     }
     if (!init_output_type()) throw PyError();
     // ndarray * Variable is the Variable's affair.
@@ -137,23 +137,13 @@ PyMODINIT_FUNC PyInit__C() {
     Obj native =
         Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
     native_frontend = reinterpret_cast<Frontend*>(native.get());
-    Obj m = Obj::steal(PyModule_Create(&module_def));
-    for (PyMethodDef* methods : {hook_methods, registry_methods, optim_methods, parameter_methods})
-      if (PyModule_AddFunctions(m.get(), methods) < 0) throw PyError();
-    const std::pair<const char*, PyObject*> members[] = {
-        {"Variable", reinterpret_cast<PyObject*>(&VariableType)},
-        {"VariableNode", reinterpret_cast<PyObject*>(&VariableNodeType)},
-        {"FunctionNode", reinterpret_cast<PyObject*>(&FunctionNodeType)},
-        {"Frontend", reinterpret_cast<PyObject*>(&FrontendType)},
-        {"Op", reinterpret_cast<PyObject*>(&BoundType)},
-        {"native_frontend", native.get()}};
-    for (auto& [name, o] : members)
-      if (PyModule_AddObjectRef(m.get(), name, o) < 0) throw PyError();
-    init_kernels(m.get());
-    init_arrays(m.get());
-    init_marks(m.get());
-    init_deferred(m.get());
-    init_torch_graph(m.get());
+    if (PyModule_AddObjectRef(m.get(), "native_frontend", native.get()) < 0) throw PyError();
+    for (PyMethodDef* functions :
+         {hook_methods, registry_methods, optim_methods, parameter_methods, kernel_methods, array_functions,
+          mark_functions, deferred_functions, graph_functions, torch_functions})
+      if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
+    init_kernels();
+    init_torch_graph();
     return m.release();
   });
 }

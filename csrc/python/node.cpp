@@ -70,9 +70,7 @@ PyObject* get_dtype(PyObject* o, void*) {
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
 int put_rank(PyObject* o, PyObject* value, void*) {
-  const long r = PyLong_AsLong(value);
-  if (r == -1 && PyErr_Occurred()) return -1;
-  node(o).rank = r;
+  node(o).rank = integer(value, "rank");
   return 0;
 }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(node(o).requires_grad); }
@@ -80,27 +78,15 @@ int put_requires_grad(PyObject* o, PyObject* value, void*) {
   node(o).requires_grad = truth(value);
   return 0;
 }
-PyObject* get_string(const std::unique_ptr<std::string>& s) {
-  if (!s) Py_RETURN_NONE;
-  return PyUnicode_FromStringAndSize(s->data(), s->size());
-}
-int put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* what) {
-  return guarded(-1, [&] {
-    if (value == Py_None) {
-      s.reset();
-      return 0;
-    }
-    const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-    if (!text) fail(PyExc_TypeError, "%s: expected a string or None, got %s", what, Py_TYPE(value)->tp_name);
-    s = std::make_unique<std::string>(text);
-    return 0;
-  });
-}
 PyObject* get_name(PyObject* o, void*) { return get_string(node(o).name); }
-int put_name(PyObject* o, PyObject* value, void*) { return put_string(node(o).name, value, "name"); }
+int put_name(PyObject* o, PyObject* value, void*) {
+  put_string(node(o).name, value, "name");
+  return 0;
+}
 PyObject* get_old_style(PyObject* o, void*) { return get_string(node(o).old_style_generator); }
 int put_old_style(PyObject* o, PyObject* value, void*) {
-  return put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
+  put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
+  return 0;
 }
 PyObject* get_creator_node(PyObject* o, void*) { return view_of_function(node(o).creator.get(), frontend(o)); }
 int put_creator_node(PyObject* o, PyObject* value, void*) {
@@ -108,7 +94,7 @@ int put_creator_node(PyObject* o, PyObject* value, void*) {
   return 0;
 }
 PyObject* get_variable(PyObject* o, PyObject*) {
-  return guarded([&] { return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o)); });
+  return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o));
 }
 PyObject* get_variable_or_none(PyObject* o, PyObject*) {
   if (!living_variable(node(o))) Py_RETURN_NONE;
@@ -131,22 +117,33 @@ PyGetSetDef getset[] = {
     {"tensor", guard<get_tensor>, nullptr, nullptr, nullptr},
     {"shape", guard<get_shape>, nullptr, nullptr, nullptr},
     {"dtype", get_dtype, nullptr, nullptr, nullptr},
-    {"rank", get_rank, put_rank, nullptr, nullptr},
-    {"_rank", get_rank, put_rank, nullptr, nullptr},
+    {"rank", get_rank, guard<put_rank>, nullptr, nullptr},
+    {"_rank", get_rank, guard<put_rank>, nullptr, nullptr},
     {"requires_grad", get_requires_grad, guard<put_requires_grad>, nullptr, nullptr},
     {"_requires_grad", get_requires_grad, guard<put_requires_grad>, nullptr, nullptr},
-    {"name", get_name, put_name, nullptr, nullptr},
-    {"_old_style_grad_generator", get_old_style, put_old_style, nullptr, nullptr},
+    {"name", get_name, guard<put_name>, nullptr, nullptr},
+    {"_old_style_grad_generator", get_old_style, guard<put_old_style>, nullptr, nullptr},
     {"creator_node", guard<get_creator_node>, guard<put_creator_node>, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
-    {"get_variable", get_variable, METH_NOARGS, "The Variable of this node; a new one where it was released."},
-    {"get_variable_or_none", get_variable_or_none, METH_NOARGS, nullptr},
+    {"get_variable", guard<get_variable>, METH_NOARGS, "The Variable of this node; a new one where it was released."},
+    {"get_variable_or_none", guard<get_variable_or_none>, METH_NOARGS, nullptr},
     {"retain_data", guard<retain_data>, METH_NOARGS, nullptr},
     {"unchain", unchain, METH_NOARGS, "Forgets the creator."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* get_string(const std::unique_ptr<std::string>& s) {
+  if (!s) Py_RETURN_NONE;
+  return PyUnicode_FromStringAndSize(s->data(), s->size());
+}
+void put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* name) {
+  if (value == Py_None) return s.reset();
+  const char* text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+  if (!text) fail(PyExc_TypeError, "%s: expected a string or None, got %s", name, Py_TYPE(value)->tp_name);
+  s = std::make_unique<std::string>(text);
+}
 
 PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
   if (!n) Py_RETURN_NONE;

@@ -26,13 +26,19 @@ PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* 
   });
 }
 
-double number(PyObject* o, const char* name) {
-  const double x = PyFloat_AsDouble(o);
-  if (x != -1 || !PyErr_Occurred()) return x;
+namespace {
+// Gives the error of a conversion the argument's name.
+template <class T>
+T checked(T x, PyObject* o, const char* name, const char* kind) {
+  if (x != T(-1) || !PyErr_Occurred()) return x;
   if (PyErr_ExceptionMatches(PyExc_TypeError))
-    fail(PyExc_TypeError, "%s: expected a number, got %s", name, Py_TYPE(o)->tp_name);
+    fail(PyExc_TypeError, "%s: expected %s, got %s", name, kind, Py_TYPE(o)->tp_name);
   throw PyError();
 }
+}  // namespace
+
+double number(PyObject* o, const char* name) { return checked(PyFloat_AsDouble(o), o, name, "a number"); }
+long integer(PyObject* o, const char* name) { return checked(PyLong_AsLong(o), o, name, "an integer"); }
 
 Items::Items(PyObject* o, const char* name) {
   if (!PyList_Check(o) && !PyTuple_Check(o) && !Py_TYPE(o)->tp_iter && !PySequence_Check(o))

@@ -104,21 +104,17 @@ PyObject* binary(PyObject* a, PyObject* b) {
 }
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
-  if (modulus != Py_None) {
-    PyErr_SetString(PyExc_TypeError, "pow() of a Variable takes no modulus");
-    return nullptr;
-  }
-  return binary<kPow>(a, b);
+  if (modulus == Py_None) return binary<kPow>(a, b);
+  PyErr_SetString(PyExc_TypeError, "pow() of a Variable takes no modulus");
+  return nullptr;
 }
 
 PyObject* unary(PyObject* o, const char* name, const OpInfo*& op) {
   PyVariable* v = as_variable(o);
   if (!op) op = find_op(name);
-  return guarded([&] {
-    const Var x = var_of(v);
-    if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, name, o, nullptr);
-    return call_op(op->create(), VarsRef(x), v->frontend);
-  });
+  const Var x = var_of(v);
+  if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, name, o, nullptr);
+  return call_op(op->create(), VarsRef(x), v->frontend);
 }
 PyObject* negative(PyObject* o) {
   static const OpInfo* op = nullptr;
@@ -136,30 +132,21 @@ PyObject* subscript(PyObject* o, PyObject* key) {
     if (PyObject* fn = PyDict_GetItemString(v->frontend->fallbacks, "getitem"))
       return PyObject_CallFunctionObjArgs(fn, o, key, nullptr);
   static const OpInfo* op = find_op("get_item");
-  return guarded([&] {
-    if (!tensor_of(v).defined()) fail(PyExc_ValueError, "an uninitialised Variable cannot be indexed");
-    Ref<FunctionNode> node(op->create());
-    parse_param(op->params[0], key, op->params[0].address(node->params()));
-    const Var in[] = {var_of(v)};
-    return call_op(node.get(), in, v->frontend);
-  });
+  if (!tensor_of(v).defined()) fail(PyExc_ValueError, "an uninitialised Variable cannot be indexed");
+  Ref<FunctionNode> node(op->create());
+  parse_param(op->params[0], key, op->params[0].address(node->params()));
+  const Var in[] = {var_of(v)};
+  return call_op(node.get(), in, v->frontend);
 }
 
 Py_ssize_t length(PyObject* o) {
-  return guarded(Py_ssize_t(-1), [&]() -> Py_ssize_t {
-    const at::Tensor& t = tensor_of(as_variable(o));
-    if (!t.defined()) fail(PyExc_TypeError, "object of type 'NoneType' has no len()");
-    if (t.dim() == 0) fail(PyExc_TypeError, "len() of unsized object");
-    return t.size(0);
-  });
+  const at::Tensor& t = tensor_of(as_variable(o));
+  if (!t.defined()) fail(PyExc_TypeError, "object of type 'NoneType' has no len()");
+  if (t.dim() == 0) fail(PyExc_TypeError, "len() of unsized object");
+  return t.size(0);
 }
 PyObject* item(PyObject* o, Py_ssize_t i) {
-  const Py_ssize_t n = length(o);
-  if (n < 0) return nullptr;
-  if (i >= n) {  // ends an iteration
-    PyErr_SetString(PyExc_IndexError, "index out of range");
-    return nullptr;
-  }
+  if (i >= length(o)) fail(PyExc_IndexError, "index out of range");  // ends an iteration
   Obj key = Obj::steal(PyLong_FromSsize_t(i));
   return subscript(o, key.get());
 }
@@ -175,16 +162,16 @@ PyNumberMethods variable_number = [] {
   n.nb_floor_divide = binary<kFloorDiv>;
   n.nb_matrix_multiply = binary<kMatMul>;
   n.nb_power = power;
-  n.nb_negative = negative;
+  n.nb_negative = guard<negative>;
   n.nb_positive = positive;
-  n.nb_absolute = absolute;
+  n.nb_absolute = guard<absolute>;
   return n;
 }();
-PyMappingMethods variable_mapping = {length, subscript, nullptr};
+PyMappingMethods variable_mapping = {guard<length>, guard<subscript>, nullptr};
 PySequenceMethods variable_sequence = [] {
   PySequenceMethods s = {};
-  s.sq_length = length;
-  s.sq_item = item;
+  s.sq_length = guard<length>;
+  s.sq_item = guard<item>;
   return s;
 }();
 

@@ -28,11 +28,9 @@ Ints parse_ints(PyObject* o, const char* name) {
   if (PyIndex_Check(o) && !PySequence_Check(o)) {
     r.push_back(PyNumber_AsSsize_t(o, PyExc_OverflowError));
   } else if (PyTuple_Check(o) || PyList_Check(o) || PySequence_Check(o)) {
-    Obj seq = Obj::steal(PySequence_Fast(o, "expected a sequence of integers"));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-      const Py_ssize_t v = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(seq.get(), i), PyExc_OverflowError);
-      if (v == -1 && PyErr_Occurred()) break;
-      r.push_back(v);
+    for (PyObject* item : Items(o, name)) {
+      r.push_back(PyNumber_AsSsize_t(item, PyExc_OverflowError));
+      if (r.back() == -1 && PyErr_Occurred()) break;
     }
   } else {
     fail(PyExc_TypeError, "%s: expected an integer or a sequence of integers, got %s", name, Py_TYPE(o)->tp_name);
@@ -134,7 +132,12 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
     if (at::Tensor t = tensor_of_device_array(value, p.name); t.defined()) return t;
     fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", p.name, Py_TYPE(value)->tp_name);
   };
-  const bool none = value == Py_None;
+  const auto optional = [&](auto* to, auto&& read) {
+    if (value == Py_None)
+      to->reset();
+    else
+      *to = read();
+  };
   switch (p.kind) {
     case ParamKind::Bool:
       *static_cast<bool*>(address) = truth(value);
@@ -155,22 +158,13 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
       *static_cast<Ints*>(address) = parse_ints(value, p.name);
       break;
     case ParamKind::OptInt:
-      if (none)
-        static_cast<std::optional<int64_t>*>(address)->reset();
-      else
-        *static_cast<std::optional<int64_t>*>(address) = integer();
+      optional(static_cast<std::optional<int64_t>*>(address), integer);
       break;
     case ParamKind::OptFloat:
-      if (none)
-        static_cast<std::optional<double>*>(address)->reset();
-      else
-        *static_cast<std::optional<double>*>(address) = number();
+      optional(static_cast<std::optional<double>*>(address), number);
       break;
     case ParamKind::OptInts:
-      if (none)
-        static_cast<std::optional<Ints>*>(address)->reset();
-      else
-        *static_cast<std::optional<Ints>*>(address) = parse_ints(value, p.name);
+      optional(static_cast<std::optional<Ints>*>(address), [&] { return parse_ints(value, p.name); });
       break;
     case ParamKind::Scalar:
       if (!parse_scalar(value, static_cast<c10::Scalar*>(address))) *static_cast<c10::Scalar*>(address) = number();
@@ -179,10 +173,7 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
       *static_cast<at::Tensor*>(address) = tensor();
       break;
     case ParamKind::OptTensor:
-      if (none)
-        static_cast<std::optional<at::Tensor>*>(address)->reset();
-      else
-        *static_cast<std::optional<at::Tensor>*>(address) = tensor();
+      optional(static_cast<std::optional<at::Tensor>*>(address), tensor);
       break;
     case ParamKind::DType:
       *static_cast<at::ScalarType*>(address) = parse_dtype(value);
@@ -194,13 +185,11 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
 }
 
 PyObject* tuple_of_ints(at::IntArrayRef a) {
-  Obj t = Obj::steal(PyTuple_New(a.size()));
-  for (size_t i = 0; i < a.size(); ++i) PyTuple_SET_ITEM(t.get(), i, PyLong_FromLongLong(a[i]));
-  return t.release();
+  return tuple_of(a.size(), [&](size_t i) { return PyLong_FromLongLong(a[i]); }).release();
 }
 
 PyObject* format_param(const ParamInfo& p, const void* address) {
-  const auto none = [] { return Py_NewRef(Py_None); };
+  const auto optional = [](const auto* v, auto&& format) { return *v ? format(**v) : Py_NewRef(Py_None); };
   switch (p.kind) {
     case ParamKind::Bool:
       return PyBool_FromLong(*static_cast<const bool*>(address));
@@ -212,18 +201,12 @@ PyObject* format_param(const ParamInfo& p, const void* address) {
       return PyUnicode_FromString(static_cast<const std::string*>(address)->c_str());
     case ParamKind::Ints:
       return tuple_of_ints(*static_cast<const Ints*>(address));
-    case ParamKind::OptInt: {
-      auto& v = *static_cast<const std::optional<int64_t>*>(address);
-      return v ? PyLong_FromLongLong(*v) : none();
-    }
-    case ParamKind::OptFloat: {
-      auto& v = *static_cast<const std::optional<double>*>(address);
-      return v ? PyFloat_FromDouble(*v) : none();
-    }
-    case ParamKind::OptInts: {
-      auto& v = *static_cast<const std::optional<Ints>*>(address);
-      return v ? tuple_of_ints(*v) : none();
-    }
+    case ParamKind::OptInt:
+      return optional(static_cast<const std::optional<int64_t>*>(address), PyLong_FromLongLong);
+    case ParamKind::OptFloat:
+      return optional(static_cast<const std::optional<double>*>(address), PyFloat_FromDouble);
+    case ParamKind::OptInts:
+      return optional(static_cast<const std::optional<Ints>*>(address), tuple_of_ints);
     case ParamKind::Scalar: {
       auto& v = *static_cast<const c10::Scalar*>(address);
       if (v.isBoolean()) return PyBool_FromLong(v.toBool());
@@ -231,23 +214,18 @@ PyObject* format_param(const ParamInfo& p, const void* address) {
     }
     case ParamKind::Tensor: {
       auto& v = *static_cast<const at::Tensor*>(address);
-      return v.defined() ? wrap_tensor(v) : none();
+      return v.defined() ? wrap_tensor(v) : Py_NewRef(Py_None);
     }
-    case ParamKind::OptTensor: {
-      auto& v = *static_cast<const std::optional<at::Tensor>*>(address);
-      return v ? wrap_tensor(*v) : none();
-    }
-    case ParamKind::DType: {
+    case ParamKind::OptTensor:
+      return optional(static_cast<const std::optional<at::Tensor>*>(address), wrap_tensor);
+    case ParamKind::DType:
       return Py_NewRef(dtype_object(*static_cast<const at::ScalarType*>(address), native_frontend));
-    }
     case ParamKind::Index: {
       auto& items = *static_cast<const Index*>(address);
-      Obj t = Obj::steal(PyTuple_New(items.size()));
-      for (size_t i = 0; i < items.size(); ++i) PyTuple_SET_ITEM(t.get(), i, format_index_item(items[i]));
-      return t.release();
+      return tuple_of(items.size(), [&](size_t i) { return format_index_item(items[i]); }).release();
     }
   }
-  return none();
+  Py_RETURN_NONE;
 }
 
 }  // namespace cg::py

@@ -8,30 +8,25 @@
 namespace cg::py {
 namespace {
 
-// `side`: Variables of a graph that runs at another time than this frontend's become the frontend's.
-Vars read_variables(PyObject* o, const char* name, bool allow_none, Frontend* side = nullptr) {
-  Obj seq = Obj::steal(PySequence_Fast(o, name));
-  Vars r;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(seq.get()); ++i) {
-    PyObject* x = PySequence_Fast_GET_ITEM(seq.get(), i);
-    if (allow_none && x == Py_None) {
-      r.emplace_back();
-      continue;
-    }
-    if (!is_variable(x)) fail(PyExc_TypeError, "%s[%zd]: expected a Variable, got %s", name, i, Py_TYPE(x)->tp_name);
-    Obj own = side && side->deferred != as_variable(x)->frontend->deferred ? cross(x, side) : Obj::borrow(x);
-    node_of(as_variable(own.get()));
-    r.push_back(var_of(as_variable(own.get())));
+// A pass begins here: what it is asked for, by the frontend `f`.
+struct Roots {
+  Vars ys, gys;
+  Roots(PyObject* outputs, PyObject* gradients, Frontend* f)
+      : ys(variables(outputs, "outputs", false, f)), gys(variables(gradients, "grad_outputs", true, f)) {
+    if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
+    for (size_t k = 0; k < gys.size() && f->on_request; ++k)  // where a program may leave a gradient out, it means ones
+      if (!gys[k].defined()) gys[k] = Var(at::ones_like(ys[k].data));
   }
-  return r;
-}
-
-// Where a program may leave a gradient out, it means ones.
-void fill_with_ones(Frontend* f, VarsRef ys, Vars& gys) {
-  if (!f->on_request) return;
-  for (size_t k = 0; k < gys.size(); ++k)
-    if (!gys[k].defined()) gys[k] = Var(at::ones_like(ys[k].data));
-}
+  // `side`: Variables of a graph that runs at another time than this frontend's become the frontend's.
+  static Vars variables(PyObject* o, const char* name, bool allow_none, Frontend* side = nullptr) {
+    return read_variables(o, name, allow_none, [side](PyVariable* v) {
+      PyObject* x = reinterpret_cast<PyObject*>(v);
+      const Obj own = side && side->deferred != v->frontend->deferred ? cross(x, side) : Obj::borrow(x);
+      node_of(as_variable(own.get()));
+      return var_of(as_variable(own.get()));
+    });
+  }
+};
 
 PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph, int release, Frontend* f) {
   PassOptions o;
@@ -40,25 +35,9 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   o.retain_grad = retain_grad;
   o.create_graph = create_graph;
   o.show_functions = forwards_observed();
-  if (loss_scale && loss_scale != Py_None) {
-    o.loss_scale = PyFloat_AsDouble(loss_scale);
-    if (*o.loss_scale == -1 && PyErr_Occurred()) throw PyError();
-  }
+  if (loss_scale != Py_None) o.loss_scale = number(loss_scale, "loss_scale");
   return o;
 }
-
-}  // namespace
-Obj result_of(Var g, Frontend* f) {
-  if (!g.defined()) return Obj::borrow(Py_None);
-  if (!g.node) g.node = make_node(g.data, true);
-  if (static_cast<bool>(g.node->deferred) == static_cast<bool>(f->deferred)) return Obj::steal(variable_of(g, f));
-  Frontend* own = g.node->creator    ? frontend_of(*g.node->creator)
-                  : g.node->deferred ? deferred_frontend
-                                     : native_frontend;
-  Obj x = Obj::steal(variable_of(g, own));
-  return cross(x.get(), f);
-}
-namespace {
 
 PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {
@@ -70,11 +49,8 @@ PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
-  const Vars ys = read_variables(outputs, "outputs", false, fe);
-  Vars gys = read_variables(grads, "grad_outputs", true, fe);
-  if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-  fill_with_ones(fe, ys, gys);
-  backward(ys, gys, read_options(retain, loss_scale, create_graph, release, fe));
+  const Roots roots(outputs, grads, fe);
+  backward(roots.ys, roots.gys, read_options(retain, loss_scale, create_graph, release, fe));
   Py_RETURN_NONE;
 }
 
@@ -120,21 +96,28 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
   ModeScope style(Mode::deferred, fe->deferred);
-  const Vars ys = read_variables(outputs, "outputs", false, fe), xs = read_variables(inputs, "inputs", false);
-  Vars gys = read_variables(grads, "grad_outputs", true, fe);
-  if (ys.size() != gys.size()) fail(PyExc_ValueError, "grad_outputs: expected %zu, got %zu", ys.size(), gys.size());
-  fill_with_ones(fe, ys, gys);
-  const Vars gxs = initial == Py_None ? Vars() : read_variables(initial, "grad_inputs", true);
+  const Roots roots(outputs, grads, fe);
+  const Vars xs = Roots::variables(inputs, "inputs", false),
+             gxs = initial == Py_None ? Vars() : Roots::variables(initial, "grad_inputs", true);
   if (!gxs.empty() && gxs.size() != xs.size())
     fail(PyExc_ValueError, "grad_inputs: expected %zu, got %zu", xs.size(), gxs.size());
-  Vars result = grad_of_places(ys, xs, gys, gxs, read_options(retain, loss_scale, create_graph, release, fe), fe);
-  Obj list = Obj::steal(PyList_New(result.size()));
-  for (size_t i = 0; i < result.size(); ++i)
-    PyList_SET_ITEM(list.get(), i, result_of(std::move(result[i]), fe).release());
-  return list.release();
+  const PassOptions options = read_options(retain, loss_scale, create_graph, release, fe);
+  Vars result = grad_of_places(roots.ys, xs, roots.gys, gxs, options, fe);
+  return list_of(result.size(), [&](size_t i) { return result_of(std::move(result[i]), fe).release(); }).release();
 }
 
 }  // namespace
+
+Obj result_of(Var g, Frontend* f) {
+  if (!g.defined()) return Obj::borrow(Py_None);
+  if (!g.node) g.node = make_node(g.data, true);
+  if (static_cast<bool>(g.node->deferred) == static_cast<bool>(f->deferred)) return Obj::steal(variable_of(g, f));
+  Frontend* own = g.node->creator    ? frontend_of(*g.node->creator)
+                  : g.node->deferred ? deferred_frontend
+                                     : native_frontend;
+  Obj x = Obj::steal(variable_of(g, own));
+  return cross(x.get(), f);
+}
 
 PyMethodDef pass_methods[] = {{"backward", KEYWORDS(py_backward), "Backpropagates from outputs to all leaves."},
                               {"grad", KEYWORDS(py_grad), "Gradients of inputs."},

@@ -14,10 +14,9 @@ int mode_index(PyObject* name) {
   const char* s = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   for (int i = 0; s && i < static_cast<int>(Mode::count); ++i)
     if (kModes[i] == s) return i;
-  fail(PyExc_ValueError,
-       "mode: expected one of enable_backprop, debug, type_check, lazy_grad_sum, train, deferred, auto_forward, plain, "
-       "recording, training, got %R",
-       name);
+  std::string all;
+  for (const std::string_view mode : kModes) all += c10::str(mode, ", ");
+  fail(PyExc_ValueError, "mode: expected one of %sgot %R", all.c_str(), name);
 }
 PyObject* mode_value(int8_t v) {
   if (v == kUnset) Py_RETURN_NONE;
@@ -45,29 +44,22 @@ const OpInfo* op_of(PyObject* name) {
 }
 PyObject* py_op(PyObject*, PyObject* name) { return raw_op(op_of(name)); }
 PyObject* op_names(PyObject*, PyObject*) {
-  Obj list = Obj::steal(PyList_New(0));
-  for (const OpInfo* info : all_ops()) {
-    Obj name = Obj::steal(PyUnicode_FromString(info->name));
-    if (PyList_Append(list.get(), name.get()) < 0) throw PyError();
-  }
-  return list.release();
+  List names;
+  for (const OpInfo* info : all_ops()) names.add(PyUnicode_FromString(info->name));
+  return names.release();
 }
 PyObject* op_info(PyObject*, PyObject* name) {
   static const char* kinds[] = {"bool",  "int",    "float",  "str",     "ints",  "int?", "float?",
                                 "ints?", "scalar", "tensor", "tensor?", "dtype", "index"};
   const OpInfo* info = op_of(name);
-  Obj params = Obj::steal(PyList_New(0)), optional = Obj::steal(PyList_New(0));
+  List params, optional;
   Ref<FunctionNode> sample(info->create());
   for (const ParamInfo& p : info->params) {
     Obj value = p.required ? Obj::borrow(Py_Ellipsis) : Obj::steal(format_param(p, p.address(sample->params())));
-    Obj entry = Obj::steal(Py_BuildValue("(ssO)", p.name, kinds[static_cast<int>(p.kind)], value.get()));
-    if (PyList_Append(params.get(), entry.get()) < 0) throw PyError();
+    params.add(Py_BuildValue("(ssO)", p.name, kinds[static_cast<int>(p.kind)], value.get()));
   }
-  for (int i = 0; i < info->inputs; ++i) {
-    if (!info->optional.input(i)) continue;
-    Obj index = Obj::steal(PyLong_FromLong(i));
-    if (PyList_Append(optional.get(), index.get()) < 0) throw PyError();
-  }
+  for (int i = 0; i < info->inputs; ++i)
+    if (info->optional.input(i)) optional.add(PyLong_FromLong(i));
   return Py_BuildValue("{s:s,s:i,s:O,s:O,s:s,s:O}", "name", info->name, "inputs", info->inputs, "optional",
                        optional.get(), "params", params.get(), "doc", info->doc, "any_dtype",
                        info->any_dtype ? Py_True : Py_False);

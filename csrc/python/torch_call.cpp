@@ -73,17 +73,13 @@ struct TorchCall final : TorchNode {
     rebuild = Obj::borrow(PyTuple_GET_ITEM(parts.get(), 1));
   }
   Tensors infer(VarsRef in) override {
-    Obj shapes = Obj::steal(PyList_New(0));
-    for (size_t i = 0; i < n; ++i)
-      if (PyList_Append(shapes.get(), Obj::steal(tuple_of_ints(in[i].sizes())).get()) < 0) throw PyError();
+    Obj shapes = list_of(n, [&](size_t i) { return tuple_of_ints(in[i].sizes()); });
     Obj result = Obj::steal(PyObject_CallOneArg(infer_shapes.get(), shapes.get()));
     rebuild = Obj();
     if (PyTuple_GET_ITEM(result.get(), 1) != Py_None) rebuild = Obj::borrow(PyTuple_GET_ITEM(result.get(), 1));
-    Obj sizes = Obj::steal(PySequence_Fast(PyTuple_GET_ITEM(result.get(), 0), "infer"));
     Tensors hollows;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(sizes.get()); ++j)
-      hollows.push_back(
-          hollow(parse_ints(PySequence_Fast_GET_ITEM(sizes.get(), j), "shape"), real_dtype, in[0].data.device()));
+    for (PyObject* sizes : Items(PyTuple_GET_ITEM(result.get(), 0), "infer"))
+      hollows.push_back(hollow(parse_ints(sizes, "shape"), real_dtype, in[0].data.device()));
     return hollows;
   }
   // Makes further inputs of the leaves that the run came to.
@@ -139,22 +135,17 @@ Var input(PyObject* o, Frontend* f, Py_ssize_t i) {
 // places of tensors. pairs: (Variable, tensor) for torch leaves that have Variables of the frontend's own;
 // where functions run later (info and infer are no None), for all that the function holds.
 PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !PyObject_TypeCheck(args[0], &FrontendType))
-    return PyErr_Format(PyExc_TypeError, "torch_call expected a Frontend and five more arguments");
-  auto* f = reinterpret_cast<Frontend*>(args[0]);
-  Obj variables = Obj::steal(PySequence_Fast(args[2], "variables"));
+  Frontend* f = expect_frontend(args[0]);
+  const Items variables(args[2], "variables");
   Vars in;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(variables.get()); ++i)
-    in.push_back(input(PySequence_Fast_GET_ITEM(variables.get(), i), f, i));
+  for (Py_ssize_t i = 0; i < variables.size(); ++i) in.push_back(input(variables[i], f, i));
   auto* call = new TorchCall(args[1], in.size());
   Ref<FunctionNode> node(call);
   call->frontend = f;
   std::unordered_map<const c10::TensorImpl*, Var> own;
   const bool later = args[5] != Py_None;
-  if (args[3] != Py_None) {
-    Obj pairs = Obj::steal(PySequence_Fast(args[3], "pairs"));
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(pairs.get()); ++k) {
-      PyObject* pair = PySequence_Fast_GET_ITEM(pairs.get(), k);
+  if (args[3] != Py_None)
+    for (PyObject* pair : Items(args[3], "pairs")) {
       Var x = var_of(as_variable(PyTuple_GET_ITEM(pair, 0)));
       at::Tensor t = torch_tensor(PyTuple_GET_ITEM(pair, 1));
       if (later) {
@@ -164,7 +155,6 @@ PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
         own.emplace(t.unsafeGetTensorImpl(), std::move(x));
       }
     }
-  }
   if (later) {
     call->infer_shapes = Obj::borrow(args[5]);
     call->info = Obj::borrow(args[4]);
@@ -183,51 +173,48 @@ PyObject* torch_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
       return it->second;
     });
   if (!call->rebuild) return wrap_var(std::move(ys[0]), f);
-  Obj list = Obj::steal(PyList_New(ys.size()));
-  for (size_t j = 0; j < ys.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_var(std::move(ys[j]), f));
+  Obj list = list_of(ys.size(), [&](size_t j) { return wrap_var(std::move(ys[j]), f); });
   return PyObject_CallOneArg(call->rebuild.get(), list.get());
 }
 
+at::Tensor expect_tensor(PyObject* o) {
+  if (!is_tensor(o)) fail(PyExc_TypeError, "expected a torch tensor, got %s", Py_TYPE(o)->tp_name);
+  return torch_tensor(o);
+}
+
 PyObject* torch_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !PyObject_TypeCheck(args[0], &FrontendType) || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "torch_leaf expected a Frontend and a tensor");
-  return wrap_var(torch_leaf_var(torch_tensor(args[1])), reinterpret_cast<Frontend*>(args[0]));
+  Frontend* f = expect_frontend(args[0]);
+  return wrap_var(torch_leaf_var(expect_tensor(args[1])), f);
 }
 
 // torch_leave(frontend, outputs[, inputs, tensors, grad]): the outputs as tensors of torch's graph, up to the leaves of
 // the engine's. The inputs' places in torch's graph are those of the tensors. grad: as in `leave`, or None.
 PyObject* torch_leave(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if ((n != 2 && n != 5) || !PyObject_TypeCheck(args[0], &FrontendType))
-    return PyErr_Format(PyExc_TypeError, "torch_leave expected a Frontend and outputs, or three more arguments");
-  auto* f = reinterpret_cast<Frontend*>(args[0]);
-  Obj outputs = Obj::steal(PySequence_Fast(args[1], "outputs"));
+  if (n != 2 && n != 5)
+    fail(PyExc_TypeError, "torch_leave: expected a Frontend and outputs, or three more arguments, got %zd", n);
+  Frontend* f = expect_frontend(args[0]);
   Vars ys;
-  for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(outputs.get()); ++j)
-    ys.push_back(with_value(PySequence_Fast_GET_ITEM(outputs.get(), j)));
+  for (PyObject* y : Items(args[1], "outputs")) ys.push_back(with_value(y));
   Tensors out;
   if (n == 2) {
     out = leave(std::move(ys), f, {}, nullptr);
   } else {
-    Obj xs = Obj::steal(PySequence_Fast(args[2], "inputs")), ts = Obj::steal(PySequence_Fast(args[3], "tensors"));
+    const Items xs(args[2], "inputs"), ts(args[3], "tensors");
     Places places;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(xs.get()); ++i) {
-      const at::Tensor t = torch_tensor(PySequence_Fast_GET_ITEM(ts.get(), i));
-      const auto& x = node_of(as_variable(PySequence_Fast_GET_ITEM(xs.get(), i)));
+    for (Py_ssize_t i = 0; i < xs.size(); ++i) {
+      const at::Tensor t = torch_tensor(ts[i]);
+      const auto& x = node_of(as_variable(xs[i]));
       places.emplace(place_key(*x), t.requires_grad() ? ta::impl::gradient_edge(t) : ta::Edge());
     }
     out = leave(std::move(ys), f, places, args[4] == Py_None ? nullptr : args[4]);
   }
-  Obj list = Obj::steal(PyList_New(out.size()));
-  for (size_t j = 0; j < out.size(); ++j) PyList_SET_ITEM(list.get(), j, wrap_tensor(out[j]));
-  return list.release();
+  return list_of(out.size(), [&](size_t j) { return wrap_tensor(out[j]); }).release();
 }
 
 // torch_enter(frontend, tensor): a Variable with torch's record of the tensor behind it.
 PyObject* torch_enter(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !PyObject_TypeCheck(args[0], &FrontendType) || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "torch_enter expected a Frontend and a tensor");
-  auto* f = reinterpret_cast<Frontend*>(args[0]);
-  return wrap_var(enter(torch_tensor(args[1]), f), f);
+  Frontend* f = expect_frontend(args[0]);
+  return wrap_var(enter(expect_tensor(args[1]), f), f);
 }
 
 // torch_record(function): (the torch function or None, its name, the tensors that torch recorded) of what torch_call
@@ -238,20 +225,19 @@ PyObject* torch_record(PyObject*, PyObject* o) {
   auto* call = dynamic_cast<TorchCall*>(node);
   PyObject* function = !call ? Py_None : call->function ? call->function.get() : Py_None;
   if (call && call->module && call->module.get() != Py_None) function = PyWeakref_GetObject(call->module.get());
-  Obj list = Obj::steal(PyList_New(0)), name = Obj::steal(PyUnicode_FromString(node->name().c_str()));
-  for (const at::Tensor& y : node->ys)
-    if (PyList_Append(list.get(), Obj::steal(wrap_tensor(y)).get()) < 0) throw PyError();
+  Obj name = Obj::steal(PyUnicode_FromString(node->name().c_str())),
+      list = list_of(node->ys.size(), [&](size_t j) { return wrap_tensor(node->ys[j]); });
   return PyTuple_Pack(3, function, name.get(), list.get());
 }
 
 }  // namespace
 
-PyMethodDef torch_call_methods[] = {{"torch_call", FAST(torch_call), nullptr},
-                                    {"torch_leaf", FAST(torch_leaf), nullptr},
-                                    {"torch_enter", FAST(torch_enter), nullptr},
-                                    {"torch_leave", FAST(torch_leave), nullptr},
-                                    {"set_taken_apart", set_taken_apart, METH_O, nullptr},
-                                    {"torch_record", guard<torch_record>, METH_O, nullptr},
-                                    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef torch_functions[] = {{"torch_call", FAST(torch_call, 6), nullptr},
+                                 {"torch_leaf", FAST(torch_leaf, 2), nullptr},
+                                 {"torch_enter", FAST(torch_enter, 2), nullptr},
+                                 {"torch_leave", FAST(torch_leave), nullptr},
+                                 {"set_taken_apart", set_taken_apart, METH_O, nullptr},
+                                 {"torch_record", guard<torch_record>, METH_O, nullptr},
+                                 {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

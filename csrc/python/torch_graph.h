@@ -85,7 +85,4 @@ struct TorchNode : FunctionNode {
   void backward(Ctx<at::Tensor>& c) override;
   void backward(Ctx<Var>& c) override;
 };
-// Functions of the module that make such nodes.
-extern PyMethodDef torch_call_methods[];
-
 }  // namespace cg::py

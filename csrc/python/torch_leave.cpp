@@ -185,11 +185,8 @@ struct EngineFunction final : EndingNode {
     for (size_t k = 0; k < wanted.size(); ++k) result[wanted[k]] = std::move(out[k]);
     return result;
   }
-  Obj list_of(VarsRef vs) const {
-    Obj list = Obj::steal(PyList_New(0));
-    for (const Var& v : vs)
-      if (PyList_Append(list.get(), Obj::steal(variable_of_node(v.node, frontend)).get()) < 0) throw PyError();
-    return list;
+  Obj variables(VarsRef vs) const {
+    return list_of(vs.size(), [&](size_t i) { return variable_of_node(vs[i].node, frontend); });
   }
   // `starts` become the variables that were differentiated from.
   Vars run(VarsRef outputs, VarsRef inputs, Vars& starts, bool record) {
@@ -206,9 +203,8 @@ struct EngineFunction final : EndingNode {
         if (g.node && g.node->deferred) g = with_value(result_of(g, frontend).get());
       return found;
     }
-    Obj y = list_of(outputs), x = list_of(inputs), g = Obj::steal(PyList_New(0));
-    for (const Var& start : starts)
-      if (PyList_Append(g.get(), Obj::steal(wrap_tensor(start.data)).get()) < 0) throw PyError();
+    Obj y = variables(outputs), x = variables(inputs),
+        g = list_of(starts.size(), [&](size_t k) { return wrap_tensor(starts[k].data); });
     Obj both = Obj::steal(
         PyObject_CallFunctionObjArgs(grad.get(), y.get(), x.get(), g.get(), record ? Py_True : Py_False, nullptr));
     Vars found;

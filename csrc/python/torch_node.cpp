@@ -228,9 +228,6 @@ void accumulate_in_torch(const at::Tensor& leaf, Var g) {
 }
 }  // namespace
 
-void init_torch_graph(PyObject* module) {
-  add_to_torch = accumulate_in_torch;
-  if (PyModule_AddFunctions(module, torch_call_methods) < 0) throw PyError();
-}
+void init_torch_graph() { add_to_torch = accumulate_in_torch; }
 
 }  // namespace cg::py

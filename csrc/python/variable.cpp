@@ -1,5 +1,6 @@
 // The Variable type: data, gradient and node; the operators are in operators.cpp.
-#include "core/mode.h"
+#include <ATen/ops/clone.h>
+
 #include "python/common.h"
 
 namespace cg::py {
@@ -8,12 +9,9 @@ namespace {
 PyVariable* self_of(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 
 PyObject* variable_new(PyTypeObject* type, PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PyVariable* v = allocate(type, frontend_of_object(reinterpret_cast<PyObject*>(type)));
-    v->v.node = make_node({}, true);
-    v->v.node->variable = &v->v;
-    return reinterpret_cast<PyObject*>(v);
-  });
+  PyVariable* v = allocate(type, frontend_of_object(reinterpret_cast<PyObject*>(type)));
+  place(v, make_node({}, true));
+  return reinterpret_cast<PyObject*>(v);
 }
 
 int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
@@ -41,9 +39,9 @@ int variable_init(PyObject* o, PyObject* args, PyObject* kwargs) {
 
 int variable_clear(PyObject* o) {
   PyVariable* v = self_of(o);
+  leave(v);
   const Ref<VariableNode> node = std::move(v->v.node);  // it dies when the Variable has let go of all
   const Var grad = std::exchange(v->v.grad, Var());
-  if (node && node->variable == &v->v) node->variable = nullptr;
   Py_CLEAR(v->array);
   Py_CLEAR(v->grad_var);
   Py_CLEAR(v->dict);
@@ -54,7 +52,7 @@ int variable_clear(PyObject* o) {
 void variable_dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyVariable* v = self_of(o);
-  if (VariableNode* n = v->v.node.get(); n && n->variable == &v->v) n->variable = nullptr;
+  leave(v);
   if (v->weakrefs) PyObject_ClearWeakRefs(o);
   if (v->v.node && v->v.node->deferred && v->v.node->refs > 1) release_unread(*v->v.node);
   variable_clear(o);
@@ -188,9 +186,7 @@ PyObject* get_loss_scale(PyObject* o, void*) {
 }
 
 int put_loss_scale(PyObject* o, PyObject* value, void*) {
-  const double d = value == Py_None ? 0 : PyFloat_AsDouble(value);
-  if (d == -1 && PyErr_Occurred()) return -1;
-  self_of(o)->v.loss_scale = value == Py_None ? std::nullopt : std::optional(d);
+  self_of(o)->v.loss_scale = value == Py_None ? std::nullopt : std::optional(number(value, "loss_scale"));
   return 0;
 }
 
@@ -228,23 +224,22 @@ int put_creator_node(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_name(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
-  if (!n || !n->name) Py_RETURN_NONE;
-  return PyUnicode_FromStringAndSize(n->name->data(), n->name->size());
+  if (!n) Py_RETURN_NONE;
+  return get_string(n->name);
 }
 int put_name(PyObject* o, PyObject* value, void*) {
-  VariableNode& n = *node_of(self_of(o));
-  if (value == Py_None) {
-    n.name.reset();
-    return 0;
-  }
-  const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-  if (!s) fail(PyExc_TypeError, "name: expected a string or None, got %s", Py_TYPE(value)->tp_name);
-  n.name = std::make_unique<std::string>(s);
+  put_string(node_of(self_of(o))->name, value, "name");
   return 0;
 }
 PyObject* retain_data(PyObject* o, PyObject*) {
   node_of(self_of(o))->retain_data(tensor_of(self_of(o)));
   Py_RETURN_NONE;
+}
+
+PyObject* copied_array(PyObject* o, PyObject*) {
+  const at::Tensor& t = tensor_of(self_of(o));
+  if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
+  return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
 }
 
 PyGetSetDef getset[] = {
@@ -257,7 +252,7 @@ PyGetSetDef getset[] = {
     {"grad_var", guard<get_grad_var>, guard<put_grad_var>, "The gradient as a Variable, or None.", nullptr},
     {"_grad_array", guard<get_grad_array>, guard<put_grad_array>, nullptr, nullptr},
     {"_grad_tensor", guard<get_grad_tensor>, guard<put_grad_tensor>, nullptr, nullptr},
-    {"_loss_scale", get_loss_scale, put_loss_scale, nullptr, nullptr},
+    {"_loss_scale", get_loss_scale, guard<put_loss_scale>, nullptr, nullptr},
     {"node", guard<get_node>, nullptr, "The vertex of this variable in the graph.", nullptr},
     {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
     {"rank", get_rank, nullptr, "Length of the longest path from a leaf.", nullptr},
@@ -269,6 +264,7 @@ PyGetSetDef getset[] = {
 
 PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradient."},
                          {"retain_data", guard<retain_data>, METH_NOARGS, "Lets the node keep the data."},
+                         {"_copied_array", guard<copied_array>, METH_NOARGS, "The values as a new array."},
                          {"_set_requires_grad", guard<set_requires_grad>, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
@@ -280,7 +276,7 @@ PyTypeObject VariableType = [] {
   t.tp_doc = "A tensor with a gradient and a place in the graph.";
   t.tp_basicsize = sizeof(PyVariable);
   t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
-  t.tp_new = variable_new;
+  t.tp_new = guard<variable_new>;
   t.tp_init = variable_init;
   t.tp_dealloc = variable_dealloc;
   t.tp_traverse = variable_traverse;

@@ -10,6 +10,11 @@ PyVariable* expect_variable(PyObject* o, const char* name, Py_ssize_t index) {
   fail(PyExc_TypeError, "%s: expected a Variable, got %s", who.c_str(), Py_TYPE(o)->tp_name);
 }
 
+Frontend* expect_frontend(PyObject* o) {
+  if (!PyObject_TypeCheck(o, &FrontendType)) fail(PyExc_TypeError, "expected a Frontend, got %s", Py_TYPE(o)->tp_name);
+  return reinterpret_cast<Frontend*>(o);
+}
+
 void set_tensor(PyVariable* v, at::Tensor t) {
   v->v.data = std::move(t);
   if (!v->v.node) return;
@@ -36,8 +41,7 @@ void set_data(PyVariable* v, PyObject* data, const char* what) {
     v->array_of = nullptr;
     set_tensor(v, std::move(t));
   } else {
-    Obj arrays = Obj::steal(PyImport_ImportModule("compatgrad.core.arrays"));
-    Obj t = Obj::steal(PyObject_CallMethod(arrays.get(), "tensor_of_device_array", "Os", data, what));
+    Obj t = call_python("compatgrad.core.arrays", "tensor_of_device_array", "Os", data, what);
     Py_XSETREF(v->array, Py_NewRef(data));
     at::Tensor u = unwrap_tensor(t.get(), what);
     v->array_of = u.unsafeGetTensorImpl();
@@ -46,10 +50,8 @@ void set_data(PyVariable* v, PyObject* data, const char* what) {
 }
 
 void take(PyVariable* v, Var x) {
-  if (v->v.node && v->v.node->variable == &v->v) v->v.node->variable = nullptr;
   v->v.data = std::move(x.data);
-  v->v.node = std::move(x.node);
-  if (v->v.node) v->v.node->variable = &v->v;
+  place(v, std::move(x.node));
 }
 
 Frontend* frontend_of_object(PyObject* o) {
@@ -83,10 +85,7 @@ const at::Tensor& tensor_of(PyVariable* v) {
 }
 
 const Ref<VariableNode>& node_of(PyVariable* v) {
-  if (!v->v.node) {
-    v->v.node = make_node(v->v.data, false);
-    v->v.node->variable = &v->v;
-  }
+  if (!v->v.node) place(v, make_node(v->v.data, false));
   return v->v.node;
 }
 
@@ -106,16 +105,14 @@ PyObject* wrap_var(Var x, Frontend* f) {
   if (!x.defined()) Py_RETURN_NONE;
   PyVariable* v = allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f);
   if (!x.node || !x.node->deferred) v->v.data = std::move(x.data);
-  v->v.node = std::move(x.node);
-  if (v->v.node) v->v.node->variable = &v->v;
+  place(v, std::move(x.node));
   return reinterpret_cast<PyObject*>(v);
 }
 
 PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad) {
   Obj o = Obj::steal(reinterpret_cast<PyObject*>(allocate(reinterpret_cast<PyTypeObject*>(f->variable_class), f)));
   PyVariable* v = as_variable(o.get());
-  v->v.node = make_node({}, requires_grad);
-  v->v.node->variable = &v->v;
+  place(v, make_node({}, requires_grad));
   set_data(v, data, "data");
   return o.release();
 }
@@ -127,16 +124,12 @@ PyObject* variable_of(const Var& x, Frontend* f) {
 }
 
 PyObject* tuple_of_variables(VarsRef xs, Frontend* f) {
-  Obj t = Obj::steal(PyTuple_New(xs.size()));
-  for (size_t i = 0; i < xs.size(); ++i) PyTuple_SET_ITEM(t.get(), i, variable_of(xs[i], f));
-  return t.release();
+  return tuple_of(xs.size(), [&](size_t i) { return variable_of(xs[i], f); }).release();
 }
 
 PyObject* wrap_outputs(Vars ys, Frontend* f) {
   if (ys.size() == 1) return wrap_var(std::move(ys[0]), f);
-  Obj t = Obj::steal(PyTuple_New(ys.size()));
-  for (size_t j = 0; j < ys.size(); ++j) PyTuple_SET_ITEM(t.get(), j, wrap_var(std::move(ys[j]), f));
-  return t.release();
+  return tuple_of(ys.size(), [&](size_t j) { return wrap_var(std::move(ys[j]), f); }).release();
 }
 
 PyVariable* living_variable(const VariableNode& n) {
@@ -153,8 +146,7 @@ PyObject* variable_of_node(const Ref<VariableNode>& n, Frontend* f) {
     return Py_NewRef(reinterpret_cast<PyObject*>(meanwhile));
   }
   v->v.data = n->data;
-  v->v.node = n;
-  n->variable = &v->v;
+  place(v, n);
   return reinterpret_cast<PyObject*>(v);
 }
 
@@ -201,8 +193,7 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
 Frontend* deferred_frontend = nullptr;
 
 Obj cross(PyObject* x, Frontend* f, const char* how) {
-  Obj bridge = Obj::steal(PyImport_ImportModule("compatgrad.core.bridge"));
-  return Obj::steal(PyObject_CallMethod(bridge.get(), how, "OO", x, reinterpret_cast<PyObject*>(f)));
+  return call_python("compatgrad.core.bridge", how, "OO", x, reinterpret_cast<PyObject*>(f));
 }
 
 Vars apply_for(FunctionNode& node, VarsRef in, Frontend* f, bool record_constants) {
