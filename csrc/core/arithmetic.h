@@ -31,5 +31,11 @@ template <class T>
 T fit(T g, const VariableNode& x) {
   return fit(std::move(g), x.sizes, x.dtype);
 }
+// All that a function gives for its inputs.
+template <class T>
+void fit_all(c10::SmallVectorImpl<T>& gs, NodesRef inputs) {
+  for (size_t i = 0; i < gs.size(); ++i)
+    if (value(gs[i]).defined() && inputs[i]) gs[i] = fit(std::move(gs[i]), *inputs[i]);
+}
 
 }  // namespace cg

@@ -35,15 +35,14 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
     if (y.creator) pass.push(y.creator.get());
   }
-  std::vector<std::pair<Ref<VariableNode>, Var>> intermediates;  // of programs' own memory, written once all succeeded
+  std::vector<std::pair<Ref<VariableNode>, Var>> results;  // written once all succeeded
   pass.run([&](VariableNode& y, const Var& g) {
     if (y.deferred) {  // intermediates of a deferred graph keep the gradient of the last pass
       if (g.defined() && !options.create_graph) y.deferred->store->grad->put(g.data);
     } else if (y.buffer) {
-      intermediates.emplace_back(&y, g);
+      results.emplace_back(&y, g);  // an intermediate of a program's own memory
     }
   });
-  std::vector<std::pair<Ref<VariableNode>, Var>> results = std::move(intermediates);
   for (auto& x : pass.leaves())
     if (Var g = pass.take(*x); g.defined()) results.emplace_back(x, std::move(g));
   pass.commit();  // what is left to do allocates nothing, but for gradients that are copied into a program's memory
@@ -172,8 +171,7 @@ Vars function_backward(FunctionNode& f, VarsRef gys, c10::ArrayRef<bool> wanted)
   const EngineScope engine;
   Vars gxs(wanted.size()), own(gys.begin(), gys.end());
   run_formula(f, own, gxs, wanted);
-  for (size_t i = 0; i < gxs.size(); ++i)
-    if (gxs[i].defined() && f.inputs[i]) gxs[i] = fit(std::move(gxs[i]), *f.inputs[i]);
+  fit_all(gxs, f.inputs);
   return gxs;
 }
 

@@ -17,6 +17,36 @@ thread_local at::Device real_device = at::kCPU;
 uint64_t graph_epoch = 1;
 bool global_recompute = false;
 
+namespace {
+Ref<VariableNode> node_with(Ref<Store> store, at::IntArrayRef sizes, bool requires_grad) {
+  auto* n = new VariableNode;
+  Ref<VariableNode> r(n);
+  n->deferred = std::make_unique<Deferred>(std::move(store));
+  n->deferred->recompute = global_recompute;
+  n->has_shape = true;
+  n->dtype = real_dtype;
+  n->sizes.assign(sizes.begin(), sizes.end());
+  n->requires_grad = requires_grad;
+  return r;
+}
+
+const at::Tensor& read_kept(Array& a, const FunctionNode& f, const char* what, size_t index) {
+  a.move(f.call->device);
+  if (a.cleared)
+    throw std::runtime_error("the data of " + std::string(what) + " " + std::to_string(index) + " of " +
+                             binding.label(f) +
+                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
+  return a.read();
+}
+
+Tensors infer_pointwise(VarsRef in) {
+  at::DimVector sizes(in[0].sizes().begin(), in[0].sizes().end());
+  for (const Var& x : in.slice(1))
+    if (x.defined() && x.sizes() != at::IntArrayRef(sizes)) sizes = at::infer_size_dimvector(sizes, x.sizes());
+  return {hollow(sizes, in[0].data.scalar_type(), in[0].data.device())};
+}
+}  // namespace
+
 // ---- variables ------------------------------------------------------------------------------------------------------
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
   // Whoever looks at the data gets an error, not numbers.
@@ -33,20 +63,6 @@ at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device
   t.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   return t;
 }
-
-namespace {
-Ref<VariableNode> node_with(Ref<Store> store, at::IntArrayRef sizes, bool requires_grad) {
-  auto* n = new VariableNode;
-  Ref<VariableNode> r(n);
-  n->deferred = std::make_unique<Deferred>(std::move(store));
-  n->deferred->recompute = global_recompute;
-  n->has_shape = true;
-  n->dtype = real_dtype;
-  n->sizes.assign(sizes.begin(), sizes.end());
-  n->requires_grad = requires_grad;
-  return r;
-}
-}  // namespace
 
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad) {
   const c10::DimVector sizes = store->data->sizes;
@@ -76,17 +92,6 @@ at::Tensor cast_real(const Call& call, at::Tensor t) {
   if (call.any_dtype && !call.integers && !at::isFloatingType(dtype)) return t;
   return t.to(call.real);
 }
-
-namespace {
-const at::Tensor& read_kept(Array& a, const FunctionNode& f, const char* what, size_t index) {
-  a.move(f.call->device);
-  if (a.cleared)
-    throw std::runtime_error("the data of " + std::string(what) + " " + std::to_string(index) + " of " +
-                             binding.label(f) +
-                             " was cleared: run forward(), or forward(clear_no_need_grad=True), before backward()");
-  return a.read();
-}
-}  // namespace
 
 at::Tensor FunctionNode::deferred_input(size_t i) const {
   if (!inputs[i]) return {};
@@ -121,15 +126,6 @@ Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i)
   if (f && f->call->integers.input(i)) dtype = at::kLong;
   return {node, hollow(node->sizes, dtype, node->device)};
 }
-
-namespace {
-Tensors infer_pointwise(VarsRef in) {
-  at::DimVector sizes(in[0].sizes().begin(), in[0].sizes().end());
-  for (const Var& x : in.slice(1))
-    if (x.defined() && x.sizes() != at::IntArrayRef(sizes)) sizes = at::infer_size_dimvector(sizes, x.sizes());
-  return {hollow(sizes, in[0].data.scalar_type(), in[0].data.device())};
-}
-}  // namespace
 
 // ---- recording ------------------------------------------------------------------------------------------------------
 Tensors FunctionNode::infer(VarsRef in) {

@@ -16,25 +16,26 @@
 
 namespace cg {
 
-// One array: a tensor, or the number it is to be filled with once somebody looks. Arrays may share one memory; what is
-// done to one of them is then seen in all.
-struct Array {
-  uint32_t refs = 0;
+// What an array holds: a tensor, or the number it is to be filled with once somebody looks.
+struct ArrayContent {
   at::Tensor tensor;
-  c10::DimVector sizes;
-  at::ScalarType dtype = at::kFloat;  // of the tensor that is to be made
-  at::Device device = at::kCPU;
   double fill_value = 0;
   bool zeroing = false;  // zero() was called and nobody wrote since
   bool touched = false;  // holds a value that somebody gave it
-  bool typed = false;    // a tensor was made at some time
   bool cleared = false;
   bool computed = false;  // the tensor is a function's result: it may be a view of another array's
+};
+// Arrays may share one memory; what is done to one of them is then seen in all.
+struct Array : ArrayContent, Pinned {
+  uint32_t refs = 0;
+  c10::DimVector sizes;
+  at::ScalarType dtype = at::kFloat;  // of the tensor that is to be made
+  at::Device device = at::kCPU;
+  bool typed = false;  // a tensor was made at some time
   uint64_t modified = 0;
 
   explicit Array(at::IntArrayRef s);
   ~Array();
-  Array(const Array&) = delete;
   void retain() { ++refs; }
   void release() {
     if (--refs == 0) delete this;

@@ -70,17 +70,13 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
-  struct Scope {
-    Call& call;
-    ~Scope() { call.last_reads = Mask(); }
-  } scope{*f.call};
+  const Setting reads(f.call->last_reads, Mask());
   if (last) free_early(f, in, wanted, *last);
   try {
     Unlocked unlocked(large && f.info());  // without info it may run Python
     Ctx<at::Tensor> c(f, gys, gxs, wanted);
     f.backward(c);
-    for (size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i] && gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *inputs[i]);
+    fit_all(gxs, inputs);
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ", backward: " + e.what_without_backtrace());
   }
@@ -101,18 +97,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     accumulate(grad, std::move(gxs[i]), !accum[i]);
   }
 }
-}  // namespace
 
-void add_to_leaf(Array& grad, at::Tensor g) {
-  if (grad.zeroing || !grad.touched || grad.cleared) g = owned(std::move(g));
-  accumulate(grad, std::move(g), false);
-}
-
-void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
-  backward_of(f, wanted, accum, last, nullptr);
-}
-
-namespace {
 // Runs again what is needed for data that a function's gradient reads and forward freed. `ahead`: also what did not
 // run.
 class Recomputation {
@@ -156,6 +141,15 @@ class Recomputation {
 };
 
 }  // namespace
+
+void add_to_leaf(Array& grad, at::Tensor g) {
+  if (grad.zeroing || !grad.touched || grad.cleared) g = owned(std::move(g));
+  accumulate(grad, std::move(g), false);
+}
+
+void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool> accum, const LastUse* last) {
+  backward_of(f, wanted, accum, last, nullptr);
+}
 
 void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted) {
   const ModeScope plain(Mode::deferred, false);

@@ -4,7 +4,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
-#include <utility>
+
+#include "core/scope.h"
 
 namespace cg {
 
@@ -15,15 +16,13 @@ struct Whereabouts {
 extern thread_local Whereabouts whereabouts __attribute__((tls_model("initial-exec")));
 
 // The engine's own arithmetic: torch records none of it.
-class EngineScope {
+class EngineScope : Pinned {
  public:
   EngineScope() : outer_(whereabouts) {
     if (!whereabouts.inside) whereabouts = {c10::impl::raw_local_dispatch_key_set, true};
     below_.emplace();
   }
   ~EngineScope() { whereabouts = outer_; }
-  EngineScope(const EngineScope&) = delete;
-  EngineScope& operator=(const EngineScope&) = delete;
 
  private:
   const Whereabouts outer_;
@@ -32,12 +31,10 @@ class EngineScope {
 
 // Around a call of user code inside an EngineScope: torch's autograd, its modules' hooks and the version counters of
 // tensors work there as they do outside.
-class Door {
+class Door : Pinned {
  public:
   Door() : keys_(c10::impl::LocalDispatchKeySet(whereabouts.keys)), outer_(whereabouts) { whereabouts.inside = false; }
   ~Door() { whereabouts = outer_; }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
 
  private:
   c10::impl::ForceDispatchKeyGuard keys_;
@@ -46,15 +43,8 @@ class Door {
 
 // Whose call runs on this thread: a frontend, an object of the language binding. Functions remember who recorded them.
 extern thread_local void* caller __attribute__((tls_model("initial-exec")));
-class CallerScope {
- public:
-  explicit CallerScope(void* c) : outer_(std::exchange(caller, c)) {}
-  ~CallerScope() { caller = outer_; }
-  CallerScope(const CallerScope&) = delete;
-  CallerScope& operator=(const CallerScope&) = delete;
-
- private:
-  void* const outer_;
+struct CallerScope : Setting<void*> {
+  explicit CallerScope(void* c) : Setting(caller, c) {}
 };
 
 }  // namespace cg

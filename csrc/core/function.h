@@ -72,7 +72,7 @@ struct OutputSlot {
   at::Tensor saved;  // what backward reads, where the node may be gone: it died, or was cut off
 };
 
-struct FunctionNode {
+struct FunctionNode : Pinned {
   uint32_t refs = 0;
   int32_t rank = 0;
   bool recorded = false;
@@ -90,8 +90,6 @@ struct FunctionNode {
   c10::SmallVector<OutputSlot, 1> outputs;
 
   FunctionNode();
-  FunctionNode(const FunctionNode&) = delete;
-  FunctionNode& operator=(const FunctionNode&) = delete;
   virtual ~FunctionNode();
 
   virtual const OpInfo* info() const { return nullptr; }
@@ -163,37 +161,29 @@ template <class T>
 T Ctx<T>::in(size_t i) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
-  else if (kept_)
-    return kept_->in[i];
   else
-    return fn_.input_data(i);
+    return kept_ ? kept_->in[i] : fn_.input_data(i);
 }
 template <class T>
 T Ctx<T>::last_in(size_t i) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
-  else if (kept_)
-    return kept_->in[i];
   else
-    return fn_.last_input_data(i);
+    return kept_ ? kept_->in[i] : fn_.last_input_data(i);
 }
 template <class T>
 T Ctx<T>::out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
-  else if (kept_)
-    return kept_->out[j];
   else
-    return fn_.output_data(j);
+    return kept_ ? kept_->out[j] : fn_.output_data(j);
 }
 template <class T>
 T Ctx<T>::last_out(size_t j) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
-  else if (kept_)
-    return kept_->out[j];
   else
-    return fn_.last_output_data(j);
+    return kept_ ? kept_->out[j] : fn_.last_output_data(j);
 }
 Var read_member(FunctionNode& f, const at::Tensor& member);
 template <class T>
@@ -258,14 +248,12 @@ struct ReleasedGraph : std::runtime_error {
 };
 
 // Kernels on large tensors run without the interpreter lock.
-class Unlocked {
+class Unlocked : Pinned {
  public:
   explicit Unlocked(bool large) : state_(large && binding.unlock ? binding.unlock() : nullptr) {}
   ~Unlocked() {
     if (state_) binding.relock(state_);
   }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
 
  private:
   void* state_;

@@ -12,31 +12,16 @@ namespace cg {
 // kept has two holders, so the first gradient is not added in place.
 class LeafGradients {
  public:
-  LeafGradients() = default;
-  LeafGradients(const LeafGradients&) = delete;
-  LeafGradients& operator=(const LeafGradients&) = delete;
   ~LeafGradients() {
-    for (auto& old : kept_) {
-      Array& a = *old.array;
-      std::swap(a.tensor, old.tensor);
-      a.fill_value = old.fill_value;
-      a.zeroing = old.zeroing, a.touched = old.touched, a.cleared = old.cleared, a.computed = old.computed;
-    }
+    for (auto& [array, content] : kept_) std::swap(static_cast<ArrayContent&>(*array), content);
   }
   void keep(const Ref<Array>& a) {
-    if (a->shares() || !seen_.insert(a.get()).second) return;  // parts of one memory are written in place
-    kept_.push_back({a, a->tensor, a->fill_value, a->zeroing, a->touched, a->cleared, a->computed});
+    if (!a->shares() && seen_.insert(a.get()).second) kept_.emplace_back(a, *a);  // parts of one memory change in place
   }
   void commit() { kept_.clear(); }
 
  private:
-  struct Old {
-    Ref<Array> array;
-    at::Tensor tensor;
-    double fill_value;
-    bool zeroing, touched, cleared, computed;
-  };
-  std::vector<Old> kept_;
+  std::vector<std::pair<Ref<Array>, ArrayContent>> kept_;
   PointerSet<Array> seen_;
 };
 

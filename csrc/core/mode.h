@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/scope.h"
+
 namespace cg {
 
 // deferred: functions are recorded on variables whose values come later; auto_forward: and run at once.
@@ -36,17 +38,9 @@ inline bool mode(Mode m) {
   return (v == kUnset ? default_modes[static_cast<int>(m)] : v) != 0;
 }
 
-// Sets a mode for a scope; the old value comes back also when an exception passes.
-class ModeScope {
- public:
-  ModeScope(Mode m, bool value) : slot_(thread_modes.value[static_cast<int>(m)]), old_(slot_) { slot_ = value; }
-  ~ModeScope() { slot_ = old_; }
-  ModeScope(const ModeScope&) = delete;
-  ModeScope& operator=(const ModeScope&) = delete;
-
- private:
-  int8_t& slot_;
-  int8_t old_;
+// Sets a mode for a scope.
+struct ModeScope : Setting<int8_t> {
+  ModeScope(Mode m, bool value) : Setting(thread_modes.value[static_cast<int>(m)], value) {}
 };
 
 }  // namespace cg

@@ -59,8 +59,6 @@ class Pass : GradientSlots<T> {
       if (x->variable) std::swap(x->variable->grad, old);
     }
   }
-  Pass(const Pass&) = delete;
-  Pass& operator=(const Pass&) = delete;
   // The pass has succeeded.
   void commit() { const auto forgotten = std::exchange(replaced_, {}); }
   // What the Variable of a node has as gradient from now on; the pass gives back what it had.
@@ -196,10 +194,6 @@ class Pass : GradientSlots<T> {
     if (options_.release && !f.call) f.release_graph();
   }
 
-  static void fit_all(Vars& gxs, NodesRef inputs) {
-    for (size_t i = 0; i < gxs.size(); ++i)
-      if (gxs[i].defined()) gxs[i] = fit(std::move(gxs[i]), *inputs[i]);
-  }
   static bool registered(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
     const Door door;
     if (!binding.registered_backward(f, inputs, gys, gxs, wanted)) return false;
@@ -245,8 +239,7 @@ class Pass : GradientSlots<T> {
     } else {
       Unlocked unlocked(large && f.info());
       run_formula(f, gy, gx, wanted);
-      for (size_t i = 0; i < gx.size(); ++i)
-        if (gx[i].defined()) gx[i] = fit(std::move(gx[i]), *inputs[i]);
+      fit_all(gx, inputs);
     }
     for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
   }

@@ -51,6 +51,49 @@ void refresh(FunctionNode& f) {
   f.call->need_grad = any;
 }
 
+Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
+
+// An input that is freed anyway, whose memory nobody else sees and in which the result of `f` has room; or none.
+at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
+  const at::Tensor& first = values[0].data;
+  if (!at::isFloatingType(first.scalar_type())) return {};
+  for (const Var& v : values)
+    if (!v.defined() || v.sizes() != first.sizes() || v.data.scalar_type() != first.scalar_type()) return {};
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!last.input(i)) continue;
+    in[i]->data->clear();
+    if (may_overwrite(values[i].data)) return values[i].data;
+  }
+  return {};
+}
+
+// States that a function writes into, running means say, become of the type in which it computes: of another type, in
+// which a program may have assigned them, it would get a copy.
+void type_states(FunctionNode& f, c10::ArrayRef<Ref<Store>> in) {
+  const at::ScalarType real = f.call->real;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!in[i] || f.inputs[i]->creator || in[i]->data->read().scalar_type() == real) continue;
+    const bool* update = param_of<bool>(f, "update");
+    const bool assigned = i == 0 && f.info() && f.info()->name == std::string_view("assign");
+    if (assigned || (i > 0 && update && *update)) in[i]->data->set_dtype(real);
+  }
+}
+
+void remember_random_state(FunctionNode& f) {
+  if (at::Tensor* state = random_state(f)) f.call->rng_before = state->clone();
+}
+
+void run_on_again(FunctionNode& f) {
+  at::Tensor* state = f.call->rng_before.defined() ? random_state(f) : nullptr;
+  const at::Tensor now = state ? state->clone() : at::Tensor();
+  const Setting again(f.call->again, true);
+  std::optional<Setting<bool>> unmoved;
+  if (bool* update = param_of<bool>(f, "update")) unmoved.emplace(*update, false);
+  if (state) state->copy_(f.call->rng_before);
+  run_on(f, input_stores(f), f.call->outputs);
+  if (state) state->copy_(now);
+}
+
 }  // namespace
 
 c10::ArrayRef<Ref<FunctionNode>> functions_of(const Plan& plan) {
@@ -67,10 +110,6 @@ c10::SmallVector<bool, 4> wanted_of(const FunctionNode& f) {
   for (auto& x : f.inputs) wanted.push_back(x && x->requires_grad);
   return wanted;
 }
-
-namespace {
-Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
-}  // namespace
 
 bool Freeing::decide(const FunctionNode& f, const VariableNode& x, const Uses& u) const {
   const Deferred& d = *x.deferred;
@@ -139,34 +178,6 @@ c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   return stores;
 }
 
-namespace {
-// An input that is freed anyway, whose memory nobody else sees and in which the result of `f` has room; or none.
-at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
-  const at::Tensor& first = values[0].data;
-  if (!at::isFloatingType(first.scalar_type())) return {};
-  for (const Var& v : values)
-    if (!v.defined() || v.sizes() != first.sizes() || v.data.scalar_type() != first.scalar_type()) return {};
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (!last.input(i)) continue;
-    in[i]->data->clear();
-    if (may_overwrite(values[i].data)) return values[i].data;
-  }
-  return {};
-}
-
-// States that a function writes into, running means say, become of the type in which it computes: of another type, in
-// which a program may have assigned them, it would get a copy.
-void type_states(FunctionNode& f, c10::ArrayRef<Ref<Store>> in) {
-  const at::ScalarType real = f.call->real;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (!in[i] || f.inputs[i]->creator || in[i]->data->read().scalar_type() == real) continue;
-    const bool* update = param_of<bool>(f, "update");
-    const bool assigned = i == 0 && f.info() && f.info()->name == std::string_view("assign");
-    if (assigned || (i > 0 && update && *update)) in[i]->data->set_dtype(real);
-  }
-}
-}  // namespace
-
 void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last) {
   for (auto& x : in)
     if (x) x->data->move(f.call->device);
@@ -197,32 +208,6 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
     }
   }
 }
-
-namespace {
-void remember_random_state(FunctionNode& f) {
-  if (at::Tensor* state = random_state(f)) f.call->rng_before = state->clone();
-}
-
-void run_on_again(FunctionNode& f) {
-  at::Tensor* state = f.call->rng_before.defined() ? random_state(f) : nullptr;
-  const at::Tensor now = state ? state->clone() : at::Tensor();
-  bool* update = param_of<bool>(f, "update");
-  struct Restore {
-    Call& call;
-    bool* update;
-    const bool old;
-    ~Restore() {
-      call.again = false;
-      if (update) *update = old;
-    }
-  } restore{*f.call, update, update && *update};
-  if (state) state->copy_(f.call->rng_before);
-  if (update) *update = false;
-  f.call->again = true;
-  run_on(f, input_stores(f), f.call->outputs);
-  if (state) state->copy_(now);
-}
-}  // namespace
 
 void run_on_own(FunctionNode& f, bool again) {
   if (again) return run_on_again(f);

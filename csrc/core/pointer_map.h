@@ -6,15 +6,13 @@
 #include <memory>
 #include <utility>
 
+#include "core/scope.h"
+
 namespace cg {
 
 template <class Key, class Value>
-class PointerMap {
+class PointerMap : Pinned {
  public:
-  PointerMap() = default;
-  PointerMap(const PointerMap&) = delete;
-  PointerMap& operator=(const PointerMap&) = delete;
-
   Value* find(const Key* key) {
     Cell& c = cells_[place(key)];
     return c.key ? &c.value : nullptr;

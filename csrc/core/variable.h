@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/ref.h"
+#include "core/scope.h"
 
 namespace cg {
 
@@ -52,7 +53,7 @@ inline void bump_version(const at::Tensor& t) {
   if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
 }
 
-struct VariableNode {
+struct VariableNode : Pinned {
   uint32_t refs = 0;
   int32_t rank = 0;
   uint32_t output_index = 0;
@@ -72,8 +73,6 @@ struct VariableNode {
   std::shared_ptr<VariableNode*> cell;  // made when somebody wants a weak reference; null in it once the node is gone
 
   VariableNode();
-  VariableNode(const VariableNode&) = delete;
-  VariableNode& operator=(const VariableNode&) = delete;
   ~VariableNode();
 
   void retain() { ++refs; }
@@ -91,15 +90,12 @@ struct VariableNode {
   void leave();  // the creator no longer knows this output
 };
 
-struct Variable {
+struct Variable : Pinned {
   at::Tensor data;
   Ref<VariableNode> node;
   Var grad;
   std::optional<double> loss_scale;
 
-  Variable() = default;
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
   ~Variable() {
     if (node && node->variable == this) node->variable = nullptr;
   }

@@ -70,7 +70,7 @@ PyObject* clear(PyObject* o, PyObject*) {
 PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(array(o).sizes); }
 PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(array(o).numel()); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(array(o).sizes.size()); }
-template <bool Array::* Flag>
+template <auto Flag>
 PyObject* get_flag(PyObject* o, void*) {
   return PyBool_FromLong(array(o).*Flag);
 }

@@ -93,17 +93,19 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
         return refuse(PyExc_TypeError, "inputs differ in dtype " + describe(in));
     }
   }
-  // Several axes are a tuple. Whether a list will do is for the original's checks to say.
-  const auto is_list = [&](size_t k, PyObject* value) {
-    return b->fallback && info.params[k].kind == ParamKind::OptInts && PyList_Check(value);
-  };
   unsigned given = 0;
+  const auto take = [&](size_t k, PyObject* value) {
+    // Several axes are a tuple. Whether a list will do is for the original's checks to say.
+    if (b->fallback && info.params[k].kind == ParamKind::OptInts && PyList_Check(value))
+      return refuse(PyExc_TypeError, "a list instead of a tuple");
+    parse_param(info.params[k], value, info.params[k].address(node.params()));
+    given |= 1u << k;
+    return true;
+  };
   for (size_t k = 0; used + k < n_args; ++k) {
     if (k >= info.params.size())
       return refuse(PyExc_TypeError, c10::str("takes at most ", used + info.params.size(), " arguments, got ", n_args));
-    if (is_list(k, args[used + k])) return refuse(PyExc_TypeError, "a list instead of a tuple");
-    parse_param(info.params[k], args[used + k], info.params[k].address(node.params()));
-    given |= 1u << k;
+    if (!take(k, args[used + k])) return false;
   }
   const Py_ssize_t n_kw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   for (Py_ssize_t j = 0; j < n_kw; ++j) {
@@ -112,9 +114,7 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
     while (k < info.params.size() && PyUnicode_CompareWithASCIIString(key, info.params[k].name) != 0) ++k;
     if (k == info.params.size())
       return refuse(PyExc_TypeError, c10::str("unexpected keyword argument '", PyUnicode_AsUTF8(key), "'"));
-    if (is_list(k, args[n_args + j])) return refuse(PyExc_TypeError, "a list instead of a tuple");
-    parse_param(info.params[k], args[n_args + j], info.params[k].address(node.params()));
-    given |= 1u << k;
+    if (!take(k, args[n_args + j])) return false;
   }
   for (size_t k = 0; k < info.params.size(); ++k)
     if (info.params[k].required && !(given >> k & 1))

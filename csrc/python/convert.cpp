@@ -35,29 +35,7 @@ constexpr DtypeName kDtypes[] = {{at::kBool, "bool", "bool"},
                                  {at::kUInt16, "uint16", "uint16"},
                                  {at::kUInt32, "uint32", "uint32"},
                                  {at::kUInt64, "uint64", "uint64"}};
-}  // namespace
 
-void init_convert() {
-  Obj torch = Obj::steal(PyImport_ImportModule("torch"));
-  Obj numpy = Obj::steal(PyImport_ImportModule("numpy"));
-  numpy_dtype = PyObject_GetAttrString(numpy.get(), "dtype");
-  new_array = PyObject_GetAttrString(numpy.get(), "array");
-  ndarray_type = reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy.get(), "ndarray"));
-  if (!numpy_dtype || !new_array || !ndarray_type) throw PyError();
-  for (const auto& d : kDtypes) {
-    const int i = static_cast<int>(d.type);
-    torch_dtypes[i] = PyObject_GetAttrString(torch.get(), d.torch);
-    if (!torch_dtypes[i]) throw PyError();
-    if (d.numpy) numpy_dtypes[i] = Obj::steal(PyObject_CallFunction(numpy_dtype, "s", d.numpy)).release();
-  }
-}
-
-PyObject* new_ndarray(PyObject* o) { return PyObject_CallOneArg(new_array, o); }
-bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
-bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
-PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
-
-namespace {
 // The engine's sizes are numbers, and asking a tensor of a symbolic trace for them would end the process.
 const at::Tensor& of_known_sizes(const at::Tensor& t) {
   if (t.unsafeGetTensorImpl()->has_symbolic_sizes_strides())
@@ -66,21 +44,6 @@ const at::Tensor& of_known_sizes(const at::Tensor& t) {
          "compatgrad.interop.export or compile; make_fx needs tracing_mode='fake' or 'real'.");
   return t;
 }
-}  // namespace
-at::Tensor torch_tensor(PyObject* o) { return of_known_sizes(THPVariable_Unpack(o)); }
-bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
-
-at::Tensor unwrap_tensor(PyObject* o, const char* what) {
-  const at::Tensor& t = of_known_sizes(THPVariable_Unpack(o));
-  if (t.requires_grad())
-    fail(PyExc_ValueError,
-         "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or make a "
-         "Variable of it, which keeps its history.",
-         what);
-  return t;
-}
-
-namespace {
 
 // The memory of a NumPy array as torch would lay it out; no type where torch has no such layout.
 struct Layout {
@@ -112,34 +75,18 @@ struct Layout {
   static std::optional<at::ScalarType> type_of(const Py_buffer& view) {
     std::string_view f = view.format ? view.format : "B";
     if (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<')) f.remove_prefix(1);  // little-endian hosts only
-    if (f == "Zf") return at::kComplexFloat;
-    if (f == "Zd") return at::kComplexDouble;
+    constexpr std::pair<std::string_view, at::ScalarType> kNamed[] = {
+        {"f", at::kFloat}, {"d", at::kDouble},        {"e", at::kHalf},
+        {"?", at::kBool},  {"Zf", at::kComplexFloat}, {"Zd", at::kComplexDouble}};
+    for (const auto& [name, type] : kNamed)
+      if (f == name) return type;
     if (f.size() != 1) return std::nullopt;
-    const int size = view.itemsize;
-    switch (f[0]) {
-      case 'f':
-        return at::kFloat;
-      case 'd':
-        return at::kDouble;
-      case 'e':
-        return at::kHalf;
-      case '?':
-        return at::kBool;
-      case 'b':
-      case 'h':
-      case 'i':
-      case 'l':
-      case 'q':
-        return size == 1 ? at::kChar : size == 2 ? at::kShort : size == 4 ? at::kInt : at::kLong;
-      case 'B':
-      case 'H':
-      case 'I':
-      case 'L':
-      case 'Q':
-        return size == 1 ? at::kByte : size == 2 ? at::kUInt16 : size == 4 ? at::kUInt32 : at::kUInt64;
-      default:
-        return std::nullopt;
-    }
+    const auto size = view.itemsize;
+    if (std::string_view("bhilq").find(f[0]) != f.npos)
+      return size == 1 ? at::kChar : size == 2 ? at::kShort : size == 4 ? at::kInt : at::kLong;
+    if (std::string_view("BHILQ").find(f[0]) != f.npos)
+      return size == 1 ? at::kByte : size == 2 ? at::kUInt16 : size == 4 ? at::kUInt32 : at::kUInt64;
+    return std::nullopt;
   }
 };
 
@@ -171,6 +118,39 @@ PyObject* array_behind(const at::Tensor& t) {
 }
 
 }  // namespace
+
+void init_convert() {
+  Obj torch = Obj::steal(PyImport_ImportModule("torch"));
+  Obj numpy = Obj::steal(PyImport_ImportModule("numpy"));
+  numpy_dtype = PyObject_GetAttrString(numpy.get(), "dtype");
+  new_array = PyObject_GetAttrString(numpy.get(), "array");
+  ndarray_type = reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy.get(), "ndarray"));
+  if (!numpy_dtype || !new_array || !ndarray_type) throw PyError();
+  for (const auto& d : kDtypes) {
+    const int i = static_cast<int>(d.type);
+    torch_dtypes[i] = PyObject_GetAttrString(torch.get(), d.torch);
+    if (!torch_dtypes[i]) throw PyError();
+    if (d.numpy) numpy_dtypes[i] = Obj::steal(PyObject_CallFunction(numpy_dtype, "s", d.numpy)).release();
+  }
+}
+
+PyObject* new_ndarray(PyObject* o) { return PyObject_CallOneArg(new_array, o); }
+bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
+bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
+PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
+
+at::Tensor torch_tensor(PyObject* o) { return of_known_sizes(THPVariable_Unpack(o)); }
+bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
+
+at::Tensor unwrap_tensor(PyObject* o, const char* what) {
+  const at::Tensor& t = of_known_sizes(THPVariable_Unpack(o));
+  if (t.requires_grad())
+    fail(PyExc_ValueError,
+         "%s: the tensor requires torch's grad, and its history would be cut silently. Pass tensor.detach(), or make a "
+         "Variable of it, which keeps its history.",
+         what);
+  return t;
+}
 
 at::Tensor tensor_of_array(PyObject* array, bool* aliases) {
   at::Tensor t = alias_array(array);

@@ -131,11 +131,12 @@ PyObject* function_rank(PyObject*, PyObject* o) { return PyLong_FromLong(deferre
 PyObject* function_saves(PyObject*, PyObject* const* args, Py_ssize_t n) {
   FunctionNode& f = deferred_function(args[0]);
   c10::SmallVector<bool, 8> needs(f.inputs.size(), true);
-  if (args[1] != Py_None)
-    for (size_t i = 0; i < needs.size(); ++i) {
-      Obj item = Obj::steal(PySequence_GetItem(args[1], i));
-      needs[i] = truth(item.get());
-    }
+  if (args[1] != Py_None) {
+    const Items given(args[1], "need_grad");
+    if (given.size() < std::ssize(needs))
+      fail(PyExc_IndexError, "need_grad: expected %zu flags, got %zd", needs.size(), given.size());
+    for (size_t i = 0; i < needs.size(); ++i) needs[i] = truth(given[i]);
+  }
   const Mask mask = f.saves(needs);
   List in;
   for (size_t i = 0; i < f.inputs.size(); ++i)
@@ -192,17 +193,15 @@ PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const char* what) {
+  const Items given(o, what);
   c10::SmallVector<bool, 4> flags;
   Py_ssize_t k = 0;
   for (auto& x : f.inputs) {
-    if (!x || !x->deferred) {
-      flags.push_back(false);
-      continue;
-    }
-    Obj item = Obj::steal(PySequence_GetItem(o, k++));
-    flags.push_back(truth(item.get()));
+    const bool counts = x && x->deferred;
+    flags.push_back(counts && k < given.size() && truth(given[k]));
+    k += counts;
   }
-  if (PySequence_Size(o) != k) fail(PyExc_ValueError, "%s: expected %zd flags, got %zd", what, k, PySequence_Size(o));
+  if (given.size() != k) fail(PyExc_ValueError, "%s: expected %zd flags, got %zd", what, k, given.size());
   return flags;
 }
 // function_backward(view, inputs, outputs, wanted, accumulate)

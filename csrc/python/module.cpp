@@ -38,11 +38,9 @@ PyObject* get_member(PyObject* o, void*) {
 }
 template <PyObject* Frontend::* Member, PyTypeObject* Base>
 int put_class(PyObject* o, PyObject* value, void* name) {
-  if (!PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base)) {
-    PyErr_Format(PyExc_TypeError, "%s: expected a subclass of %s, got %R", static_cast<const char*>(name),
-                 Base->tp_name, value);
-    return -1;
-  }
+  if (!PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base))
+    fail(PyExc_TypeError, "%s: expected a subclass of %s, got %R", static_cast<const char*>(name), Base->tp_name,
+         value);
   PyObject* old = std::exchange(reinterpret_cast<Frontend*>(o)->*Member, Py_NewRef(value));
   Py_XDECREF(old);
   return 0;
@@ -50,12 +48,12 @@ int put_class(PyObject* o, PyObject* value, void* name) {
 
 char kVariableClass[] = "variable_class", kNodeClass[] = "node_class", kVariableNodeClass[] = "variable_node_class";
 PyGetSetDef frontend_getset[] = {
-    {"variable_class", get_member<&Frontend::variable_class>, put_class<&Frontend::variable_class, &VariableType>,
-     nullptr, kVariableClass},
+    {"variable_class", get_member<&Frontend::variable_class>,
+     guard<put_class<&Frontend::variable_class, &VariableType>>, nullptr, kVariableClass},
     {"variable_node_class", get_member<&Frontend::variable_node_class>,
-     put_class<&Frontend::variable_node_class, &VariableNodeType>, nullptr, kVariableNodeClass},
-    {"node_class", get_member<&Frontend::node_class>, put_class<&Frontend::node_class, &FunctionNodeType>, nullptr,
-     kNodeClass},
+     guard<put_class<&Frontend::variable_node_class, &VariableNodeType>>, nullptr, kVariableNodeClass},
+    {"node_class", get_member<&Frontend::node_class>, guard<put_class<&Frontend::node_class, &FunctionNodeType>>,
+     nullptr, kNodeClass},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef frontend_members[] = {{"name", T_OBJECT, offsetof(Frontend, name), READONLY, nullptr},
                                   {"node_classes", T_OBJECT, offsetof(Frontend, node_classes), 0, nullptr},

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "core/scope.h"
+
 namespace cg::py {
 
 inline PyTypeObject empty_type() {
@@ -154,12 +156,10 @@ Obj call_python(const char* module, const char* function, const char* format, A.
 
 // Holds the interpreter lock, which guards the engine's graph too, on any thread: torch's engine runs and frees its
 // nodes without it.
-class Locked {
+class Locked : Pinned {
  public:
   Locked() : state_(PyGILState_Ensure()) {}
   ~Locked() { PyGILState_Release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
 
  private:
   PyGILState_STATE state_;

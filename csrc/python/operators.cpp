@@ -26,15 +26,11 @@ PyObject* fall_back(Frontend* f, const char* name, PyObject* a, PyObject* b) {
   return b ? PyObject_CallFunctionObjArgs(fn, a, b, nullptr) : PyObject_CallOneArg(fn, a);
 }
 
-template <const Operator& O>
-struct Cached {
+// Its ops in the engine.
+struct Ops {
+  const OpInfo *op, *scalar, *reversed_scalar;
+  explicit Ops(const Operator& o) : op(find(o.op)), scalar(find(o.scalar)), reversed_scalar(find(o.reversed_scalar)) {}
   static const OpInfo* find(const char* name) { return name ? find_op(name) : nullptr; }
-  static inline const OpInfo *op = nullptr, *scalar = nullptr, *reversed_scalar = nullptr;
-  static void load() {
-    op = find(O.op);
-    scalar = find(O.scalar);
-    reversed_scalar = find(O.reversed_scalar);
-  }
 };
 
 bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type()); }
@@ -47,13 +43,12 @@ PyObject* binary(PyObject* a, PyObject* b) {
   const bool left = is_variable(a), right = is_variable(b);
   PyVariable* v = as_variable(left ? a : b);
   Frontend* f = v->frontend;
-  using C = Cached<O>;
-  if (!C::op && O.op) C::load();
+  static const Ops ops(O);
   try {
     if (left && right && is_deferred(v) && is_deferred(as_variable(b)) &&
-        v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && C::op && &O != &kMatMul) {
+        v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && ops.op && &O != &kMatMul) {
       const Var in[] = {var_of(v), var_of(as_variable(b))};
-      return call_op(C::op->create(), in, f);
+      return call_op(ops.op->create(), in, f);
     }
     if (left && right && f->deferred != as_variable(b)->frontend->deferred) {
       const Obj own = cross(b, f, f->deferred ? "cross" : "leave");
@@ -61,16 +56,16 @@ PyObject* binary(PyObject* a, PyObject* b) {
     }
     if (left && right && (is_deferred(v) || is_deferred(as_variable(b)))) return fall_back(f, O.name, a, b);
     if (left && right) {
-      if (C::op) {
+      if (ops.op) {
         const at::Tensor &x = tensor_of(as_variable(a)), &y = tensor_of(as_variable(b));
         if (x.defined() && y.defined() && floating(x) && x.scalar_type() == y.scalar_type() &&
             x.device() == y.device()) {
           const Var in[] = {var_of(as_variable(a)), var_of(as_variable(b))};
-          return call_op(C::op->create(), in, f);
+          return call_op(ops.op->create(), in, f);
         }
       }
     } else {
-      const OpInfo* op = left ? C::scalar : C::reversed_scalar;
+      const OpInfo* op = left ? ops.scalar : ops.reversed_scalar;
       c10::Scalar s;
       PyObject* number = left ? b : a;
       if (op && (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) && parse_scalar(number, &s)) {
@@ -109,20 +104,19 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   return nullptr;
 }
 
-PyObject* unary(PyObject* o, const char* name, const OpInfo*& op) {
+PyObject* unary(PyObject* o, const OpInfo* op) {
   PyVariable* v = as_variable(o);
-  if (!op) op = find_op(name);
   const Var x = var_of(v);
-  if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, name, o, nullptr);
+  if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, op->name, o, nullptr);
   return call_op(op->create(), VarsRef(x), v->frontend);
 }
 PyObject* negative(PyObject* o) {
-  static const OpInfo* op = nullptr;
-  return unary(o, "neg", op);
+  static const OpInfo* op = find_op("neg");
+  return unary(o, op);
 }
 PyObject* absolute(PyObject* o) {
-  static const OpInfo* op = nullptr;
-  return unary(o, "abs", op);
+  static const OpInfo* op = find_op("abs");
+  return unary(o, op);
 }
 PyObject* positive(PyObject* o) { return Py_NewRef(o); }
 

@@ -132,55 +132,40 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
     if (at::Tensor t = tensor_of_device_array(value, p.name); t.defined()) return t;
     fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", p.name, Py_TYPE(value)->tp_name);
   };
-  const auto optional = [&](auto* to, auto&& read) {
-    if (value == Py_None)
-      to->reset();
-    else
-      *to = read();
-  };
+  const bool none = value == Py_None;
+  const auto set = [address](auto v) { *static_cast<decltype(v)*>(address) = std::move(v); };
   switch (p.kind) {
     case ParamKind::Bool:
-      *static_cast<bool*>(address) = truth(value);
-      break;
+      return set(truth(value));
     case ParamKind::Int:
-      *static_cast<int64_t*>(address) = integer();
-      break;
+      return set(integer());
     case ParamKind::Float:
-      *static_cast<double*>(address) = number();
-      break;
+      return set(number());
     case ParamKind::Str: {
       const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
       if (!s) fail(PyExc_TypeError, "%s: expected a string, got %s", p.name, Py_TYPE(value)->tp_name);
-      *static_cast<std::string*>(address) = s;
-      break;
+      return set(std::string(s));
     }
     case ParamKind::Ints:
-      *static_cast<Ints*>(address) = parse_ints(value, p.name);
-      break;
+      return set(parse_ints(value, p.name));
     case ParamKind::OptInt:
-      optional(static_cast<std::optional<int64_t>*>(address), integer);
-      break;
+      return set(none ? std::nullopt : std::optional(integer()));
     case ParamKind::OptFloat:
-      optional(static_cast<std::optional<double>*>(address), number);
-      break;
+      return set(none ? std::nullopt : std::optional(number()));
     case ParamKind::OptInts:
-      optional(static_cast<std::optional<Ints>*>(address), [&] { return parse_ints(value, p.name); });
-      break;
-    case ParamKind::Scalar:
-      if (!parse_scalar(value, static_cast<c10::Scalar*>(address))) *static_cast<c10::Scalar*>(address) = number();
-      break;
+      return set(none ? std::nullopt : std::optional(parse_ints(value, p.name)));
+    case ParamKind::Scalar: {
+      c10::Scalar s;
+      return set(parse_scalar(value, &s) ? s : c10::Scalar(number()));
+    }
     case ParamKind::Tensor:
-      *static_cast<at::Tensor*>(address) = tensor();
-      break;
+      return set(tensor());
     case ParamKind::OptTensor:
-      optional(static_cast<std::optional<at::Tensor>*>(address), tensor);
-      break;
+      return set(none ? std::nullopt : std::optional(tensor()));
     case ParamKind::DType:
-      *static_cast<at::ScalarType*>(address) = parse_dtype(value);
-      break;
+      return set(parse_dtype(value));
     case ParamKind::Index:
-      *static_cast<Index*>(address) = parse_index(value);
-      break;
+      return set(parse_index(value));
   }
 }
 

@@ -15,10 +15,7 @@ struct PassStart final : ta::Node {
     std::mutex lock;
     std::unordered_map<int, std::shared_ptr<Ends>> ends;
   };
-  static Passes& passes() {
-    static auto* all = new Passes();
-    return *all;
-  }
+  static Passes& passes() { return immortal<Passes>(); }
   std::shared_ptr<Ends> ends;
 
   PassStart(ta::edge_list roots, std::shared_ptr<Ends> e) : ta::Node(std::move(roots)), ends(std::move(e)) {}
@@ -44,8 +41,7 @@ struct PassStart final : ta::Node {
 struct EngineLeaf final : ta::Node {
   using Weak = WeakOf<TorchNodePtr>::type;
   static std::unordered_map<VariableNode*, Weak>& living() {
-    static auto* map = new std::unordered_map<VariableNode*, Weak>();
-    return *map;
+    return immortal<std::unordered_map<VariableNode*, Weak>>();
   }
   Ref<VariableNode> x;
   Frontend* frontend;

@@ -51,12 +51,10 @@ Var with_value(PyObject* variable);
 Var left(const ta::Node& n, uint32_t k);
 // A pass of torch's that ends at such functions: what lies behind them is the engine's to do, and would be counted
 // twice. It starts at `roots()` instead of those given. Other passes through the same functions go on.
-class EndedPass {
+class EndedPass : Pinned {
  public:
   EndedPass(const ta::edge_list& roots, const ta::variable_list& gys, const ta::edge_list& ends);
   ~EndedPass();
-  EndedPass(const EndedPass&) = delete;
-  EndedPass& operator=(const EndedPass&) = delete;
   const ta::edge_list& roots() const { return roots_; }
 
  private:

@@ -24,8 +24,7 @@ struct EngineFunction final : EndingNode {
     Weak node;
   };
   static std::unordered_map<const FunctionNode*, Owner>& owners() {
-    static auto* map = new std::unordered_map<const FunctionNode*, Owner>();
-    return *map;
+    return immortal<std::unordered_map<const FunctionNode*, Owner>>();
   }
   Vars ys, xs;
   c10::SmallVector<uint32_t, 4> versions;  // of xs, then ys

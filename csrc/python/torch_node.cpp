@@ -107,6 +107,30 @@ struct Ends {
   }
 };
 
+// By torch's own accumulator, which calls the hooks of the leaf; with the gradient's history where the pass is
+// recorded.
+void accumulate_in_torch(const at::Tensor& leaf, Var g) {
+  const bool recorded = g.requires_grad();
+  at::Tensor t = std::move(g.data);
+  if (recorded) t = leave({Var(std::move(g.node), std::move(t))}, active_frontend(), {}, nullptr)[0];
+  try {
+    TorchScope scope(recorded, true);
+    // The accumulator takes what nobody else holds; that something else lies in the same memory it does not see.
+    if (!recorded && !leaf.grad().defined() && t.has_storage() && t.storage().use_count() > 1) t = t.clone();
+    ta::variable_list gs;
+    gs.push_back(std::move(t));  // the only one to hold it, so that its memory may become `.grad`
+    const auto accumulator = ta::impl::gradient_edge(leaf).function;
+    if (!accumulator->pre_hooks().empty() || !accumulator->post_hooks().empty())
+      fail(PyExc_RuntimeError,
+           "a torch parameter has hooks on its accumulator (DistributedDataParallel sets them), which only torch's own "
+           "pass calls: run it, compatgrad.interop.to('torch', loss).backward()");
+    (*accumulator)(std::move(gs));
+  } catch (python_error& e) {
+    e.restore();
+    throw PyError();
+  }
+}
+
 }  // namespace
 
 Tensors TorchNode::forward(VarsRef in) {
@@ -201,32 +225,6 @@ const at::Tensor* entered(const FunctionNode& f) {
   auto* e = dynamic_cast<const Entered*>(&f);
   return e ? &e->ys[0] : nullptr;
 }
-
-namespace {
-// By torch's own accumulator, which calls the hooks of the leaf; with the gradient's history where the pass is
-// recorded.
-void accumulate_in_torch(const at::Tensor& leaf, Var g) {
-  const bool recorded = g.requires_grad();
-  at::Tensor t = std::move(g.data);
-  if (recorded) t = leave({Var(std::move(g.node), std::move(t))}, active_frontend(), {}, nullptr)[0];
-  try {
-    TorchScope scope(recorded, true);
-    // The accumulator takes what nobody else holds; that something else lies in the same memory it does not see.
-    if (!recorded && !leaf.grad().defined() && t.has_storage() && t.storage().use_count() > 1) t = t.clone();
-    ta::variable_list gs;
-    gs.push_back(std::move(t));  // the only one to hold it, so that its memory may become `.grad`
-    const auto accumulator = ta::impl::gradient_edge(leaf).function;
-    if (!accumulator->pre_hooks().empty() || !accumulator->post_hooks().empty())
-      fail(PyExc_RuntimeError,
-           "a torch parameter has hooks on its accumulator (DistributedDataParallel sets them), which only torch's own "
-           "pass calls: run it, compatgrad.interop.to('torch', loss).backward()");
-    (*accumulator)(std::move(gs));
-  } catch (python_error& e) {
-    e.restore();
-    throw PyError();
-  }
-}
-}  // namespace
 
 void init_torch_graph() { add_to_torch = accumulate_in_torch; }
 

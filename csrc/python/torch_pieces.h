@@ -7,6 +7,13 @@
 
 namespace cg::py {
 
+// The one T of its kind, which is there also while the process ends.
+template <class T>
+T& immortal() {
+  static T* one = new T();
+  return *one;
+}
+
 // Runs `f` for torch's engine, which carries Python's exceptions in its own way.
 template <class F>
 auto for_torch(F&& f) {

@@ -23,30 +23,26 @@ void set_tensor(PyVariable* v, at::Tensor t) {
   if (n.retained) n.data = v->v.data;
 }
 
+namespace {
+// `array`: the object that the program gave, if it is no torch tensor. aliases: it lies in the memory of `t`.
+void hold(PyVariable* v, at::Tensor t, PyObject* array = nullptr, bool aliases = false) {
+  Py_XSETREF(v->array, Py_XNewRef(array));
+  v->array_of = aliases ? t.unsafeGetTensorImpl() : nullptr;
+  set_tensor(v, std::move(t));
+}
+}  // namespace
+
 // `data`: None, an array, a torch tensor.
 void set_data(PyVariable* v, PyObject* data, const char* what) {
-  if (data == Py_None) {
-    Py_CLEAR(v->array);
-    v->array_of = nullptr;
-    set_tensor(v, {});
-  } else if (is_ndarray(data)) {
+  if (data == Py_None) return hold(v, {});
+  if (is_ndarray(data)) {
     bool aliases;
     at::Tensor t = tensor_of_array(data, &aliases);
-    Py_XSETREF(v->array, Py_NewRef(data));
-    v->array_of = aliases ? t.unsafeGetTensorImpl() : nullptr;
-    set_tensor(v, std::move(t));
-  } else if (is_tensor(data)) {
-    at::Tensor t = unwrap_tensor(data, what);
-    Py_CLEAR(v->array);
-    v->array_of = nullptr;
-    set_tensor(v, std::move(t));
-  } else {
-    Obj t = call_python("compatgrad.core.arrays", "tensor_of_device_array", "Os", data, what);
-    Py_XSETREF(v->array, Py_NewRef(data));
-    at::Tensor u = unwrap_tensor(t.get(), what);
-    v->array_of = u.unsafeGetTensorImpl();
-    set_tensor(v, std::move(u));
+    return hold(v, std::move(t), data, aliases);
   }
+  if (is_tensor(data)) return hold(v, unwrap_tensor(data, what));
+  Obj t = call_python("compatgrad.core.arrays", "tensor_of_device_array", "Os", data, what);
+  hold(v, unwrap_tensor(t.get(), what), data, true);
 }
 
 void take(PyVariable* v, Var x) {
@@ -171,12 +167,8 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
   if (is_variable(o)) {
     Frontend* own = as_variable(o)->frontend;
     if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
-    if (own->deferred && !f->deferred && own != f && !mode(Mode::plain)) {
-      Obj y = cross(o, f, "leave");
-      *out = var_of(as_variable(y.get()));
-      return out->defined();
-    }
-    *out = var_of(as_variable(o));
+    const bool leaves = own->deferred && !f->deferred && own != f && !mode(Mode::plain);
+    *out = var_of(as_variable(leaves ? cross(o, f, "leave").get() : o));
     return out->defined();
   }
   bool aliases;
