@@ -291,3 +291,23 @@ def test_a_function_without_its_last_input_is_applied_again():
     y = PF.convolution(x, 4, (3, 3), with_bias=False)
     same(y, y.no_grad())
     same(y, y.parent(*y.parent.inputs))
+
+
+def test_a_conversion_that_raised_leaves_nothing_for_the_next():
+    class Failing(GC.IdentityModifier):
+        fails = True
+
+        def modify(self, f, inputs):
+            if self.fails and f.info.type_name == "Tanh":
+                raise RuntimeError("in the middle")
+            return super().modify(f, inputs)
+
+    x = data(2, 3)
+    y = F.tanh(F.exp(x))
+    modifier = Failing()
+    converter = GC.GraphConverter([modifier])
+    with pytest.raises(RuntimeError, match="in the middle"):
+        converter.convert(y)
+    assert not modifier._map_func_inputs
+    modifier.fails = False
+    assert types(converter.convert(y)) == ["Exp", "Tanh"]

@@ -6,7 +6,6 @@ To be used with auto-forward: shapes depend on lengths.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -97,48 +96,3 @@ def pad_packed_sequence(
         padded = F.gather(padded, sequence.unsorted_indices, 0 if batch_first else 1)
         lengths = lengths[sequence.unsorted_indices]
     return padded, lengths
-
-
-# Under these names the original has the networks of functions.rnn, gru and lstm, composed of other functions.
-def _create_fixed_length_rnn(
-    xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, nonlinearity: str, num_directions: int, with_bias: bool
-) -> tuple:
-    return F.rnn(
-        xs0,
-        h0,
-        w0,
-        w if num_layers > 1 else None,
-        b if with_bias else None,
-        num_layers=num_layers,
-        nonlinearity=nonlinearity,
-        bidirectional=num_directions == 2,
-    )
-
-
-def _create_fixed_length_gru(
-    xs0: Any, h0: Any, w0: Any, w: Any, b: Any, num_layers: int, num_directions: int, with_bias: bool
-) -> tuple:
-    return F.gru(
-        xs0,
-        h0,
-        w0,
-        w if num_layers > 1 else None,
-        b if with_bias else None,
-        num_layers=num_layers,
-        bidirectional=num_directions == 2,
-    )
-
-
-def _create_fixed_length_lstm(
-    xs0: Any, h0: Any, c0: Any, w0: Any, w: Any, b: Any, num_layers: int, num_directions: int, with_bias: bool
-) -> tuple:
-    return F.lstm(
-        xs0,
-        h0,
-        c0,
-        w0,
-        w if num_layers > 1 else None,
-        b if with_bias else None,
-        num_layers=num_layers,
-        bidirectional=num_directions == 2,
-    )

@@ -108,7 +108,9 @@ class GraphConverter:
         """The new outputs for the output `o`, or a list for a list of them."""
         outputs = _listed(o)
         for modifier in self._modifiers:
-            F.sink(*outputs).visit(modifier)
-            outputs = modifier.outputs[0].parent.inputs
-            modifier.finish_up()
+            try:
+                F.sink(*outputs).visit(modifier)
+                outputs = modifier.outputs[0].parent.inputs
+            finally:  # what a conversion that raised had noted would be taken for the next graph's
+                modifier.finish_up()
         return outputs if isinstance(o, (list, tuple)) else outputs[0]
