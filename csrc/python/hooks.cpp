@@ -166,11 +166,12 @@ void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::
        Py_TYPE(view.get())->tp_name, i, dtype ? "dtype" : "shape", actual.get(), expected.get());
 }
 
-// Ctrl-C, and a turn for the other threads as often as Python's own loop gives them one: a pass of small functions
-// never lets go of the interpreter lock.
+// Ctrl-C, and a turn for the other threads: a pass of small functions never lets go of the interpreter lock. A thread
+// that waits for the lock asks for it after 5 ms without a release, and CPython gives it only to one that has asked;
+// turns every 5 ms or less would wake such a thread each time just before, and it would never get the lock.
 void check_signals() {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kTurn = std::chrono::milliseconds(5);
+  constexpr auto kTurn = std::chrono::milliseconds(8);
   thread_local Clock::rep last = 0;
   const auto now = Clock::now().time_since_epoch();
   if (now - Clock::duration(last) > kTurn) {
