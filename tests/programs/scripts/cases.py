@@ -41,8 +41,30 @@ CHEAP_GPU = (  # ChainerMN's imagenet runs on GPUs only: these are its lines tha
     ("multiprocessing.set_start_method('forkserver')", "multiprocessing.set_start_method('fork')"),
 )
 
-# the name that gym has for it since 0.12
-GYM = (("env.spec.timestep_limit", "env.spec.max_episode_steps"),)
+# the name that gym has for it since 0.12, and a seed for the game and for the actions that it draws
+GYM = (
+    ("env.spec.timestep_limit", "env.spec.max_episode_steps"),
+    ("env = gym.make(args.env)\n", "env = gym.make(args.env)\n    env.seed(0), env.action_space.seed(0)\n"),
+)
+
+# The two below: `parse_kwargs` returns a tuple, which chainermn's VGG takes for the number of classes, and the shuffle
+# of `scatter_dataset` takes a seed.
+SEEDED = (
+    ("kwargs, ('num_class_labels', None))", "kwargs, ('num_class_labels', None))[0]"),
+    ("shuffle=True)", "shuffle=True, seed=0)"),
+)
+# optuna's draws from a seed, fewer and smaller trials than the made digits are enough for
+SAMPLER = "sampler=optuna.samplers.RandomSampler(0)"
+OPTUNA = (
+    ("N_TRAIN_EXAMPLES = 3000", "N_TRAIN_EXAMPLES = 300"),
+    ("N_VALID_EXAMPLES = 1000", "N_VALID_EXAMPLES = 100"),
+    ("EPOCH = 10", "EPOCH = 2"),
+    ("n_trials=100", "n_trials=3"),
+    ("n_trials=25", "n_trials=3"),
+    ("create_study(\n", f"create_study(\n        {SAMPLER},\n"),
+    ("comm, shuffle=True)", "comm, shuffle=True, seed=0)"),
+)
+STUDY = f"create_study(study_name=study_name, storage=storage_url, {SAMPLER}, direction='maximize'"
 
 CASES: dict[str, list[Command]] = {
     "caffe_export googlenet": [command("caffe_export", "export.py -a googlenet -o out")],
@@ -57,7 +79,7 @@ CASES: dict[str, list[Command]] = {
     ],
     "chainermn mnist dual": [command("chainermn/mnist", "train_mnist_dual_parallel.py -u 20 -e 1")],
     "chainermn mnist model": [command("chainermn/mnist", "train_mnist_model_parallel.py -u 20 -e 1")],
-    "chainermn cifar": [command("chainermn/cifar", "train_cifar.py -b 8 -e 2")],
+    "chainermn cifar": [command("chainermn/cifar", "train_cifar.py -b 8 -e 2", edits=SEEDED)],
     "chainermn parallel_convolution": [command("chainermn/parallel_convolution", "train.py -b 8 -e 1")],
     "chainermn dcgan": [
         command(
@@ -155,12 +177,22 @@ CASES: dict[str, list[Command]] = {
             f"{ZOO} resnet {{data}}/caffe/resnet.caffemodel {CROPS}",
         )
     ],
-    "optuna simple": [
+    "optuna simple": [command("optuna", "chainer_simple.py", edits=OPTUNA)],
+    "optuna integration": [command("optuna", "chainer_integration.py", edits=OPTUNA)],
+    "optuna chainermn_simple": [
         command(
-            "optuna", "chainer_simple.py", edits=(("n_trials=100", "n_trials=3"), ("TPESampler()", "RandomSampler(0)"))
+            "optuna",
+            "chainermn_simple.py study sqlite:///study.db",
+            edits=(*OPTUNA, ("load_study(study_name, storage_url", STUDY)),
         )
     ],
-    "optuna integration": [command("optuna", "chainer_integration.py", edits=(("n_trials=100", "n_trials=3"),))],
+    "optuna chainermn_integration": [
+        command(
+            "optuna",
+            "chainermn_integration.py study sqlite:///study.db",
+            edits=(*OPTUNA, ("load_study(\n        study_name, storage_url", STUDY)),
+        )
+    ],
     "pix2pix": [
         command("pix2pix", "train_facade.py -i {data}/facade --snapshot_interval 2 --display_interval 1", iterations=2)
     ],
