@@ -2,7 +2,6 @@
 // before its first line; a file names what it uses all the same.
 #pragma once
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>

@@ -318,12 +318,10 @@ def _described(node: Any) -> str:
 def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[str, Any]]:
     """The frontend's name of a function, and the parameters that tell something."""
     if walk.is_deferred(f):
-        info = _C.function_info(f)
-        if info is None and f.op_name is not None:
-            from compatgrad.nnabla._op_names import info_of_op
+        if f.op_name is not None or _C.function_info(f) is not None:
+            from compatgrad.nnabla._op_names import info_of
 
-            info = info_of_op(f)
-        if info is not None:
+            info = info_of(f)
             return info.type_name, _telling(info.args)
     if f.op_name is None:
         return str(getattr(f, "label", None) or _unlabelled(f)), {}

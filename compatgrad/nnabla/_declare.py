@@ -13,6 +13,7 @@ is the gradient of the body, at any order.
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -426,6 +427,32 @@ def {name}({signature}):
 """
 
 
+# The same for bodies of one op. Where inputs are Variables and arguments plain numbers, there is nothing to prepare, and
+# what `Function.info` tells is put together when somebody asks (`info_of`).
+_QUICK = """
+def {name}({signature}):
+    if outputs is None and {tests}:
+        y = _body({passed})
+        if _claim((y,), {inputs}, (_spec, ({args}{comma}), _context.current_ctx)):
+            return y
+    return _call(_spec, {inputs}, [{args}], n_outputs, outputs)
+"""
+
+
+def _quick_tests(spec: Spec) -> str | None:
+    """What `_QUICK` asks before it calls the body; None where the body is more than one op with plain arguments."""
+    harmless = {"op", "float", "check_broadcast"}
+    names = set(spec.body.__code__.co_names) - harmless
+    plain = all(type(p.default) in (bool, float) or p.name == "val" for p in spec.parameters)
+    if not spec.claims or spec.variadic or spec.passes_n_outputs or spec.defaults or spec.effects or not plain:
+        return None
+    operators = any(i.opname.startswith(("BINARY", "UNARY")) for i in dis.get_instructions(spec.body))
+    if len(names) != 1 or not hasattr(op, *names) or operators or any(spec.optional):
+        return None
+    tests = [f"isinstance({name}, _Variable)" for name in spec.inputs]
+    return " and ".join(tests + [f"type({name}) in _numbers" for name in spec.args])
+
+
 def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a function. See the module's text; options:
 
@@ -457,8 +484,20 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         default_n = n_outputs.default if n_outputs is not None else -1
         parts += [f"n_outputs={default_n!r}", "outputs=None"]
         given = spec.inputs[0] if spec.variadic else "(" + "".join(f"{n}, " for n in spec.inputs) + ")"
-        source = _TEMPLATE.format(name=spec.name, signature=", ".join(parts), inputs=given, args=", ".join(spec.args))
+        tests = _quick_tests(spec)
+        source = (_QUICK if tests else _TEMPLATE).format(
+            name=spec.name,
+            signature=", ".join(parts),
+            inputs=given,
+            args=", ".join(spec.args),
+            comma="," if spec.args else "",
+            passed=", ".join((*spec.inputs, *(f"{a}={a}" for a in spec.args))),
+            tests=tests,
+        )
         scope = {"_call": call, "_spec": spec, **defaults}
+        if tests:
+            scope |= {"_body": body, "_claim": _C.claim, "_context": _context}
+            scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float))}
         exec(source, scope)  # noqa: S102 - a signature of its own: one Python frame per call
         made = scope[spec.name]
         made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, body.__qualname__

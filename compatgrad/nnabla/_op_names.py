@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad import _C
 from compatgrad.nnabla._declare import Info
 
 # op -> (type, arguments: nnabla's name -> the op's, or a constant)
@@ -30,8 +31,23 @@ _TYPES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def info_of_op(function: Any) -> Info:
-    """The type name and arguments of a function that no F function made."""
+def info_of(function: Any) -> Info:
+    """The type name and arguments of a function. They are put together when somebody asks for the first time."""
+    info = _C.function_info(function)
+    if info is None:
+        info = _info_of_op(function)
+    elif isinstance(info, tuple):  # of a call that had no time for it (`_declare._QUICK`)
+        spec, args, context = info
+        info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))
+        info.context = context
+    else:
+        return info
+    _C.set_function_info(function, info)
+    return info
+
+
+def _info_of_op(function: Any) -> Info:
+    """The same for a function that no F function made."""
     name = function.op_name or "Constant"
     params = function.op_params or {}
     if name in _TYPES:

@@ -16,7 +16,7 @@ from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray, dimensions
-from compatgrad.nnabla._op_names import info_of_op
+from compatgrad.nnabla._op_names import info_of
 from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["Function", "PythonFunction"]
@@ -34,11 +34,7 @@ class Function(_C.FunctionNode):
     @property
     def info(self) -> Info:
         """`type_name`, `args` and `tags` of the function."""
-        info = _C.function_info(self)
-        if info is None:
-            info = info_of_op(self)
-            _C.set_function_info(self, info)
-        return info
+        return info_of(self)
 
     @property
     def name(self) -> str:

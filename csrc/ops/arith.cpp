@@ -25,9 +25,7 @@ Tensor modular(const Tensor& a, const Tensor& b, F f) {
 
 struct Add {
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::add(a, b); });
-  }
+  Tensor forward(const Tensor& a, const Tensor& b) { return modular(a, b, few::add); }
   Tensor forward_into(Tensor y, const Tensor& a, const Tensor& b) { return at::add_out(y, a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -39,13 +37,11 @@ CG_POINTWISE("add", Add, "a + b")
 
 struct Sub {
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::sub(a, b); });
-  }
+  Tensor forward(const Tensor& a, const Tensor& b) { return modular(a, b, few::sub); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy(); });
-    c.grad(1, [&] { return -c.gy(); });
+    c.grad(1, [&] { return negated(c.gy()); });
   }
 };
 CG_POINTWISE("sub", Sub, "a - b")
@@ -66,9 +62,7 @@ Mask saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) 
 
 struct Mul {
   Mask saves_for(c10::ArrayRef<bool> needs) const { return saves_of_product(needs); }
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    return modular(a, b, [](const Tensor& a, const Tensor& b) { return at::mul(a, b); });
-  }
+  Tensor forward(const Tensor& a, const Tensor& b) { return modular(a, b, few::mul); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy() * c.in(1); });
@@ -79,12 +73,12 @@ CG_POINTWISE("mul", Mul, "a * b")
 
 struct Div {
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& a, const Tensor& b) { return at::div(a, b); }
+  Tensor forward(const Tensor& a, const Tensor& b) { return few::div(a, b); }
   template <class T>
   void backward(Ctx<T>& c) {
     const T ga = c.gy() / c.in(1);
     c.grad(0, [&] { return ga; });
-    c.grad(1, [&] { return -(ga * c.in(0) / c.in(1)); });
+    c.grad(1, [&] { return negated(ga * c.in(0) / c.in(1)); });
   }
 };
 CG_POINTWISE("div", Div, "a / b")
@@ -92,11 +86,11 @@ CG_POINTWISE("div", Div, "a / b")
 struct Neg {
   static constexpr Mask saves = 0;
   Tensor forward(const Tensor& x) {
-    return modular(x, x, [](const Tensor& x, const Tensor&) { return at::neg(x); });
+    return modular(x, x, [](const Tensor& x, const Tensor&) { return few::neg(x); });
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return -c.gy(); });
+    c.grad(0, [&] { return negated(c.gy()); });
   }
 };
 CG_POINTWISE("neg", Neg, "-x")
@@ -129,7 +123,7 @@ struct DivScalar {
   c10::Scalar value = 1;
   static constexpr auto params() { return std::make_tuple(required("value", &DivScalar::value)); }
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::div(x, value); }
+  Tensor forward(const Tensor& x) { return div_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return run(DivScalar{value}, c.gy()); });
@@ -144,7 +138,7 @@ struct RSubScalar {
   Tensor forward(const Tensor& x) { return rsub_scalar(x, value); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return -c.gy(); });
+    c.grad(0, [&] { return negated(c.gy()); });
   }
 };
 CG_POINTWISE("rsub_scalar", RSubScalar, "value - x")
@@ -254,7 +248,7 @@ CG_POINTWISE("rsqrt", Rsqrt, "1 / sqrt(x)")
 
 struct Square {
   static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::square(x); }
+  Tensor forward(const Tensor& x) { return few::square(x); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return c.gy() * (c.in(0) * 2.0); });

@@ -3,7 +3,7 @@
 // Each name works on Tensors (plain pass) and on Vars (recorded pass). Where ATen has the function, argument-dependent
 // lookup finds at::NAME for Tensors and only the Var form is declared here; otherwise both are.
 #pragma once
-#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
@@ -42,6 +42,7 @@
 
 #include "core/arithmetic.h"
 #include "core/op.h"
+#include "ops/operators.h"
 
 namespace cg {
 
@@ -74,6 +75,9 @@ inline Var operator-(const Var& a, const Var& b) { return sub(a, b); }
 inline Var operator*(const Var& a, const Var& b) { return mul(a, b); }
 inline Var operator/(const Var& a, const Var& b) { return div(a, b); }
 inline Var operator-(const Var& a) { return neg(a); }
+// -x; for Tensors quicker than the operator, which is ATen's.
+inline Var negated(const Var& x) { return neg(x); }
+inline Tensor negated(const Tensor& x) { return few::neg(x); }
 inline Var operator+(const Var& a, const c10::Scalar& s) { return add_scalar(a, s); }
 inline Var operator+(const c10::Scalar& s, const Var& a) { return add_scalar(a, s); }
 inline Var operator-(const Var& a, const c10::Scalar& s) { return add_scalar(a, -s); }
@@ -86,48 +90,6 @@ inline Var operator/(const c10::Scalar& s, const Var& a) { return rdiv_scalar(a,
 inline Var operator*(const Var& a, const Tensor& c) { return mul(a, Var(c)); }
 inline Var operator/(const Var& a, const Tensor& c) { return div(a, Var(c)); }
 inline Var operator+(const Var& a, const Tensor& c) { return add(a, Var(c)); }
-
-// ---- tensors and numbers (number.cpp) -------------------------------------------------------------------------------
-Tensor add_scalar(const Tensor&, const c10::Scalar&);
-Tensor mul_scalar(const Tensor&, const c10::Scalar&);
-Tensor div_scalar(const Tensor&, const c10::Scalar&);
-Tensor rsub_scalar(const Tensor&, const c10::Scalar&);
-Tensor rdiv_scalar(const Tensor&, const c10::Scalar&);
-// Preferred to ATen's operators, which convert to Scalar.
-template <class N>
-concept Number = std::is_arithmetic_v<N>;
-template <Number N>
-Tensor operator+(const Tensor& x, N s) {
-  return add_scalar(x, s);
-}
-template <Number N>
-Tensor operator+(N s, const Tensor& x) {
-  return add_scalar(x, s);
-}
-template <Number N>
-Tensor operator-(const Tensor& x, N s) {
-  return add_scalar(x, -s);
-}
-template <Number N>
-Tensor operator-(N s, const Tensor& x) {
-  return rsub_scalar(x, s);
-}
-template <Number N>
-Tensor operator*(const Tensor& x, N s) {
-  return mul_scalar(x, s);
-}
-template <Number N>
-Tensor operator*(N s, const Tensor& x) {
-  return mul_scalar(x, s);
-}
-template <Number N>
-Tensor operator/(const Tensor& x, N s) {
-  return div_scalar(x, s);
-}
-template <Number N>
-Tensor operator/(N s, const Tensor& x) {
-  return rdiv_scalar(x, s);
-}
 
 // ---- elementwise (arith.cpp, trig.cpp, activation.cpp) --------------------------------------------------------------
 Var abs(const Var&);

@@ -1,11 +1,12 @@
 // Rounding that ATen lacks.
 #pragma once
-#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/sign.h>
 #include <ATen/ops/trunc.h>
 
 #include "ops/nn_fused.h"
+#include "ops/operators.h"
 
 namespace cg {
 

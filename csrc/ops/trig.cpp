@@ -28,7 +28,7 @@ struct Cos {
   Tensor forward(const Tensor& x) { return at::cos(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return -(c.gy() * sin(c.in(0))); });
+    c.grad(0, [&] { return negated(c.gy() * sin(c.in(0))); });
   }
 };
 CG_POINTWISE("cos", Cos, "Cosine of x in radians.")

@@ -1,5 +1,6 @@
 // Pieces of the engine's graph as functions of torch's.
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/add.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
 #include "core/plan.h"
@@ -149,7 +150,7 @@ struct EngineFunction final : EndingNode {
             std::find_if(outputs.begin(), outputs.end(), [&](const Var& y) { return y.node == ys[j].node; });
         if (known != outputs.end()) {  // it left, and another piece comes in at the same place
           at::Tensor& sum = given[known - outputs.begin()];
-          sum = sum + gys[j];
+          sum = at::add(sum, gys[j]);
           continue;
         }
         outputs.push_back(ys[j]);

@@ -8,6 +8,8 @@ from typing import Any
 def check_broadcast(name: str, x0: Any, x1: Any) -> None:
     """nnabla's rule: the same number of axes, and lengths that are equal or 1."""
     a, b = x0.shape, x1.shape
+    if a == b:
+        return
     if len(a) != len(b):
         raise RuntimeError(
             f"{name}: dimensions of inputs must match. inputs[0]: {len(a)} axes {tuple(a)} != "

@@ -1,0 +1,37 @@
+#include "ops/few.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/square.h>
+#include <ATen/ops/sub.h>
+
+namespace cg::few {
+
+at::Tensor add(const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor y = map([](auto a, auto b) { return a + b; }, a, b);
+  return y.defined() ? y : at::add(a, b);
+}
+at::Tensor sub(const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor y = map([](auto a, auto b) { return a - b; }, a, b);
+  return y.defined() ? y : at::sub(a, b);
+}
+at::Tensor mul(const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor y = map([](auto a, auto b) { return a * b; }, a, b);
+  return y.defined() ? y : at::mul(a, b);
+}
+at::Tensor div(const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor y = map([](auto a, auto b) { return a / b; }, a, b);
+  return y.defined() ? y : at::div(a, b);
+}
+at::Tensor neg(const at::Tensor& x) {
+  at::Tensor y = map([](auto x) { return -x; }, x);
+  return y.defined() ? y : at::neg(x);
+}
+at::Tensor square(const at::Tensor& x) {
+  at::Tensor y = map([](auto x) { return x * x; }, x);
+  return y.defined() ? y : at::square(x);
+}
+
+}  // namespace cg::few
