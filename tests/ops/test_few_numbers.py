@@ -1,0 +1,137 @@
+"""Sums and products of few numbers are computed without ATen (csrc/ops/few.h): the same bits, and whoever watches
+torch's operations sees them all the same."""
+
+import numpy as np
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+import compatgrad
+from compatgrad import _C
+
+LIMIT = 1024
+BINARY = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
+NUMBERS = {
+    "add_scalar": lambda x, s: x + s,
+    "mul_scalar": lambda x, s: x * s,
+    "div_scalar": lambda x, s: x / s,
+    "rsub_scalar": lambda x, s: s - x,
+    "rdiv_scalar": lambda x, s: torch.div(torch.tensor(s, dtype=x.dtype), x),  # s / x is a product
+}
+UNARY = {"neg": torch.neg, "square": torch.square}
+ODD = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1e-45, 3.4e38, 1.0, -2.5]
+
+
+def run(name, *tensors, **params):
+    return _C.op(name)(*[_C.Variable(t, requires_grad=False) for t in tensors], **params).tensor
+
+
+def same_bits(a, b):
+    assert a.dtype == b.dtype and a.shape == b.shape
+    if a.dtype.is_complex:
+        a, b = torch.view_as_real(a), torch.view_as_real(b)
+    # a NaN's sign and payload mean nothing
+    assert torch.equal(torch.isnan(a), torch.isnan(b))
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
+    a, b = (torch.where(torch.isnan(t), 7, t).contiguous().view(bits) for t in (a, b))
+    assert torch.equal(a, b)
+
+
+def odd_numbers(shape, dtype):
+    n = int(np.prod(shape))
+    values = (ODD * (n // len(ODD) + 1))[:n]
+    return torch.tensor(values, dtype=dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (9,), (3, 0, 2), (LIMIT,), (LIMIT + 1,), (4, 5, 6)])
+def test_the_bits_of_aten(shape, dtype):
+    torch.manual_seed(0)
+    a, b = odd_numbers(shape, dtype), torch.randn(shape).to(dtype)
+    for name, f in BINARY.items():
+        same_bits(run(name, a, b), f(a, b))
+        same_bits(run(name, b, a), f(b, a))
+    for name, f in UNARY.items():
+        same_bits(run(name, a), f(a))
+    for number in (3, 0.1, -0.0, 0, float("inf"), float("nan")):
+        for name, f in NUMBERS.items():
+            if name != "rdiv_scalar" or dtype in (torch.float32, torch.float64):
+                same_bits(run(name, a, value=number), f(a, number))
+
+
+def test_a_number_beyond_the_largest_float_is_infinite():
+    x = torch.tensor([1.0, 0.0, -2.0])
+    assert run("mul_scalar", x, value=1e300).tolist()[::2] == [float("inf"), -float("inf")]
+    assert run("add_scalar", x, value=1e300).tolist() == [float("inf")] * 3
+    assert run("mul_scalar", x.double(), value=1e300).tolist() == [1e300, 0.0, -2e300]
+
+
+LAYOUTS = {
+    "transposed": lambda t: t.t(),
+    "every other": lambda t: t[:, ::2],
+    "expanded": lambda t: t[:1].expand(4, 6),
+    "channels last": lambda t: t.reshape(1, 2, 3, 4).contiguous(memory_format=torch.channels_last),
+    "part of an array": lambda t: t.flatten()[3:11],
+    "negative": lambda t: torch.view_as_complex(t.reshape(4, 3, 2)).conj().imag,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout):
+    x = LAYOUTS[layout](torch.arange(24.0).reshape(4, 6) + 1)
+    for name, f in BINARY.items():
+        same_bits(run(name, x, x), f(x, x))
+        same_bits(run(name, x, x + 1), f(x, x + 1))
+    for name, f in NUMBERS.items():
+        same_bits(run(name, x, value=2.5), f(x, 2.5))
+    assert run("mul", x, x).stride() == (x * x).stride()
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (4,)), ((3, 1), (1, 4)), ((), (5,)), ((1,), ()), ((0, 4), (1, 4))])
+def test_broadcasting(shapes):
+    a, b = (torch.rand(s) + 0.5 for s in shapes)
+    for name, f in BINARY.items():
+        same_bits(run(name, a, b), f(a, b))
+
+
+def test_dtypes_are_promoted_by_aten():
+    a, b = torch.tensor([1.5, 2.0]), torch.tensor([1, 2])
+    assert run("mul", a, b).dtype == torch.float32
+    assert run("mul", a, b.double()).dtype == torch.float64
+    assert run("div", b, b).dtype == torch.float32
+
+
+def test_a_result_is_a_tensor_of_its_own():
+    x = torch.ones(3)
+    y = run("mul", x, x)
+    y += 1
+    assert x.tolist() == [1, 1, 1] and y._version == 1 and y.is_leaf and not y.requires_grad
+
+
+def test_a_failing_shape_is_an_error_of_aten():
+    with pytest.raises(ValueError, match="must match the size"):
+        run("mul", torch.ones(3), torch.ones(4))
+
+
+def test_profilers_see_the_operation():
+    x = compatgrad.Variable(torch.ones(3))
+    with torch.profiler.profile() as p:
+        compatgrad.grad([x * x], [x], [torch.ones(3)])
+    assert "aten::mul" in {e.key for e in p.key_averages()}
+
+
+def test_a_trace_has_the_operation():
+    def f(t):
+        x = compatgrad.Variable(t)
+        (g,) = compatgrad.grad([x * x * 2.0], [x])
+        return g.tensor
+
+    graph = make_fx(f)(torch.ones(3))
+    assert "aten.mul" in graph.code
+    assert graph(torch.full((3,), 5.0)).tolist() == [20.0] * 3
+
+
+def test_in_inference_mode():
+    with torch.inference_mode():
+        x = torch.ones(3)
+        assert run("mul", x, x).is_inference() == (x * x).is_inference()
