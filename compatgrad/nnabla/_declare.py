@@ -427,7 +427,7 @@ def {name}({signature}):
 """
 
 
-# The same for bodies of one op. Where inputs are Variables and arguments plain numbers, there is nothing to prepare, and
+# The same for bodies of one op: where inputs are Variables and arguments plain numbers, nothing is to be prepared, and
 # what `Function.info` tells is put together when somebody asks (`info_of`).
 _QUICK = """
 def {name}({signature}):
