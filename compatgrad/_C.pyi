@@ -262,13 +262,7 @@ def run_kernel(
     numbers: Sequence[float] = ...,
     integers: Sequence[int] = ...,
     library: str | None = ...,
-) -> None: ...
-def reduce_kernel(
-    name: str,
-    operands: Sequence[Any],
-    numbers: Sequence[float] = ...,
-    integers: Sequence[int] = ...,
-    library: str | None = ...,
+    sums: bool = ...,
 ) -> Any: ...
 def kernel_names() -> list[str]: ...
 def set_capturing(flag: bool, /) -> bool: ...

@@ -93,23 +93,17 @@ at::Tensor cast_real(const Call& call, at::Tensor t) {
   return t.to(call.real);
 }
 
-at::Tensor FunctionNode::deferred_input(size_t i) const {
+at::Tensor FunctionNode::deferred_input(size_t i, bool last) const {
   if (!inputs[i]) return {};
   Deferred* d = inputs[i]->deferred.get();
   if (!d) return inputs[i]->data;
-  return cast_input(*call, i, read_kept(*d->store->data, *this, "input", i));
-}
-at::Tensor FunctionNode::deferred_last_input(size_t i) const {
-  at::Tensor t = deferred_input(i);
-  if (call->last_reads.input(i)) inputs[i]->deferred->store->data->clear();
+  at::Tensor t = cast_input(*call, i, read_kept(*d->store->data, *this, "input", i));
+  if (last && call->last_reads.input(i)) d->store->data->clear();
   return t;
 }
-at::Tensor FunctionNode::deferred_output(size_t j) const {
-  return read_kept(*call->outputs[j]->data, *this, "output", j);
-}
-at::Tensor FunctionNode::deferred_last_output(size_t j) const {
-  at::Tensor t = deferred_output(j);
-  if (call->last_reads.output(j)) call->outputs[j]->data->clear();
+at::Tensor FunctionNode::deferred_output(size_t j, bool last) const {
+  at::Tensor t = read_kept(*call->outputs[j]->data, *this, "output", j);
+  if (last && call->last_reads.output(j)) call->outputs[j]->data->clear();
   return t;
 }
 
@@ -133,12 +127,8 @@ Tensors FunctionNode::infer(VarsRef in) {
   at::Device device = at::kCPU;
   Vars metas;
   for (const Var& x : in) {
-    if (!x.defined()) {
-      metas.emplace_back();
-      continue;
-    }
-    device = x.data.device();
-    metas.emplace_back(at::empty(x.sizes(), x.data.options().device(at::kMeta)));
+    if (x.defined()) device = x.data.device();
+    metas.emplace_back(x.defined() ? at::empty(x.sizes(), x.data.options().device(at::kMeta)) : at::Tensor());
   }
   Tensors ys = forward(metas);
   for (auto& y : ys) y = hollow(y.sizes(), y.scalar_type(), device);
@@ -179,15 +169,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
       values.emplace_back(hollow(x.sizes(), call.integers.input(i) ? at::kLong : call.real, x.data.device()));
     call.need_grad |= in[i].requires_grad();
   }
-  Tensors ys;
-  if (now) {
-    bool large = false;
-    for (const Var& x : values) large |= x.defined() && x.data.numel() >= kLarge;
-    Unlocked unlocked(large && f.info());  // without info it may run Python
-    ys = f.forward(values);
-  } else {
-    ys = f.infer(values);
-  }
+  Tensors ys = now ? f.forward_unlocked(values) : f.infer(values);
   const bool linked = !now || mode(Mode::enable_backprop);
   call.need_grad &= linked;
   Vars out;

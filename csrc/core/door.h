@@ -41,6 +41,13 @@ class Door : Pinned {
   const Whereabouts outer_;
 };
 
+// A call of user code.
+template <class F, class... A>
+decltype(auto) user_code(F&& f, A&&... args) {
+  const Door door;
+  return f(std::forward<A>(args)...);
+}
+
 // Whose call runs on this thread: a frontend, an object of the language binding. Functions remember who recorded them.
 extern thread_local void* caller __attribute__((tls_model("initial-exec")));
 struct CallerScope : Setting<void*> {

@@ -43,10 +43,10 @@ class Ctx {
   size_t outputs() const { return gys_.size(); }
   size_t inputs() const { return wanted_.size(); }
   bool needs(size_t i) const { return i < wanted_.size() && wanted_[i]; }
-  inline T in(size_t i) const;       // needs `saves` to name input i
-  inline T last_in(size_t i) const;  // the same for the last time: may_overwrite() where nobody reads on
-  inline T out(size_t j) const;      // needs `saves` to name output j
-  inline T last_out(size_t j) const;
+  // Input i, or output j, which `saves` names. `last`: nothing reads it here again, and may_overwrite() holds for it
+  // where nobody else does.
+  inline T in(size_t i, bool last = false) const;
+  inline T out(size_t j, bool last = false) const;
   inline T saved(const at::Tensor& member) const;  // what forward stored in the op's struct
   // Gradient of input i; `f` runs only where it is wanted.
   template <class F>
@@ -132,25 +132,22 @@ struct FunctionNode : Pinned {
   // Makes this function the creator of `ys` with inputs `in`.
   void link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys);
   void unchain();
-  void detach();              // at reference count 0: nothing leads here any more
-  void release_graph();       // drops inputs and saved data; the outputs are constants from now on
-  virtual void drop_own() {}  // with them what a function holds that is no op
+  void detach();                         // at reference count 0: nothing leads here any more
+  void release_graph();                  // drops inputs and saved data; the outputs are constants from now on
+  virtual void drop_own() {}             // with them what a function holds that is no op
+  Tensors forward_unlocked(VarsRef in);  // forward; of large tensors without the interpreter lock
   Var input(size_t i) const;
-  at::Tensor input_data(size_t i) const {
-    return call ? deferred_input(i) : inputs[i] ? inputs[i]->data : at::Tensor();
+  at::Tensor input_data(size_t i, bool last = false) const {
+    return call ? deferred_input(i, last) : inputs[i] ? inputs[i]->data : at::Tensor();
   }
-  at::Tensor last_input_data(size_t i) const { return call ? deferred_last_input(i) : input_data(i); }
-  at::Tensor output_data(size_t j) const {
-    return call ? deferred_output(j) : outputs[j].node ? outputs[j].node->data : outputs[j].saved;
+  at::Tensor output_data(size_t j, bool last = false) const {
+    return call ? deferred_output(j, last) : outputs[j].node ? outputs[j].node->data : outputs[j].saved;
   }
-  at::Tensor last_output_data(size_t j) const { return call ? deferred_last_output(j) : output_data(j); }
   Var output(size_t j);  // revives the node of an output that was released
 
  private:
-  at::Tensor deferred_input(size_t i) const;
-  at::Tensor deferred_last_input(size_t i) const;
-  at::Tensor deferred_output(size_t j) const;
-  at::Tensor deferred_last_output(size_t j) const;
+  at::Tensor deferred_input(size_t i, bool last) const;
+  at::Tensor deferred_output(size_t j, bool last) const;
   void python_retain();
   void python_release();
   void refuse_complex(const Tensors& ys) const;
@@ -158,32 +155,18 @@ struct FunctionNode : Pinned {
 };
 
 template <class T>
-T Ctx<T>::in(size_t i) const {
+T Ctx<T>::in(size_t i, bool last) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.input(i);
   else
-    return kept_ ? kept_->in[i] : fn_.input_data(i);
+    return kept_ ? kept_->in[i] : fn_.input_data(i, last);
 }
 template <class T>
-T Ctx<T>::last_in(size_t i) const {
-  if constexpr (std::is_same_v<T, Var>)
-    return fn_.input(i);
-  else
-    return kept_ ? kept_->in[i] : fn_.last_input_data(i);
-}
-template <class T>
-T Ctx<T>::out(size_t j) const {
+T Ctx<T>::out(size_t j, bool last) const {
   if constexpr (std::is_same_v<T, Var>)
     return fn_.output(j);
   else
-    return kept_ ? kept_->out[j] : fn_.output_data(j);
-}
-template <class T>
-T Ctx<T>::last_out(size_t j) const {
-  if constexpr (std::is_same_v<T, Var>)
-    return fn_.output(j);
-  else
-    return kept_ ? kept_->out[j] : fn_.last_output_data(j);
+    return kept_ ? kept_->out[j] : fn_.output_data(j, last);
 }
 Var read_member(FunctionNode& f, const at::Tensor& member);
 template <class T>

@@ -204,25 +204,20 @@ void FunctionNode::refuse_complex(const Tensors& ys) const {
                              "compatgrad.interop.call(torch_function, x)");
 }
 
+Tensors FunctionNode::forward_unlocked(VarsRef in) {
+  bool large = false;
+  for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
+  const Unlocked unlocked(large && info());  // without info it may run Python
+  return forward(in);
+}
+
 Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   if (mode(Mode::deferred)) return apply_deferred(*this, in);
   const bool observed = hooks || (binding.observing && binding.observing());
-  if (observed) {
-    const Door door;
-    binding.before_forward(*this, in);
-  }
-  Tensors ys;
-  {
-    bool large = false;
-    for (const Var& x : in) large |= x.defined() && x.data.numel() >= kLarge;
-    Unlocked unlocked(large && info());  // without info it may run Python
-    ys = forward(in);
-  }
-  if (observed) {
-    const Door door;
-    binding.after_forward(*this, in, ys);
-  }
+  if (observed) user_code(binding.before_forward, *this, in);
+  Tensors ys = forward_unlocked(in);
+  if (observed) user_code(binding.after_forward, *this, in, ys);
 
   bool any = false, complex = false;
   c10::SmallVector<bool, 4> needs(in.size());
@@ -247,11 +242,7 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
     }
     return out;
   }
-  for (auto& y : ys) {
-    // An integer result (an argmax, say) has no gradient whatever its inputs need.
-    auto node = make_node(y, any);
-    out.emplace_back(std::move(node), std::move(y));
-  }
+  for (auto& y : ys) out.emplace_back(make_node(y, any), std::move(y));
   if (!mode(Mode::enable_backprop)) return out;
   c10::SmallVector<Ref<VariableNode>, 2> nodes;
   for (auto& y : out) nodes.push_back(y.node);

@@ -19,7 +19,7 @@
 // - `static constexpr Mask integers = in_bit(1)`: input 1 is indices or labels.
 // - `infer`, with the signature of `forward`, where the meta device cannot say what forward would give: its inputs have
 //   no data, and of what it returns only shapes and dtypes count.
-// - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.last_in(0) (an output: last_out).
+// - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.in(0, true) (an output: c.out).
 //   Where nobody reads it any more, may_overwrite() holds for it.
 // - `forward_into(y, ...)` gives the result in y, which may be one of the inputs: one that a pass is about to free.
 // - A recorded backward reads tensors that forward stored in members by `c.saved(member)`.
@@ -41,40 +41,36 @@ using at::Tensor;
 using at::TensorList;
 using Ints = c10::SmallVector<int64_t, 4>;
 
-enum class ParamKind : uint8_t {
-  Bool,
-  Int,
-  Float,
-  Str,
-  Ints,
-  OptInt,
-  OptFloat,
-  OptInts,
-  Scalar,
-  Tensor,
-  OptTensor,
-  DType,
-  Index
-};
+struct IndexItem;  // ops/index.h
+using Index = std::vector<IndexItem>;
+
+// The types of parameters, and what op_info calls them.
+#define CG_PARAM_KINDS(_)                        \
+  _(Bool, bool, "bool")                          \
+  _(Int, int64_t, "int")                         \
+  _(Float, double, "float")                      \
+  _(Str, std::string, "str")                     \
+  _(Ints, Ints, "ints")                          \
+  _(OptInt, std::optional<int64_t>, "int?")      \
+  _(OptFloat, std::optional<double>, "float?")   \
+  _(OptInts, std::optional<Ints>, "ints?")       \
+  _(Scalar, c10::Scalar, "scalar")               \
+  _(Tensor, Tensor, "tensor")                    \
+  _(OptTensor, std::optional<Tensor>, "tensor?") \
+  _(DType, at::ScalarType, "dtype")              \
+  _(Index, Index, "index")
+
+#define CG_KIND(KIND, TYPE, NAME) KIND,
+enum class ParamKind : uint8_t { CG_PARAM_KINDS(CG_KIND) };
+#undef CG_KIND
 template <class V>
 struct KindOf;
-#define CG_KIND(TYPE, KIND)                       \
+#define CG_KIND(KIND, TYPE, NAME)                 \
   template <>                                     \
   struct KindOf<TYPE> {                           \
     static constexpr auto kind = ParamKind::KIND; \
   };
-CG_KIND(bool, Bool)
-CG_KIND(int64_t, Int)
-CG_KIND(double, Float)
-CG_KIND(std::string, Str)
-CG_KIND(Ints, Ints)
-CG_KIND(std::optional<int64_t>, OptInt)
-CG_KIND(std::optional<double>, OptFloat)
-CG_KIND(std::optional<Ints>, OptInts)
-CG_KIND(c10::Scalar, Scalar)
-CG_KIND(Tensor, Tensor)
-CG_KIND(std::optional<Tensor>, OptTensor)
-CG_KIND(at::ScalarType, DType)
+CG_PARAM_KINDS(CG_KIND)
 #undef CG_KIND
 
 template <class Op, class V>

@@ -136,31 +136,21 @@ class Pass : GradientSlots<T> {
     const bool observed = f.hooks || (!f.call && binding.observing && binding.observing());
     const OpInfo* info = f.info();
     if (observed || !info || info->override_backward) order_.remember();  // user code may run
-    if (observed) {
-      const Door door;
-      binding.before_backward(f, gys);
-    }
+    if (observed) user_code(binding.before_backward, f, gys);
     if (observed || f.python)  // what user code sets from here on does not count
       for (size_t i = 0; i < inputs.size(); ++i)
         if (wanted[i]) reach(*inputs[i]);
     const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
     Vars gxs(wanted.size());
     if (f.python) {
-      const Door door;
-      binding.python_backward(f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
+      user_code(binding.python_backward, f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
     } else if (info && info->override_backward && (later || !f.call)) {
-      {
-        const Door door;
-        binding.overridden_backward(f, gys, gxs, wanted);
-      }
+      user_code(binding.overridden_backward, f, gys, gxs, wanted);
       fit_all(gxs, inputs);
     } else if (!(later && registered(f, inputs, gys, gxs, wanted))) {
       run_native(f, inputs, gys, gxs, wanted, observed);
     }
-    if (observed) {
-      const Door door;
-      binding.after_backward(f, gys);
-    }
+    if (observed) user_code(binding.after_backward, f, gys);
     gys.clear();
     for (size_t j = 0; j < final.size(); ++j)
       if (outputs[j] && !outputs[j]->buffer && !outputs[j]->deferred) exchange_grad(*outputs[j], final[j]);
@@ -195,8 +185,7 @@ class Pass : GradientSlots<T> {
   }
 
   static bool registered(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
-    const Door door;
-    if (!binding.registered_backward(f, inputs, gys, gxs, wanted)) return false;
+    if (!user_code(binding.registered_backward, f, inputs, gys, gxs, wanted)) return false;
     fit_all(gxs, inputs);
     return true;
   }

@@ -164,12 +164,10 @@ void refresh_need_grad(VariableNode& y) {
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   c10::SmallVector<Ref<Store>, 4> stores;
   for (auto& x : f.inputs) {
-    if (!x) {
-      stores.emplace_back();
-    } else if (x->deferred) {
-      stores.push_back(x->deferred->store);
-    } else if (!x->data.defined()) {  // of the graph that runs at once, and not retained: the function does not read it
-      stores.emplace_back();
+    // Of the graph that runs at once, and not retained: the function does not read it.
+    const bool absent = !x || (!x->deferred && !x->data.defined());
+    if (absent || x->deferred) {
+      stores.push_back(absent ? Ref<Store>() : x->deferred->store);
     } else {
       stores.emplace_back(new Store(x->data.sizes()));
       stores.back()->data->put(x->data);

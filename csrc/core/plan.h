@@ -15,10 +15,6 @@ void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted);
 const at::Tensor& value_of(VariableNode& x);  // computed where it is not there; what is there stays as it is
 at::Tensor value_of(const Var& x);
 void add_to_leaf(Array& grad, at::Tensor g);  // as a backward pass over deferred functions does
-inline void user_code(const FunctionHook& hook, FunctionNode& f) {
-  const Door door;
-  hook(f);
-}
 // Frees what nobody reads any more, function by function. `unread`: also what no gradient reads; `again`: functions run
 // for the sake of a gradient, so what is to be computed again stays.
 class Freeing {

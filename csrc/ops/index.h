@@ -23,12 +23,6 @@ struct IndexItem {
   }
   static IndexItem array(at::Tensor t) { return {Kind::Tensor, {}, {}, 1, std::move(t)}; }
 };
-using Index = std::vector<IndexItem>;
-
-template <>
-struct KindOf<Index> {
-  static constexpr auto kind = ParamKind::Index;
-};
 
 // x[index] as NumPy reads it: a view where there are no arrays.
 Tensor get_item(const Tensor& x, const Index& index);

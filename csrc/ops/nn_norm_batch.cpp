@@ -127,7 +127,7 @@ struct NnBatchNormalization {
     const BatchNormalizationGrad first{eps, over(static_cast<int64_t>(shape.size()))};
     if (value(gy).defined()) {
       if constexpr (std::is_same_v<T, Tensor>) {
-        const Tensor x = stats ? c.in(0) : c.last_in(0);
+        const Tensor x = c.in(0, /*last=*/!stats);
         std::tie(gx, ggamma, gbeta) = first.compute(x, gamma, gy, mean, inv_std, {c.needs(0), c.needs(2), c.needs(1)},
                                                     may_overwrite(gy), may_overwrite(x));
       } else {

@@ -57,7 +57,7 @@ struct ReLU {
   template <class T>
   void backward(Ctx<T>& c) {
     const T& gy = c.gy();
-    const T y = c.last_out(0);
+    const T y = c.out(0, /*last=*/true);
     c.grad(0, [&] {
       return overwrite_or(
           gy, [&](auto& g) { return relu_gradient_into(g, rule, g, value(y)); },

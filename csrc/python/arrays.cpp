@@ -44,28 +44,20 @@ int array_clear(PyObject* o) {
 }
 
 PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(array(o).own()); }
-int put_tensor(PyObject* o, PyObject* value, void*) {
+void put_tensor(PyObject* o, PyObject* value, void*) {
   if (!is_tensor(value)) fail(PyExc_TypeError, "tensor: expected a torch tensor, got %s", Py_TYPE(value)->tp_name);
   array(o).assign(unwrap_tensor(value, "tensor"));
-  return 0;
 }
 PyObject* read(PyObject* o, PyObject*) {
   Array& a = array(o);
   if (a.read(); !a.tensor.is_contiguous()) a.tensor = a.tensor.contiguous();
   return wrap_tensor(a.tensor);
 }
-PyObject* zero(PyObject* o, PyObject*) {
-  array(o).fill(0);
-  Py_RETURN_NONE;
-}
-PyObject* fill(PyObject* o, PyObject* value) {
-  array(o).fill(number(value, "fill"), false);
-  Py_RETURN_NONE;
-}
-PyObject* clear(PyObject* o, PyObject*) {
+void zero(PyObject* o, PyObject*) { array(o).fill(0); }
+void fill(PyObject* o, PyObject* value) { array(o).fill(number(value, "fill"), false); }
+void clear(PyObject* o, PyObject*) {
   if (array(o).is_part()) fail(PyExc_RuntimeError, "NdArray.clear: an array made by narrow cannot be cleared");
   array(o).clear();
-  Py_RETURN_NONE;
 }
 PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(array(o).sizes); }
 PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(array(o).numel()); }
@@ -79,14 +71,8 @@ PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
 PyObject* get_element_type(PyObject* o, void*) { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); }
 // A new shape: the values stay where their number does.
-PyObject* set_shape(PyObject* o, PyObject* shape) {
-  array(o).reshape(parse_ints(shape, "shape"));
-  Py_RETURN_NONE;
-}
-PyObject* set_element_type(PyObject* o, PyObject* dtype) {
-  array(o).set_dtype(parse_dtype(dtype));
-  Py_RETURN_NONE;
-}
+void set_shape(PyObject* o, PyObject* shape) { array(o).reshape(parse_ints(shape, "shape")); }
+void set_element_type(PyObject* o, PyObject* dtype) { array(o).set_dtype(parse_dtype(dtype)); }
 // _share(array, shape, offset, part): a handle of a new array on this one's memory. `array`: the handle to use.
 PyObject* share(PyObject* o, PyObject* args) {
   PyObject *handle, *shape;
@@ -105,29 +91,19 @@ Py_hash_t array_hash(PyObject* o) {
   return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self_of(o)->a.get()) >> 4);
 }
 
-PyObject* set_array_class(PyObject*, PyObject* cls) {
+void set_array_class(PyObject*, PyObject* cls) {
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &ArrayType))
     fail(PyExc_TypeError, "set_array_class: expected a subclass of Array, got %R", cls);
   Py_XSETREF(array_class, Py_NewRef(cls));
-  Py_RETURN_NONE;
 }
-PyObject* set_real_dtype(PyObject*, PyObject* dtype) {
-  real_dtype = parse_dtype(dtype);
-  Py_RETURN_NONE;
-}
+void set_real_dtype(PyObject*, PyObject* dtype) { real_dtype = parse_dtype(dtype); }
 
 at::Device parse_device(PyObject* o) {
   if (!THPDevice_Check(o)) fail(PyExc_TypeError, "device: expected a torch.device, got %s", Py_TYPE(o)->tp_name);
   return reinterpret_cast<THPDevice*>(o)->device;
 }
-PyObject* set_real_device(PyObject*, PyObject* device) {
-  real_device = parse_device(device);
-  Py_RETURN_NONE;
-}
-PyObject* move(PyObject* o, PyObject* device) {
-  array(o).move(parse_device(device));
-  Py_RETURN_NONE;
-}
+void set_real_device(PyObject*, PyObject* device) { real_device = parse_device(device); }
+void move(PyObject* o, PyObject* device) { array(o).move(parse_device(device)); }
 
 PyGetSetDef getset[] = {
     {"tensor", guard<get_tensor>, guard<put_tensor>, "The torch tensor, for reading and writing.", nullptr},
@@ -179,11 +155,9 @@ Ref<Array> unwrap_array(PyObject* o, const char* what) {
 }
 
 PyTypeObject ArrayType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.Array";
-  t.tp_doc = "An array whose values may be replaced; variables and handles share it.";
-  t.tp_basicsize = sizeof(PyArray);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyTypeObject t =
+      type_of<PyArray>("compatgrad._C.Array", "An array whose values may be replaced; variables and handles share it.",
+                       Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<array_new>;
   t.tp_dealloc = array_dealloc;
   t.tp_traverse = array_traverse;
@@ -192,8 +166,6 @@ PyTypeObject ArrayType = [] {
   t.tp_methods = methods;
   t.tp_richcompare = array_compare;
   t.tp_hash = array_hash;
-  t.tp_dictoffset = offsetof(PyArray, dict);
-  t.tp_weaklistoffset = offsetof(PyArray, weakrefs);
   return t;
 }();
 

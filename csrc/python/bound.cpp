@@ -44,37 +44,22 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
     no = {type, std::string(info.name) + ": " + std::move(text)};
     return false;
   };
-  size_t used;
-  if (info.inputs < 0) {
-    if (n_args < 1 || !(PyList_Check(args[0]) || PyTuple_Check(args[0])))
-      return refuse(PyExc_TypeError, "expected a list or tuple of tensors as first argument");
-    used = 1;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(args[0]); ++i) {
-      in.emplace_back();
-      PyObject* x = PySequence_Fast_GET_ITEM(args[0], i);
-      if (!to_var(x, &in.back(), f))
-        return refuse(PyExc_TypeError,
-                      c10::str("input ", i, ": expected a Variable, tensor or array, got ", Py_TYPE(x)->tp_name));
-    }
-    if (in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
-  } else {
-    for (used = 0; used < static_cast<size_t>(info.inputs); ++used) {
-      const bool optional = info.optional.input(used);
-      if (used >= n_args || (optional && args[used] == Py_None)) {
-        if (!optional) return refuse(PyExc_TypeError, c10::str("expected ", info.inputs, " tensor(s), got ", n_args));
-        in.emplace_back();
-        if (used >= n_args) {
-          in.resize(info.inputs);
-          break;
-        }
-        continue;
-      }
-      in.emplace_back();
-      if (!to_var(args[used], &in.back(), f))
-        return refuse(PyExc_TypeError, c10::str("input ", used, ": expected a Variable, tensor or array, got ",
-                                                Py_TYPE(args[used])->tp_name));
-    }
+  const bool list = info.inputs < 0;
+  if (list && (n_args < 1 || !(PyList_Check(args[0]) || PyTuple_Check(args[0]))))
+    return refuse(PyExc_TypeError, "expected a list or tuple of tensors as first argument");
+  const auto tensors = [&] { return list ? static_cast<size_t>(PySequence_Fast_GET_SIZE(args[0])) : n_args; };
+  for (size_t i = 0; i < (list ? tensors() : info.inputs); ++i) {
+    in.emplace_back();
+    const bool there = i < tensors(), optional = !list && info.optional.input(i);
+    PyObject* x = !there ? Py_None : list ? PySequence_Fast_GET_ITEM(args[0], i) : args[i];
+    if (optional && x == Py_None) continue;
+    if (!there) return refuse(PyExc_TypeError, c10::str("expected ", info.inputs, " tensor(s), got ", n_args));
+    if (!to_var(x, &in.back(), f))
+      return refuse(PyExc_TypeError,
+                    c10::str("input ", i, ": expected a Variable, tensor or array, got ", Py_TYPE(x)->tp_name));
   }
+  if (list && in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
+  const size_t used = list ? 1 : std::min(n_args, in.size());
   // Kernels take pointers. A number in a CPU tensor goes anywhere in ATen; a deferred graph moves its arrays itself.
   if (!f->deferred && in.size() > 1 && in[0].defined())
     for (size_t i = 1; i < in.size(); ++i) {
@@ -279,10 +264,8 @@ PyObject* frontend_bind(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyTypeObject BoundType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.Op";
-  t.tp_basicsize = sizeof(PyBound);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  PyTypeObject t = type_of<PyBound>(
+      "compatgrad._C.Op", nullptr, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION);
   t.tp_vectorcall_offset = offsetof(PyBound, vectorcall);
   t.tp_call = PyVectorcall_Call;
   t.tp_dealloc = bound_dealloc;
@@ -292,7 +275,6 @@ PyTypeObject BoundType = [] {
   t.tp_members = members;
   t.tp_methods = bound_methods;
   t.tp_getset = bound_getset;
-  t.tp_dictoffset = offsetof(PyBound, dict);
   return t;
 }();
 

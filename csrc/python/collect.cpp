@@ -68,12 +68,11 @@ class Walk {
 };
 
 // collection(phase, info), one of gc.callbacks
-PyObject* collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void collection(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyObject* generation = n == 2 && PyDict_Check(args[1]) ? PyDict_GetItemString(args[1], "generation") : nullptr;
   full_collection = generation && PyLong_AsLong(generation) == 2 && PyUnicode_Check(args[0]) &&
                     PyUnicode_CompareWithASCIIString(args[0], "start") == 0;
   PyErr_Clear();
-  Py_RETURN_NONE;
 }
 PyMethodDef method = {"collection", FAST(collection), "Tells the graph which collection starts."};
 

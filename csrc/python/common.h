@@ -107,7 +107,7 @@ void init_convert();
 bool is_tensor(PyObject* o);
 bool is_ndarray(PyObject* o);
 PyObject* new_ndarray(PyObject* o);                       // of a sequence; new reference
-PyObject* wrap_tensor(const at::Tensor& t);               // new reference
+PyObject* wrap_tensor(const at::Tensor& t);               // new reference; None where undefined
 at::Tensor unwrap_tensor(PyObject* o, const char* what);  // refuses tensors that require torch's grad
 bool in_torch_graph(PyObject* o);                         // whether it is a tensor that requires torch's grad
 at::Tensor torch_tensor(PyObject* o);                     // any torch tensor

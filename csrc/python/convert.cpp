@@ -185,8 +185,7 @@ PyObject* array_of_tensor(const at::Tensor& t) {
 }
 
 PyObject* to_frontend_array(const at::Tensor& t, Frontend* f) {
-  if (!t.defined()) Py_RETURN_NONE;
-  return f->numpy ? array_of_tensor(t) : wrap_tensor(t);
+  return f->numpy && t.defined() ? array_of_tensor(t) : wrap_tensor(t);
 }
 
 PyObject* dtype_object(at::ScalarType t, Frontend* f) {

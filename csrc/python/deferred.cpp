@@ -7,16 +7,12 @@ namespace {
 
 Deferred& deferred(PyObject* o) { return *node_of_object(o).deferred; }
 
-int parse_need_grad(PyObject* o) {
-  if (o == Py_None) return -1;
-  return truth(o);
-}
+int parse_need_grad(PyObject* o) { return o == Py_None ? -1 : truth(o); }
 
 // _setup(shape, need_grad)
-PyObject* setup(PyObject* o, PyObject* const* args, Py_ssize_t n) {
+void setup(PyObject* o, PyObject* const* args, Py_ssize_t n) {
   const Ints sizes = parse_ints(args[0], "shape");
   place(as_variable(o), make_deferred(Ref<Store>(new Store(sizes)), parse_need_grad(args[1])));
-  Py_RETURN_NONE;
 }
 
 template <Ref<Array> Store::* Which>
@@ -24,7 +20,7 @@ PyObject* get_array(PyObject* o, void*) {
   return wrap_array((*deferred(o).store).*Which);
 }
 template <Ref<Array> Store::* Which>
-int put_array(PyObject* o, PyObject* value, void* name) {
+void put_array(PyObject* o, PyObject* value, void* name) {
   const char* what = static_cast<const char*>(name);
   Ref<Array> a = unwrap_array(value, what);
   const auto& sizes = node_of_object(o).sizes;
@@ -34,7 +30,6 @@ int put_array(PyObject* o, PyObject* value, void* name) {
          static_cast<long long>(a->numel()), static_cast<long long>(size));
   if (at::IntArrayRef(a->sizes) != at::IntArrayRef(sizes)) a->follow(sizes);
   (*deferred(o).store).*Which = std::move(a);
-  return 0;
 }
 
 PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(node_of_object(o).sizes); }
@@ -44,12 +39,11 @@ PyObject* get_need_grad(PyObject* o, void*) {
   VariableNode& n = node_of_object(o);
   return PyBool_FromLong(n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad);
 }
-int put_need_grad(PyObject* o, PyObject* value, void*) {
+void put_need_grad(PyObject* o, PyObject* value, void*) {
   if (value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
   VariableNode& n = node_of_object(o);
   n.deferred->need_grad = parse_need_grad(value);
   n.requires_grad = n.deferred->need_grad;
-  return 0;
 }
 PyObject* get_need_grad_is_set(PyObject* o, void*) { return PyBool_FromLong(deferred(o).need_grad >= 0); }
 template <bool Deferred::* Flag>
@@ -57,9 +51,8 @@ PyObject* get_flag(PyObject* o, void*) {
   return PyBool_FromLong(deferred(o).*Flag);
 }
 template <bool Deferred::* Flag>
-int put_flag(PyObject* o, PyObject* value, void*) {
+void put_flag(PyObject* o, PyObject* value, void*) {
   deferred(o).*Flag = truth(value);
-  return 0;
 }
 
 // ---- graph ----------------------------------------------------------------------------------------------------------
@@ -67,20 +60,19 @@ PyObject* get_parent(PyObject* o, void*) {
   VariableNode& n = node_of_object(o);
   return view_of_function(n.creator && n.creator->call ? n.creator.get() : nullptr, as_variable(o)->frontend);
 }
-int put_parent(PyObject* o, PyObject* value, void*) {
+void put_parent(PyObject* o, PyObject* value, void*) {
   VariableNode& n = node_of_object(o);
   ++graph_epoch;
   if (value == Py_None) {
     n.unchain();
     n.rank = 0;
-    return 0;
+    return;
   }
   FunctionNode& f = deferred_function(value);
   size_t j = 0;
   while (j < f.call->outputs.size() && f.call->outputs[j] != n.deferred->store) ++j;
   if (j == f.call->outputs.size()) j = 0;
   n.become_output(Ref<FunctionNode>(&f), j);
-  return 0;
 }
 PyObject* get_users(PyObject* o, void*) {
   std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
@@ -107,7 +99,7 @@ PyObject* view(PyObject* o, PyObject* shape) {
   return variable_of_node(make_deferred(std::move(store), -1), as_variable(o)->frontend);
 }
 // _rewire_on(v): this variable takes v's place behind v's parent.
-PyObject* rewire(PyObject* o, PyObject* other) {
+void rewire(PyObject* o, PyObject* other) {
   expect_variable(other, "rewire_on");
   VariableNode &to = node_of_object(o), &from = node_of_object(other);
   if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
@@ -123,23 +115,20 @@ PyObject* rewire(PyObject* o, PyObject* other) {
   to.deferred->need_grad = from.deferred->need_grad;
   to.requires_grad = from.requires_grad;
   ++graph_epoch;
-  Py_RETURN_NONE;
 }
-PyObject* set_shape(PyObject* o, PyObject* shape) {
+void set_shape(PyObject* o, PyObject* shape) {
   VariableNode& n = node_of_object(o);
   const Ints sizes = parse_ints(shape, "shape");
   n.sizes.assign(sizes.begin(), sizes.end());
   for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) a->follow(sizes);
-  Py_RETURN_NONE;
 }
 PyObject* order(PyObject* o, PyObject*) {
   const auto functions = forward_order(node_of_object(o));
   const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
   return list_of(functions->size(), view).release();
 }
-PyObject* refresh(PyObject* o, PyObject*) {
+void refresh(PyObject* o, PyObject*) {
   if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
-  Py_RETURN_NONE;
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
@@ -161,7 +150,7 @@ DeferredOptions hooks_of(PyObject* const* args, Frontend* frontend) {
 }
 
 // deferred_forward(variables, clear_buffer, clear_no_need_grad, before, after, finished)
-PyObject* deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Items variables(args[0], "variables");
   std::vector<VariableNode*> ys;
   Frontend* frontend = native_frontend;
@@ -174,17 +163,15 @@ PyObject* deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   options.clear_buffer = truth(args[1]);
   options.clear_no_need_grad = truth(args[2]);
   forward_pass(ys, options);
-  Py_RETURN_NONE;
 }
 // deferred_backward(variable, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
-PyObject* deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Frontend* frontend = expect_variable(args[0], "variable")->frontend;
   FrontendScope scope(frontend);
   DeferredOptions options = hooks_of(args + 4, frontend);
   options.clear_buffer = truth(args[2]);
   options.clear_initial_grad = truth(args[3]);
   backward_pass(node_of_object(args[0]), args[1] == Py_None ? Ref<Array>() : unwrap_array(args[1], "grad"), options);
-  Py_RETURN_NONE;
 }
 
 PyObject* set_global_recompute(PyObject*, PyObject* value) {
@@ -237,12 +224,9 @@ PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 
                                     {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject DeferredVariableType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.DeferredVariable";
-  t.tp_doc = "A Variable whose values come later.";
-  t.tp_basicsize = sizeof(PyVariable);
+  PyTypeObject t =
+      type_of<PyVariable>("compatgrad._C.DeferredVariable", "A Variable whose values come later.", Py_TPFLAGS_BASETYPE);
   t.tp_base = &VariableType;  // from which it has all that is not here, the collector's functions too
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
   t.tp_getset = getset;
   t.tp_methods = methods;
   t.tp_richcompare = compare;

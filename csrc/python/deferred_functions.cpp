@@ -77,11 +77,10 @@ PyObject* function_info(PyObject*, PyObject* o) {
   return Py_NewRef(info ? info : Py_None);
 }
 // set_function_info(view of a function or Variable, info)
-PyObject* set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void set_function_info(PyObject*, PyObject* const* args, Py_ssize_t n) {
   void*& slot = deferred_function(args[0]).call->info;
   auto* old = static_cast<PyObject*>(std::exchange(slot, Py_NewRef(args[1])));
   Py_XDECREF(old);
-  Py_RETURN_NONE;
 }
 // claim(variables, inputs, info): whether all variables come from one function of exactly these inputs, which has no
 // info yet. Then it gets this one, the frontend's own object with its name and arguments: a composite in Python claims
@@ -185,12 +184,11 @@ class Borrowed {
   c10::SmallVector<Ref<Store>, 4> old_, old_out_;
 };
 // function_forward(view, inputs, outputs, again)
-PyObject* function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void function_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   FunctionNode& f = deferred_function(args[0]);
   Borrowed borrowed(f, args[1], args[2]);
   ModeScope plain(Mode::deferred, false);
   run_on_own(f, truth(args[3]));
-  Py_RETURN_NONE;
 }
 c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const char* what) {
   const Items given(o, what);
@@ -205,12 +203,11 @@ c10::SmallVector<bool, 4> read_flags(PyObject* o, const FunctionNode& f, const c
   return flags;
 }
 // function_backward(view, inputs, outputs, wanted, accumulate)
-PyObject* function_backward_on(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void function_backward_on(PyObject*, PyObject* const* args, Py_ssize_t n) {
   FunctionNode& f = deferred_function(args[0]);
   Borrowed borrowed(f, args[1], args[2]);
   ModeScope plain(Mode::deferred, false);
   backward_function(f, read_flags(args[3], f, "wanted"), read_flags(args[4], f, "accum"));
-  Py_RETURN_NONE;
 }
 // The gradient of one function as new functions: function_gradient(view, gradients of the outputs, wanted)
 PyObject* function_gradient(PyObject*, PyObject* const* args, Py_ssize_t n) {

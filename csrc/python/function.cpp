@@ -23,10 +23,7 @@ PyObject* output_call(PyObject* o, PyObject*, PyObject*) {
   return view_of_node(Ref<VariableNode>(*self->cell), self->frontend);
 }
 PyTypeObject OutputType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.OutputReference";
-  t.tp_basicsize = sizeof(PyOutput);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  PyTypeObject t = type_of<PyOutput>("compatgrad._C.OutputReference", nullptr, Py_TPFLAGS_DISALLOW_INSTANTIATION);
   t.tp_dealloc = output_dealloc;
   t.tp_call = guard<output_call>;
   return t;
@@ -99,11 +96,11 @@ PyObject* get_inputs(PyObject* o, void*) {
     if (x) list.add(view_of_node(x, self_of(o)->frontend));
   return PyList_AsTuple(list.get());
 }
-int put_inputs(PyObject* o, PyObject* value, void*) {
+void put_inputs(PyObject* o, PyObject* value, void*) {
   FunctionNode& f = node(o);
   if (value == Py_None) {
     f.unchain();
-    return 0;
+    return;
   }
   const Items items(value, "inputs");
   Nodes nodes;
@@ -115,7 +112,6 @@ int put_inputs(PyObject* o, PyObject* value, void*) {
   if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
   std::swap(f.inputs, nodes);  // the old ones die last
   f.recorded = true;
-  return 0;
 }
 PyObject* get_outputs(PyObject* o, void*) {
   FunctionNode& f = node(o);
@@ -124,23 +120,16 @@ PyObject* get_outputs(PyObject* o, void*) {
   return tuple_of(f.outputs.size(), output).release();
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
-int put_rank(PyObject* o, PyObject* value, void*) {
-  node(o).rank = integer(value, "rank");
-  return 0;
-}
+void put_rank(PyObject* o, PyObject* value, void*) { node(o).rank = integer(value, "rank"); }
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(node(o).lazy_grad_sum); }
-int put_lazy(PyObject* o, PyObject* value, void*) {
-  node(o).lazy_grad_sum = truth(value);
-  return 0;
-}
+void put_lazy(PyObject* o, PyObject* value, void*) { node(o).lazy_grad_sum = truth(value); }
 PyObject* get_stack(PyObject* o, void*) {
   PyObject* s = static_cast<PyObject*>(node(o).stack);
   return Py_NewRef(s ? s : Py_None);
 }
-int put_stack(PyObject* o, PyObject* value, void*) {
+void put_stack(PyObject* o, PyObject* value, void*) {
   PyObject* old = static_cast<PyObject*>(std::exchange(node(o).stack, value == Py_None ? nullptr : Py_NewRef(value)));
   Py_XDECREF(old);
-  return 0;
 }
 PyObject* get_hooks(PyObject* o, void*) {
   FunctionNode& f = node(o);
@@ -165,13 +154,10 @@ Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
   }
   return d;
 }
-PyObject* get_op_params(PyObject* o, void*) {
+template <auto members>
+PyObject* get_members(PyObject* o, void*) {
   if (!node(o).info()) Py_RETURN_NONE;
-  return members_of(node(o), node(o).info()->params).release();
-}
-PyObject* get_op_stored(PyObject* o, void*) {
-  if (!node(o).info()) Py_RETURN_NONE;
-  return members_of(node(o), node(o).info()->stored).release();
+  return members_of(node(o), node(o).info()->*members).release();
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 
@@ -181,13 +167,13 @@ PyGetSetDef getset[] = {
     {"outputs", guard<get_outputs>, nullptr, "Callables that give the output nodes, or None where released.", nullptr},
     {"rank", get_rank, guard<put_rank>, nullptr, nullptr},
     {"lazy_grad_sum", get_lazy, guard<put_lazy>, nullptr, nullptr},
-    {"stack", get_stack, put_stack, nullptr, nullptr},
+    {"stack", get_stack, guard<put_stack>, nullptr, nullptr},
     {"local_function_hooks", get_hooks, nullptr, nullptr, nullptr},
     {"_n_local_function_hooks", get_n_hooks, nullptr, nullptr, nullptr},
     {"op_name", get_op_name, nullptr, nullptr, nullptr},
-    {"op_params", guard<get_op_params>, nullptr, nullptr, nullptr},
-    {"op_stored", guard<get_op_stored>, nullptr, "Tensors that a native function's forward left in it for backward.",
-     nullptr},
+    {"op_params", guard<get_members<&OpInfo::params>>, nullptr, nullptr, nullptr},
+    {"op_stored", guard<get_members<&OpInfo::stored>>, nullptr,
+     "Tensors that a native function's forward left in it for backward.", nullptr},
     {"is_native", get_is_native, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -253,11 +239,8 @@ FunctionNode* function_of_view(PyObject* o) {
 bool init_output_type() { return PyType_Ready(&OutputType) == 0; }
 
 PyTypeObject FunctionNodeType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.FunctionNode";
-  t.tp_doc = "One application of an operation.";
-  t.tp_basicsize = sizeof(PyFunctionNode);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyTypeObject t = type_of<PyFunctionNode>("compatgrad._C.FunctionNode", "One application of an operation.",
+                                           Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<function_new>;
   t.tp_init = function_init;
   t.tp_dealloc = function_dealloc;
@@ -265,8 +248,6 @@ PyTypeObject FunctionNodeType = [] {
   t.tp_clear = function_clear;
   t.tp_getset = getset;
   t.tp_methods = function_methods;
-  t.tp_dictoffset = offsetof(PyFunctionNode, dict);
-  t.tp_weaklistoffset = offsetof(PyFunctionNode, weakrefs);
   return t;
 }();
 

@@ -6,8 +6,10 @@ namespace cg::py {
 namespace {
 
 FunctionNode& node(PyObject* o) { return *as_function(o)->node; }
-PythonNode* python_node(PyObject* o) {
-  return node(o).python ? static_cast<PythonNode*>(as_function(o)->node) : nullptr;
+// The node of a method that is for functions defined in Python.
+PythonNode& python_node(PyObject* o, const char* method) {
+  if (!node(o).python) fail(PyExc_TypeError, "%s: this node shows a native function", method);
+  return static_cast<PythonNode&>(node(o));
 }
 Frontend* frontend(PyObject* o) { return as_function(o)->frontend; }
 
@@ -28,8 +30,7 @@ Ints indexes(PyObject* o, const char* name, size_t size) {
 PyObject* record(PyObject* o, PyObject* args) {
   PyObject *inputs, *outputs, *retain_in, *retain_out;
   if (!PyArg_ParseTuple(args, "OOOO:_record", &inputs, &outputs, &retain_in, &retain_out)) return nullptr;
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "_record: this node shows a native function");
+  PythonNode* f = &python_node(o, "_record");
   Frontend* fe = as_function(o)->frontend = frontend_of_object(o);
   Vars xs;
   bool any = false;
@@ -67,20 +68,18 @@ PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
   return variable_of_node(n, f);
 }
 PyObject* get_retained_inputs(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "get_retained_inputs: this node shows a native function");
-  const auto input = [&](size_t k) { return retained_variable(f->inputs[f->retained_inputs[k]], frontend(o)); };
-  return tuple_of(f->recorded ? f->retained_inputs.size() : 0, input).release();
+  PythonNode& f = python_node(o, "get_retained_inputs");
+  const auto input = [&](size_t k) { return retained_variable(f.inputs[f.retained_inputs[k]], frontend(o)); };
+  return tuple_of(f.recorded ? f.retained_inputs.size() : 0, input).release();
 }
 PyObject* get_retained_outputs(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f) fail(PyExc_TypeError, "get_retained_outputs: this node shows a native function");
-  const auto output = [&](size_t k) { return retained_variable(f->output(f->retained_outputs[k]).node, frontend(o)); };
-  return tuple_of(f->retained_outputs.size(), output).release();
+  PythonNode& f = python_node(o, "get_retained_outputs");
+  const auto output = [&](size_t k) { return retained_variable(f.output(f.retained_outputs[k]).node, frontend(o)); };
+  return tuple_of(f.retained_outputs.size(), output).release();
 }
 PyObject* retained_output_arrays(PyObject* o, PyObject*) {
-  PythonNode* f = python_node(o);
-  if (!f || f->outputs.empty()) Py_RETURN_NONE;
+  if (!node(o).python || node(o).outputs.empty()) Py_RETURN_NONE;
+  const PythonNode* f = &python_node(o, "");
   const auto array = [&](size_t k) {
     const OutputSlot& slot = f->outputs[f->retained_outputs[k]];
     const Ref<VariableNode> y(slot.node);
@@ -99,11 +98,8 @@ void cut(FunctionNode& f) {
   for (auto& y : ys) y->unchain();
   f.unchain();
 }
-PyObject* unchain(PyObject* o, PyObject*) {
-  cut(node(o));
-  Py_RETURN_NONE;
-}
-PyObject* unchain_backward(PyObject* o, PyObject*) {
+void unchain(PyObject* o, PyObject*) { cut(node(o)); }
+void unchain_backward(PyObject* o, PyObject*) {
   std::vector<Ref<FunctionNode>> todo{Ref<FunctionNode>(&node(o))};
   while (!todo.empty()) {
     Ref<FunctionNode> f = std::move(todo.back());
@@ -116,7 +112,6 @@ PyObject* unchain_backward(PyObject* o, PyObject*) {
     else
       cut(*f);
   }
-  Py_RETURN_NONE;
 }
 
 // _run_native(*arrays) -> arrays: the forward of a native function once more
@@ -172,7 +167,7 @@ PyMethodDef function_methods[] = {
     {"get_retained_inputs", guard<get_retained_inputs>, METH_NOARGS, nullptr},
     {"get_retained_outputs", guard<get_retained_outputs>, METH_NOARGS, nullptr},
     {"_retained_output_arrays", guard<retained_output_arrays>, METH_NOARGS, nullptr},
-    {"unchain", unchain, METH_NOARGS, "Cuts the function out of the graph."},
+    {"unchain", guard<unchain>, METH_NOARGS, "Cuts the function out of the graph."},
     {"_unchain_backward", guard<unchain_backward>, METH_NOARGS,
      "Cuts this function and all that it depends on out of the graph."},
     {"_run_native", guard<run_native>, METH_VARARGS, nullptr},

@@ -64,11 +64,10 @@ void call_all(const Calls& calls, FunctionNode& f, PyObject* in_data, PyObject* 
   for (const Obj& bound : calls)
     Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
 }
-PyObject* set_hook_base(PyObject*, PyObject* base) {
+void set_hook_base(PyObject*, PyObject* base) {
   Callbacks& all = callbacks();
   for (Callback* c : {&all.forward_pre, &all.forward_post, &all.backward_pre, &all.backward_post})
     c->empty = Obj::steal(PyObject_GetAttr(base, c->name)).release();
-  Py_RETURN_NONE;
 }
 
 void forward_hooks(FunctionNode& f, VarsRef in, const Callback& callback) {
@@ -143,9 +142,8 @@ bool registered_backward(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gx
   read_gradients(all.get(), wanted, gxs, "registered backward");
   return true;
 }
-PyObject* set_registered_backwards(PyObject*, PyObject* table) {
+void set_registered_backwards(PyObject*, PyObject* table) {
   Py_XSETREF(registered_backwards, table == Py_None ? nullptr : Py_NewRef(table));
-  Py_RETURN_NONE;
 }
 
 void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::Tensor& g) {
@@ -223,7 +221,7 @@ void init_binding() {
 }
 
 PyMethodDef hook_methods[] = {
-    {"set_registered_backwards", set_registered_backwards, METH_O, nullptr},
+    {"set_registered_backwards", guard<set_registered_backwards>, METH_O, nullptr},
     {"set_hook_base", guard<set_hook_base>, METH_O, "The class whose callbacks are empty."},
     {"function_hooks", py_function_hooks, METH_NOARGS, "This thread's function hooks, by name."},
     {nullptr, nullptr, 0, nullptr}};

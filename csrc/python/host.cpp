@@ -8,7 +8,7 @@ namespace cg::py {
 namespace {
 
 Obj list_of_tensors(c10::ArrayRef<at::Tensor> ts) {
-  return list_of(ts.size(), [&](size_t i) { return ts[i].defined() ? wrap_tensor(ts[i]) : Py_NewRef(Py_None); });
+  return list_of(ts.size(), [&](size_t i) { return wrap_tensor(ts[i]); });
 }
 Tensors tensors_of_list(PyObject* o, const char* what) {
   Tensors ts;

@@ -32,76 +32,58 @@ at::Tensor operand_of(PyObject* o) {
   return t;
 }
 
-// The arguments of a call by name.
-struct Arguments {
-  const char *name, *library = nullptr;
-  std::vector<std::vector<at::Tensor>> lists;
-  c10::SmallVector<at::TensorList, 8> operands;
-  c10::SmallVector<double, 8> numbers;
-  Ints integers;
-  int64_t elements = 0;
-
-  Arguments(PyObject* args, PyObject* kwargs) {
-    static const char* names[] = {"name", "operands", "numbers", "integers", "library", nullptr};
-    PyObject *tensors, *floats = nullptr, *ints = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOz", const_cast<char**>(names), &name, &tensors, &floats, &ints,
-                                     &library))
-      throw PyError();
-    for (PyObject* o : Items(tensors, "operands")) {
-      auto& list = lists.emplace_back();
-      if (PyList_Check(o) || PyTuple_Check(o))
-        for (PyObject* item : Items(o, "operands")) list.push_back(operand_of(item));
-      else
-        list.push_back(operand_of(o));
-    }
-    if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
-      fail(PyExc_ValueError, "operands: the first is missing");
-    const at::Tensor& like = lists[0][0];
-    if (!kernels::takes(like))
-      fail(
-          PyExc_ValueError,
-          "operands: expected float16, bfloat16, float32 or float64 on a CPU, or on a GPU for which there is a library "
-          "of kernels");
-    for (const auto& list : lists) {
-      operands.push_back(list);
-      for (const at::Tensor& t : list) {
-        if (!t.defined()) continue;
-        if (t.device() != like.device()) fail(PyExc_ValueError, "operands: they lie on different devices");
-        elements += t.numel();
-      }
-    }
-    if (floats)
-      for (PyObject* o : Items(floats, "numbers")) numbers.push_back(number(o, "numbers"));
-    if (ints) integers = parse_ints(ints, "integers");
-  }
-  template <class F>
-  void run(F&& f) const {
-    const kernels::Kernel kernel(name);
-    run_kernels(elements, [&] {
-      std::optional<kernels::Simulated> simulated;
-      if (library) simulated.emplace(library);
-      f(kernel);
-    });
-  }
-};
-
-// run_kernel(name, operands, numbers=(), integers=(), library=None): `operands` holds tensors, or lists of as many
-// tensors each.
+// run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): `operands` holds tensors, or lists of
+// as many tensors each. sums: the kernel is a reduction, whose float64 for each set come back.
 PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
-  const Arguments a(args, kwargs);
-  a.run([&](const kernels::Kernel& kernel) { kernel.on_list(a.operands, a.numbers, a.integers); });
-  for (const auto& operand : a.operands)  // which of them the kernel writes, it alone knows
-    for (const at::Tensor& t : operand)
+  static const char* names[] = {"name", "operands", "numbers", "integers", "library", "sums", nullptr};
+  const char *name, *library = nullptr;
+  PyObject *tensors, *floats = nullptr, *ints = nullptr;
+  int sums = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO|OOzp", const_cast<char**>(names), &name, &tensors, &floats, &ints,
+                                   &library, &sums))
+    throw PyError();
+  std::vector<std::vector<at::Tensor>> lists;
+  for (PyObject* o : Items(tensors, "operands")) {
+    auto& list = lists.emplace_back();
+    if (PyList_Check(o) || PyTuple_Check(o))
+      for (PyObject* item : Items(o, "operands")) list.push_back(operand_of(item));
+    else
+      list.push_back(operand_of(o));
+  }
+  if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
+    fail(PyExc_ValueError, "operands: the first is missing");
+  const at::Tensor& like = lists[0][0];
+  if (!kernels::takes(like))
+    fail(PyExc_ValueError,
+         "operands: expected float16, bfloat16, float32 or float64 on a CPU, or on a GPU for which there is a library "
+         "of kernels");
+  const c10::SmallVector<at::TensorList, 8> operands(lists.begin(), lists.end());
+  int64_t elements = 0;
+  for (const auto& list : lists)
+    for (const at::Tensor& t : list) {
+      if (!t.defined()) continue;
+      if (t.device() != like.device()) fail(PyExc_ValueError, "operands: they lie on different devices");
+      elements += t.numel();
+    }
+  c10::SmallVector<double, 8> numbers;
+  if (floats)
+    for (PyObject* o : Items(floats, "numbers")) numbers.push_back(number(o, "numbers"));
+  const Ints integers = ints ? parse_ints(ints, "integers") : Ints();
+  at::Tensor found;
+  run_kernels(elements, [&] {
+    std::optional<kernels::Simulated> simulated;
+    if (library) simulated.emplace(library);
+    const kernels::Kernel kernel(name);
+    if (sums)
+      found = kernel.reduce(operands, numbers);
+    else
+      kernel.on_list(operands, numbers, integers);
+  });
+  if (sums) return wrap_tensor(found);
+  for (const auto& list : lists)  // which of them the kernel writes, it alone knows
+    for (const at::Tensor& t : list)
       if (t.defined()) bump_version(t);
   Py_RETURN_NONE;
-}
-
-// The same for a reduction, which gives a float64 for each set.
-PyObject* reduce_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
-  const Arguments a(args, kwargs);
-  at::Tensor sums;
-  a.run([&](const kernels::Kernel& kernel) { sums = kernel.reduce(a.operands, a.numbers); });
-  return wrap_tensor(sums);
 }
 
 PyObject* kernel_names(PyObject*, PyObject*) {
@@ -126,12 +108,9 @@ PyObject* set_capturing(PyObject*, PyObject* flag) {
 PyMethodDef kernel_methods[] = {
     {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
     {"run_kernel", KEYWORDS(run_kernel),
-     "run_kernel(name, operands, numbers=(), integers=(), library=None): runs a kernel in place on tensors, or on "
-     "lists "
-     "of tensors."},
-    {"reduce_kernel", KEYWORDS(reduce_kernel),
-     "reduce_kernel(name, operands, numbers=(), integers=(), library=None): the sums of a reduction, one for each "
-     "set."},
+     "run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): runs a kernel in place on "
+     "tensors, "
+     "or on lists of tensors; with `sums` a reduction, which gives one sum for each set."},
     {"kernel_names", guard<kernel_names>, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
     {"kernels_library", guard<kernels_library>, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};

@@ -17,7 +17,7 @@ void renew_node(PyVariable* v, bool requires_grad) {
 // mark(variable, gradient, add, keep_history=False): `gradient` is a Variable on whose memory the gradient is written,
 // or None: the variable is taken out of differentiation. It becomes a new leaf, unless it is recorded and shall keep
 // its history.
-PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable* v = expect_variable(args[0], "variable");
   const bool keep = n == 4 && truth(args[3]) && recorded(v);
   const bool wanted = args[1] != Py_None;
@@ -27,11 +27,10 @@ PyObject* mark(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (wanted) buffer->data = tensor_of(expect_variable(args[1], "gradient")).detach();
   buffer->add = truth(args[2]);
   node_of(v)->buffer = std::move(buffer);
-  Py_RETURN_NONE;
 }
 
 // replace_leaf(variable, tensor): other data, as a new leaf: graphs that hold the old one keep what they read.
-PyObject* replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable* v = expect_variable(args[0], "variable");
   if (!is_tensor(args[1])) fail(PyExc_TypeError, "tensor: expected a torch tensor, got %s", Py_TYPE(args[1])->tp_name);
   const bool needed = v->v.node && v->v.node->requires_grad;
@@ -41,16 +40,14 @@ PyObject* replace_leaf(PyObject*, PyObject* const* args, Py_ssize_t n) {
   v->array_of = nullptr;
   renew_node(v, needed);
   v->v.node->buffer = std::move(buffer);
-  Py_RETURN_NONE;
 }
 
 // drop_mark(variable): no gradient is kept for it; a leaf becomes a constant.
-PyObject* drop_mark(PyObject*, PyObject* o) {
+void drop_mark(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
-  if (!v->v.node || !v->v.node->buffer) Py_RETURN_NONE;
+  if (!v->v.node || !v->v.node->buffer) return;
   v->v.node->buffer.reset();
   if (!v->v.node->creator) v->v.node->requires_grad = false;
-  Py_RETURN_NONE;
 }
 
 // gradient_of(variable): a Variable on the buffer's memory, or None.
@@ -80,18 +77,16 @@ PyObject* in_graph(PyObject*, PyObject* o) {
 
 // take_place(variable, result): `variable` takes the place of `result` in the graph, which becomes a constant. The
 // memory of `variable` holds the values already.
-PyObject* take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void take_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *y = expect_variable(args[1], "result");
   place(v, std::move(y->v.node));
-  Py_RETURN_NONE;
 }
 
 // share_place(variable, other): `variable`, on the same memory, gets the place of `other` in the graph too.
-PyObject* share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
   PyVariable *v = expect_variable(args[0], "variable"), *other = expect_variable(args[1], "other");
   leave(v);
   v->v.node = node_of(other);
-  Py_RETURN_NONE;
 }
 
 // `y`, in memory of its own: where it shares that of an input, a copy.

@@ -37,13 +37,12 @@ PyObject* get_member(PyObject* o, void*) {
   return Py_NewRef(v ? v : Py_None);
 }
 template <PyObject* Frontend::* Member, PyTypeObject* Base>
-int put_class(PyObject* o, PyObject* value, void* name) {
+void put_class(PyObject* o, PyObject* value, void* name) {
   if (!PyType_Check(value) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value), Base))
     fail(PyExc_TypeError, "%s: expected a subclass of %s, got %R", static_cast<const char*>(name), Base->tp_name,
          value);
   PyObject* old = std::exchange(reinterpret_cast<Frontend*>(o)->*Member, Py_NewRef(value));
   Py_XDECREF(old);
-  return 0;
 }
 
 char kVariableClass[] = "variable_class", kNodeClass[] = "node_class", kVariableNodeClass[] = "variable_node_class";
@@ -101,11 +100,8 @@ void refuse_deletion(PyTypeObject& type) {
 }
 
 PyTypeObject FrontendType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.Frontend";
-  t.tp_doc = "One original's API over the engine: its classes, its checks.";
-  t.tp_basicsize = sizeof(Frontend);
-  t.tp_flags = Py_TPFLAGS_DEFAULT;
+  PyTypeObject t =
+      type_of<Frontend>("compatgrad._C.Frontend", "One original's API over the engine: its classes, its checks.");
   t.tp_new = frontend_new;
   t.tp_getset = frontend_getset;
   t.tp_members = frontend_members;

@@ -42,24 +42,20 @@ PyObject* get_data(PyObject* o, void*) {
   }
   return to_frontend_array(n.data, frontend(o));
 }
-int put_data(PyObject* o, PyObject* value, void*) {
+void put_data(PyObject* o, PyObject* value, void*) {
   VariableNode& n = node(o);
   if (value == Py_None) {
     n.data = at::Tensor();
     n.retained = false;
     n.describe({});
-    return 0;
+    return;
   }
   bool aliases;
   at::Tensor t = is_tensor(value) ? unwrap_tensor(value, "data") : tensor_of_array(value, &aliases);
   n.retain_data(t);
   n.describe(t);
-  return 0;
 }
-PyObject* get_tensor(PyObject* o, void*) {
-  if (!node(o).data.defined()) Py_RETURN_NONE;
-  return wrap_tensor(node(o).data);
-}
+PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(node(o).data); }
 PyObject* get_shape(PyObject* o, void*) {
   if (!node(o).has_shape) Py_RETURN_NONE;
   return tuple_of_ints(node(o).sizes);
@@ -69,29 +65,18 @@ PyObject* get_dtype(PyObject* o, void*) {
   return Py_NewRef(dtype_object(node(o).dtype, frontend(o)));
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
-int put_rank(PyObject* o, PyObject* value, void*) {
-  node(o).rank = integer(value, "rank");
-  return 0;
-}
+void put_rank(PyObject* o, PyObject* value, void*) { node(o).rank = integer(value, "rank"); }
 PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(node(o).requires_grad); }
-int put_requires_grad(PyObject* o, PyObject* value, void*) {
-  node(o).requires_grad = truth(value);
-  return 0;
-}
+void put_requires_grad(PyObject* o, PyObject* value, void*) { node(o).requires_grad = truth(value); }
 PyObject* get_name(PyObject* o, void*) { return get_string(node(o).name); }
-int put_name(PyObject* o, PyObject* value, void*) {
-  put_string(node(o).name, value, "name");
-  return 0;
-}
+void put_name(PyObject* o, PyObject* value, void*) { put_string(node(o).name, value, "name"); }
 PyObject* get_old_style(PyObject* o, void*) { return get_string(node(o).old_style_generator); }
-int put_old_style(PyObject* o, PyObject* value, void*) {
+void put_old_style(PyObject* o, PyObject* value, void*) {
   put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
-  return 0;
 }
 PyObject* get_creator_node(PyObject* o, void*) { return view_of_function(node(o).creator.get(), frontend(o)); }
-int put_creator_node(PyObject* o, PyObject* value, void*) {
+void put_creator_node(PyObject* o, PyObject* value, void*) {
   node(o).set_creator(Ref<FunctionNode>(function_of_view(value)), node(o).output_index);
-  return 0;
 }
 PyObject* get_variable(PyObject* o, PyObject*) {
   return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o));
@@ -100,17 +85,13 @@ PyObject* get_variable_or_none(PyObject* o, PyObject*) {
   if (!living_variable(node(o))) Py_RETURN_NONE;
   return get_variable(o, nullptr);
 }
-PyObject* retain_data(PyObject* o, PyObject*) {
+void retain_data(PyObject* o, PyObject*) {
   VariableNode& n = node(o);
   if (!n.variable) fail(PyExc_RuntimeError, "cannot retain variable data: the variable has been already released");
   n.retain_data(n.variable->data);
   n.describe(n.data);
-  Py_RETURN_NONE;
 }
-PyObject* unchain(PyObject* o, PyObject*) {
-  node(o).unchain();
-  Py_RETURN_NONE;
-}
+void unchain(PyObject* o, PyObject*) { node(o).unchain(); }
 
 PyGetSetDef getset[] = {
     {"data", guard<get_data>, guard<put_data>, "The array, where a function retained it; else None.", nullptr},
@@ -129,7 +110,7 @@ PyMethodDef methods[] = {
     {"get_variable", guard<get_variable>, METH_NOARGS, "The Variable of this node; a new one where it was released."},
     {"get_variable_or_none", guard<get_variable_or_none>, METH_NOARGS, nullptr},
     {"retain_data", guard<retain_data>, METH_NOARGS, nullptr},
-    {"unchain", unchain, METH_NOARGS, "Forgets the creator."},
+    {"unchain", guard<unchain>, METH_NOARGS, "Forgets the creator."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -163,17 +144,14 @@ PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f) {
 }
 
 PyTypeObject VariableNodeType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.VariableNode";
-  t.tp_doc = "The vertex of a Variable in the graph; it outlives the Variable.";
-  t.tp_basicsize = sizeof(PyVariableNode);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  PyTypeObject t = type_of<PyVariableNode>(
+      "compatgrad._C.VariableNode", "The vertex of a Variable in the graph; it outlives the Variable.",
+      Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION);
   t.tp_dealloc = dealloc;
   t.tp_traverse = traverse;
   t.tp_clear = clear;
   t.tp_getset = getset;
   t.tp_methods = methods;
-  t.tp_weaklistoffset = offsetof(PyVariableNode, weakrefs);
   return t;
 }();
 

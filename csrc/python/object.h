@@ -10,9 +10,17 @@
 
 namespace cg::py {
 
-inline PyTypeObject empty_type() {
+// The type of objects laid out as `T`. Slots are filled in by the caller.
+template <class T>
+PyTypeObject type_of(const char* name, const char* doc, unsigned long flags = 0) {
   PyTypeObject t{};
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(&t), 1);
+  t.tp_name = name;
+  t.tp_doc = doc;
+  t.tp_basicsize = sizeof(T);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | flags;
+  if constexpr (requires(T o) { o.dict; }) t.tp_dictoffset = offsetof(T, dict);
+  if constexpr (requires(T o) { o.weakrefs; }) t.tp_weaklistoffset = offsetof(T, weakrefs);
   return t;
 }
 
@@ -66,14 +74,23 @@ template <class F>
 PyObject* guarded(F&& f) {
   return guarded(static_cast<PyObject*>(nullptr), std::forward<F>(f));
 }
-// For tables of methods and attributes: `f`, whose C++ exceptions become Python's.
+// For tables of methods and attributes: `f`, whose C++ exceptions become Python's. A method without a result gives
+// None.
 template <auto f>
 struct Guard;
 template <class R, class... A, R (*f)(A...)>
 struct Guard<f> {
-  static R call(A... args) {
-    if constexpr (std::is_pointer_v<R>)
-      return guarded([&] { return f(args...); });
+  static auto result(A... args) {
+    if constexpr (std::is_void_v<R>)
+      return f(args...), Py_NewRef(Py_None);
+    else
+      return f(args...);
+  }
+  static auto call(A... args) {
+    if constexpr (std::is_void_v<R> && (std::is_same_v<A, void*> || ...))  // sets an attribute
+      return guarded(-1, [&] { return f(args...), 0; });
+    else if constexpr (std::is_pointer_v<R> || std::is_void_v<R>)
+      return guarded([&] { return result(args...); });
     else
       return guarded(R(-1), [&] { return f(args...); });
   }
@@ -88,7 +105,7 @@ PyObject* call_fast(Fast* f, const char* name, PyObject* self, PyObject* const* 
 #define FAST(f, ...)                                                                                       \
   reinterpret_cast<PyCFunction>(                                                                           \
       reinterpret_cast<void (*)()>(+[](PyObject* self, PyObject* const* args, Py_ssize_t n) -> PyObject* { \
-        return call_fast(f, #f, self, args, n __VA_OPT__(, ) __VA_ARGS__);                                 \
+        return call_fast(Guard<f>::result, #f, self, args, n __VA_OPT__(, ) __VA_ARGS__);                  \
       })),                                                                                                 \
       METH_FASTCALL
 

@@ -76,17 +76,6 @@ void read_states(PyObject* o, Step& step) {
   for (PyObject* state : Items(o, "states")) read(state);
 }
 
-int64_t count_elements(at::TensorList tensors) {
-  int64_t elements = 0;
-  for (const at::Tensor& t : tensors) elements += t.numel();
-  return elements;
-}
-int64_t count_elements(c10::ArrayRef<Step> steps) {
-  int64_t elements = 0;
-  for (const Step& s : steps) elements += s.x.numel();
-  return elements;
-}
-
 void written(c10::ArrayRef<Step> steps, bool gradients) {
   for (const Step& s : steps) {
     bump_version(s.x);
@@ -136,7 +125,7 @@ void run_group(const Rule& rule, Group& group, bool mixed, const at::Tensor& rat
   written(group.steps);
 }
 
-PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Rule& rule = parse_rule(args[0]);
   const Items xs(args[1], "xs");
   const auto per_x = [&](PyObject* o, const char* name) {
@@ -181,7 +170,6 @@ PyObject* optim_step(PyObject*, PyObject* const* args, Py_ssize_t n) {
     group->steps.push_back(std::move(step));
   }
   for (Group& group : groups) run_group(rule, group, static_cast<bool>(copies), rates, decays);
-  Py_RETURN_NONE;
 }
 
 std::vector<at::Tensor> read_arrays(PyObject* list) {
@@ -198,12 +186,11 @@ PyObject* optim_sums(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return wrap_tensor(found);
 }
 
-PyObject* optim_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void optim_scale(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto tensors = read_arrays(args[0]);
   const at::Tensor factor = parse_tensor(args[1], "factor");
   run_kernels(count_elements(tensors), [&] { optim::scale_by(tensors, factor); });
   for (const at::Tensor& t : tensors) bump_version(t);
-  Py_RETURN_NONE;
 }
 
 PyObject* optim_rules(PyObject*, PyObject*) {

@@ -17,8 +17,14 @@ at::Tensor parse_tensor(PyObject* o, const char* name);  // of a tensor, or of a
 void check_step(const Rule& rule, const Step& s, bool states_here = true);
 // Appends one state, a sequence of them, or none. A Variable of nnabla's holds it in single precision, and moves it.
 void read_states(PyObject* o, Step& step);
-int64_t count_elements(at::TensorList tensors);
-int64_t count_elements(c10::ArrayRef<Step> steps);
+inline const at::Tensor& tensor_in(const at::Tensor& t) { return t; }
+inline const at::Tensor& tensor_in(const Step& s) { return s.x; }
+template <class T>
+int64_t count_elements(const T& all) {
+  int64_t elements = 0;
+  for (const auto& one : all) elements += tensor_in(one).numel();
+  return elements;
+}
 void run_steps(const Rule& rule, c10::ArrayRef<Step> steps, const Hypers& hypers);
 // Tells torch that parameters, their copies and states were overwritten, and where `gradients`, these too.
 void written(c10::ArrayRef<Step> steps, bool gradients = false);

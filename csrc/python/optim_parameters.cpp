@@ -65,6 +65,20 @@ at::Tensor gradient_to_change(PyObject* o) {
   return tensor_of(v).defined() ? gradient_of(v, true) : at::Tensor();
 }
 
+// The gradients of parameters that can be changed, with their Variables.
+struct Gradients {
+  c10::SmallVector<at::Tensor, 16> tensors;
+  Variables variables;
+  explicit Gradients(PyObject* params) {
+    for (PyObject* o : Items(params, "params")) {
+      at::Tensor g = gradient_to_change(o);
+      if (!g.defined()) continue;
+      tensors.push_back(std::move(g));
+      variables.push_back(as_variable(o));
+    }
+  }
+};
+
 // An array that torch cannot alias got a copy as tensor: what was computed goes back into the array.
 void write_back(PyVariable* v) {
   if (!v->array || v->array_of || !v->v.data.defined()) return;
@@ -131,40 +145,28 @@ PyObject* optim_update(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_RETURN_TRUE;
 }
 
-PyObject* optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void optim_change_grads(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const Rule& rule = parse_rule(args[0]);
   if (rule.states) fail(PyExc_ValueError, "rule: %s has states", rule.name);
   const auto hypers = parse_hypers(args[2], rule);
   c10::SmallVector<Step, 16> steps;
-  Variables variables;
-  for (PyObject* o : Items(args[1], "params")) {
-    at::Tensor g = gradient_to_change(o);
-    if (!g.defined()) continue;
-    Store* store = store_of(o);
-    steps.push_back({std::move(g), store ? read_single(*store->data) : tensor_of(as_variable(o)), {}, {}});
+  const Gradients g(args[1]);
+  for (size_t k = 0; k < g.tensors.size(); ++k) {
+    Store* store = store_of(reinterpret_cast<PyObject*>(g.variables[k]));
+    steps.push_back({g.tensors[k], store ? read_single(*store->data) : tensor_of(g.variables[k]), {}, {}});
     check_step(rule, steps.back());
-    variables.push_back(as_variable(o));
   }
   run_steps(rule, steps, hypers);
-  write_back(variables, false, true);
-  Py_RETURN_NONE;
+  write_back(g.variables, false, true);
 }
 
-PyObject* optim_clip(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void optim_clip(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const double threshold = number(args[1], "threshold");
-  c10::SmallVector<at::Tensor, 16> gradients;
-  Variables variables;
-  for (PyObject* o : Items(args[0], "params")) {
-    at::Tensor g = gradient_to_change(o);
-    if (!g.defined()) continue;
-    gradients.push_back(std::move(g));
-    variables.push_back(as_variable(o));
-  }
-  run_kernels(count_elements(gradients),
-              [&] { (args[2] == Py_True ? optim::clip_norm : optim::clip_norms)(gradients, threshold); });
-  for (const at::Tensor& g : gradients) bump_version(g);
-  write_back(variables, false, true);
-  Py_RETURN_NONE;
+  const Gradients gs(args[0]);
+  run_kernels(count_elements(gs.tensors),
+              [&] { (args[2] == Py_True ? optim::clip_norm : optim::clip_norms)(gs.tensors, threshold); });
+  for (const at::Tensor& g : gs.tensors) bump_version(g);
+  write_back(gs.variables, false, true);
 }
 
 PyObject* list_of_indexes(c10::ArrayRef<Py_ssize_t> indexes) {
@@ -206,9 +208,8 @@ Store& expect_store(PyObject* o) {
   fail(PyExc_TypeError, "params: expected nnabla's Variables, got %s", Py_TYPE(o)->tp_name);
 }
 
-PyObject* solver_zero_grad(PyObject*, PyObject* params) {
+void solver_zero_grad(PyObject*, PyObject* params) {
   for (PyObject* o : Items(params, "params")) expect_store(o).grad->fill(0);
-  Py_RETURN_NONE;
 }
 
 PyObject* solver_live(PyObject*, PyObject* o) {

@@ -105,112 +105,90 @@ PyObject* format_index_item(const IndexItem& item) {
       step = part(item.step == 1 ? std::nullopt : std::optional(item.step));
   return PySlice_New(start.get(), stop.get(), step.get());
 }
+template <class T>
+T converted(T v, PyObject* o, const char* name, const char* kind) {
+  if (v != T(-1) || !PyErr_Occurred()) return v;
+  PyErr_Clear();
+  fail(PyExc_TypeError, "%s: expected %s, got %s", name, kind, Py_TYPE(o)->tp_name);
+}
+void read(PyObject* o, const char*, bool& v) { v = truth(o); }
+void read(PyObject* o, const char* name, int64_t& v) {
+  v = converted<int64_t>(PyNumber_AsSsize_t(o, PyExc_OverflowError), o, name, "an integer");
+}
+void read(PyObject* o, const char* name, double& v) { v = converted(PyFloat_AsDouble(o), o, name, "a number"); }
+void read(PyObject* o, const char* name, std::string& v) {
+  const char* s = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  if (!s) fail(PyExc_TypeError, "%s: expected a string, got %s", name, Py_TYPE(o)->tp_name);
+  v = s;
+}
+void read(PyObject* o, const char* name, Ints& v) { v = parse_ints(o, name); }
+void read(PyObject* o, const char* name, c10::Scalar& v) {
+  if (double number; !parse_scalar(o, &v)) {
+    read(o, name, number);
+    v = number;
+  }
+}
+void read(PyObject* o, const char* name, at::Tensor& v) {
+  bool aliases;
+  v = is_variable(o)  ? tensor_of(as_variable(o))
+      : is_tensor(o)  ? unwrap_tensor(o, name)
+      : is_ndarray(o) ? tensor_of_array(o, &aliases)
+                      : tensor_of_device_array(o, name);
+  if (!v.defined() && !is_variable(o))
+    fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", name, Py_TYPE(o)->tp_name);
+}
+void read(PyObject* o, const char*, at::ScalarType& v) { v = parse_dtype(o); }
+void read(PyObject* o, const char*, Index& v) { v = parse_index(o); }
+template <class T>
+void read(PyObject* o, const char* name, std::optional<T>& v) {
+  if (o != Py_None)
+    read(o, name, v.emplace());
+  else
+    v.reset();
+}
+
+PyObject* format(bool v) { return PyBool_FromLong(v); }
+PyObject* format(int64_t v) { return PyLong_FromLongLong(v); }
+PyObject* format(double v) { return PyFloat_FromDouble(v); }
+PyObject* format(const std::string& v) { return PyUnicode_FromString(v.c_str()); }
+PyObject* format(const Ints& v) { return tuple_of_ints(v); }
+PyObject* format(const c10::Scalar& v) {
+  if (v.isBoolean()) return format(v.toBool());
+  return v.isIntegral(false) ? format(v.toLong()) : format(v.toDouble());
+}
+PyObject* format(const at::Tensor& v) { return wrap_tensor(v); }
+PyObject* format(at::ScalarType v) { return Py_NewRef(dtype_object(v, native_frontend)); }
+PyObject* format(const Index& v) {
+  return tuple_of(v.size(), [&](size_t i) { return format_index_item(v[i]); }).release();
+}
+template <class T>
+PyObject* format(const std::optional<T>& v) {
+  return v ? format(*v) : Py_NewRef(Py_None);
+}
+
+// f(the parameter), by its type.
+template <class F>
+auto with_param(const ParamInfo& p, void* address, F&& f) {
+  switch (p.kind) {
+#define CG_KIND(KIND, TYPE, NAME) \
+  case ParamKind::KIND:           \
+    return f(*static_cast<TYPE*>(address));
+    CG_PARAM_KINDS(CG_KIND)
+#undef CG_KIND
+  }
+  throw std::logic_error("unknown kind of parameter");
+}
 }  // namespace
 
 void parse_param(const ParamInfo& p, PyObject* value, void* address) {
-  const auto number = [&] {
-    const double d = PyFloat_AsDouble(value);
-    if (d == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      fail(PyExc_TypeError, "%s: expected a number, got %s", p.name, Py_TYPE(value)->tp_name);
-    }
-    return d;
-  };
-  const auto integer = [&]() -> int64_t {
-    const Py_ssize_t v = PyNumber_AsSsize_t(value, PyExc_OverflowError);
-    if (v == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      fail(PyExc_TypeError, "%s: expected an integer, got %s", p.name, Py_TYPE(value)->tp_name);
-    }
-    return v;
-  };
-  const auto tensor = [&]() -> at::Tensor {
-    bool aliases;
-    if (is_variable(value)) return tensor_of(as_variable(value));
-    if (is_tensor(value)) return unwrap_tensor(value, p.name);
-    if (is_ndarray(value)) return tensor_of_array(value, &aliases);
-    if (at::Tensor t = tensor_of_device_array(value, p.name); t.defined()) return t;
-    fail(PyExc_TypeError, "%s: expected a tensor or an array, got %s", p.name, Py_TYPE(value)->tp_name);
-  };
-  const bool none = value == Py_None;
-  const auto set = [address](auto v) { *static_cast<decltype(v)*>(address) = std::move(v); };
-  switch (p.kind) {
-    case ParamKind::Bool:
-      return set(truth(value));
-    case ParamKind::Int:
-      return set(integer());
-    case ParamKind::Float:
-      return set(number());
-    case ParamKind::Str: {
-      const char* s = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-      if (!s) fail(PyExc_TypeError, "%s: expected a string, got %s", p.name, Py_TYPE(value)->tp_name);
-      return set(std::string(s));
-    }
-    case ParamKind::Ints:
-      return set(parse_ints(value, p.name));
-    case ParamKind::OptInt:
-      return set(none ? std::nullopt : std::optional(integer()));
-    case ParamKind::OptFloat:
-      return set(none ? std::nullopt : std::optional(number()));
-    case ParamKind::OptInts:
-      return set(none ? std::nullopt : std::optional(parse_ints(value, p.name)));
-    case ParamKind::Scalar: {
-      c10::Scalar s;
-      return set(parse_scalar(value, &s) ? s : c10::Scalar(number()));
-    }
-    case ParamKind::Tensor:
-      return set(tensor());
-    case ParamKind::OptTensor:
-      return set(none ? std::nullopt : std::optional(tensor()));
-    case ParamKind::DType:
-      return set(parse_dtype(value));
-    case ParamKind::Index:
-      return set(parse_index(value));
-  }
+  with_param(p, address, [&](auto& v) { read(value, p.name, v); });
+}
+PyObject* format_param(const ParamInfo& p, const void* address) {
+  return with_param(p, const_cast<void*>(address), [](const auto& v) { return format(v); });
 }
 
 PyObject* tuple_of_ints(at::IntArrayRef a) {
   return tuple_of(a.size(), [&](size_t i) { return PyLong_FromLongLong(a[i]); }).release();
-}
-
-PyObject* format_param(const ParamInfo& p, const void* address) {
-  const auto optional = [](const auto* v, auto&& format) { return *v ? format(**v) : Py_NewRef(Py_None); };
-  switch (p.kind) {
-    case ParamKind::Bool:
-      return PyBool_FromLong(*static_cast<const bool*>(address));
-    case ParamKind::Int:
-      return PyLong_FromLongLong(*static_cast<const int64_t*>(address));
-    case ParamKind::Float:
-      return PyFloat_FromDouble(*static_cast<const double*>(address));
-    case ParamKind::Str:
-      return PyUnicode_FromString(static_cast<const std::string*>(address)->c_str());
-    case ParamKind::Ints:
-      return tuple_of_ints(*static_cast<const Ints*>(address));
-    case ParamKind::OptInt:
-      return optional(static_cast<const std::optional<int64_t>*>(address), PyLong_FromLongLong);
-    case ParamKind::OptFloat:
-      return optional(static_cast<const std::optional<double>*>(address), PyFloat_FromDouble);
-    case ParamKind::OptInts:
-      return optional(static_cast<const std::optional<Ints>*>(address), tuple_of_ints);
-    case ParamKind::Scalar: {
-      auto& v = *static_cast<const c10::Scalar*>(address);
-      if (v.isBoolean()) return PyBool_FromLong(v.toBool());
-      return v.isIntegral(false) ? PyLong_FromLongLong(v.toLong()) : PyFloat_FromDouble(v.toDouble());
-    }
-    case ParamKind::Tensor: {
-      auto& v = *static_cast<const at::Tensor*>(address);
-      return v.defined() ? wrap_tensor(v) : Py_NewRef(Py_None);
-    }
-    case ParamKind::OptTensor:
-      return optional(static_cast<const std::optional<at::Tensor>*>(address), wrap_tensor);
-    case ParamKind::DType:
-      return Py_NewRef(dtype_object(*static_cast<const at::ScalarType*>(address), native_frontend));
-    case ParamKind::Index: {
-      auto& items = *static_cast<const Index*>(address);
-      return tuple_of(items.size(), [&](size_t i) { return format_index_item(items[i]); }).release();
-    }
-  }
-  Py_RETURN_NONE;
 }
 
 }  // namespace cg::py

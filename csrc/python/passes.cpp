@@ -39,19 +39,18 @@ PassOptions read_options(int retain_grad, PyObject* loss_scale, int create_graph
   return o;
 }
 
-PyObject* py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
+void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {
       "frontend", "outputs", "grad_outputs", "retain_grad", "loss_scale", "enable_double_backprop", "release", nullptr};
   PyObject *frontend, *outputs, *grads, *loss_scale = Py_None;
   int retain = 0, create_graph = 0, release = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|pOpp:backward", const_cast<char**>(names), &FrontendType,
                                    &frontend, &outputs, &grads, &retain, &loss_scale, &create_graph, &release))
-    return nullptr;
+    throw PyError();
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
   const Roots roots(outputs, grads, fe);
   backward(roots.ys, roots.gys, read_options(retain, loss_scale, create_graph, release, fe));
-  Py_RETURN_NONE;
 }
 
 // `grad`, where an input of a deferred graph stands for all that share its arrays there, unless the frontend has looked

@@ -18,10 +18,7 @@ int mode_index(PyObject* name) {
   for (const std::string_view mode : kModes) all += c10::str(mode, ", ");
   fail(PyExc_ValueError, "mode: expected one of %sgot %R", all.c_str(), name);
 }
-PyObject* mode_value(int8_t v) {
-  if (v == kUnset) Py_RETURN_NONE;
-  return PyBool_FromLong(v);
-}
+PyObject* mode_value(int8_t v) { return v == kUnset ? Py_NewRef(Py_None) : PyBool_FromLong(v); }
 PyObject* get_mode(PyObject*, PyObject* name) { return PyBool_FromLong(mode(static_cast<Mode>(mode_index(name)))); }
 PyObject* get_mode_raw(PyObject*, PyObject* name) { return mode_value(thread_modes.value[mode_index(name)]); }
 PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -30,9 +27,8 @@ PyObject* set_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return mode_value(std::exchange(slot, value));
 }
 PyObject* get_default_mode(PyObject*, PyObject* name) { return mode_value(default_modes[mode_index(name)]); }
-PyObject* set_default_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void set_default_mode(PyObject*, PyObject* const* args, Py_ssize_t n) {
   default_modes[mode_index(args[0])] = truth(args[1]);
-  Py_RETURN_NONE;
 }
 
 // ---- ops and registry -----------------------------------------------------------------------------------------------
@@ -49,8 +45,9 @@ PyObject* op_names(PyObject*, PyObject*) {
   return names.release();
 }
 PyObject* op_info(PyObject*, PyObject* name) {
-  static const char* kinds[] = {"bool",  "int",    "float",  "str",     "ints",  "int?", "float?",
-                                "ints?", "scalar", "tensor", "tensor?", "dtype", "index"};
+#define CG_KIND(KIND, TYPE, NAME) NAME,
+  static const char* kinds[] = {CG_PARAM_KINDS(CG_KIND)};
+#undef CG_KIND
   const OpInfo* info = op_of(name);
   List params, optional;
   Ref<FunctionNode> sample(info->create());
@@ -64,14 +61,13 @@ PyObject* op_info(PyObject*, PyObject* name) {
                        optional.get(), "params", params.get(), "doc", info->doc, "any_dtype",
                        info->any_dtype ? Py_True : Py_False);
 }
-PyObject* py_register(PyObject*, PyObject* const* args, Py_ssize_t n) {
+void py_register(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const OpInfo* info = op_of(args[0]);
   if (args[1] != Py_None && !PyCallable_Check(args[1]))
     fail(PyExc_TypeError, "register: expected a callable or None, got %s", Py_TYPE(args[1])->tp_name);
   auto* old =
       static_cast<PyObject*>(std::exchange(info->override_backward, args[1] == Py_None ? nullptr : Py_NewRef(args[1])));
   Py_XDECREF(old);
-  Py_RETURN_NONE;
 }
 PyObject* registry(PyObject*, PyObject*) {
   Obj d = Obj::steal(PyDict_New());

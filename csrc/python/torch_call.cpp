@@ -117,10 +117,7 @@ struct TorchCall final : TorchNode {
   }
 };
 
-PyObject* set_taken_apart(PyObject*, PyObject* f) {
-  Py_XSETREF(taken_apart, Py_NewRef(f));
-  Py_RETURN_NONE;
-}
+void set_taken_apart(PyObject*, PyObject* f) { Py_XSETREF(taken_apart, Py_NewRef(f)); }
 
 Var input(PyObject* o, Frontend* f, Py_ssize_t i) {
   const auto& node = as_variable(o)->v.node;
@@ -236,7 +233,7 @@ PyMethodDef torch_functions[] = {{"torch_call", FAST(torch_call, 6), nullptr},
                                  {"torch_leaf", FAST(torch_leaf, 2), nullptr},
                                  {"torch_enter", FAST(torch_enter, 2), nullptr},
                                  {"torch_leave", FAST(torch_leave), nullptr},
-                                 {"set_taken_apart", set_taken_apart, METH_O, nullptr},
+                                 {"set_taken_apart", guard<set_taken_apart>, METH_O, nullptr},
                                  {"torch_record", guard<torch_record>, METH_O, nullptr},
                                  {nullptr, nullptr, 0, nullptr}};
 

@@ -75,11 +75,7 @@ int variable_traverse(PyObject* o, visitproc visit, void* arg) {
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
-PyObject* get_tensor(PyObject* o, void*) {
-  const at::Tensor& t = tensor_of(self_of(o));
-  if (!t.defined()) Py_RETURN_NONE;
-  return wrap_tensor(t);
-}
+PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(tensor_of(self_of(o))); }
 
 PyObject* get_array(PyObject* o, void*) {
   PyVariable* v = self_of(o);
@@ -91,10 +87,7 @@ PyObject* get_array(PyObject* o, void*) {
   return a;
 }
 
-int set_array(PyObject* o, PyObject* value, void*) {
-  set_data(self_of(o), value, "array");
-  return 0;
-}
+void set_array(PyObject* o, PyObject* value, void*) { set_data(self_of(o), value, "array"); }
 
 const at::Tensor& require_data(PyObject* o, const char* attribute) {
   const at::Tensor& t = tensor_of(self_of(o));
@@ -135,11 +128,10 @@ PyObject* get_grad_var(PyObject* o, void*) {
   return g;
 }
 
-int put_grad_var(PyObject* o, PyObject* value, void*) {
+void put_grad_var(PyObject* o, PyObject* value, void*) {
   if (value != Py_None && !is_variable(value))
     fail(PyExc_TypeError, "grad_var: expected a Variable or None, got %s", Py_TYPE(value)->tp_name);
   set_gradient(self_of(o), value == Py_None ? nullptr : value);
-  return 0;
 }
 
 PyObject* get_grad_array(PyObject* o, void*) {
@@ -147,37 +139,28 @@ PyObject* get_grad_array(PyObject* o, void*) {
   return g.get() == Py_None ? g.release() : get_array(g.get(), nullptr);
 }
 
-int put_grad_array(PyObject* o, PyObject* value, void*) {
+void put_grad_array(PyObject* o, PyObject* value, void*) {
   PyVariable* v = self_of(o);
   if (value == Py_None) {
     set_gradient(v, nullptr);
-    return 0;
+    return;
   }
   Obj g = Obj::steal(PyObject_CallNoArgs(v->frontend->variable_class));
   set_data(as_variable(g.get()), value, "grad");
   set_gradient(v, g.get());
-  return 0;
 }
 
-PyObject* get_grad_tensor(PyObject* o, void*) {
-  PyVariable* v = self_of(o);
-  if (!v->v.grad.defined()) Py_RETURN_NONE;
-  return wrap_tensor(gradient_tensor(v));
-}
+PyObject* get_grad_tensor(PyObject* o, void*) { return wrap_tensor(gradient_tensor(self_of(o))); }
 
-int put_grad_tensor(PyObject* o, PyObject* value, void*) {
+void put_grad_tensor(PyObject* o, PyObject* value, void*) {
   PyVariable* v = self_of(o);
   if (value != Py_None && !is_tensor(value))
     fail(PyExc_TypeError, "grad: expected a torch tensor or None, got %s", Py_TYPE(value)->tp_name);
   Py_CLEAR(v->grad_var);
   v->v.grad = value != Py_None ? Var(unwrap_tensor(value, "grad")) : Var();
-  return 0;
 }
 
-PyObject* cleargrad(PyObject* o, PyObject*) {
-  set_gradient(self_of(o), nullptr);
-  Py_RETURN_NONE;
-}
+void cleargrad(PyObject* o, PyObject*) { set_gradient(self_of(o), nullptr); }
 
 PyObject* get_loss_scale(PyObject* o, void*) {
   auto& s = self_of(o)->v.loss_scale;
@@ -185,9 +168,8 @@ PyObject* get_loss_scale(PyObject* o, void*) {
   return PyFloat_FromDouble(*s);
 }
 
-int put_loss_scale(PyObject* o, PyObject* value, void*) {
+void put_loss_scale(PyObject* o, PyObject* value, void*) {
   self_of(o)->v.loss_scale = value == Py_None ? std::nullopt : std::optional(number(value, "loss_scale"));
-  return 0;
 }
 
 // ---- graph ----------------------------------------------------------------------------------------------------------
@@ -203,10 +185,7 @@ PyObject* get_requires_grad(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
   return PyBool_FromLong(n && n->requires_grad);
 }
-PyObject* set_requires_grad(PyObject* o, PyObject* value) {
-  node_of(self_of(o))->requires_grad = truth(value);
-  Py_RETURN_NONE;
-}
+void set_requires_grad(PyObject* o, PyObject* value) { node_of(self_of(o))->requires_grad = truth(value); }
 PyObject* get_rank(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
   return PyLong_FromLong(n ? n->rank : 0);
@@ -216,25 +195,18 @@ PyObject* get_creator_node(PyObject* o, void*) {
   if (!n || !n->creator) Py_RETURN_NONE;
   return view_of_function(n->creator.get(), self_of(o)->frontend);
 }
-int put_creator_node(PyObject* o, PyObject* value, void*) {
+void put_creator_node(PyObject* o, PyObject* value, void*) {
   FunctionNode* f = function_of_view(value);
   node_of(self_of(o))
       ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);
-  return 0;
 }
 PyObject* get_name(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
   if (!n) Py_RETURN_NONE;
   return get_string(n->name);
 }
-int put_name(PyObject* o, PyObject* value, void*) {
-  put_string(node_of(self_of(o))->name, value, "name");
-  return 0;
-}
-PyObject* retain_data(PyObject* o, PyObject*) {
-  node_of(self_of(o))->retain_data(tensor_of(self_of(o)));
-  Py_RETURN_NONE;
-}
+void put_name(PyObject* o, PyObject* value, void*) { put_string(node_of(self_of(o))->name, value, "name"); }
+void retain_data(PyObject* o, PyObject*) { node_of(self_of(o))->retain_data(tensor_of(self_of(o))); }
 
 PyObject* copied_array(PyObject* o, PyObject*) {
   const at::Tensor& t = tensor_of(self_of(o));
@@ -262,7 +234,7 @@ PyGetSetDef getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradient."},
+PyMethodDef methods[] = {{"cleargrad_", guard<cleargrad>, METH_NOARGS, "Drops the gradient."},
                          {"retain_data", guard<retain_data>, METH_NOARGS, "Lets the node keep the data."},
                          {"_copied_array", guard<copied_array>, METH_NOARGS, "The values as a new array."},
                          {"_set_requires_grad", guard<set_requires_grad>, METH_O, nullptr},
@@ -271,11 +243,8 @@ PyMethodDef methods[] = {{"cleargrad_", cleargrad, METH_NOARGS, "Drops the gradi
 }  // namespace
 
 PyTypeObject VariableType = [] {
-  PyTypeObject t = empty_type();
-  t.tp_name = "compatgrad._C.Variable";
-  t.tp_doc = "A tensor with a gradient and a place in the graph.";
-  t.tp_basicsize = sizeof(PyVariable);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyTypeObject t = type_of<PyVariable>("compatgrad._C.Variable", "A tensor with a gradient and a place in the graph.",
+                                       Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
   t.tp_new = guard<variable_new>;
   t.tp_init = variable_init;
   t.tp_dealloc = variable_dealloc;
@@ -286,8 +255,6 @@ PyTypeObject VariableType = [] {
   t.tp_as_number = &variable_number;
   t.tp_as_mapping = &variable_mapping;
   t.tp_as_sequence = &variable_sequence;
-  t.tp_dictoffset = offsetof(PyVariable, dict);
-  t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
   return t;
 }();
 

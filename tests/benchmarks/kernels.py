@@ -46,7 +46,7 @@ def reduction(kernel_name: str, aten_of: Callable[[torch.Tensor], torch.Tensor],
         x = torch.randn(elements, device=device)
 
         def kernel():
-            _C.reduce_kernel(kernel_name, [x])
+            _C.run_kernel(kernel_name, [x], sums=True)
 
         return kernel, lambda: aten_of(x), 4 * elements, passes * elements
 

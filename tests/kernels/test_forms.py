@@ -106,7 +106,7 @@ def test_reduce(place, dtype):
     for offsets in ((0, 0), (1, 1), (0, 1)):
         xs = [place.tensor(torch.rand(n).to(dtype), offsets[0]) for n in SIZES]
         zs = [place.tensor(torch.rand(n).to(dtype), offsets[1]) for n in SIZES]
-        sums = _C.reduce_kernel("form_reduce", [xs, zs], library=place.library)
+        sums = _C.run_kernel("form_reduce", [xs, zs], library=place.library, sums=True)
         assert sums.dtype == torch.float64
         exact = torch.stack([(x.double() * z.double()).sum() for x, z in zip(xs, zs, strict=True)])
         precision = 1e-13 if dtype == torch.float64 else 3e-6
@@ -115,7 +115,7 @@ def test_reduce(place, dtype):
 
 def test_reduce_of_long_lists(place):
     xs = [place.tensor(torch.rand(n % 50)) for n in range(2000)]
-    sums = _C.reduce_kernel("form_reduce", [xs, xs], library=place.library)
+    sums = _C.run_kernel("form_reduce", [xs, xs], library=place.library, sums=True)
     torch.testing.assert_close(sums, torch.stack([x.double().square().sum() for x in xs]), rtol=1e-5, atol=0)
 
 

@@ -11,7 +11,7 @@ SIZES = [0, 1, 31, 5000, 16384, 16390]
 
 
 def reduced(place: Place, kernel: str, xs):
-    return _C.reduce_kernel(kernel, [xs], library=place.library).cpu()
+    return _C.run_kernel(kernel, [xs], library=place.library, sums=True).cpu()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -41,7 +41,7 @@ def test_the_number_of_threads_changes_nothing():
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            sums.append(_C.reduce_kernel("sum_of_squares", [x]))
+            sums.append(_C.run_kernel("sum_of_squares", [x], sums=True))
     finally:
         torch.set_num_threads(before)
     assert torch.equal(sums[0], sums[1]) and torch.equal(sums[0], sums[2])
@@ -49,4 +49,4 @@ def test_the_number_of_threads_changes_nothing():
 
 def test_an_empty_list_has_no_device():
     with pytest.raises(ValueError, match="operands: the first is missing"):
-        _C.reduce_kernel("sum_of_squares", [[]])
+        _C.run_kernel("sum_of_squares", [[]], sums=True)
