@@ -55,8 +55,8 @@ bool read_call(PyBound* b, PyObject* const* args, size_t n_args, PyObject* kwnam
     if (optional && x == Py_None) continue;
     if (!there) return refuse(PyExc_TypeError, c10::str("expected ", info.inputs, " tensor(s), got ", n_args));
     if (!to_var(x, &in.back(), f))
-      return refuse(PyExc_TypeError,
-                    c10::str("input ", i, ": expected a Variable, tensor or array, got ", Py_TYPE(x)->tp_name));
+      return refuse(PyExc_TypeError, c10::str("input ", i, ": expected a Variable, tensor or array, got ",
+                                              is_variable(x) ? "an empty " : "", Py_TYPE(x)->tp_name));
   }
   if (list && in.empty()) return refuse(PyExc_ValueError, "needs at least one tensor");
   const size_t used = list ? 1 : std::min(n_args, in.size());
@@ -136,9 +136,13 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
     if (b->fallback) return fall_back();
     set_error_from_exception();
     const bool later = b->frontend->deferred;  // nnabla's C++ errors are all RuntimeErrors
-    if ((later || PyErr_ExceptionMatches(PyExc_RuntimeError)) && !PyErr_ExceptionMatches(PyExc_NotImplementedError))
-      PyErr_Format(later ? PyExc_RuntimeError : PyExc_ValueError, "%s%s: %s", b->info->name, describe(in).c_str(),
-                   e.what_without_backtrace());
+    const bool index = PyErr_ExceptionMatches(PyExc_IndexError);
+    if ((later || index || PyErr_ExceptionMatches(PyExc_RuntimeError)) &&
+        !PyErr_ExceptionMatches(PyExc_NotImplementedError))
+      PyErr_Format(later   ? PyExc_RuntimeError
+                   : index ? PyExc_IndexError
+                           : PyExc_ValueError,
+                   "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
     return nullptr;
   } catch (...) {
     set_error_from_exception();

@@ -176,6 +176,9 @@ at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
 
 PyObject* array_of_tensor(const at::Tensor& t) {
   if (PyObject* array = array_behind(t)) return Py_NewRef(array);
+  if (t.scalar_type() == at::kBFloat16)
+    fail(PyExc_TypeError,
+         "NumPy and CuPy have no bfloat16: take the torch tensor of this array, or convert it to float32 first");
   Obj o = Obj::steal(THPVariable_Wrap(t));
   if (t.is_cpu()) {
     static PyObject* name = PyUnicode_InternFromString("numpy");

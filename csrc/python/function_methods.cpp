@@ -21,7 +21,7 @@ Ints indexes(PyObject* o, const char* name, size_t size) {
   for (int64_t& i : r) {
     if (i < 0) i += size;
     if (i < 0 || i >= static_cast<int64_t>(size))
-      fail(PyExc_IndexError, "%s: index %lld is out of range", name, static_cast<long long>(i));
+      fail(PyExc_IndexError, "%s: expected indexes below %zu, got %lld", name, size, static_cast<long long>(i));
   }
   return r;
 }

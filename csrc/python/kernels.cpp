@@ -51,7 +51,7 @@ PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
       list.push_back(operand_of(o));
   }
   if (lists.empty() || lists[0].empty() || !lists[0][0].defined())
-    fail(PyExc_ValueError, "operands: the first is missing");
+    fail(PyExc_ValueError, "operands: the first is missing; it tells dtype, device and size");
   const at::Tensor& like = lists[0][0];
   if (!kernels::takes(like))
     fail(PyExc_ValueError,
@@ -62,7 +62,9 @@ PyObject* run_kernel(PyObject*, PyObject* args, PyObject* kwargs) {
   for (const auto& list : lists)
     for (const at::Tensor& t : list) {
       if (!t.defined()) continue;
-      if (t.device() != like.device()) fail(PyExc_ValueError, "operands: they lie on different devices");
+      if (t.device() != like.device())
+        fail(PyExc_ValueError, "operands: expected all on %s, got one on %s", like.device().str().c_str(),
+             t.device().str().c_str());
       elements += t.numel();
     }
   c10::SmallVector<double, 8> numbers;

@@ -66,6 +66,9 @@ IndexItem parse_index_item(PyObject* o) {
     item = IndexItem::integer(PyNumber_AsSsize_t(o, PyExc_IndexError));
   } else if (at::Tensor t = tensor_of_device_array(o, "index"); t.defined()) {
     item = IndexItem::array(kernels::untraced([&] { return t.clone(); }));
+  } else if (PyUnicode_Check(o) || PyBytes_Check(o) || PyDict_Check(o)) {
+    fail(PyExc_TypeError, "index: expected integers, slices, None, ... or arrays of these, got %s",
+         Py_TYPE(o)->tp_name);
   } else {
     Obj a = Obj::steal(new_ndarray(o));
     item = IndexItem::array(tensor_of_array(a.get(), &aliases));

@@ -58,6 +58,10 @@ def test_operators_of_integers():
     (lambda x: interop.cuda_graph(5, x), TypeError, "cuda_graph: step: expected .*, got int"),
     (lambda x: interop.cuda_graph(list, x, warmup=0), ValueError, "warmup: expected 1 or more, got 0"),
     (lambda x: interop.cuda_graph(list), ValueError, "outputs: expected at least one Variable"),
+    (lambda x: compatgrad.ops.sum(x, axis=5), IndexError, r"^sum\(Float\[2\]\): Dimension out of range"),
+    (lambda x: x["a"], TypeError, "^index: expected integers, slices, .*, got str"),
+    (lambda x: compatgrad.ops.sin(Variable()), TypeError, "input 0: .*, got an empty Variable"),
+    (lambda x: np.asarray(Variable(torch.ones(2, dtype=torch.bfloat16)).array), TypeError, "NumPy .* no bfloat16"),
 ])  # fmt: skip
 def test_mistakes(call, error, words):
     with pytest.raises(error, match=words):
