@@ -1,6 +1,7 @@
 """The command lines of Chainer's examples, and how their runs are compared."""
 
 import json
+import random
 import subprocess
 import sys
 
@@ -31,6 +32,7 @@ def test_numbers_of_what_is_printed():
     assert found == [1.0, 0.0025, -4.0]
     assert text == "epoch main/loss\n# # #\nTIME [s]\nv1.2 TIME\n"
     assert numbers("took 0.52 [s]")[1] == numbers("took 1.2 [s]")[1]
+    assert numbers("Done (t=0.00s)") == numbers("Done (t=0.03s)")
 
 
 SCRIPT = """
@@ -50,6 +52,37 @@ if __name__ == "__main__":
 """
 
 
+NORMALIZED = """
+import multiprocessing
+import chainer
+import numpy as np
+
+chainer.config.dtype = np.float64
+x = np.random.normal(size=(6, 3))
+chain = chainer.Sequential(chainer.links.Linear(3, 2), chainer.links.BatchNormalization(2))
+optimizer = chainer.optimizers.Adam().setup(chain)
+for _ in range(2):
+    optimizer.update(lambda: chainer.functions.sum(chain(x) ** 3))
+np.savez("model.npz", **{"0/b": chain[0].b.array, "0/W": chain[0].W.array})
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.apply(eval, ("__import__('random').random()",)))
+"""
+
+
+def test_biases_before_a_normalization_are_left_out_and_processes_have_a_seed(tmp_path):
+    # Adam made steps of a bias's rounding errors, and each process of an iterator cut its pictures elsewhere.
+    (tmp_path / "script.py").write_text(NORMALIZED)
+    command = [sys.executable, "-m", "compatgrad", "run", FOLDER / "harness.py", "--out", "out.json", "script.py"]
+    done = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["left_out"] == ["optimizer 0 /0/b"]
+    assert {k.split("optimizer 0 ")[-1] for k in result["curves"] if not k.endswith("*")} == {
+        *(f"{kind}{name}" for kind in ("", "gradient ") for name in ("/0/W", "/1/beta", "/1/gamma")),
+        "model.npz 0/W",
+    }
+    assert float(done.stdout) == random.Random(0).random()
+
+
 def test_harness(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     results = []
@@ -62,6 +95,7 @@ def test_harness(tmp_path):
     plain, perturbed = (r["curves"] for r in results)
     steps = plain["optimizer 0 /b"]
     assert len(steps) == 4 and steps[0] == 1 and steps[3] == 4  # two biases, one half each
+    assert plain["optimizer 0 gradient /b"] == [2.0] * 4
     assert plain["left.npz W"] == [plain["optimizer 0 /W"][-1]] and results[0]["files"] == ["left.npz"]
     assert results[0]["ended"][0] == "KeyError" and "KeyError: 1" in results[0]["error"]
     assert plain != perturbed and abs(plain["left.npz W"][0] / perturbed["left.npz W"][0] - 1) < 1e-5

@@ -29,7 +29,7 @@ ROOT = FOLDER.parents[2]
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?(?![\w])")
 CURSOR = re.compile(r"\x1b\[\d*[AJ]")
 TIMES = re.compile(
-    r"took [\d.]+|done\. [\d.]+|\[\d{4}-\d\d-\d\d[^]]*\]|[\d.]+ ?(sec|iters?/sec|words/sec)|throughput.*"
+    r"\(t=[\d.]+s\)|took [\d.]+|done\. [\d.]+|\[\d{4}-\d\d-\d\d[^]]*\]|[\d.]+ ?(sec|iters?/sec|words/sec)|throughput.*"
 )
 
 
@@ -94,7 +94,7 @@ def run(
             printed, text = numbers(done.stdout.replace(folder, ""))
             result["curves"].update({f"{number}: {k}": v for k, v in left["curves"].items()})
             result["curves"][f"{number}: printed"] = printed
-            result["text"] += [*text.splitlines(), *left["files"]]
+            result["text"] += [*text.splitlines(), *left["files"], *(f"{n}: rounding errors" for n in left["left_out"])]
             result["ended"].append(left["ended"])
             result["error"] += left["error"]
             if options.keep:

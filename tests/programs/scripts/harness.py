@@ -4,14 +4,17 @@
 
 Runs in the original's interpreter and, by `python -m compatgrad run`, here. The script is `__main__`; its random
 numbers are seeded, a trainer stops after N iterations and its clock stands still, the progress bar prints nothing.
-Two numbers of each parameter are written after each update of an optimizer, and the numbers in the files that the
-script leaves behind.
+Two numbers of each parameter's gradient and of the parameter after the update are written for each update of an
+optimizer, and the numbers in the files that the script leaves behind. In double precision a bias whose gradient is a
+rounding error (the bias before a batch normalization, whose gradient is 0) is named in `left_out` and has no numbers:
+Adam would make whole steps of the errors.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import sys
@@ -26,13 +29,30 @@ import harness as programs  # noqa: E402
 sys.path.pop(0)
 
 curves: dict[str, list[float]] = {}
+left_out: set[str] = set()
+waves = np.zeros(0)
+ROUNDING = 1e-10  # a bias's greatest gradient beside that of its weight
 
 
 def two_numbers(key, array):
     """A sum and a scalar product, which sees where an element lies."""
+    global waves
     flat = np.asarray(array, np.float64).ravel()
+    if flat.size > waves.size:
+        waves = np.cos(np.arange(flat.size))
     curves.setdefault(key, []).append(float(np.abs(flat).sum()))
-    curves.setdefault(f"{key}*", []).append(float(flat @ np.cos(np.arange(flat.size))))
+    curves.setdefault(f"{key}*", []).append(float(flat @ waves[: flat.size]))
+
+
+def rounding_errors(gradients):
+    """The names of biases whose gradients are 0 but for rounding."""
+    return {
+        name
+        for name, g in gradients.items()
+        if name.endswith("/b")
+        and g.dtype == np.float64
+        and np.abs(g).max(initial=0) < ROUNDING * np.abs(gradients.get(f"{name[:-1]}W", 0)).max(initial=0)
+    }
 
 
 def watch(seed):
@@ -41,22 +61,41 @@ def watch(seed):
 
     optimizers = []
 
-    def outer(method):
+    def number(self):
+        if self not in optimizers:
+            optimizers.append(self)
+            arrays = [p.array for _, p in sorted(self.target.namedparams()) if p.array is not None]
+            programs.Run(pathlib.Path(), 0, seed).perturb(a for a in arrays if isinstance(a, np.ndarray))
+        return optimizers.index(self)
+
+    def arrays(self, of):
+        send = chainer.get_device("@numpy").send
+        found = ((name, getattr(p, of)) for name, p in sorted(self.target.namedparams()))
+        return {name: send(a) for name, a in found if a is not None}
+
+    def around(method):
         def update(self, *args, **kwargs):
-            if self not in optimizers:
-                optimizers.append(self)
-                arrays = [p.array for _, p in sorted(self.target.namedparams()) if p.array is not None]
-                programs.Run(pathlib.Path(), 0, seed).perturb(a for a in arrays if isinstance(a, np.ndarray))
+            key = f"optimizer {number(self)}"
             result = method(self, *args, **kwargs)
-            number = next(i for i, o in enumerate(optimizers) if o is self)
-            for name, p in sorted(self.target.namedparams()):
-                if p.array is not None:
-                    two_numbers(f"optimizer {number} {name}", chainer.get_device("@numpy").send(p.array))
+            for name, array in arrays(self, "array").items():
+                two_numbers(f"{key} {name}", array)
             return result
 
         return update
 
-    chainer.optimizer.GradientMethod.update = outer(chainer.optimizer.GradientMethod.update)
+    def before(method):
+        def check(self):
+            key, gradients = f"optimizer {number(self)}", arrays(self, "grad")
+            left_out.update(f"{key} {name}" for name in rounding_errors(gradients))
+            for name, g in gradients.items():
+                two_numbers(f"{key} gradient {name}", g)
+            return method(self)
+
+        return check
+
+    base = chainer.optimizer
+    base.GradientMethod.update = around(base.GradientMethod.update)
+    base.Optimizer.check_nan_in_grads = before(base.Optimizer.check_nan_in_grads)
 
 
 def quiet(iterations):
@@ -77,6 +116,7 @@ def quiet(iterations):
 def surroundings():
     """What newer packages no longer have: `librosa.output`, SciPy's `imread`."""
     programs.old_surroundings()
+    np.savez_compressed = np.savez  # of a VGG it takes minutes
     try:
         import librosa
         import scipy.io.wavfile
@@ -128,6 +168,8 @@ def main(arguments=None):
     surroundings()
     random.seed(0)
     np.random.seed(0)
+    # Python gives `random` a new seed in each process of a MultiprocessIterator; NumPy's goes on.
+    os.register_at_fork(after_in_child=lambda: random.seed(0))
     run = programs.Run(script.parent, 0, options.perturb)
     for text, other in options.edit:
         run.sources(lambda source, text=text, other=other: source.replace(text, other))
@@ -156,11 +198,17 @@ def main(arguments=None):
         if path.is_file() and before.get(path) != path.stat().st_mtime_ns and "__pycache__" not in str(path):
             files.append(str(path))
             for key, value in numbers_of(path):
+                if any(name.split(" ")[-1] in f"/{key}" for name in left_out):
+                    continue
                 if isinstance(value, np.ndarray):
                     two_numbers(f"{path} {key}", value)
                 else:
                     curves.setdefault(f"{path} {key}", []).append(float(value))
-    out.write_text(json.dumps({"curves": curves, "files": files, "ended": ended, "error": error}))
+    out_of_view = left_out | {" gradient /".join(name.split(" /")) for name in left_out}
+    for name in out_of_view:
+        curves.pop(name), curves.pop(f"{name}*")
+    left = {"curves": curves, "files": files, "left_out": sorted(left_out), "ended": ended, "error": error}
+    out.write_text(json.dumps(left))
 
 
 if __name__ == "__main__":
