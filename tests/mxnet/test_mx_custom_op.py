@@ -409,3 +409,21 @@ def test_a_module_keeps_a_custom_op_and_an_imperative_call_does_not():
     assert [nd.Custom(nd.zeros(1), op_type="test_count").asscalar() for _ in range(2)] == [1, 1]
     block = mx.gluon.SymbolBlock(sym.Custom(sym.var("data"), op_type="test_count"), sym.var("data"))
     assert [block(nd.zeros(1)).asscalar() for _ in range(2)] == [1, 1]
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("y", "x")])
+def test_two_operators_with_and_without_the_gradient_of_their_outputs(names):
+    # MXNet 1.9.1 has one list of dependencies for all of them: "unknown storage type: -1".
+    softmax = sym.Custom(sym.Variable(names[0]), sym.Variable("label"), op_type="test_softmax")
+    cube = sym.MakeLoss(sym.Custom(sym.Variable(names[1]), op_type="test_scaled_cube", name="cube")[0])
+    values = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]], "f")
+    exe = sym.Group([softmax, cube]).simple_bind(mx.cpu(), grad_req="write", x=(2, 3), y=(2, 3), label=(2,))
+    for name in ("x", "y"):
+        exe.arg_dict[name][:] = values
+    exe.arg_dict["label"][:] = nd.array([2, 0])
+    exe.forward(is_train=True)
+    exe.backward()
+    probabilities = np.exp(values) / np.exp(values).sum(1, keepdims=True)
+    expected = probabilities - np.array([[0, 0, 1], [1, 0, 0]])
+    np.testing.assert_allclose(exe.grad_dict[names[0]].asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(exe.grad_dict[names[1]].asnumpy(), 3 * values**2, rtol=1e-5)

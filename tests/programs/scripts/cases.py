@@ -296,6 +296,7 @@ REFUSED = {
     "chainermn mnist model",
     "chainermn seq2seq_mp1",
     "chainermn imagenet refused",
+    "imagenet data_parallel",
     "mnist data_parallel_updater",
     "mnist without GPU",
 }
