@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import ndarray, registry
+from ._fused_weights import parts_of
 from .ndarray import NDArray
 from .util import is_np_array
 
@@ -447,16 +448,15 @@ class FusedRNN(Initializer):
         self._forget_bias = forget_bias
 
     def _init_weight(self, desc, arr):
-        from .rnn import FusedRNNCell
-
         num_hidden, num_layers, mode, bidirectional = self._cell
-        cell = FusedRNNCell(num_hidden, num_layers, mode, bidirectional, prefix="")
-        parts = cell.unpack_weights({"parameters": arr})
-        for name, part in parts.items():
+        directions = ["l", "r"] if bidirectional else ["l"]
+        end = 0
+        for name, part in parts_of(arr, num_hidden, num_layers, mode, directions, "").items():
             if mode == "lstm" and name.endswith("_f_bias"):
                 part[:] = self._forget_bias
             else:
                 (desc.global_init if self._init is None else self._init)(
                     InitDesc(name, global_init=desc.global_init), part
                 )
-        arr[:] = cell.pack_weights(parts)["parameters"]
+            begin, end = end, end + part.size
+            arr[begin:end] = part.reshape(-1)

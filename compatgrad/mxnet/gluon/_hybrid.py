@@ -10,11 +10,11 @@ from compatgrad import _C
 
 from .. import autograd, context
 from .. import ndarray as nd
-from ..model import checkpoint_file
+from .._checkpoint import checkpoint_file
 from ..util import is_np_array
 from . import _shape_probe
+from ._block import Block
 from ._scope import _state
-from .block import Block
 from .parameter import DeferredInitializationError
 from .utils import _check_all_np_ndarrays, _save
 

@@ -26,10 +26,8 @@ def print_summary(root, inputs):
         rows.append((f"{type(block).__name__}-{len(rows)}", _shapes(outputs), number))
 
     def watch(block):
-        from .nn import HybridSequential, Sequential
-
         assert not getattr(block, "_active", False), f'"{block.name}" must not be hybridized to print summary.'
-        if not isinstance(block, (Sequential, HybridSequential)):
+        if block._has_a_row:
             handles.append(block.register_forward_hook(add_row))
 
     try:

@@ -5,7 +5,8 @@ from compatgrad.core.files import replacing
 
 from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
-from .parameter import Parameter, ParameterDict, _Epoch
+from ._parameter import _Epoch
+from .parameter import Parameter, ParameterDict
 
 __all__ = ["Trainer"]
 

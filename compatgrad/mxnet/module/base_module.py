@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import metric as metrics
 from .. import ndarray as nd
+from .._checkpoint import BatchEndParam, collected_params, separated_params
 from ..base import _as_list
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
-from ..model import BatchEndParam, collected_params, separated_params
 
 __all__ = ["BaseModule"]
 

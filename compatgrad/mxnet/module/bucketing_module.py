@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import context as contexts
 from .. import ndarray as nd
+from .._checkpoint import checkpoint_file, load_params
 from ..initializer import Uniform
-from ..model import checkpoint_file, load_params
 from ..name import NameManager
 from .base_module import BaseModule, _check_input_names
 from .module import Module

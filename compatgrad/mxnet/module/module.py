@@ -11,16 +11,16 @@ from compatgrad.core.files import replacing
 from .. import context as contexts
 from .. import ndarray as nd
 from .. import optimizer as opt
-from ..initializer import InitDesc, Uniform
-from ..io import DataDesc
-from ..model import (
-    _create_kvstore,
+from .._checkpoint import (
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
     checkpoint_file,
     load_checkpoint,
 )
+from ..initializer import InitDesc, Uniform
+from ..io import DataDesc
+from ..kvstore import _create_kvstore
 from .base_module import BaseModule, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 

@@ -3,11 +3,11 @@
 from .. import initializer as initializer
 from .. import ndarray as ndarray
 from .. import symbol as symbol
+from .._checkpoint import load_checkpoint as load_checkpoint
+from .._checkpoint import save_checkpoint as save_checkpoint
 from ..io import DataBatch as DataBatch
 from ..io import DataDesc as DataDesc
 from ..io import DataIter as DataIter
-from ..model import load_checkpoint as load_checkpoint
-from ..model import save_checkpoint as save_checkpoint
 from ._convolutional import BaseConvRNNCell as BaseConvRNNCell
 from ._convolutional import ConvGRUCell as ConvGRUCell
 from ._convolutional import ConvLSTMCell as ConvLSTMCell

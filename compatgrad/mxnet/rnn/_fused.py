@@ -6,12 +6,11 @@ import warnings
 from typing import Any
 
 from .. import initializer, ndarray, symbol
+from .._fused_weights import GATES, parts_of
 from ._modifiers import BidirectionalCell, DropoutCell, SequentialRNNCell
 from .rnn_cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, _normalize_sequence
 
 __all__ = ["FusedRNNCell"]
-
-_GATES = {"rnn_relu": [""], "rnn_tanh": [""], "lstm": ["_i", "_f", "_c", "_o"], "gru": ["_r", "_z", "_o"]}
 
 
 class FusedRNNCell(BaseRNNCell):
@@ -20,6 +19,8 @@ class FusedRNNCell(BaseRNNCell):
     mode: "rnn_relu", "rnn_tanh", "lstm" or "gru". dropout: between layers. get_next_state: whether `unroll` gives the
     states. `unfuse` makes cells of it that can be stepped.
     """
+
+    _is_fused = True
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class FusedRNNCell(BaseRNNCell):
 
     @property
     def _gate_names(self) -> Any:
-        return _GATES[self._mode]
+        return GATES[self._mode]
 
     @property
     def _num_gates(self) -> int:
@@ -60,30 +61,14 @@ class FusedRNNCell(BaseRNNCell):
 
     # ---- weights ----
 
-    def _slice_weights(self, arr: Any, li: int, lh: int) -> dict[str, Any]:
-        """Views of the parts of the array by name, for inputs of size `li` and states of size `lh`."""
-        parts, end = {}, 0
-        for kind in ("weight", "bias"):
-            for layer in range(self._num_layers):
-                width = li if layer == 0 else len(self._directions) * lh
-                for direction in self._directions:
-                    for group, columns in (("i2h", width), ("h2h", lh)):
-                        for gate in self._gate_names:
-                            shape = (lh, columns) if kind == "weight" else (lh,)
-                            begin, end = end, end + (lh * columns if kind == "weight" else lh)
-                            name = f"{self._prefix}{direction}{layer}_{group}{gate}_{kind}"
-                            parts[name] = arr[begin:end].reshape(shape)
-        assert end == arr.size, "Invalid parameters size for FusedRNNCell"
-        return parts
+    def _parts(self, arr: Any) -> dict[str, Any]:
+        return parts_of(arr, self._num_hidden, self._num_layers, self._mode, self._directions, self._prefix)
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """A copy of a dict of parameters with an array for each gate of each layer, as `unfuse`'s cells unpacked."""
         args = dict(args)
         arr = args.pop(self._parameter.name)
-        sides, h = len(self._directions), self._num_hidden
-        per_row = arr.size // sides // h // self._num_gates
-        num_input = per_row - (self._num_layers - 1) * (h + sides * h + 2) - h - 2
-        args.update({name: x.copy() for name, x in self._slice_weights(arr, num_input, h).items()})
+        args.update({name: x.copy() for name, x in self._parts(arr).items()})
         return args
 
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +80,7 @@ class FusedRNNCell(BaseRNNCell):
         rows = sides * h * self._num_gates
         total = (num_input + h + 2) * rows + (self._num_layers - 1) * (h + sides * h + 2) * rows
         arr = ndarray.zeros((total,), ctx=first.context, dtype=first.dtype)
-        for name, x in self._slice_weights(arr, num_input, h).items():
+        for name, x in self._parts(arr).items():
             x[:] = args.pop(name)
         args[self._parameter.name] = arr
         return args

@@ -213,9 +213,7 @@ class ZoneoutCell(ModifierCell):
     """Keeps outputs and states of the step before by chance. AssertionError for cells that cannot be stepped."""
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
-        from ._fused import FusedRNNCell
-
-        assert not isinstance(base_cell, FusedRNNCell), "FusedRNNCell doesn't support zoneout. Please unfuse first."
+        assert not getattr(base_cell, "_is_fused", False), "FusedRNNCell doesn't support zoneout. Please unfuse first."
         bidirectional = isinstance(base_cell, BidirectionalCell) or (
             isinstance(base_cell, SequentialRNNCell)
             and any(isinstance(cell, BidirectionalCell) for cell in base_cell._cells)

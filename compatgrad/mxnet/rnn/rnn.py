@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..model import load_checkpoint, save_checkpoint
+from .._checkpoint import load_checkpoint, save_checkpoint
 from .rnn_cell import BaseRNNCell
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]

@@ -59,6 +59,7 @@ class BaseRNNCell:
 
     _cells: list[BaseRNNCell]
     _num_hidden: int
+    _is_fused = False  # all layers and steps are one operator
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None

@@ -27,6 +27,8 @@ __all__ = [
 class _Stack:
     """What the two sequential containers share."""
 
+    _has_a_row = False
+
     def add(self, *blocks):
         """Puts `blocks` at the end."""
         for block in blocks:

@@ -1,0 +1,115 @@
+"""Checkpoints: a symbol and its parameters in files `prefix-symbol.json` and `prefix-0001.params`."""
+
+from __future__ import annotations
+
+import logging
+from collections import namedtuple
+
+from . import ndarray, symbol
+from .context import cpu
+
+# what callbacks get after each batch
+BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+
+
+def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True):
+    """Writes `symbol` (None for none) and two dicts of name to NDArray, parameters and auxiliary states.
+
+    epoch: int, a part of the parameters' file name. remove_amp_cast: leaves casts of mixed precision out.
+    """
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+    file = checkpoint_file(prefix, epoch)
+    ndarray.save(file, collected_params(arg_params, aux_params))
+    logging.info('Saved checkpoint to "%s"', file)
+
+
+def collected_params(arg_params, aux_params):
+    """Both dicts as one, on the CPU, with the names that files have: "arg:name" and "aux:name"."""
+    arrays = {f"arg:{name}": x.as_in_context(cpu()) for name, x in arg_params.items()}
+    arrays.update({f"aux:{name}": x.as_in_context(cpu()) for name, x in aux_params.items()})
+    return arrays
+
+
+def separated_params(arrays, file):
+    """What `collected_params` put together, a dict of dicts by kind: "arg", "aux".
+
+    AttributeError where the arrays of `file` have no names, ValueError for a name without a kind.
+    """
+    if not isinstance(arrays, dict):
+        raise AttributeError(f"{file}: expected arrays named arg:NAME and aux:NAME, got arrays without names")
+    found = {"arg": {}, "aux": {}}
+    for key, x in arrays.items():
+        kind, colon, name = key.partition(":")
+        if not colon:
+            raise ValueError(f"{file}: expected arrays named arg:NAME and aux:NAME, got {key!r}")
+        found.setdefault(kind, {})[name] = x
+    return found
+
+
+def load_params(prefix, epoch):
+    """Reads `prefix-epoch.params`: two dicts of name to NDArray, parameters and auxiliary states."""
+    file = checkpoint_file(prefix, epoch)
+    arrays = ndarray.load(file)
+    if not arrays:
+        logging.warning("Params file '%s' is empty", file)
+        return {}, {}
+    found = separated_params(arrays, file)
+    return found["arg"], found["aux"]
+
+
+def load_checkpoint(prefix, epoch):
+    """Reads what `save_checkpoint` wrote: the symbol, the parameters and the auxiliary states."""
+    return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+
+
+def checkpoint_file(prefix, epoch, ending="params"):
+    """The name of the file of an epoch, cut to an int. TypeError for an epoch that is no number."""
+    return "%s-%04d.%s" % (prefix, epoch, ending)  # noqa: UP031 - format() takes no floats here
+
+
+def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
+    """Puts parameters into a store; where it updates them, all contexts get their values too."""
+    for name, arrays in zip(param_names, param_arrays, strict=True):
+        if update_on_kvstore and arg_params[name].stype == "default":
+            kvstore.broadcast(name, arg_params[name], out=arrays)
+        else:
+            kvstore.init(name, arg_params[name])
+
+
+def _exchange(kvstore, name, grads, targets, priority):
+    """Pushes gradients and pulls what the store makes of them."""
+    if grads[0].stype == "default" and targets[0].stype == "default":
+        kvstore.pushpull(name, grads, out=targets, priority=priority)
+    else:
+        kvstore.push(name, grads, priority=priority)
+        kvstore.pull(name, out=targets, priority=priority)
+
+
+def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
+    """Has the store's optimizer update parameters that have a gradient."""
+    for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is not None:
+            _exchange(kvstore, param_names[i], grads, arrays, -i)
+
+
+def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
+    """Has an updater update parameters that have a gradient, which a store adds up over the contexts."""
+    updates = [[] for _ in range(num_device)]
+    for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
+        if grads[0] is None:
+            continue
+        if kvstore:
+            _exchange(kvstore, param_names[i], grads, grads, -i)
+        for k, (weight, grad) in enumerate(zip(arrays, grads, strict=True)):
+            updates[k].append((i * num_device + k, grad, weight))
+    for entries in updates:
+        if entries:
+            updater(*zip(*entries, strict=True))
+
+
+def _multiple_callbacks(callbacks, *args, **kwargs):
+    """Calls one callback, or each of a list."""
+    for callback in callbacks if isinstance(callbacks, list) else [callbacks]:
+        if callback:
+            callback(*args, **kwargs)

@@ -1,0 +1,297 @@
+"""Block: a part of a model that has parameters and other blocks."""
+
+import re
+import warnings
+from collections import OrderedDict, defaultdict
+
+from ..util import is_np_array
+from ._scope import _BlockScope, _state
+from .parameter import Parameter, ParameterDict
+from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load_any, _save
+
+
+class Block:
+    """Base class of models and layers: a subclass defines `forward(*args)`.
+
+    Blocks and Parameters that are set as attributes are registered. prefix (str): what all names inside start with,
+    by default made from the class name and a number. params: the ParameterDict of a block to share parameters with.
+    """
+
+    _has_a_row = True  # in the table of `summary`
+
+    def __init__(self, prefix=None, params=None):
+        self._empty_prefix = prefix == ""
+        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix.removesuffix("_")
+        self._scope = _BlockScope(self)
+        self._children = OrderedDict()
+        self._reg_params = {}
+        self._forward_hooks = OrderedDict()
+        self._forward_pre_hooks = OrderedDict()
+
+    def __repr__(self):
+        blocks = ((key, value) for key, value in self.__dict__.items() if isinstance(value, Block))
+        return self._repr_with(blocks)
+
+    def _repr_with(self, named_blocks):
+        lines = "\n".join(f"  ({key}): {_indent(repr(block), 2)}" for key, block in named_blocks)
+        return f"{type(self).__name__}(\n{lines}\n)"
+
+    def __setattr__(self, name, value):
+        before = getattr(self, name, None)
+        if isinstance(before, (Parameter, Block)) and not isinstance(value, type(before)):
+            raise TypeError(f"Changing attribute type for {name} from {type(before)} to {type(value)} is not allowed.")
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            assert name not in self._reg_params, (
+                f"Overriding Parameter attribute {name} is not allowed. If you want to share parameters between "
+                "blocks, please set 'params' at Block construction instead."
+            )
+            self._reg_params[name] = value
+        object.__setattr__(self, name, value)
+
+    # ---- names ----
+
+    def _alias(self):
+        """What the automatic prefix starts with."""
+        return type(self).__name__.lower()
+
+    @property
+    def prefix(self):
+        """What the names inside start with, a str."""
+        return self._prefix
+
+    @property
+    def name(self):
+        """The prefix without the underscore at its end."""
+        return self._name
+
+    def name_scope(self):
+        """`with self.name_scope():` blocks and parameters made inside get this block's prefix."""
+        return self._scope
+
+    # ---- parameters ----
+
+    @property
+    def params(self):
+        """The ParameterDict of this block alone, without its children's."""
+        return self._params
+
+    def collect_params(self, select=None):
+        """A ParameterDict of the parameters of this block and all inside it.
+
+        select: a regular expression that names must match from their beginning.
+        """
+        found = ParameterDict(self._params.prefix)
+        pattern = re.compile(select) if select else None
+        self._collect(found, pattern)
+        return found
+
+    def _collect(self, found, pattern):
+        self._warn_of_unregistered()
+        if pattern is None:
+            found.update(self._params)
+        else:
+            found.update({name: param for name, param in self._params.items() if pattern.match(name)})
+        for child in self._children.values():
+            if type(child).collect_params is Block.collect_params:
+                child._collect(found, pattern)
+            else:
+                found.update(child.collect_params(pattern.pattern if pattern else None))
+
+    def _warn_of_unregistered(self):
+        """Warns of blocks in lists and dicts, which nothing registers."""
+        known = None
+
+        def has_unknown(value):
+            nonlocal known
+            if isinstance(value, Block):
+                if known is None:
+                    known = set(self._children.values())
+                return value not in known
+            if isinstance(value, dict):
+                value = value.values()
+            elif not isinstance(value, (list, tuple)):
+                return False
+            return any(map(has_unknown, value))
+
+        for key, value in self.__dict__.items():
+            if isinstance(value, (list, tuple, dict)) and key != "_children" and not key.startswith("__"):
+                if has_unknown(value):
+                    warnings.warn(
+                        f'"{type(self).__name__}.{key}" is an unregistered container with Blocks. Note that Blocks '
+                        "inside the list, tuple or dict will not be registered automatically. Make sure to register "
+                        "them using register_child() or switching to nn.Sequential/nn.HybridSequential instead. ",
+                        stacklevel=4,
+                    )
+
+    def _collect_params_with_prefix(self, prefix=""):
+        """Parameters by the path of attributes that leads to them, such as "features.0.weight"."""
+        dot = prefix + "." if prefix else ""
+        found = {dot + name: param for name, param in self._reg_params.items()}
+        for name, child in self._children.items():
+            found.update(child._collect_params_with_prefix(dot + name))
+        return found
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        """Initialises all parameters inside; see ParameterDict.initialize."""
+        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters inside."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for param in self._params.values():
+            param.cast(dtype)
+
+    def save_parameters(self, filename, deduplicate=False):
+        """Writes the parameters to a file, by their path in the block, which may have another prefix when read.
+
+        deduplicate: a parameter that is reached on several paths is written once.
+        """
+        params = self._collect_params_with_prefix()
+        if deduplicate:
+            params = {name: param for param, name in {param: name for name, param in params.items()}.items()}
+        _save(filename, {name: param._reduce() for name, param in params.items()})
+
+    def load_parameters(
+        self,
+        filename,
+        ctx=None,
+        allow_missing=False,
+        ignore_extra=False,
+        cast_dtype=False,
+        dtype_source="current",
+    ):
+        """Reads the parameters from a file of `save_parameters`, `save_params`, `export` or ParameterDict.save.
+
+        ctx: where to put parameters that are not initialised yet. allow_missing, ignore_extra: whether the file may
+        lack some (else AssertionError) and have others (else ValueError). cast_dtype: other dtypes are cast, to the
+        parameter's, or with dtype_source="saved" the parameter to the file's.
+        """
+        found = _load_any(filename)
+        params = self._collect_params_with_prefix()
+        if not found and not params:
+            return
+        if isinstance(found, dict) and not any("." in name for name in found):
+            self.collect_params().load(  # names are full names
+                filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
+            )
+            return
+        paths = defaultdict(list)
+        for name, param in params.items():
+            paths[param].append(name)
+        for name, param in () if allow_missing else params.items():
+            assert any(path in found for path in paths[param]), (
+                f"Parameter '{name}' is missing in file '{filename}', which contains parameters: "
+                f"{_brief_print_list(found)}. Set allow_missing=True to ignore missing parameters."
+            )
+        for name in () if ignore_extra else found:
+            if name not in params:
+                raise ValueError(
+                    f"Parameter '{name}' loaded from file '{filename}' is not present in ParameterDict, which "
+                    f"contains parameters {_brief_print_list(params)}. Set ignore_extra=True to ignore. "
+                )
+        for name, value in found.items():
+            if name in params:
+                params[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+
+    def save_params(self, filename):
+        """Deprecated: `save_parameters` with full names in the file."""
+        warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
+        try:
+            self.collect_params().save(filename, strip_prefix=self.prefix)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}\nsave_params is deprecated. Using save_parameters may resolve this error."
+            ) from None
+
+    def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
+        """Deprecated: `load_parameters`."""
+        warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix):
+        """Writes the structure, `prefix`-model.json, and the parameters, `prefix`-model.params."""
+        from ._model_file import save_model
+
+        save_model(self, prefix)
+
+    def load(self, prefix):
+        """Reads what `save` wrote of a block of the same structure; blocks take over the names of then."""
+        from ._model_file import load_model
+
+        load_model(self, prefix)
+
+    # ---- children ----
+
+    def register_child(self, block, name=None):
+        """Adds `block` to the children, under `name` (default: its number)."""
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def apply(self, fn):
+        """Calls `fn` with all blocks inside and then with this one, which is returned."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def hybridize(self, active=True, **kwargs):
+        """Hybridizes the HybridBlocks inside: see there."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    # ---- running ----
+
+    def register_forward_pre_hook(self, hook):
+        """Has `hook(block, args)` called before each forward; the handle's `detach` ends that."""
+        handle = HookHandle()
+        handle.attach(self._forward_pre_hooks, hook)
+        return handle
+
+    def register_forward_hook(self, hook):
+        """Has `hook(block, args, outputs)` called after each forward; the handle's `detach` ends that."""
+        handle = HookHandle()
+        handle.attach(self._forward_hooks, hook)
+        return handle
+
+    def register_op_hook(self, callback, monitor_all=False):
+        """Hands the callback to the HybridBlocks inside, which warn that they do not call it: see there."""
+        for child in self._children.values():
+            child.register_op_hook(callback, monitor_all)
+
+    def __call__(self, *args):
+        if args and getattr(args[0], "_ctx", None) is not None:
+            outer, _state.ctx = _state.ctx, args[0]._ctx
+            try:
+                return self._call_with_hooks(args)
+            finally:
+                _state.ctx = outer
+        return self._call_with_hooks(args)
+
+    def _call_with_hooks(self, args):
+        for hook in list(self._forward_pre_hooks.values()):
+            hook(self, args)
+        out = self._run(args)
+        for hook in list(self._forward_hooks.values()):
+            hook(self, args, out)
+        if is_np_array():
+            _check_all_np_ndarrays(out)
+        return out
+
+    def _run(self, args):
+        return self.forward(*args)
+
+    def forward(self, *args):
+        """To be defined by subclasses."""
+        raise NotImplementedError(f"{type(self).__name__}.forward is not defined")
+
+    def summary(self, *inputs):
+        """Prints a table of the blocks inside with output shapes and numbers of parameters, for these inputs.
+
+        AssertionError where the block is hybridized.
+        """
+        from ._summary import print_summary
+
+        print_summary(self, inputs)
