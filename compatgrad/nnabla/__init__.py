@@ -16,7 +16,7 @@ from compatgrad.nnabla._version import __author__, __build_number__, __email__, 
 from compatgrad.nnabla.context import Context, context_scope, get_current_context, set_default_context
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.variable import Variable
-from compatgrad.nnabla import _indexing, function
+from compatgrad.nnabla import _methods, function
 from compatgrad.nnabla.parameter import (
     clear_parameters,
     get_current_parameter_scope,

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla import _declare
+from compatgrad.nnabla import functions as F
+from compatgrad.nnabla._frontend import op
 from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.variable import Variable
 
-
-def _F() -> Any:
-    from compatgrad.nnabla import functions
-
-    return functions
-
-
-def _is_array(x: Any) -> bool:
-    from compatgrad.nnabla.variable import Variable
-
-    return isinstance(x, (NdArray, Variable))
-
-
-#: How many bodies of functions run now. In them, operators broadcast as the engine does.
-in_bodies = 0
-_OPS = {"add2": "add", "sub2": "sub", "mul2": "mul", "div2": "div", "pow2": "pow"}
+_ARRAYS = (NdArray, Variable)
 
 
 def _number(x: Any) -> Any:
@@ -32,102 +20,83 @@ def _number(x: Any) -> Any:
     return x
 
 
-def _binary(both: str, scalar: str, reverse: str, prepare: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
-    """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`)."""
+def _binary(
+    both: Callable[..., Any],
+    in_body: Callable[..., Any],
+    scalar: Callable[..., Any],
+    reverse: Callable[..., Any],
+    prepare: Callable[[Any], Any] | None = None,
+) -> Callable[..., Any]:
+    """x o y for two arrays, an array and a number, or a number and an array (where y comes first in `reverse`).
+
+    in_body: what it is for two Variables in the body of a function.
+    """
 
     def apply(x: Any, y: Any, outputs: Any = None) -> Any:
-        if _is_array(x):
-            if _is_array(y):
-                if in_bodies and not isinstance(x, NdArray) and not isinstance(y, NdArray):
-                    from compatgrad.nnabla._frontend import op
-
-                    return getattr(op, _OPS[both])(x, y)
-                return getattr(_F(), both)(x, y, outputs=outputs)
-            return getattr(_F(), scalar)(x, prepare(_number(y)) if prepare else _number(y), outputs=outputs)
-        return getattr(_F(), reverse)(y, _number(x), outputs=outputs)
+        if isinstance(x, _ARRAYS):
+            if isinstance(y, _ARRAYS):
+                if _declare.in_bodies and not isinstance(x, NdArray) and not isinstance(y, NdArray):
+                    return in_body(x, y)
+                return both(x, y, outputs=outputs)
+            return scalar(x, prepare(_number(y)) if prepare else _number(y), outputs=outputs)
+        return reverse(y, _number(x), outputs=outputs)
 
     return apply
 
 
 def _matmul(x: Any, y: Any) -> Any:
     """NumPy's x @ y. AssertionError unless both are arrays with axes."""
-    if in_bodies:
-        from compatgrad.nnabla._frontend import op
-
+    if _declare.in_bodies:
         return op.matmul(x, y)
     for v in (x, y):
-        assert _is_array(v), f"matmul: expected Variables or NdArrays, got {type(v).__name__}"
+        assert isinstance(v, _ARRAYS), f"matmul: expected Variables or NdArrays, got {type(v).__name__}"
         assert v.ndim, "matmul: an operand has no axes"
     if isinstance(x, NdArray) or isinstance(y, NdArray):  # it runs at once: on what the other one holds
         x, y = (v if isinstance(v, NdArray) else v.data for v in (x, y))
-    f = _F()
     if x.ndim == 1 and y.ndim == 1:
-        return f.sum(x * y)
+        return F.sum(x * y)
     row, column = x.ndim == 1, y.ndim == 1
     if row:
-        x = f.reshape(x, (1, *x.shape))
+        x = F.reshape(x, (1, *x.shape))
     if column:
-        y = f.reshape(y, (*y.shape, 1))
+        y = F.reshape(y, (*y.shape, 1))
     n = max(x.ndim, y.ndim)
     if n == 2:
-        z = f.affine(x, y)
+        z = F.affine(x, y)
     else:
-        x, y = (v if v.ndim == n else f.reshape(v, (1,) * (n - v.ndim) + v.shape) for v in (x, y))
-        z = f.batch_matmul(x, y)
+        x, y = (v if v.ndim == n else F.reshape(v, (1,) * (n - v.ndim) + v.shape) for v in (x, y))
+        z = F.batch_matmul(x, y)
     if row or column:
-        z = f.reshape(z, z.shape[:-2] + z.shape[-1:] if row else z.shape[:-1])
+        z = F.reshape(z, z.shape[:-2] + z.shape[-1:] if row else z.shape[:-1])
     return z
 
 
 operators: dict[str, Callable[..., Any]] = {
-    "add": _binary("add2", "add_scalar", "add_scalar"),
-    "sub": _binary("sub2", "add_scalar", "r_sub_scalar", lambda c: -c),
-    "mul": _binary("mul2", "mul_scalar", "mul_scalar"),
-    "div": _binary("div2", "mul_scalar", "r_div_scalar", lambda c: 1.0 / c),
-    "pow": _binary("pow2", "pow_scalar", "r_pow_scalar"),
+    "add": _binary(F.add2, op.add, F.add_scalar, F.add_scalar),
+    "sub": _binary(F.sub2, op.sub, F.add_scalar, F.r_sub_scalar, lambda c: -c),
+    "mul": _binary(F.mul2, op.mul, F.mul_scalar, F.mul_scalar),
+    "div": _binary(F.div2, op.div, F.mul_scalar, F.r_div_scalar, lambda c: 1.0 / c),
+    "pow": _binary(F.pow2, op.pow, F.pow_scalar, F.r_pow_scalar),
     "matmul": _matmul,
-    "neg": lambda x: _F().mul_scalar(x, -1),
-    "abs": lambda x: _F().abs(x),
+    "neg": lambda x: F.mul_scalar(x, -1),
+    "abs": F.abs,
 }
 
 
-def _forward(name: str) -> Callable[..., Any]:
-    return lambda x, y: operators[name](x, y)
-
-
-def _backward(name: str) -> Callable[..., Any]:
-    return lambda y, x: operators[name](x, y)
-
-
-def _inplace(name: str) -> Callable[..., Any]:
+def in_place(name: str) -> Callable[..., Any]:
     """x o= y of NdArrays, as in the original: + and - write into x, * and / do where y is a number; else the name is
     bound to a new array."""
+    operator = operators[name]
 
     def apply(x: Any, y: Any) -> Any:
-        if name == "pow" or name in ("mul", "div") and _is_array(y):
-            return operators[name](x, y)
-        operators[name](x, y, outputs=[x])
+        if name == "pow" or name in ("mul", "div") and isinstance(y, _ARRAYS):
+            return operator(x, y)
+        operator(x, y, outputs=[x])
         return x
 
     return apply
 
 
-def install(cls: type) -> None:
-    """Gives NdArray its operators; those of Variable come from the engine, which falls back on `operators`."""
-    for method, name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")):
-        setattr(cls, f"__{method}__", _forward(name))
-        setattr(cls, f"__r{method}__", _backward(name))
-        setattr(cls, f"__i{method}__", _inplace(name))
-    cls.__matmul__ = _forward("matmul")
-    cls.__rmatmul__ = _backward("matmul")
-    cls.__neg__ = lambda x: operators["neg"](x)
-    cls.__pos__ = lambda x: x
-
-
-install(NdArray)
-for _name, _apply in operators.items():
-    if _name in ("neg", "abs"):
-        fe.fallbacks[_name] = _apply
-    else:
-        fe.fallbacks[_name] = _apply
-        fe.fallbacks[f"r{_name}"] = (lambda f: lambda y, x: f(x, y))(_apply)
+def swapped(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator with its operands the other way round."""
+    return lambda y, x: operator(x, y)

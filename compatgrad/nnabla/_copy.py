@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.nnabla.parameter import get_parameters
 from compatgrad.nnabla.variable import Variable
 
 
@@ -33,9 +34,7 @@ def copy_graph(y: Variable, leaf: Callable[[Variable], Variable]) -> Variable:
     return made[id(y)]
 
 
-def fix_parameters(y: Variable) -> Variable:
-    """A copy of the graph in which no registered parameter needs a gradient; other leaves are the same Variables."""
-    from compatgrad.nnabla.parameter import get_parameters
-
+def no_grad(self: Variable) -> Variable:
+    """The same network with need_grad=False on all parameters, as a new Variable. Other leaves are shared."""
     parameters = {p.data for p in get_parameters(grad_only=False).values()}
-    return copy_graph(y, lambda v: v.get_unlinked_variable(need_grad=False) if v.data in parameters else v)
+    return copy_graph(self, lambda v: v.get_unlinked_variable(need_grad=False) if v.data in parameters else v)

@@ -27,10 +27,10 @@ from compatgrad import core as _core
 from compatgrad.core import bridge
 from compatgrad.core.configuration import using_modes
 from compatgrad.core.masks import EVERY_INPUT
-from compatgrad.nnabla import _arithmetic
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
 from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["Info", "constant", "device", "function", "op", "specs"]
 
@@ -65,7 +65,7 @@ class Spec:
         self.defaults: dict[str, Callable[..., Any]] = options.pop("defaults", {})
         self.draws: Callable[..., Any] | None = options.pop("draws", None)
         self.drawn: tuple[str, ...] = tuple(options.pop("drawn", ()))
-        self.keep_input_grads: bool = options.pop("keep_input_grads", False)
+        self.host: Callable[..., Any] = options.pop("host", Composite)
         self.dtypes: str | None = options.pop("dtypes", None)
         #: Whether the body's own op may be the function.
         self.claims = self.primitive and not self.draws and self.setup is None
@@ -83,16 +83,19 @@ class Spec:
 
     def run(self, inputs: Sequence[Any], drawn: Sequence[Any], args: Sequence[Any], n_outputs: int) -> Any:
         extra = {"n_outputs": n_outputs} if self.passes_n_outputs else {}
-        _arithmetic.in_bodies += 1
+        global in_bodies
+        in_bodies += 1
         try:
             if self.variadic:
                 return self.body(*inputs, *drawn, **dict(zip(self.args, args, strict=True)), **extra)
             return self.body(*inputs, *drawn, *args, **extra)
         finally:
-            _arithmetic.in_bodies -= 1
+            in_bodies -= 1
 
 
 specs: dict[str, Spec] = {}  # by type name
+#: How many bodies of functions run now. In them, operators broadcast as the engine does.
+in_bodies = 0
 #: How many composites' gradients are being recorded: what their bodies are made of are no functions of the program.
 in_gradients = 0
 #: Whether the body that runs now may move running statistics: only in a forward pass, and once.
@@ -141,8 +144,6 @@ class Composite:
 
     # ---- what the engine calls ---------------------------------------------------------------------------------
     def infer(self, shapes: list[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
-        from compatgrad.nnabla.variable import Variable
-
         if self.sources is not None:
             self.first = self.forward([self._source(i, a) for i, a in enumerate(self.sources)])
             return [tuple(t.shape) for t in self.first]
@@ -281,8 +282,6 @@ def _explain(spec: Spec, args: Sequence[Any]) -> None:
 
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     """On NdArrays: no graph, and NdArrays come back."""
-    from compatgrad.nnabla.variable import around
-
     variables = [around(x) if isinstance(x, NdArray) else x for x in inputs]
     with using_modes(auto_forward=True, enable_backprop=False):
         ys = _as_tuple(call(spec, variables, args, n_outputs, None))
@@ -346,7 +345,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             if outputs:
                 _place(ys, outputs)
             return result
-    host = (Sink if spec.keep_input_grads else Composite)(spec, inputs, args, n_outputs)
+    host = spec.host(spec, inputs, args, n_outputs)
     ys = _C.apply_host(fe, host, inputs, info)
     if isinstance(host, Composite) and host.first is not None:
         for y, t in zip(ys, host.first, strict=True):
@@ -390,37 +389,6 @@ def _is_optional(spec: Spec, i: int) -> bool:
     return not spec.variadic and spec.optional[i]
 
 
-class Sink:
-    """A function whose inputs only matter as such: its result is a scalar 0.
-
-    `one_input_grad`: backward gives every input ones; otherwise their gradients stay what a user made them.
-    """
-
-    on_arrays, saves, integers, keeps_gradients = 1, 0, 0, 1
-
-    def __init__(self, spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
-        self.ones = dict(zip(spec.args, args, strict=True)).get("one_input_grad", True)
-
-    def infer(self, shapes: Any) -> list[tuple[int, ...]]:
-        return [()]
-
-    def forward(self, inputs: Any, outputs: Any) -> None:
-        outputs[0][0].zero()
-
-    def backward(self, inputs: Any, outputs: Any, wanted: list[bool], accumulate: list[bool]) -> None:
-        for (_, grad), want, more in zip(inputs, wanted, accumulate, strict=True):
-            if want and self.ones:
-                if more:
-                    grad.tensor += 1
-                else:
-                    grad.fill(1)
-
-    def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
-        from compatgrad.nnabla.functions import constant as filled
-
-        return [filled(1.0, x.shape) if w and self.ones else None for x, w in zip(inputs, wanted, strict=True)]
-
-
 _TEMPLATE = """
 def {name}({signature}):
     return _call(_spec, {inputs}, [{args}], n_outputs, outputs)
@@ -459,7 +427,8 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
     primitive: the body is one op on the inputs; effects: it writes into its inputs' data; integers: names of the
     inputs that are labels or indices; draws, drawn: a factory of what is drawn at each forward, and the names under
     which the body gets it; defaults: argument -> callable on the inputs, for arguments left at None; setup="data":
-    the result's shape depends on values; dtypes="any": inputs keep their dtypes.
+    the result's shape depends on values; dtypes="any": inputs keep their dtypes; host: the class that runs it
+    in the place of `Composite`.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,11 +10,12 @@ from compatgrad import _C
 from compatgrad.core.configuration import using_modes
 from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla.functions import constant, not_equal_scalar
 
 __all__: list[str] = []
 
 
-def _dropout_of(x: Any) -> Any:
+def dropout_of(x: Any) -> Any:
     """The Dropout that takes x. RuntimeError if there is none."""
     for f in x.function_references:
         if f.info.type_name == "Dropout":
@@ -37,8 +38,6 @@ class _Scale:
         return [self.shape]
 
     def forward(self, tensors: Any) -> list[torch.Tensor]:
-        from compatgrad.nnabla.functions import constant
-
         with using_modes(auto_forward=True):
             (g,) = _C.function_gradient(self.dropout, [constant(1, self.shape)], [True])
         return [g.data.read()]
@@ -51,7 +50,7 @@ class _Scale:
     gradient = backward
 
 
-def _scale_of(dropout: Any) -> Any:
+def scale_of(dropout: Any) -> Any:
     (value,) = _C.apply_host(fe, _Scale(dropout), [], Info("DropoutScale", {}))
     value.need_grad = False
     return value
@@ -62,22 +61,6 @@ def _get_dropout_mask(dropout_input: Any) -> Any:
 
     RuntimeError if no Dropout takes it.
     """
-    from compatgrad.nnabla.functions import not_equal_scalar
-
     with using_modes(auto_forward=True):
-        mask = not_equal_scalar(_scale_of(_dropout_of(dropout_input)), 0)
+        mask = not_equal_scalar(scale_of(dropout_of(dropout_input)), 0)
     return mask.get_unlinked_variable(need_grad=False)
-
-
-def dropout_backward(
-    grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, p: float = 0.5, seed: int = -1
-) -> Any:
-    """The gradient of the Dropout that takes inputs[0], with what its last forward drew. RuntimeError without one."""
-    from compatgrad.nnabla.backward_functions import _asked
-
-    if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which: an input may have several
-        return _C.function_gradient(_asked[-1], list(grad_inputs), [True])[0]
-    return grad_inputs[0] * _scale_of(_dropout_of(inputs[0]))
-
-
-dropout_backward._native = True  # type: ignore[attr-defined]

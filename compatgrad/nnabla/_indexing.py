@@ -7,18 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla import functions as F
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.variable import Variable, around
 
 _SEQUENCES = (tuple, list, np.ndarray, NdArray, Variable)
 _BASIC = (slice, int, np.integer, type(Ellipsis), type(None))
-
-
-def _F() -> Any:
-    from compatgrad.nnabla import functions
-
-    return functions
 
 
 def _split(key: Any) -> tuple[list[Any], bool]:
@@ -73,7 +67,7 @@ def _shape(full: list[Any], sliced: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _slice(x: Any, slices: list[slice]) -> Any:
-    return _F().slice(x, tuple(s.start for s in slices), tuple(s.stop for s in slices), tuple(s.step for s in slices))
+    return F.slice(x, tuple(s.start for s in slices), tuple(s.stop for s in slices), tuple(s.step for s in slices))
 
 
 def _is_boolean(k: Any) -> bool:
@@ -95,7 +89,7 @@ def _indices(parts: list[Any]) -> Any:
             mask = mask.data
         return np.vstack(np.nonzero(np.asarray(mask)))
     if all(isinstance(k, (NdArray, Variable)) for k in parts):
-        return _F().stack(*parts)
+        return F.stack(*parts)
     if all(isinstance(k, (int, np.integer, tuple, list, np.ndarray)) for k in parts):
         return np.array(parts)
     raise NotImplementedError(f"mixed advanced indexing: {', '.join(repr(k) for k in parts)}")
@@ -109,14 +103,14 @@ def getitem(x: Any, key: Any) -> Any:
         full, slices = _basic(x, parts)
         y = _slice(x, slices)
         shape = _shape(full, y.shape)
-        return y if shape == y.shape else _F().reshape(y, shape)
+        return y if shape == y.shape else F.reshape(y, shape)
     given = [k for k in parts if k is not None]
-    y = _F().gather_nd(x, _indices(given))
+    y = F.gather_nd(x, _indices(given))
     new = [k is None for k in parts]
     if any(new):
         leading = new.index(False)
         shape = (1,) * leading + y.shape[:1] + (1,) * (sum(new) - leading) + y.shape[1:]
-        y = _F().reshape(y, shape)
+        y = F.reshape(y, shape)
     return y
 
 
@@ -133,13 +127,13 @@ def setitem(x: Any, key: Any, value: Any) -> Any:
         if value.shape != shape:
             value = _broadcast(value, shape)
         if value.shape != inner:
-            value = _F().reshape(value, inner)
+            value = F.reshape(value, inner)
         indices = np.array(np.meshgrid(*places, indexing="ij")).reshape((len(places), *inner))
         return _scatter(x, indices, value)
     new = [k is None for k in parts]
     if any(new):
         leading = new.index(False)
-        value = _F().reshape(value, value.shape[leading : leading + 1] + value.shape[sum(new) + 1 :])
+        value = F.reshape(value, value.shape[leading : leading + 1] + value.shape[sum(new) + 1 :])
     indices = _indices([k for k in parts if k is not None])
     shape = tuple(indices.shape[1:]) + x.shape[indices.shape[0] :]
     return _scatter(x, indices, value if value.shape == shape else _broadcast(value, shape))
@@ -149,15 +143,15 @@ def _scatter(x: Any, indices: Any, value: Any) -> Any:
     array = x.data if isinstance(x, Variable) else x
     if array._dtype not in (torch.float32, torch.float16):
         array._set_dtype(torch.float32)  # what the function computes in: it writes into this array
-    return _F().scatter_nd(value, indices, out=x)
+    return F.scatter_nd(value, indices, out=x)
 
 
 def _broadcast(value: Any, shape: tuple[int, ...]) -> Any:
-    value = _F().reshape(value, (1,) * (len(shape) - value.ndim) + value.shape)
-    return _F().broadcast(value, shape=shape)
+    value = F.reshape(value, (1,) * (len(shape) - value.ndim) + value.shape)
+    return F.broadcast(value, shape=shape)
 
 
-def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
+def set_variable_item(x: Variable, key: Any, value: Any) -> None:
     if isinstance(value, NdArray):
         value = around(value)
     elif not isinstance(value, Variable):
@@ -167,7 +161,3 @@ def _set_variable_item(x: Variable, key: Any, value: Any) -> None:
         before.parent = x.parent
     x.rewire_on(setitem(before, key, value))
     x.data = before.data.view(x.shape)
-
-
-fe.fallbacks["getitem"] = getitem
-Variable.__setitem__ = _set_variable_item  # type: ignore[attr-defined]

@@ -195,14 +195,3 @@ class NdArray(_C.Array):
         return self
 
     bool_fill = masked_fill = masked_fill_ = bool_fill_
-
-    # ---- operators ---------------------------------------------------------------------------------------------
-    def __getitem__(self, key: Any) -> Any:
-        from compatgrad.nnabla import _indexing
-
-        return _indexing.getitem(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        from compatgrad.nnabla import _indexing
-
-        _indexing.setitem(self, key, value)

@@ -8,54 +8,13 @@ import torch
 from compatgrad import _C
 
 from . import _solver_files
-from .logger import logger
+from ._solver_files import SolverState
+from .callback import solver_post_hooks, solver_pre_hooks
+from .variable import Variable
 
 _LAST_T = 2**32 - 2
 
-_pre_hooks: dict = {}
-_post_hooks: dict = {}
 before_update = None  # while a CUDA graph is made: gets the solver
-
-
-def set_solver_pre_hook(key, solver_pre_hook):
-    """Has `solver_pre_hook()` called before a solver treats a parameter; `key` (str) names it, for unsetting.
-
-    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each.
-    """
-    if solver_pre_hook is not None:
-        _pre_hooks[key] = solver_pre_hook
-
-
-def set_solver_post_hook(key, solver_post_hook):
-    """Has `solver_post_hook()` called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
-
-    `key` (str) names it, for unsetting.
-    """
-    if solver_post_hook is not None:
-        _post_hooks[key] = solver_post_hook
-
-
-def unset_solver_pre_hook(key):
-    """Removes the hook that was set as `key`; where there is none, the log says so."""
-    _unset(_pre_hooks, key)
-
-
-def unset_solver_post_hook(key):
-    """Removes the hook that was set as `key`; where there is none, the log says so."""
-    _unset(_post_hooks, key)
-
-
-def _unset(hooks, key):
-    if hooks.pop(key, None) is None:
-        logger.warning("There is no solver hook %r.", key)
-
-
-class SolverState:
-    """State of a parameter: `pstate`, a dict of Variables, and `t`, the number of updates."""
-
-    def __init__(self):
-        self.pstate = {}
-        self.t = 0
 
 
 class _Entry:
@@ -83,8 +42,6 @@ class _Entry:
 
     def expose(self, names):
         """The states as Variables."""
-        from .variable import Variable
-
         if self.variables is None:
             self.variables = {}
             for i, name in enumerate(names):
@@ -168,8 +125,6 @@ class Solver:
         keeps the state of a replaced one: RuntimeError where that has another shape. TypeError for other
         keys and values.
         """
-        from .variable import Variable
-
         if not hasattr(param_dict, "items"):
             raise AttributeError(
                 "set_parameters: expected a dict of Variables, such as nn.get_parameters(), "
@@ -303,7 +258,7 @@ class Solver:
         # (entries, parameters) to be treated together; with hooks one by one, those without a gradient out
         params = self._params()
         entries = self._prepared[0]
-        if pre_hook is None and post_hook is None and not _pre_hooks and not _post_hooks:
+        if pre_hook is None and post_hook is None and not solver_pre_hooks and not solver_post_hooks:
             yield entries, params
             return
         for hook in (pre_hook, post_hook):
@@ -311,7 +266,7 @@ class Solver:
                 raise TypeError(f"{name}: a hook must be callable, got {type(hook).__name__}")
         for entry in entries:
             if not entry.param.grad.zeroing:
-                for hook in (*_pre_hooks.values(), pre_hook, post_hook, *_post_hooks.values()):
+                for hook in (*solver_pre_hooks.values(), pre_hook, post_hook, *solver_post_hooks.values()):
                     if hook is not None:
                         hook()
                 yield [entry], [entry.param]

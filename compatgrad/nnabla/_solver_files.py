@@ -1,4 +1,4 @@
-"""States of solvers in files."""
+"""States of solvers, and their files."""
 
 import os
 from collections import OrderedDict
@@ -10,6 +10,15 @@ from compatgrad.core.files import beside, replacing
 from .core.file_errors import reading
 from .logger import logger
 from .utils import _prototext, nnabla_pb2
+from .variable import Variable
+
+
+class SolverState:
+    """State of a parameter: `pstate`, a dict of Variables, and `t`, the number of updates."""
+
+    def __init__(self):
+        self.pstate = {}
+        self.t = 0
 
 
 def _h5py():
@@ -94,9 +103,6 @@ def _load_h5(path):
 
 
 def _state(t, arrays):
-    from ._solver import SolverState
-    from .variable import Variable
-
     state = SolverState()
     state.t = int(t)
     for name, array in arrays.items():

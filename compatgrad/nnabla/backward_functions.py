@@ -16,9 +16,11 @@ from typing import Any
 
 from compatgrad import _C
 from compatgrad.nnabla import _declare
-from compatgrad.nnabla._declare import specs
-from compatgrad.nnabla._dropout_workaround import dropout_backward
+from compatgrad.nnabla import backward_function as backward_function  # this and the functions declare types
+from compatgrad.nnabla._declare import call, specs
+from compatgrad.nnabla._dropout_workaround import dropout_of, scale_of
 from compatgrad.nnabla._op_names import _TYPES
+from compatgrad.nnabla.functions import constant
 from compatgrad.nnabla.variable import Variable
 
 __all__ = ["register", "registry", "show_registry"]
@@ -49,6 +51,18 @@ def _native(type_name: str) -> Callable[..., Any]:
     return backward
 
 
+def dropout_backward(
+    grad_inputs: Any, inputs: Any, input_shapes: Any, outputs: Any, output_shapes: Any, p: float = 0.5, seed: int = -1
+) -> Any:
+    """The gradient of the Dropout that takes inputs[0], with what its last forward drew. RuntimeError without one."""
+    if _asked and _asked[-1].info.type_name == "Dropout":  # nn.grad says which: an input may have several
+        return _C.function_gradient(_asked[-1], list(grad_inputs), [True])[0]
+    return grad_inputs[0] * scale_of(dropout_of(inputs[0]))
+
+
+dropout_backward._native = True  # type: ignore[attr-defined]
+
+
 def _stand_ins(inputs: Sequence[Variable | None], shapes: Sequence[tuple[int, ...]]) -> list[Variable]:
     """The inputs, with Variables of their shapes for those that the gradient does not read."""
     return [Variable(s, need_grad=True) if x is None else x for x, s in zip(inputs, shapes, strict=True)]
@@ -59,8 +73,6 @@ _ABSENT = {"no_bias": "beta", "no_scale": "gamma"}
 
 
 def _again(spec: Any, xs: Sequence[Variable], args: dict[str, Any], outputs: int) -> tuple[Variable, ...]:
-    from compatgrad.nnabla._declare import call
-
     given, rest = [], list(xs)
     if spec.variadic:
         given = rest
@@ -133,8 +145,6 @@ def _registered(function: Any, gradients: Sequence[Variable | None]) -> list[Var
     if f is None or name not in registry.changed:
         return None
     inputs, outputs = function.inputs, function.outputs
-    from compatgrad.nnabla.functions import constant
-
     gys = [constant(0, y.shape) if g is None else g for g, y in zip(gradients, outputs, strict=True)]
     _asked.append(function)
     try:
@@ -169,9 +179,6 @@ registry: OrderedDict[str, Callable[..., Any]] = _Registry()
 
 
 def _fill() -> None:
-    from compatgrad.nnabla import backward_function as backward_function  # these two declare them
-    from compatgrad.nnabla import functions as functions
-
     for name in sorted({*specs, *(t for t, _ in _TYPES.values())}):
         if name in specs and name not in registry:
             registry[name] = _native(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._solver import set_solver_post_hook, set_solver_pre_hook, unset_solver_post_hook, unset_solver_pre_hook
+from compatgrad.nnabla.logger import logger
 
 __all__ = [
     "set_function_post_hook",
@@ -21,6 +21,8 @@ __all__ = [
 _pre: dict[str, Callable[[Any], Any]] = {}
 _post: dict[str, Callable[[Any], Any]] = {}
 _done: dict[str, Callable[[Any], Any]] = {}
+solver_pre_hooks: dict[str, Callable[[], Any]] = {}
+solver_post_hooks: dict[str, Callable[[], Any]] = {}
 
 
 def set_function_pre_hook(key: str, function_pre_hook: Callable[[Any], Any]) -> None:
@@ -51,6 +53,39 @@ def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
 def unset_function_done_hook(key: str) -> None:
     """Removes the hook named `key`, if there is one."""
     _done.pop(key, None)
+
+
+def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
+    """Has `solver_pre_hook()` called before a solver treats a parameter; `key` (str) names it, for unsetting.
+
+    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each.
+    """
+    if solver_pre_hook is not None:
+        solver_pre_hooks[key] = solver_pre_hook
+
+
+def set_solver_post_hook(key: str, solver_post_hook: Callable[[], Any]) -> None:
+    """Has `solver_post_hook()` called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
+
+    `key` (str) names it, for unsetting.
+    """
+    if solver_post_hook is not None:
+        solver_post_hooks[key] = solver_post_hook
+
+
+def unset_solver_pre_hook(key: str) -> None:
+    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    _unset(solver_pre_hooks, key)
+
+
+def unset_solver_post_hook(key: str) -> None:
+    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    _unset(solver_post_hooks, key)
+
+
+def _unset(hooks: dict[str, Any], key: str) -> None:
+    if hooks.pop(key, None) is None:
+        logger.warning("There is no solver hook %r.", key)
 
 
 def _combined(hooks: list[Callable[[Any], Any]]) -> Any:

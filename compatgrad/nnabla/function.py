@@ -12,6 +12,7 @@ import torch
 from compatgrad import _C
 from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
+from compatgrad.nnabla import functions as _functions  # noqa: F401 - declares the types
 from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
@@ -462,8 +463,6 @@ class _OfType:
 
 
 def __getattr__(name: str) -> Any:
-    from compatgrad.nnabla import functions  # noqa: F401 - declares the types
-
     if name not in specs:
         raise AttributeError(f"nnabla.function has no function of type {name!r}")
 

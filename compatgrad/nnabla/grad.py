@@ -15,6 +15,7 @@ from compatgrad.nnabla._declare import Info
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.backward_functions import registry  # noqa: F401 - programs import it from here, too
+from compatgrad.nnabla.functions import add_n, constant, sink
 from compatgrad.nnabla.variable import Variable, around
 
 __all__ = ["grad"]
@@ -169,14 +170,10 @@ class Grad:
 def _sum(parts: list[Variable]) -> Variable:
     if len(parts) == 1:
         return parts[0]
-    from compatgrad.nnabla.functions import add_n
-
     return add_n(*parts)
 
 
 def _zeros(x: Variable) -> Variable:
-    from compatgrad.nnabla.functions import constant
-
     return constant(0, x.shape)
 
 
@@ -189,8 +186,6 @@ def _backward(outputs: Any, grad_outputs: Any = None, clear_buffer: bool = False
     if len(ys) == 1:
         ys[0].backward(1 if given[0] is None else given[0], clear_buffer=clear_buffer, **kwargs)
         return
-    from compatgrad.nnabla.functions import sink
-
     for y, g in zip(ys, given, strict=True):
         y.grad.fill(1) if g is None else y.grad.copy_from(NdArray.from_numpy_array(np.asarray(g)))
     end = sink(*ys, one_input_grad=False)

@@ -6,35 +6,37 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.functions.arithmetic import mul2, mul_scalar
+from compatgrad.nnabla.functions.arrays import broadcast, reshape, transpose
+from compatgrad.nnabla.functions.layers import affine
+from compatgrad.nnabla.functions.reduction import sum as _sum
+from compatgrad.nnabla.variable import Variable
+
 __all__ = ["dot"]
 
 
 def _product(a: Any, b: Any) -> Any:
     """numpy.dot of two Variables or NdArrays of one or more axes."""
-    from compatgrad.nnabla import functions as F  # noqa: N812
-
     if a.ndim == 1 and b.ndim == 1:
-        return F.sum(a * b)
+        return _sum(a * b)
     if b.ndim == 1:
-        h = F.affine(a, F.reshape(b, (-1, 1)), base_axis=a.ndim - 1)
-        return F.reshape(h, h.shape[:-1])
+        h = affine(a, reshape(b, (-1, 1)), base_axis=a.ndim - 1)
+        return reshape(h, h.shape[:-1])
     if a.ndim == 1:
-        h = _product(F.reshape(a, (1, -1)), b)
-        return F.reshape(h, h.shape[1:])
+        h = _product(reshape(a, (1, -1)), b)
+        return reshape(h, h.shape[1:])
     if b.ndim > 2:  # what is summed over comes first
         k = b.ndim - 2
-        b = F.transpose(b, (k, *range(k), b.ndim - 1))
-    return F.affine(a, b, base_axis=a.ndim - 1)
+        b = transpose(b, (k, *range(k), b.ndim - 1))
+    return affine(a, b, base_axis=a.ndim - 1)
 
 
 def _scaled(number: Any, x: Any) -> Any:
     """x times an array of shape (). The number's own gradient is kept where both are Variables."""
-    from compatgrad.nnabla import functions as F  # noqa: N812
-    from compatgrad.nnabla._nd_array import NdArray
-
     if isinstance(number, NdArray):
-        return F.mul_scalar(x, float(number.data))
-    return F.mul2(F.broadcast(number, x.shape), x)
+        return mul_scalar(x, float(number.data))
+    return mul2(broadcast(number, x.shape), x)
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
@@ -43,9 +45,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b: Variables, NdArrays or plain numbers and arrays (both plain: NumPy's result). An array of shape () scales the
     other one. out: an array of the result's kind, shape and dtype that receives it. ValueError where it is another.
     """
-    from compatgrad.nnabla._nd_array import NdArray
-    from compatgrad.nnabla.variable import Variable
-
     kinds = Variable | NdArray
     if isinstance(a, Variable) and isinstance(b, NdArray):  # one NdArray makes all of it run at once
         a = a.data

@@ -6,14 +6,9 @@ import torch
 
 from compatgrad import _C
 
-from ._solver import (
-    Solver,
-    SolverState,
-    set_solver_post_hook,
-    set_solver_pre_hook,
-    unset_solver_post_hook,
-    unset_solver_pre_hook,
-)
+from ._solver import Solver
+from ._solver_files import SolverState
+from .callback import set_solver_post_hook, set_solver_pre_hook, unset_solver_post_hook, unset_solver_pre_hook
 
 __all__ = [
     "AMSBound",

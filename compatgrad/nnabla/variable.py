@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
-from compatgrad.nnabla import _arithmetic as _arithmetic  # the operators
+from compatgrad.nnabla import callback
 from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._nd_array import NdArray, dimensions
@@ -144,29 +144,11 @@ class Variable(_C.DeferredVariable):
             self.grad._set_shape(shape)
         self._set_shape(shape)
 
-    def reshape(self, shape: Any, unlink: bool = False) -> Variable:
-        """A Variable of another shape: a function of this one, or with `unlink` a view without a parent.
-
-        RuntimeError where the size differs.
-        """
-        if unlink:
-            shape = dimensions(shape)
-            v = Variable(shape, self.need_grad)
-            v.data, v.grad = self.data.view(shape), self.grad.view(shape)
-            return v
-        from compatgrad.nnabla.functions import reshape
-
-        y = reshape(self, shape)
-        y.data = self.data.view(y.shape)  # what is written to one is seen in the other, as with `unlink`
-        return y
-
-    def bool_fill_(self, mask: NdArray, value: float) -> Variable:
-        """The values with `value` where `mask` is not 0, in this Variable's array."""
-        from compatgrad.nnabla.functions import bool_fill
-
-        return bool_fill(self, mask, value, outputs=[self.data])
-
-    masked_fill_ = bool_fill_
+    # Made of functions, which stand on this class: `_methods` sets them.
+    reshape: Callable[..., Variable]
+    bool_fill_: Callable[..., Variable]
+    masked_fill_: Callable[..., Variable]
+    no_grad: Callable[..., Variable]
 
     # ---- graph -------------------------------------------------------------------------------------------------
     @property
@@ -195,12 +177,6 @@ class Variable(_C.DeferredVariable):
 
         logger.warning("Variable.unlinked is deprecated: use get_unlinked_variable.")
         return self.get_unlinked_variable(need_grad)
-
-    def no_grad(self) -> Variable:
-        """The same network with need_grad=False on all parameters, as a new Variable. Other leaves are shared."""
-        from compatgrad.nnabla._copy import fix_parameters
-
-        return fix_parameters(self)
 
     def visit(self, f: Callable[[Any], Any]) -> None:
         """Calls `f` with each function this Variable depends on, inputs first."""
@@ -232,8 +208,6 @@ class Variable(_C.DeferredVariable):
         clear_buffer: frees every array after its last use, persistent ones excepted. clear_no_need_grad: frees those
         that no gradient reads. The hooks get each function before and after it runs. RuntimeError without a parent.
         """
-        from compatgrad.nnabla import callback
-
         _C.deferred_forward(
             (self,),
             clear_buffer,
@@ -256,8 +230,6 @@ class Variable(_C.DeferredVariable):
         grad: what to start from: a number, an array, an NdArray (shared), or None for this Variable's own `grad`.
         clear_buffer: frees data and gradients of intermediates as the pass goes. RuntimeError without a parent.
         """
-        from compatgrad.nnabla import callback
-
         start, own = _start(self, grad)
         callbacks = communicator_callbacks
         if callbacks is None:

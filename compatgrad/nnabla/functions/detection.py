@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions.arrays import transpose
 
 __all__ = ["nms_detection2d", "onnx_non_max_suppression", "patch_correlation"]
 
@@ -95,8 +96,6 @@ def patch_correlation(
     bottom, left, right. One number stands for all. ValueError where x1 and x2 are not 4-D of one shape, RuntimeError
     for negative arguments.
     """
-    from compatgrad.nnabla import functions as F
-
     if not len(x1.shape) == len(x2.shape) == 4:
         raise ValueError(
             f"patch_correlation: x1 and x2 must have 4 dimensions, not {len(x1.shape)} and {len(x2.shape)}"
@@ -112,6 +111,6 @@ def patch_correlation(
     padding = several(padding, 4)
     padding = padding[:1] * 2 + padding[1:] * 2 if len(padding) == 2 else padding
     if not channel_last:
-        x1, x2 = (F.transpose(x, (0, 2, 3, 1)) for x in (x1, x2))
+        x1, x2 = (transpose(x, (0, 2, 3, 1)) for x in (x1, x2))
     y = _patch_correlation(x1, x2, several(patch), several(shift), several(patch_step), several(shift_step), padding)
-    return y if channel_last else F.transpose(y, (0, 3, 4, 1, 2))
+    return y if channel_last else transpose(y, (0, 3, 4, 1, 2))

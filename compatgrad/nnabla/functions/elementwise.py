@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla.functions import arithmetic, reduction
+from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "abs",
@@ -175,9 +178,6 @@ def clip_by_value(x: Any, min: Any, max: Any) -> Any:
     x: Variable or NdArray. min, max: numbers, or Variables or NdArrays that broadcast with x at equal ndim.
     TypeError for other limits.
     """
-    from compatgrad.nnabla import NdArray, Variable
-    from compatgrad.nnabla import functions as F
-
     def limit(bound: Any, name: str, by_number: Any, by_tensor: Any) -> Any:
         if np.isscalar(bound):
             return by_number
@@ -186,8 +186,8 @@ def clip_by_value(x: Any, min: Any, max: Any) -> Any:
         kind = type(bound).__name__
         raise TypeError(f"clip_by_value: {name} must be Variable, NdArray, or scalar, not {kind}.")
 
-    above = limit(min, "min", F.maximum_scalar, F.maximum2)
-    below = limit(max, "max", F.minimum_scalar, F.minimum2)
+    above = limit(min, "min", arithmetic.maximum_scalar, arithmetic.maximum2)
+    below = limit(max, "max", arithmetic.minimum_scalar, arithmetic.minimum2)
     return below(above(x, min), max)
 
 
@@ -197,13 +197,10 @@ def clip_by_norm(x: Any, clip_norm: Any, axis: int | Iterable[int] | None = None
     x: Variable or NdArray. clip_norm: a positive number (ValueError otherwise), or a Variable or NdArray that
     broadcasts with the norms. axis: the axes that one norm is taken over, all by default.
     """
-    from compatgrad.nnabla import NdArray, Variable
-    from compatgrad.nnabla import functions as F
-
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Iterable) else (axis,)
-    norm = F.pow_scalar(F.sum(F.pow_scalar(x, 2.0), axes, True), 0.5)
+    norm = arithmetic.pow_scalar(reduction.sum(arithmetic.pow_scalar(x, 2.0), axes, True), 0.5)
     if isinstance(clip_norm, (Variable, NdArray)):
-        return x * clip_norm / F.maximum2(norm, clip_norm)
+        return x * clip_norm / arithmetic.maximum2(norm, clip_norm)
     if clip_norm <= 0:
         raise ValueError(f"clip_by_norm: clip_norm must be positive, not {clip_norm}.")
-    return x * clip_norm / F.maximum_scalar(norm, clip_norm)
+    return x * clip_norm / arithmetic.maximum_scalar(norm, clip_norm)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.functions._checks import check_axis
+from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "bool_fill",
@@ -91,9 +93,6 @@ def gather(x: Any, Indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:  # 
 
 def _as_indices(indices: Any) -> Any:
     """Lists and arrays of indices as a Variable."""
-    from compatgrad.nnabla._nd_array import NdArray
-    from compatgrad.nnabla.variable import Variable
-
     if isinstance(indices, Variable | NdArray):
         return indices
     return Variable.from_numpy_array(indices if isinstance(indices, np.ndarray) else np.asarray(indices, dtype=int))
@@ -141,9 +140,6 @@ def scatter_nd(data: Any, indices: Any, shape: Any = None, out: Any = None, add:
     data: indices.shape[1:] + shape[M:] for indices (M, ...). `out` is changed in place and its memory is the result's.
     TypeError unless one of shape and out is given; RuntimeError for shapes that do not fit.
     """
-    from compatgrad.nnabla._nd_array import NdArray
-    from compatgrad.nnabla.variable import Variable
-
     if shape is None and out is None:
         raise TypeError("scatter_nd: one of shape and out is needed, got neither.")
     if shape is not None and out is not None:

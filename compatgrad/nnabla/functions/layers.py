@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla.functions.activation import softmax
+from compatgrad.nnabla.functions.arithmetic import batch_matmul
+from compatgrad.nnabla.functions.arrays import broadcast, concatenate, pad, reshape, transpose
+from compatgrad.nnabla.functions.create import constant
+from compatgrad.nnabla.functions.logical import where
+from compatgrad.nnabla.functions.random import dropout as drop
 
 __all__ = ["affine", "embed", "multi_head_attention"]
 
@@ -58,8 +64,6 @@ def multi_head_attention(
     sources), 1 where a source is no source. Gives (targets, batch, eo) and the weights (batch * heads,
     targets, sources). ValueError where lengths do not fit.
     """
-    from compatgrad.nnabla import functions as F
-
     targets, batch, _ = query.shape
     sources = key.shape[0]
     width, value_width = q_weight.shape[1], v_weight.shape[1]
@@ -79,32 +83,32 @@ def multi_head_attention(
             f"multi_head_attention: key_padding_mask must have shape {(batch, sources)}, not "
             f"{tuple(key_padding_mask.shape)}"
         )
-    q = F.affine(query, q_weight, q_bias, base_axis=2) * float(width // num_heads) ** -0.5
-    k = F.affine(key, k_weight, k_bias, base_axis=2)
-    v = F.affine(value, v_weight, v_bias, base_axis=2)
+    q = affine(query, q_weight, q_bias, base_axis=2) * float(width // num_heads) ** -0.5
+    k = affine(key, k_weight, k_bias, base_axis=2)
+    v = affine(value, v_weight, v_bias, base_axis=2)
     if attn_bias_k is not None:
         sources += 1
-        k = F.concatenate(k, F.broadcast(F.reshape(attn_bias_k, (1, 1, width)), (1, batch, width)), axis=0)
-        v = F.concatenate(v, F.broadcast(F.reshape(attn_bias_v, (1, 1, value_width)), (1, batch, value_width)), axis=0)
-        additive_mask = None if additive_mask is None else F.pad(additive_mask, (0, 1))
-        key_padding_mask = None if key_padding_mask is None else F.pad(key_padding_mask, (0, 1))
+        k = concatenate(k, broadcast(reshape(attn_bias_k, (1, 1, width)), (1, batch, width)), axis=0)
+        v = concatenate(v, broadcast(reshape(attn_bias_v, (1, 1, value_width)), (1, batch, value_width)), axis=0)
+        additive_mask = None if additive_mask is None else pad(additive_mask, (0, 1))
+        key_padding_mask = None if key_padding_mask is None else pad(key_padding_mask, (0, 1))
 
     def heads(h, length, head_width):
-        return F.transpose(F.reshape(h, (length, batch * num_heads, head_width)), (1, 0, 2))
+        return transpose(reshape(h, (length, batch * num_heads, head_width)), (1, 0, 2))
 
     q, k = heads(q, targets, width // num_heads), heads(k, sources, width // num_heads)
     v = heads(v, sources, value_width // num_heads)
-    scores = F.batch_matmul(q, k, transpose_b=True)
+    scores = batch_matmul(q, k, transpose_b=True)
     if additive_mask is not None:
-        scores = scores + F.reshape(additive_mask, (1, *additive_mask.shape))
+        scores = scores + reshape(additive_mask, (1, *additive_mask.shape))
     if key_padding_mask is not None:
         by_head = (batch, num_heads, targets, sources)
-        hidden = F.broadcast(F.reshape(key_padding_mask, (batch, 1, 1, sources)), by_head)
-        scores = F.where(hidden, F.constant(float("-inf"), by_head), F.reshape(scores, by_head))
-        scores = F.reshape(scores, (batch * num_heads, targets, sources))
-    weights = F.softmax(scores, axis=2)
+        hidden = broadcast(reshape(key_padding_mask, (batch, 1, 1, sources)), by_head)
+        scores = where(hidden, constant(float("-inf"), by_head), reshape(scores, by_head))
+        scores = reshape(scores, (batch * num_heads, targets, sources))
+    weights = softmax(scores, axis=2)
     if dropout > 0:
-        weights = F.dropout(weights, p=dropout)
-    y = F.transpose(F.batch_matmul(weights, v), (1, 0, 2))
-    y = F.affine(F.reshape(y, (targets, batch, value_width)), out_weight, out_bias, base_axis=2)
+        weights = drop(weights, p=dropout)
+    y = transpose(batch_matmul(weights, v), (1, 0, 2))
+    y = affine(reshape(y, (targets, batch, value_width)), out_weight, out_bias, base_axis=2)
     return y, weights

@@ -8,6 +8,8 @@ from typing import Any
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_axis
+from compatgrad.nnabla.functions.create import constant
+from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "batch_normalization",
@@ -205,8 +207,6 @@ def batch_arguments(
     `fill`: beta and gamma that are missing become constants. ValueError for other shapes than the statistics have,
     for missing running statistics that are to be read, and for ones to be written that a function computes.
     """
-    from compatgrad.nnabla.variable import Variable
-
     if not batch_stat and (mean is None or variance is None):
         raise ValueError("If batch_stat is False, mean and variance must not be None.")
     ndim = len(x.shape)
@@ -221,8 +221,6 @@ def batch_arguments(
     if batch_stat and any(getattr(v, "parent", None) is not None for v in (mean, variance)):
         raise ValueError("If batch_stat is True, mean and variance must not have a parent function.")
     if fill and (beta is None or gamma is None):
-        from compatgrad.nnabla.functions import constant
-
         beta = constant(0, shape) if beta is None else beta
         gamma = constant(1, shape) if gamma is None else gamma
     mean = Variable(shape, need_grad=False) if mean is None else mean

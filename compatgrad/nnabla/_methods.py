@@ -1,0 +1,63 @@
+"""The methods of NdArray and Variable that are made of functions, which themselves stand on these classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compatgrad.nnabla import functions as F
+from compatgrad.nnabla._arithmetic import in_place, operators, swapped
+from compatgrad.nnabla._copy import no_grad
+from compatgrad.nnabla._frontend import fe
+from compatgrad.nnabla._indexing import getitem, set_variable_item, setitem
+from compatgrad.nnabla._nd_array import NdArray, dimensions
+from compatgrad.nnabla.variable import Variable
+
+__all__: list[str] = []
+
+
+def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:
+    """A Variable of another shape: a function of this one, or with `unlink` a view without a parent.
+
+    RuntimeError where the size differs.
+    """
+    if unlink:
+        shape = dimensions(shape)
+        v = Variable(shape, self.need_grad)
+        v.data, v.grad = self.data.view(shape), self.grad.view(shape)
+        return v
+    y = F.reshape(self, shape)
+    y.data = self.data.view(y.shape)  # what is written to one is seen in the other, as with `unlink`
+    return y
+
+
+def bool_fill_(self: Variable, mask: NdArray, value: float) -> Variable:
+    """The values with `value` where `mask` is not 0, in this Variable's array."""
+    return F.bool_fill(self, mask, value, outputs=[self.data])
+
+
+def _attach(cls: Any, **methods: Any) -> None:
+    for name, method in methods.items():
+        setattr(cls, name, method)
+
+
+_attach(
+    Variable,
+    reshape=reshape,
+    bool_fill_=bool_fill_,
+    masked_fill_=bool_fill_,
+    no_grad=no_grad,
+    __setitem__=set_variable_item,
+)
+_attach(NdArray, __getitem__=getitem, __setitem__=setitem)
+
+# A Variable's operators are the engine's, which falls back on these.
+fe.fallbacks.update(operators, getitem=getitem)
+for _name in ("add", "sub", "mul", "div", "pow", "matmul"):
+    fe.fallbacks[f"r{_name}"] = swapped(operators[_name])
+
+for _method in ("add", "sub", "mul", "truediv", "pow", "matmul"):
+    _name = _method.removeprefix("true")
+    _attach(NdArray, **{f"__{_method}__": operators[_name], f"__r{_method}__": swapped(operators[_name])})
+    if _method != "matmul":
+        _attach(NdArray, **{f"__i{_method}__": in_place(_name)})
+_attach(NdArray, __neg__=operators["neg"], __pos__=lambda x: x)
