@@ -13,6 +13,8 @@ import torch
 
 from compatgrad import _C
 
+from ._engine_names import operator_name
+
 __all__ = ["Recorder", "recorder"]
 
 _OPERATOR, _CUSTOM = "operator", "Custom Operator"
@@ -117,8 +119,6 @@ class Recorder:
         self._of_function(self._end, function, "_backward_")
 
     def _of_function(self, call: Any, function: Any, prefix: str) -> None:
-        from .symbol._recorded import operator_name
-
         name = operator_name(function)
         if name is not None:  # else it is defined in Python, and `custom` tells of it
             call(function, *([prefix + name] if call == self._begin else []))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_tra
            "predict_mode", "record", "set_recording", "set_training", "train_mode"]  # fmt: skip
 
 _set_mode = _C.set_mode
+get_symbol: Callable[[NDArray], Any]  # `symbol._recorded` puts it here: symbols are built on this module
 
 
 def set_recording(is_recording: bool) -> bool:
@@ -222,15 +223,6 @@ def grad(
                 with record(train_mode):
                     found[i] = op.tie(g, x)
     return found
-
-
-def get_symbol(x: NDArray) -> Any:
-    """The recorded history of `x` as a Symbol."""
-    from .symbol import symbol_of
-
-    if not isinstance(x, NDArray):
-        raise AssertionError(f"get_symbol: x: expected an NDArray, got {type(x).__name__}")
-    return symbol_of(x)
 
 
 class _FunctionNode(FunctionNodeBase):

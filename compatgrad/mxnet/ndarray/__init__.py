@@ -44,6 +44,7 @@ from . import _contrib_updates as _contrib_updates
 from . import image as image
 from . import contrib as contrib
 from . import op as op
+from . import _methods as _methods
 
 
 def __getattr__(name: str):

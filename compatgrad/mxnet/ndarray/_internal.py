@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._operator import operators
+from ._scalars import SCALARS  # those with a number, which graphs have too
 
 
 def _capitals(name: str) -> str:
@@ -18,8 +19,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_") and name in operators:
         return operators[name]
     if name.startswith("_") and not name.startswith("__"):
-        from ..symbol._scalars import SCALARS  # those with a number, which graphs have too
-
         for known in (name, _capitals(name)):  # first names of some: _PlusScalar, _Greater_Equal
             found = operators.get(known) or SCALARS.get(known)
             if found is not None:

@@ -332,7 +332,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
 for _class in (BaseSparseNDArray, CSRNDArray, RowSparseNDArray):
     _class.__module__ = f"{__package__}.sparse"  # where programs know them from
-_CLASSES: dict[str, type[NDArray]] = {"default": NDArray, "csr": CSRNDArray, "row_sparse": RowSparseNDArray}
+_stored.CLASSES.update(csr=CSRNDArray, row_sparse=RowSparseNDArray)
 
 
 def _scipy(who: str) -> Any:
@@ -348,7 +348,7 @@ def _is_scipy(value: Any) -> bool:
 
 
 def _wrap(t: torch.Tensor, stype: str, context: Context, pattern: tuple[torch.Tensor, ...] | None = None) -> Any:
-    x = _on(_CLASSES[stype](t), context)
+    x = _on(_stored.CLASSES[stype](t), context)
     if pattern is not None:
         x._pattern = pattern  # type: ignore[attr-defined]
     return x
@@ -361,14 +361,14 @@ def cast_storage(data: NDArray, stype: str = "default", out: NDArray | None = No
     """A copy with the storage type `stype`; differentiable. MXNetError for "csr" of what is no matrix."""
     if not isinstance(data, NDArray):
         raise not_an_array("cast_storage", "data", data)
-    if stype not in _CLASSES:
-        raise MXNetError(f"cast_storage: stype must be one of {list(_CLASSES)}, got {stype!r}")
+    if stype not in _stored.CLASSES:
+        raise MXNetError(f"cast_storage: stype must be one of {list(_stored.CLASSES)}, got {stype!r}")
     if stype == "csr" and data.ndim != 2:
         raise MXNetError(f"cast_storage: data must have 2 dimensions to become csr, got shape {data.shape}")
     y = op.copy(data)
     y = data._with_context(y)
     if stype != "default":
-        y.__class__ = _CLASSES[stype]
+        y.__class__ = _stored.CLASSES[stype]
         if isinstance(data, BaseSparseNDArray):
             y._pattern = data._pattern
     return y if out is None else write(out, y)

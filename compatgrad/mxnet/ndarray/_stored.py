@@ -10,9 +10,10 @@ from typing import Any
 
 from .ndarray import NDArray
 
-__all__ = ["KEEP_ZEROS", "as_stored", "clipped", "elementwise", "joined", "kept_rows", "of_pair", "pair_type", "same",
-           "summed"]  # fmt: skip
+__all__ = ["CLASSES", "KEEP_ZEROS", "as_stored", "clipped", "elementwise", "joined", "kept_rows", "of_pair",
+           "pair_type", "same", "summed"]  # fmt: skip
 
+CLASSES: dict[str, type[NDArray]] = {"default": NDArray}  # by storage type; `_sparse_arrays` adds its own
 # functions with f(0) = 0: names of operators, or of the engine's ops under them
 KEEP_ZEROS = frozenset(
     "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p negative neg radians relu rint round "
@@ -23,9 +24,7 @@ KEEP_ZEROS = frozenset(
 def as_stored(y: Any, stype: str) -> Any:
     """`y`, fresh from an op, as an array of a storage type."""
     if stype != "default" and type(y) is NDArray:
-        from ._sparse_arrays import _CLASSES
-
-        y.__class__ = _CLASSES[stype]
+        y.__class__ = CLASSES[stype]
     return y
 
 

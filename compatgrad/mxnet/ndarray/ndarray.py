@@ -1,4 +1,4 @@
-"""NDArray: a torch tensor with MXNet's manners."""
+"""NDArray: a torch tensor with MXNet's manners. What needs more of them than the class is in `_methods`."""
 
 from __future__ import annotations
 
@@ -167,20 +167,6 @@ class NDArray(_C.Variable):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).asnumpy().any())
 
-    def __reduce__(self):
-        from .utils import packed
-
-        return type(self), (None,), {"handle": packed(self), "context": self._ctx}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Reads what a pickle holds, one of the original's too."""
-        from .utils import unpacked
-
-        if state.get("handle") is not None:
-            _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)
-        if state.get("context") is not None:
-            self._ctx = state["context"]
-
     def to_dlpack_for_read(self) -> Any:
         """The array as a DLPack capsule, on the same memory."""
         return torch.utils.dlpack.to_dlpack(self.tensor)
@@ -249,22 +235,6 @@ class NDArray(_C.Variable):
     def as_nd_ndarray(self) -> NDArray:
         """The array as a legacy array: itself."""
         return self
-
-    def as_np_ndarray(self) -> Any:
-        """The array as one of `mxnet.np`, on the same memory and with the same history."""
-        from ..numpy import ndarray
-
-        return ndarray._around(self)
-
-    def tostype(self, stype: str) -> NDArray:
-        """The array in another storage type: "default", "row_sparse" or "csr"."""
-        if stype == self.stype:
-            return self
-        if stype == "csr" and self.ndim != 2:
-            raise ValueError(f"tostype: only an array with 2 dimensions can become csr, not one of shape {self.shape}")
-        from .sparse import cast_storage
-
-        return cast_storage(self, stype)
 
     def _with_context(self, y: NDArray) -> NDArray:
         return y if self._ctx is None else _on(y, self._ctx)
@@ -389,18 +359,6 @@ class NDArray(_C.Variable):
     def detach(self) -> NDArray:
         """The same memory, without history."""
         return self._with_context(_C.constant(self))
-
-    def backward(self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """`autograd.backward` from this array; `out_grad` is its own gradient, ones unless given."""
-        _backward(self, out_grad, retain_graph, train_mode)
-
-
-def _backward(*args: Any) -> None:
-    from .. import autograd
-
-    global _backward
-    _backward = autograd.backward
-    autograd.backward(*args)
 
 
 def _on(x: NDArray, context: Context) -> NDArray:

@@ -13,16 +13,17 @@ from ..context import Context, current_context
 from ._creation import array as _dense_array
 from ._creation import zeros as _dense_zeros
 from ._operator import operators
-from ._sparse_arrays import _CLASSES, _is_scipy, _wrap, malformed
 from ._sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
 from ._sparse_arrays import CSRNDArray as CSRNDArray
 from ._sparse_arrays import RowSparseNDArray as RowSparseNDArray
+from ._sparse_arrays import _is_scipy, _wrap, malformed
 from ._sparse_arrays import add as add
 from ._sparse_arrays import cast_storage as cast_storage
 from ._sparse_arrays import divide as divide
 from ._sparse_arrays import multiply as multiply
 from ._sparse_arrays import retain as retain
 from ._sparse_arrays import subtract as subtract
+from ._stored import CLASSES
 from .ndarray import NDArray, torch_dtype
 
 __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "csr_matrix", "row_sparse_array"]
@@ -171,7 +172,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Context | None = None, d
 
 def zeros(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
     """Zeros of a storage type; float32 unless `dtype` says otherwise. ValueError for an unknown storage type."""
-    if stype not in _CLASSES:
+    if stype not in CLASSES:
         raise ValueError(f"zeros: unknown storage type {stype}")
     x = _dense_zeros(shape, ctx=ctx, dtype=dtype, **kwargs)
     return x if stype == "default" else x.tostype(stype)

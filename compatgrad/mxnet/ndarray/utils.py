@@ -91,9 +91,7 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
     return _wrap(dense.to(device), a.stype, target, tuple(t.to(device) for t in aux))
 
 
-def arrays_and_names(
-    who: str, data: Any, kind: type[NDArray], foreign: type[NDArray] | None = None
-) -> tuple[list[NDArray], list[str]]:
+def arrays_and_names(who: str, data: Any, kind: type[NDArray]) -> tuple[list[NDArray], list[str]]:
     """The arrays and names that `save` was given; ValueError or TypeError for what cannot be saved."""
     if isinstance(data, kind):
         data = [data]
@@ -111,7 +109,7 @@ def arrays_and_names(
             raise TypeError(
                 f"{who}: only accepts dict str->{kind.__name__} or list of {kind.__name__}; {where}: {type(x)}"
             )
-        if foreign is not None and isinstance(x, foreign):
+        if x._zero_dim and not kind._zero_dim:
             raise TypeError(f"{who}: {where} is an mxnet.numpy.ndarray; save it with mxnet.npx.save")
     if not all(isinstance(n, str) for n in names):
         raise TypeError(f"{who}: only accepts dict str->{kind.__name__}, got the keys {names}")
@@ -144,9 +142,7 @@ def save(fname: str, data: Any) -> None:
 
     Dense and sparse arrays of every type. TypeError or ValueError for anything else.
     """
-    from ..numpy import ndarray as np_ndarray
-
-    arrays, names = arrays_and_names("save", data, NDArray, np_ndarray)
+    arrays, names = arrays_and_names("save", data, NDArray)
     write_params(os.fspath(fname), [stored_of(x, is_np_shape()) for x in arrays], names)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as onp
 import torch
 
+from .._attach import method_of
 from ..ndarray.ndarray import NDArray
 from ..util import _check_ufunc_options
 from . import _functions, _picking, _products, _shapes
@@ -169,6 +170,12 @@ for _function in (_reshape, _reshape_view, _transpose, _flatten, _sort, _clip):
     _function.__name__ = _function.__name__[1:]
     _function.__qualname__ = f"ndarray.{_function.__name__}"
     setattr(ndarray, _function.__name__, _function)
+
+
+@method_of(NDArray)
+def as_np_ndarray(self: NDArray) -> ndarray:
+    """The array as one of `mxnet.np`, on the same memory and with the same history."""
+    return ndarray._around(self)
 
 
 def _updating(name: str) -> Callable[..., Any]:

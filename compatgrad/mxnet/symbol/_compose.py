@@ -13,6 +13,7 @@ from ..attribute import AttrScope
 from ..base import MXNetError, _Null
 from ..name import NameManager
 from ..ndarray._operator import operators, refuse
+from ..ndarray._scalars import SCALARS
 from ._facts import aux_inputs, canonical, inputs_of, is_variadic, needed_inputs
 from ._graph import Node, _is_attribute
 
@@ -34,8 +35,6 @@ def text(value: Any) -> str:
 @functools.cache
 def implementation(op: str) -> Callable[..., Any]:
     """The function of NDArrays that runs an operator of a graph; MXNetError for one that is not there."""
-    from ._scalars import SCALARS
-
     if op in SCALARS:
         return SCALARS[op]
     if op in operators:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ndarray._distributions import DISTRIBUTIONS
 from ..ndarray._operator import operators, parse
+from ..ndarray._scalars import PAIRS
 
 __all__ = [
     "aux_inputs",
@@ -83,8 +84,6 @@ _VARIADIC = frozenset(
     "_rnn_param_concat".split()
 )
 _AUX = dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"), (3, 4))
-PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
-                  "logical_and logical_or logical_xor".split())  # fmt: skip
 
 
 def canonical(name: str) -> str:

@@ -7,73 +7,15 @@ from typing import Any
 
 from compatgrad import _C
 
+from .. import autograd
+from .._engine_names import CONVERT, LAYERS, NAMES
 from ..base import MXNetError
+from ..ndarray.ndarray import NDArray
 from ._compose import text
 from ._graph import Entry, Node
 from .symbol import Symbol
 
-__all__ = ["operator_name", "symbol_of"]
-
-# op of the engine -> operator of MXNet
-_NAMES = {
-    "add": "broadcast_add", "sub": "broadcast_sub", "mul": "broadcast_mul", "div": "broadcast_div",
-    "pow": "broadcast_power", "mod": "broadcast_mod", "mx_maximum": "broadcast_maximum",
-    "minimum": "broadcast_minimum", "equal": "broadcast_equal", "not_equal": "broadcast_not_equal",
-    "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
-    "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
-    "identity": "_copy", "stop_gradient": "BlockGrad",
-}  # fmt: skip
-# those whose parameters follow from the inputs
-_LAYERS = {
-    "linear": "FullyConnected", "split": "SliceChannel", "convolution": "Convolution", "deconvolution": "Deconvolution",
-}  # fmt: skip
-
-
-def _scalar(name: str, key: str = "value") -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
-    return lambda p: (name, {"scalar": float(p[key])})
-
-
-def _renamed(name: str, **keys: str) -> Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]:
-    """The operator with parameters under MXNet's names; what is None is left out."""
-    return lambda p: (name, {keys.get(k, k): v for k, v in p.items() if v is not None and keys.get(k, k)})
-
-
-def _window(p: dict[str, Any]) -> dict[str, Any]:
-    full = p.get("cover_all") or p.get("ignore_border") is False
-    more = {"pooling_convention": "full"} if full else {}
-    return {"kernel": p["ksize"], "stride": p["stride"], "pad": p["pad"], **more}
-
-
-_CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
-    "add_scalar": _scalar("_plus_scalar"), "mul_scalar": _scalar("_mul_scalar"), "div_scalar": _scalar("_div_scalar"),
-    "rsub_scalar": _scalar("_rminus_scalar"), "rdiv_scalar": _scalar("_rdiv_scalar"),
-    "pow_scalar": _scalar("_power_scalar", "exponent"), "rpow_scalar": _scalar("_rpower_scalar", "base"),
-    "maximum_scalar": _scalar("_maximum_scalar"), "minimum_scalar": _scalar("_minimum_scalar"),
-    "equal_scalar": _scalar("_equal_scalar"), "not_equal_scalar": _scalar("_not_equal_scalar"),
-    "greater_scalar": _scalar("_greater_scalar"), "less_scalar": _scalar("_lesser_scalar"),
-    "greater_equal_scalar": _scalar("_greater_equal_scalar"), "less_equal_scalar": _scalar("_lesser_equal_scalar"),
-    "reshape": _renamed("Reshape"), "concat": _renamed("Concat", axis="dim"), "convert": _renamed("Cast"),
-    "matmul": _renamed("dot", transa="transpose_a", transb="transpose_b"),
-    "clip": _renamed("clip", min="a_min", max="a_max", product=""), "flip": _renamed("reverse"),
-    "dropout": _renamed("Dropout", ratio="p"), "relu": lambda p: ("relu", {}),
-    "leaky_relu": lambda p: ("LeakyReLU", {"act_type": "leaky", "slope": p["slope"]}),
-    "elu": lambda p: ("LeakyReLU", {"act_type": "elu", "slope": p["alpha"]}),
-    "gelu": lambda p: ("LeakyReLU", {"act_type": "gelu"}), "prelu": lambda p: ("LeakyReLU", {"act_type": "prelu"}),
-    "mx_dropout": _renamed("Dropout"), "layer_normalization": _renamed("LayerNorm", begin_axis="axis"),
-    "mx_batch_normalization": _renamed("BatchNorm", moving_mean="", moving_var=""),
-    "max_pooling": lambda p: ("Pooling", {**_window(p), "pool_type": "max"}),
-    "window_pooling": lambda p: ("Pooling", {
-        **_window(p), "pool_type": "avg", "count_include_pad": p.get("divisor") != "valid",
-    }),
-}  # fmt: skip
-
-
-def operator_name(function: Any) -> str | None:
-    """MXNet's name of the operator that a function of the engine is; None for one that is defined in Python."""
-    name = function.op_name
-    if name in _CONVERT:
-        return _CONVERT[name](dict(function.op_params))[0]
-    return _LAYERS.get(name) or _NAMES.get(name, name)
+__all__ = ["get_symbol", "symbol_of"]
 
 
 def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
@@ -83,10 +25,10 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
     params = dict(function.op_params)
     if name == "linear":
         params = {"num_hidden": inputs[1].shape[0], "no_bias": len([x for x in inputs if x is not None]) < 3}
-        return _LAYERS[name], {k: text(v) for k, v in params.items()}
+        return LAYERS[name], {k: text(v) for k, v in params.items()}
     if name == "split":
         params = {"axis": params["axis"], "num_outputs": len(params["indices"]) + 1}
-        return _LAYERS[name], {k: text(v) for k, v in params.items()}
+        return LAYERS[name], {k: text(v) for k, v in params.items()}
     if name in ("convolution", "deconvolution"):
         weight = inputs[1].shape
         filters = weight[0] if name == "convolution" else weight[1]
@@ -97,14 +39,14 @@ def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
         }
         names = {"stride": "stride", "pad": "pad", "dilate": "dilate", "dilation": "dilate", "groups": "num_group"}
         found.update({new: params[old] for old, new in names.items() if old in params})
-        return _LAYERS[name], {k: text(v) for k, v in found.items()}
+        return LAYERS[name], {k: text(v) for k, v in found.items()}
     if name == "matmul" and len(inputs[0].shape) == 3:
         params = {"transpose_a": params["transa"], "transpose_b": params["transb"]}
         return "batch_dot", {k: text(v) for k, v in params.items()}
-    if name in _CONVERT:
-        name, params = _CONVERT[name](params)
-    elif name in _NAMES:
-        name, params = _NAMES[name], {}
+    if name in CONVERT:
+        name, params = CONVERT[name](params)
+    elif name in NAMES:
+        name, params = NAMES[name], {}
     return name, {k: text(v) for k, v in params.items() if v is not None}
 
 
@@ -184,3 +126,13 @@ def symbol_of(x: Any) -> Symbol:
             stack.append((v, True))
             stack += [(i, False) for i in reversed(inputs)]
     return Symbol([entry(x.node)])
+
+
+def get_symbol(x: NDArray) -> Symbol:
+    """The recorded history of `x` as a Symbol."""
+    if not isinstance(x, NDArray):
+        raise AssertionError(f"get_symbol: x: expected an NDArray, got {type(x).__name__}")
+    return symbol_of(x)
+
+
+autograd.get_symbol = get_symbol

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ndarray import _elementwise
-from ._facts import PAIRS
+from ..ndarray._scalars import PAIRS
 
 __all__ = ["RULES", "Mismatch", "Shape", "is_known", "meet"]
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import ndarray as nd
-from ..ndarray import _stored
-from ..ndarray._elementwise import _pair
-from ._facts import PAIRS
+from . import _creation, _stored
+from ._elementwise import _pair
+from ._random_operators import context_of_argument
+from .arrays import concat, cumsum, identity
+from .nn_rnn import RNN
+from .shape import broadcast_to
 
-__all__ = ["SCALARS"]
+__all__ = ["PAIRS", "SCALARS"]
+
+PAIRS = frozenset("equal not_equal greater greater_equal lesser lesser_equal maximum minimum power mod hypot "
+                  "logical_and logical_or logical_xor".split())  # fmt: skip
 
 
 def _with_number(kind: str, reverse: bool) -> Callable[..., Any]:
@@ -39,11 +44,11 @@ for _kind in PAIRS:
 for _kind in ("add", "sub", "mul", "div"):  # a graph's elemwise_* broadcast here too
     SCALARS[f"elemwise_{_kind}"] = _elementwise(_kind)
 for _name in ("zeros", "ones", "full", "arange", "eye", "linspace"):
-    SCALARS[f"_{_name}"] = getattr(nd, _name)
+    SCALARS[f"_{_name}"] = getattr(_creation, _name)
 
 
 def _full(shape: Any, value: Any = 0.0, ctx: Any = None, dtype: Any = "float32") -> Any:
-    return nd.full(shape, value, ctx=_context(ctx), dtype=dtype)
+    return _creation.full(shape, value, ctx=_context(ctx), dtype=dtype)
 
 
 def _filled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,8 +61,6 @@ def _filled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _context(ctx: Any) -> Any:
-    from ..ndarray._random_operators import context_of_argument
-
     return context_of_argument(ctx) if ctx else None
 
 
@@ -65,37 +68,37 @@ def _arange(
     start: Any = 0, stop: Any = None, step: Any = 1.0, repeat: Any = 1, infer_range: Any = False, ctx: Any = None,
     dtype: Any = "float32",
 ) -> Any:  # fmt: skip
-    return nd.arange(start, stop, step, repeat, ctx=_context(ctx), dtype=dtype)
+    return _creation.arange(start, stop, step, repeat, ctx=_context(ctx), dtype=dtype)
 
 
 def _rnn_param_concat(*args: Any, dim: Any = 0) -> Any:
-    return nd.concat(*(x.reshape((-1,)) for x in args), dim=0)
+    return concat(*(x.reshape((-1,)) for x in args), dim=0)
 
 
 def _cumsum(data: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return nd.cumsum(data, axis=axis, dtype=dtype)
+    return cumsum(data, axis=axis, dtype=dtype)
 
 
 def _rnn(data: Any, parameters: Any, state: Any, *more: Any, **params: Any) -> Any:
     """RNN, with states of batch 1 for all of the batch."""
     n = data.shape[1]
     states = [
-        nd.broadcast_to(s, shape=(s.shape[0], n, s.shape[2]))
+        broadcast_to(s, shape=(s.shape[0], n, s.shape[2]))
         if s is not None and s.ndim == 3 and s.shape[1] == 1 != n
         else s
         for s in (state, *more)
     ]
-    return nd.RNN(data, parameters, *states, **params)
+    return RNN(data, parameters, *states, **params)
 
 
 SCALARS.update(
     _full=_full,
-    _zeros=_filled(nd.zeros),
-    _ones=_filled(nd.ones),
+    _zeros=_filled(_creation.zeros),
+    _ones=_filled(_creation.ones),
     _arange=_arange,
     _rnn_param_concat=_rnn_param_concat,
     RNN=_rnn,
     _np_cumsum=_cumsum,
-    _identity_with_attr_like_rhs=lambda lhs, rhs: nd.identity(lhs),
+    _identity_with_attr_like_rhs=lambda lhs, rhs: identity(lhs),
     _grad_add=SCALARS["elemwise_add"],
 )

@@ -1,0 +1,45 @@
+"""Methods of NDArray that need what is built on it: differentiation, storage types, files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compatgrad import _C
+
+from .._attach import method_of
+from ..autograd import backward as _backward
+from .ndarray import NDArray
+from .sparse import cast_storage
+from .utils import packed, unpacked
+
+
+@method_of(NDArray)
+def backward(
+    self: NDArray, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+) -> None:
+    """`autograd.backward` from this array; `out_grad` is its own gradient, ones unless given."""
+    _backward(self, out_grad, retain_graph, train_mode)
+
+
+@method_of(NDArray)
+def tostype(self: NDArray, stype: str) -> NDArray:
+    """The array in another storage type: "default", "row_sparse" or "csr"."""
+    if stype == self.stype:
+        return self
+    if stype == "csr" and self.ndim != 2:
+        raise ValueError(f"tostype: only an array with 2 dimensions can become csr, not one of shape {self.shape}")
+    return cast_storage(self, stype)
+
+
+@method_of(NDArray)
+def __reduce__(self: NDArray) -> tuple[Any, ...]:
+    return type(self), (None,), {"handle": packed(self), "context": self._ctx}
+
+
+@method_of(NDArray)
+def __setstate__(self: NDArray, state: dict[str, Any]) -> None:
+    """Reads what a pickle holds, one of the original's too."""
+    if state.get("handle") is not None:
+        _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)
+    if state.get("context") is not None:
+        self._ctx = state["context"]
