@@ -11,6 +11,7 @@ import numpy as _onp
 
 from . import _internal as _internal
 from . import _methods as _methods
+from . import _of_numpy as _of_numpy
 from . import _protocols as _protocols
 from . import fallback as fallback
 from . import fallback_linalg as fallback_linalg
@@ -19,7 +20,7 @@ from . import random as random
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
 from ._lists import *  # noqa: F403
-from ._methods import lcm as lcm
+from ._of_numpy import lcm as lcm
 from ._padding import pad as pad
 from ._picking import *  # noqa: F403
 from ._products import *  # noqa: F403
@@ -32,20 +33,6 @@ int8, int32, int64, uint8, bool_ = _onp.int8, _onp.int32, _onp.int64, _onp.uint8
 bool = bool
 finfo, dtype = _onp.finfo, _onp.dtype
 
-_FALLBACK = frozenset(
-    "allclose apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv   "
-    "broadcast_arrays choose compress corrcoef correlate count_nonzero cov cumprod  "
-    "  digitize divmod  extract flatnonzero float_power fmod frexp genfromtxt "
-    "  heaviside  histogram2d histogram_bin_edges histogramdd i0 in1d  interp "
-    "intersect1d isclose isin ix_ lexsort loadtxt  median min_scalar_type modf msort "
-    "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
-    "nanquantile nanstd nansum nanvar packbits partition  piecewise poly polyadd polydiv polyfit "
-    "polyint polymul polysub  promote_types ptp  real  result_type rollaxis roots "
-    "searchsorted select setdiff1d setxor1d  spacing trapz tril_indices "
-    "tril_indices_from trim_zeros triu_indices triu_indices_from union1d unpackbits  unwrap "
-    "vander mirr npv ppmt pv rate".split()
-)
-
 
 def set_printoptions(precision: Any = None, threshold: Any = None, **kwarg: Any) -> None:
     """How arrays are printed: digits behind the point, and from how many elements on some are left out."""
@@ -55,7 +42,7 @@ def set_printoptions(precision: Any = None, threshold: Any = None, **kwarg: Any)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FALLBACK:
-        found = globals()[name] = _methods.of_numpy(name)
+    if name in _of_numpy.COPIED:
+        found = globals()[name] = _of_numpy.of_numpy(name)
         return found
     raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")

@@ -9,8 +9,17 @@ import torch
 
 from ..ndarray._operator import operators, write
 from ..ndarray.ndarray import NDArray
-from . import _graph_operators as _graph_operators
 from ._array import ndarray
+
+
+def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optional: tuple[str, ...] = (),
+             visible: Any = 1, variadic: bool = False) -> None:  # fmt: skip
+    """Enters an operator: names of its inputs, of the optional ones, and how many results users see."""
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"What graphs of `mx.sym.np` call {name}."
+    run.inputs, run.optional, run.variadic = inputs, frozenset(optional), variadic  # type: ignore[attr-defined]
+    run.visible, run.any_parameters = visible, True  # type: ignore[attr-defined]
+    operators.setdefault(name, run)
 
 
 def _assigned(data: Any, mask: Any, value: Any, start_axis: Any, out: Any) -> Any:
@@ -30,8 +39,8 @@ def _boolean_mask_assign_tensor(data, mask, value, start_axis=0, out=None, name=
     return _assigned(data, mask, value, start_axis, out)
 
 
-_graph_operators.declare("_npi_boolean_mask_assign_scalar", _boolean_mask_assign_scalar, ("data", "mask"))
-_graph_operators.declare("_npi_boolean_mask_assign_tensor", _boolean_mask_assign_tensor, ("data", "mask", "value"))
+declare("_npi_boolean_mask_assign_scalar", _boolean_mask_assign_scalar, ("data", "mask"))
+declare("_npi_boolean_mask_assign_tensor", _boolean_mask_assign_tensor, ("data", "mask", "value"))
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

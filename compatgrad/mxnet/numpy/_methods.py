@@ -1,79 +1,14 @@
-"""The methods of `mx.np.ndarray`, and NumPy's own functions on such arrays."""
+"""The methods of `mx.np.ndarray`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as onp
-import torch
-
 from .._attach import method_of
 from ..ndarray.ndarray import NDArray
-from ..util import _check_ufunc_options
 from . import _functions, _picking, _products, _shapes
-from ._array import NUMBERS, constant, finish, ndarray, unmoved
-from .fallback import NAMES
-
-
-def _to_numpy(x: Any) -> Any:
-    if isinstance(x, NDArray):
-        return x.asnumpy()
-    if isinstance(x, (list, tuple)):
-        return type(x)(_to_numpy(v) for v in x)
-    return {k: _to_numpy(v) for k, v in x.items()} if isinstance(x, dict) else x
-
-
-def _from_numpy(x: Any, device: torch.device | None = None) -> Any:
-    if isinstance(x, onp.ndarray):
-        if x.dtype.kind not in "biuf" or x.dtype in (onp.uint16, onp.uint32, onp.uint64):
-            return x
-        return constant(torch.from_numpy(onp.ascontiguousarray(x)).reshape(onp.shape(x)).to(device))
-    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
-        return type(x)(_from_numpy(v, device) for v in x)
-    return x  # NumPy's own numbers too
-
-
-def _in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> onp.ndarray:
-    return onp.isin(onp.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
-
-
-def _removed(name: str) -> Callable[..., Any]:
-    """What a newer NumPy does not have under its old name."""
-    same: dict[str, Any] = {"in1d": _in1d, "msort": lambda a: onp.sort(a, axis=0),
-                            "trapz": getattr(onp, "trapezoid", None)}  # fmt: skip
-    if same.get(name):
-        return same[name]
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"NumPy {onp.__version__} has no function {name}; numpy_financial has those of finance")
-
-    return call
-
-
-def lcm(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
-    """`numpy.lcm` of integers; no gradient."""
-    if kwargs:
-        _check_ufunc_options("lcm", kwargs)
-    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
-        return onp.lcm(x1, x2)
-    device = (x1 if isinstance(x1, NDArray) else x2).tensor.device
-    return finish(unmoved(_from_numpy(onp.asarray(onp.lcm(_to_numpy(x1), _to_numpy(x2))), device), x1, x2), out)
-
-
-def of_numpy(name: str) -> Callable[..., Any]:
-    """A function of NumPy that takes and gives arrays of `mx.np`; without gradients."""
-    function = getattr(onp, name, None) or _removed(name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        device = next((x.tensor.device for x in (*args, *kwargs.values()) if isinstance(x, NDArray)), None)
-        y = function(*_to_numpy(args), **_to_numpy(kwargs))
-        # the original computes some of them itself: they give arrays where NumPy gives its numbers
-        return _from_numpy(y if name in NAMES or not isinstance(y, onp.generic) else onp.asarray(y), device)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`numpy.{name}`; no gradient."
-    return call
+from ._array import ndarray
 
 
 def _of(name: str) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import numpy as onp
 from ..ndarray.ndarray import is_recording
 from . import _functions, _lists, _padding, _picking, _products, _shapes, linalg
 from ._array import ndarray
-from ._methods import _from_numpy, _to_numpy
+from ._of_numpy import COPIED, from_numpy, lcm, of_numpy, to_numpy
 
 __all__ = ["FUNCTIONS", "UFUNCS"]
 
@@ -33,8 +33,12 @@ UFUNCS = (
 ).split()
 
 
-def _found(name: str) -> Callable[..., Any] | None:
+def of_name(name: str) -> Callable[..., Any] | None:
     """The function of `mx.np` of a name, dots included."""
+    if name in COPIED:
+        return of_numpy(name)
+    if name == "lcm":
+        return lcm
     if name.startswith("linalg."):
         return getattr(linalg, name.removeprefix("linalg."), None)
     modules = (_functions, _shapes, _picking, _products, _padding, _lists)
@@ -45,15 +49,15 @@ _functions_of: dict[Any, Callable[..., Any]] = {}
 
 
 def register_functions() -> None:
-    """Enters the functions of `mx.np`, once all are there, under NumPy's."""
-    from .. import numpy
-
+    """Enters the functions of `mx.np` under NumPy's."""
     for name in FUNCTIONS:
-        theirs, ours = onp, numpy
+        theirs: Any = onp
         for part in name.split("."):
-            theirs, ours = getattr(theirs, part, None), getattr(ours, part)  # NumPy 2 lacks some
+            theirs = getattr(theirs, part, None)  # NumPy 2 lacks some
+        ours = of_name(name)
+        assert ours is not None, name
         if theirs is not None:
-            _functions_of[theirs] = ours  # type: ignore[index, assignment]
+            _functions_of[theirs] = ours
 
 
 def _device(values: Any) -> Any:
@@ -71,7 +75,7 @@ def _on_copies(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) 
     if is_recording():
         raise ValueError(f"NumPy's {function.__name__} cannot be recorded: call it outside of record(), or call a "
                          "function of mx.np")  # fmt: skip
-    return _from_numpy(function(*_to_numpy(args), **_to_numpy(kwargs)), _device((*args, *kwargs.values())))
+    return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)), _device((*args, *kwargs.values())))
 
 
 def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -79,7 +83,7 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     outs = kwargs.pop("out", ())
     if len(outs) > 1:
         raise ValueError("The `out` parameter must have exactly one ndarray")
-    own = _found(ufunc.__name__) if method == "__call__" and ufunc.__name__ in UFUNCS else None
+    own = of_name(ufunc.__name__) if method == "__call__" and ufunc.__name__ in UFUNCS else None
     if own is not None and (not outs or isinstance(outs[0], ndarray)):
         return own(*inputs, **kwargs, **({"out": outs[0]} if outs else {}))
     if outs:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..base import MXNetError, numeric_types
 from ..ndarray._operator import operators
-from ..numpy import _graph_operators as _graph
+from . import _np_operators as _graph
 from ._compose import function_of
 from .symbol import Symbol, load, load_json
 

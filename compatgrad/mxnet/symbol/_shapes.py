@@ -15,10 +15,10 @@ from ..ndarray import _late
 from ..ndarray._operator import parse
 from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
-from ..numpy._graph_operators import entries
 from ..util import is_np_shape
 from ._evaluate import open_ranges, run_node
 from ._graph import Entry, Node, auxiliary, order
+from ._np_operators import entries
 from ._shape_rules import DECIDING, RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ndarray._operator import operators
+from .. import numpy, numpy_extension
+from ..ndarray._operator import parse
 from ..ndarray._random_operators import context_of_argument
 from ..ndarray.ndarray import NDArray
-from . import _functions as _f
-from . import _products
-from . import linalg as _linalg
-from ._array import ndarray
+from ..numpy import _functions as _f
+from ..numpy import _products, ndarray
+from ..numpy import linalg as _linalg
+from ..numpy._internal import declare
+from ..numpy._shapes import array_split
 
 __all__ = ["BINARY", "NAMED", "UNARY", "entry"]
 
@@ -96,21 +98,10 @@ def _np(x: Any) -> Any:
 
 def function_of_name(name: str) -> Callable[..., Any]:
     """The function of `mx.np` under a name with dots."""
-    from .. import numpy
-
     found: Any = numpy
     for part in name.split("."):
         found = getattr(found, part)
     return found
-
-
-def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optional: tuple[str, ...] = (),
-             visible: Any = 1, variadic: bool = False) -> None:  # fmt: skip
-    run.__name__ = run.__qualname__ = name
-    run.__doc__ = f"What graphs of `mx.sym.np` call {name}."
-    run.inputs, run.optional, run.variadic = inputs, frozenset(optional), variadic  # type: ignore[attr-defined]
-    run.visible, run.any_parameters = visible, True  # type: ignore[attr-defined]
-    operators.setdefault(name, run)
 
 
 def _run_entry(e: NAMED) -> Callable[..., Any]:
@@ -163,16 +154,12 @@ def _number(name: str, reverse: bool) -> Callable[..., Any]:
 
 def _split(axis_name: str = "axis") -> Callable[..., Any]:
     def run(data: Any, indices: Any = (), axis: Any = 1, squeeze_axis: Any = False, sections: Any = 0, **_: Any) -> Any:
-        from ._shapes import array_split
-
         return array_split(_np(data), int(sections) or tuple(indices)[1:], axis=int(axis))
 
     return run
 
 
 def _parts(params: dict[str, Any]) -> int:
-    from ..ndarray._operator import parse
-
     return int(params.get("sections", 0)) or len(parse(params.get("indices", "()")))
 
 
@@ -225,8 +212,6 @@ for _entry in entries.values():
 
 def _of_npx_random(name: str, inputs: tuple[str, ...], renamed: dict[str, str]) -> Callable[..., Any]:
     def run(*arrays: Any, name_: str = name, name: Any = None, is_logit: Any = False, **params: Any) -> Any:
-        from .. import numpy_extension
-
         named = {renamed.get(k, k): v for k, v in params.items()}
         if isinstance(named.get("ctx"), str):
             named["ctx"] = context_of_argument(named["ctx"])
@@ -255,9 +240,7 @@ def _slice(data: Any, begin: Any = (), end: Any = (), step: Any = (), **_: Any) 
 
 
 def _coded(a: Any, newshape: Any = (), reverse: Any = False, order: Any = "C", **_: Any) -> Any:
-    from ..numpy_extension import reshape
-
-    return reshape(_np(a), newshape, reverse=reverse)
+    return numpy_extension.reshape(_np(a), newshape, reverse=reverse)
 
 
 def _atleast(n: int) -> Callable[..., Any]:
