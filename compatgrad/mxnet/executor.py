@@ -10,11 +10,13 @@ import numpy as np
 
 from compatgrad import _C
 
-from . import autograd, operator
+from . import autograd
 from . import ndarray as nd
+from ._custom_op import keeping, prop_of
 from .base import MXNetError
 from .context import Context, current_context
 from .ndarray import NDArray
+from .symbol._common import without_repetitions
 from .symbol._graph import order
 
 __all__ = ["Executor", "simple_bind"]
@@ -65,8 +67,6 @@ def _overwrite(place: NDArray, y: NDArray) -> None:
 def _ignores_head(node: Any) -> bool:
     """Whether the operator's backward does not read the gradient of its output."""
     if node.op == "Custom":
-        from .operator import prop_of
-
         prop = prop_of(node.params)
         outputs, inputs = len(prop.list_outputs()), len(prop.list_arguments())
         numbers = list(range(2 * outputs + inputs))  # of gradients, inputs and outputs, in this order
@@ -193,7 +193,7 @@ class Executor:
             scope = autograd.record(train_mode=bool(is_train))
         else:
             scope = autograd.pause(train_mode=bool(is_train))
-        with scope, operator.keeping(self._operators):
+        with scope, keeping(self._operators):
             if self._monitor is None:
                 outputs = self._symbol.eval_imperative(arrays)
             else:
@@ -326,8 +326,6 @@ class Executor:
 
     def get_optimized_symbol(self) -> Any:
         """The graph in which what is computed twice appears once; as it is, with MXNET_ELIMINATE_COMMON_EXPR=0."""
-        from .symbol._common import without_repetitions
-
         return without_repetitions(self._symbol) if self._shortened else self._symbol
 
     def debug_str(self) -> str:

@@ -1,84 +1,64 @@
-"""Operators defined in Python: a CustomOpProp tells shapes and names, its CustomOp computes; `nd.Custom` calls it."""
+"""Operators defined in Python: `CustomOp`, and before it objects whose `get_symbol` makes a symbol that calls them."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+import warnings
 from typing import Any
 
-from compatgrad import _C
+import numpy as np
 
-from . import autograd
-from . import ndarray as nd
-from ._profile import recorder
-from .base import MXNetError
+from . import symbol
+from ._custom_op import CustomOp, CustomOpProp, _props, get_all_registered_operators, register
+from .name import NameManager
 from .ndarray import NDArray
-from .ndarray._operator import register as _register_operator
 
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "PythonOp", "get_all_registered_operators", "register"]
 
-_props: dict[str, Callable[..., CustomOpProp]] = {}
-_kept = threading.local()  # .operators: those of the Executor that runs, by nodes
+for _class in (CustomOp, CustomOpProp):
+    _class.__module__ = __name__  # where programs know them from
+
+_count = itertools.count()
 
 
-class CustomOp:
-    """What an operator computes: a subclass defines `forward` and, for a gradient, `backward`."""
+class PythonOp:
+    """What NumpyOp and NDArrayOp have in common; deprecated in favour of `mx.CustomOp`.
 
-    def forward(
-        self, is_train: bool, req: list[str], in_data: list[NDArray], out_data: list[NDArray], aux: list[NDArray]
-    ) -> None:
-        """To be defined: writes the outputs into `out_data`, by `assign`."""
+    A subclass defines `forward(in_data, out_data)`, which writes the outputs in place, `backward(out_grad, in_data,
+    out_data, in_grad)`, which writes the gradients, `infer_shape`, `list_arguments` and `list_outputs`; the defaults
+    are those of the identity. `need_top_grad`: whether backward reads `out_grad`, which is empty otherwise.
 
-    def backward(
-        self, req: list[str], out_grad: list[NDArray], in_data: list[NDArray], out_data: list[NDArray],
-        in_grad: list[NDArray], aux: list[NDArray],
-    ) -> None:  # fmt: skip
-        """To be defined: writes the gradients of the inputs into `in_grad`, by `assign`."""
-
-    def assign(self, dst: NDArray, req: str, src: Any) -> None:
-        """Writes ("write", "inplace") or adds ("add") an array or a number to `dst`; nothing for "null".
-
-        In `grad(create_graph=True)` the gradient that is written this way can be differentiated again.
-        """
-        if req == "null":
-            return
-        if req not in ("write", "inplace", "add"):
-            raise ValueError(f"CustomOp.assign: req must be 'null', 'write', 'inplace' or 'add', got {req!r}")
-        if autograd.is_recording() and isinstance(src, NDArray):
-            src = src if src.dtype == dst.dtype else src.astype(dst.dtype)
-            src = (
-                dst + src if req == "add" else src if src.shape == dst.shape else nd.broadcast_to(src, shape=dst.shape)
-            )
-            result = nd.identity(src)  # with a place of its own, which dst takes
-            dst.tensor = result.tensor
-            _C.take_place(dst, result)
-        elif req == "add":
-            dst[:] = dst + src
-        else:
-            dst[:] = src
-
-
-class CustomOpProp:
-    """What is known of an operator before it runs. `need_top_grad`: whether its backward reads `out_grad`."""
+        class Twice(mx.operator.NumpyOp):
+            def forward(self, in_data, out_data):
+                out_data[0][:] = 2 * in_data[0]
+            def backward(self, out_grad, in_data, out_data, in_grad):
+                in_grad[0][:] = 2 * out_grad[0]
+        y = Twice()(mx.sym.Variable("x"), name="twice")
+    """
 
     def __init__(self, need_top_grad: bool = True) -> None:
+        self.info_ = None
         self.need_top_grad_ = need_top_grad
+        warnings.warn("PythonOp has been deprecated. Please use CustomOp", stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The symbol of this operator on symbols, given by position or by name."""
+        raise NotImplementedError("Must override this")
+
+    def forward(self, in_data: Any, out_data: Any) -> None:
+        """Writes the outputs."""
+        out_data[0][:] = in_data[0]
+
+    def backward(self, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any) -> None:
+        """Writes the gradients of the inputs."""
+        in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[Any]) -> Any:
-        """Shapes of inputs, outputs and states from those of the inputs; by default all outputs are like input 0."""
-        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
-
-    def infer_type(self, in_type: list[Any]) -> Any:
-        """Types of inputs, outputs and states from those of the inputs; by default that of input 0."""
-        first = in_type[0]
-        return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
-
-    def infer_storage_type(self, in_stype: list[str]) -> Any:
-        """Storage types; dense unless defined otherwise. AssertionError for sparse inputs unless it is."""
-        for i, stype in enumerate(in_stype):
-            assert stype == "default", f"infer_storage_type must be defined for input {i} to be {stype}"
-        return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
+        """(shapes of the inputs, shapes of the outputs) from those of the inputs."""
+        return in_shape, [in_shape[0]]
 
     def list_outputs(self) -> list[str]:
         """Names of the outputs."""
@@ -88,154 +68,95 @@ class CustomOpProp:
         """Names of the inputs."""
         return ["data"]
 
-    def list_auxiliary_states(self) -> list[str]:
-        """Names of the states, which come after the inputs."""
-        return []
+    def need_top_grad(self) -> bool:
+        """Whether backward reads `out_grad`."""
+        return self.need_top_grad_
 
-    def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
-        """What backward reads; everything is kept here."""
-        return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
+    def _symbol(self, hint: str, make: type[CustomOp], args: Any, kwargs: Any) -> Any:
+        op_type = f"{hint}_{next(_count)}"
+        _props[op_type] = lambda: _Prop(self, make)
+        name = NameManager._current.value.get(kwargs.pop("name", None), hint)
+        return symbol.Custom(*args, op_type=op_type, name=name, **kwargs)
+
+
+class _Prop(CustomOpProp):
+    """What a PythonOp says of itself, as CustomOpProp."""
+
+    def __init__(self, python_op: PythonOp, make: Any) -> None:
+        super().__init__(python_op.need_top_grad())
+        self._op, self._make = python_op, make
+
+    def infer_shape(self, in_shape: list[Any]) -> Any:
+        inputs, outputs = self._op.infer_shape(in_shape)
+        return inputs, outputs, []
+
+    def list_outputs(self) -> list[str]:
+        return self._op.list_outputs()
+
+    def list_arguments(self) -> list[str]:
+        return self._op.list_arguments()
 
     def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
-        """To be defined: the CustomOp for inputs of these shapes."""
-        return CustomOp()
+        return self._make(self._op)
 
 
-def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
-    """Decorates a CustomOpProp with the name that `Custom(op_type=...)` finds it by."""
+class _OnArrays(CustomOp):
+    """Runs an NDArrayOp."""
 
-    def decorate(prop_cls: type[CustomOpProp]) -> type[CustomOpProp]:
-        _props[reg_name] = prop_cls
-        return prop_cls
+    def __init__(self, python_op: PythonOp) -> None:
+        self._op = python_op
 
-    return decorate
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self._op.forward(in_data=in_data, out_data=out_data)
 
-
-def get_all_registered_operators() -> list[str]:
-    """Names of all operators, those of MXNet and registered ones."""
-    from .ndarray._operator import operators
-
-    return [*operators, *_props]
+    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+        self._op.backward(out_grad=out_grad, in_data=in_data, out_data=out_data, in_grad=in_grad)
 
 
-def prop_of(params: dict[str, Any]) -> CustomOpProp:
-    """The CustomOpProp of a call; MXNetError for an `op_type` that is not registered."""
-    op_type = params.get("op_type")
-    if op_type not in _props:
-        raise MXNetError(f"Custom: op_type {op_type!r} is not registered; registered are {list(_props)}")
-    # as in graphs, parameters are text
-    return _props[op_type](**{k: str(v) for k, v in params.items() if k != "op_type"})
+class _OnNumPy(_OnArrays):
+    """Runs a NumpyOp: on NumPy copies, which are written back."""
+
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        results = [np.zeros(y.shape, y.dtype) for y in out_data]
+        self._op.forward(in_data=_copies(in_data), out_data=results)
+        for i, y in enumerate(results):
+            self.assign(out_data[i], req[i], y)
+
+    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+        results = [np.zeros(g.shape, g.dtype) for g in in_grad]
+        top = _copies(out_grad) if self._op.need_top_grad() else []
+        self._op.backward(out_grad=top, in_data=_copies(in_data), out_data=_copies(out_data), in_grad=results)
+        for i, g in enumerate(results):
+            self.assign(in_grad[i], req[i], g)
 
 
-class _Call(autograd.Function):
-    """One call of a CustomOp, in the graph."""
-
-    def __init__(self, op_type: str, op: CustomOp, out: list[tuple[Any, Any, str]], aux: list[NDArray]) -> None:
-        super().__init__()
-        self.op_type, self.op, self.out, self.aux = op_type, op, out, aux
-
-    def forward(self, *inputs: NDArray) -> Any:
-        ctx = inputs[0].context if inputs else None
-        ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
-        # without the graph around them: an operator may give them gradients, record with them and go backward later
-        alone = [x.detach() for x in inputs]
-        self._run("forward", autograd.is_training(), ["write"] * len(ys), alone, ys, self.aux)
-        self.save_for_backward(*inputs, *ys)
-        return tuple(ys) if len(ys) != 1 else ys[0]
-
-    def _run(self, method: str, *args: Any) -> None:
-        try:
-            if recorder.on:
-                with recorder.custom(("_backward_" if method == "backward" else "") + self.op_type):
-                    getattr(self.op, method)(*args)
-            else:
-                getattr(self.op, method)(*args)
-        except Exception as e:  # as the original has it, whatever the operator's own code raises
-            raise MXNetError(f"Error in CustomOp.{method} of {self.op_type}: {type(e).__name__}: {e}") from e
-
-    def backward(self, *out_grads: NDArray) -> Any:
-        n = len(self.saved_tensors) - len(self.out)
-        inputs, ys = list(self.saved_tensors[:n]), list(self.saved_tensors[n:])
-        grads = [nd.zeros(x.shape, ctx=x.context, dtype=x.dtype) for x in inputs]
-        self._run("backward", ["write"] * n, list(out_grads), inputs, ys, grads, self.aux)
-        return tuple(grads) if n != 1 else grads[0]
+def _copies(arrays: list[NDArray]) -> list[np.ndarray]:
+    return [x.asnumpy() for x in arrays]
 
 
-def _lists(op_type: str, what: str, found: Any, sizes: tuple[int, int, int]) -> list[list[Any]]:
-    parts = [list(p) for p in found]
-    if len(parts) == 2:
-        parts.append([])
-    if len(parts) != 3:
-        raise MXNetError(f"Custom: {op_type}.{what} must return 2 or 3 lists, got {len(parts)}")
-    for part, size, kind in zip(parts, sizes, ("input", "output", "state"), strict=True):
-        if len(part) != size:
-            raise MXNetError(f"Custom: {op_type}.{what}: expected {size} {kind} entries, got {len(part)}")
-    return parts
+class NumpyOp(PythonOp):
+    """An operator on NumPy arrays, with symbols only; see PythonOp."""
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        super().__init__(need_top_grad)
+        warnings.warn("NumpyOp has been deprecated. Please use CustomOp", stacklevel=2)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The symbol of this operator on symbols, given by position or by name."""
+        return self._symbol("_native", _OnNumPy, args, kwargs)
 
 
-@contextlib.contextmanager
-def keeping(operators: dict[int, CustomOp]) -> Iterator[None]:
-    """Graphs that run inside take their operators from here, and leave those that they create."""
-    outer = getattr(_kept, "operators", None)
-    _kept.operators = operators
-    try:
-        yield
-    finally:
-        _kept.operators = outer
+class NDArrayOp(PythonOp):
+    """An operator on NDArrays, with symbols only; see PythonOp."""
 
+    def __init__(self, need_top_grad: bool = True) -> None:
+        super().__init__(need_top_grad)
+        warnings.warn("NDArrayOp has been deprecated. Please use CustomOp", stacklevel=2)
 
-def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: str | None = None, **kwargs: Any) -> Any:
-    """Runs an operator that `mx.operator.register` made known; inputs and then states by position or by name.
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The symbol of this operator on symbols, given by position or by name."""
+        return self._symbol("_ndarray", _OnArrays, args, kwargs)
 
-    Other keyword arguments are parameters of its CustomOpProp. The operator is created for each call; an Executor
-    creates those of its graph once, so that they can keep something from batch to batch. MXNetError for an unknown
-    `op_type` and where shapes or the number of inputs do not fit.
-    """
-    return _custom(None, data, op_type, out, kwargs)
-
-
-def of_node(node: int, *data: NDArray, op_type: str | None = None, **kwargs: Any) -> Any:
-    """`Custom` as a node of a graph."""
-    return _custom(node, data, op_type, None, kwargs)
-
-
-def _custom(node: int | None, data: tuple[NDArray, ...], op_type: str | None, out: Any, kwargs: dict[str, Any]) -> Any:
-    arrays = {k: v for k, v in kwargs.items() if isinstance(v, NDArray)}
-    prop = prop_of({"op_type": op_type, **{k: v for k, v in kwargs.items() if k not in arrays}})
-    arguments, states, outputs = prop.list_arguments(), prop.list_auxiliary_states(), prop.list_outputs()
-    names: Sequence[str] = [*arguments, *states]
-    given = dict(zip(names, data, strict=False)) | arrays
-    missing = [n for n in names if n not in given]
-    if missing or len(data) + len(arrays) != len(names):
-        raise MXNetError(f"Custom: {op_type} takes {list(names)}, got {len(data)} arrays and {list(arrays)} by name")
-    for n in names:
-        if not isinstance(given[n], NDArray):
-            raise AssertionError(f"Custom: argument {n} must have NDArray type, but got {given[n]!r}")
-    inputs, aux = [given[n] for n in arguments], [given[n] for n in states]
-    sizes = (len(arguments), len(outputs), len(states))
-    shapes = _lists(op_type or "", "infer_shape", prop.infer_shape([list(x.shape) for x in inputs]), sizes)
-    types = _lists(op_type or "", "infer_type", prop.infer_type([x.dtype for x in inputs]), sizes)
-    for n, x, shape in zip(names, [*inputs, *aux], [*shapes[0], *shapes[2]], strict=True):
-        if tuple(shape) != x.shape:
-            raise MXNetError(f"Custom: {op_type}: {n} has shape {x.shape}, expected {tuple(shape)}")
-    ctx = inputs[0].context if inputs else None
-    kept = getattr(_kept, "operators", None) if node is not None else None
-    op = kept.get(node) if kept is not None else None
-    if op is None:
-        op = prop.create_operator(ctx, [list(x.shape) for x in inputs], [x.dtype for x in inputs])
-        if kept is not None:
-            kept[node] = op
-    stypes = _lists(op_type or "", "infer_storage_type", prop.infer_storage_type([x.stype for x in inputs]), sizes)
-    made = [(tuple(s), t, k) for s, t, k in zip(shapes[1], types[1], stypes[1], strict=True)]
-    y = _Call(op_type or "", op, made, aux)(*inputs)
-    if out is not None:
-        from .ndarray._operator import write
-
-        return write(out, y)
-    return list(y) if isinstance(y, tuple) else y
-
-
-_register_operator(Custom)
-nd.Custom = Custom  # type: ignore[attr-defined]
-
-from ._python_op import NDArrayOp, NumpyOp, PythonOp  # noqa: E402  (they are built on CustomOp)
+    def declare_backward_dependency(self, out_grad: list[int], in_data: list[int], out_data: list[int]) -> list[int]:
+        """What backward reads; everything is kept here."""
+        return [*(out_grad if self.need_top_grad() else ()), *in_data, *out_data]

@@ -5,6 +5,7 @@ import inspect
 from compatgrad import _C
 
 from .. import ndarray as nd
+from .._custom_op import prop_of
 from ..util import is_np_shape
 from .utils import shape_is_known
 
@@ -201,8 +202,6 @@ def _settle(value, shape):
 
 def _custom(args, kwargs):
     """Shapes by name of all inputs and states, as the operator's own infer_shape says."""
-    from ..operator import prop_of
-
     prop = prop_of({key: value for key, value in kwargs.items() if not isinstance(value, nd.NDArray)})
     names = prop.list_arguments()
     given = dict(zip(names, args, strict=False)) | kwargs

@@ -6,7 +6,11 @@ from .._checkpoint import checkpoint_file
 from ..base import MXNetError, mx_real_t
 from ._block import Block
 from ._hybrid import HybridBlock, _flatten, _kinds, _regroup
+from ._scope import _BlockScope as _BlockScope
+from .parameter import Parameter as Parameter
 from .parameter import ParameterDict
+from .utils import _brief_print_list as _brief_print_list
+from .utils import _indent as _indent
 from .utils import _save
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]

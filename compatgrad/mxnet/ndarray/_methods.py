@@ -31,13 +31,13 @@ def tostype(self: NDArray, stype: str) -> NDArray:
     return cast_storage(self, stype)
 
 
-@method_of(NDArray)
-def __reduce__(self: NDArray) -> tuple[Any, ...]:
+@method_of(NDArray, "__reduce__")
+def _reduced(self: NDArray) -> tuple[Any, ...]:
     return type(self), (None,), {"handle": packed(self), "context": self._ctx}
 
 
-@method_of(NDArray)
-def __setstate__(self: NDArray, state: dict[str, Any]) -> None:
+@method_of(NDArray, "__setstate__")
+def _restore(self: NDArray, state: dict[str, Any]) -> None:
     """Reads what a pickle holds, one of the original's too."""
     if state.get("handle") is not None:
         _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)

@@ -7,10 +7,14 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ..base import integer_types
+from ..base import MXNetError, integer_types
 from ..ndarray._operator import operators as _operators
+from . import _control, _random
 from ._compose import function_of as _function_of
+from ._compose import implementation as _implementation
 from ._custom import Custom as Custom
+from ._facts import canonical as _canonical
+from ._methods import split_v2 as split_v2
 from ._numpy import np as np
 from ._numpy import npx as npx
 from ._recorded import symbol_of as symbol_of
@@ -97,15 +101,6 @@ def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Sym
     return _function_of("_eye", "_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
 
 
-def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
-    """A symbol cut into equal parts, or before the given positions."""
-    if isinstance(indices_or_sections, int):
-        options = {"sections": indices_or_sections, "indices": ()}
-    else:
-        options = {"indices": (0, *indices_or_sections), "sections": 0}
-    return _function_of("_split_v2", "_split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, **options)
-
-
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:  # noqa: A002
     """A symbol of how many elements fall into each bin, and of the ends of the bins.
 
@@ -139,12 +134,8 @@ class _Namespace(ModuleType):
 
 
 def _exists(op: str) -> bool:
-    from ..base import MXNetError
-    from ._compose import implementation
-    from ._facts import canonical
-
     try:
-        implementation(canonical(op))
+        _implementation(_canonical(op))
     except MXNetError:
         return False
     return True
@@ -165,8 +156,6 @@ def _CachedOp(*args: Symbol, subgraph: str, **_: Any) -> Symbol:  # noqa: N802
 
 def _add_functions() -> None:
     """Functions of the namespaces that make several operators, or choose between some."""
-    from . import _control, _random
-
     setattr(globals()["_internal"], "_CachedOp", _CachedOp)  # noqa: B010 - made above, by its name
 
     for name in ("foreach", "while_loop", "cond"):

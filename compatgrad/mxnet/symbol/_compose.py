@@ -7,29 +7,17 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from .. import ndarray
 from ..attribute import AttrScope
 from ..base import MXNetError, _Null
 from ..name import NameManager
 from ..ndarray._operator import operators, refuse
 from ..ndarray._scalars import SCALARS
-from ._facts import aux_inputs, canonical, inputs_of, is_variadic, needed_inputs
-from ._graph import Node, _is_attribute
+from ._facts import GRAPH_NAMES, aux_inputs, canonical, inputs_of, is_variadic, n_visible, needed_inputs
+from ._graph import Node, _is_attribute, text
+from .symbol import Symbol
 
-__all__ = ["function_of", "implementation", "text"]
-
-
-def text(value: Any) -> str:
-    """A parameter as a graph keeps it."""
-    if isinstance(value, (list, tuple)):
-        inner = ", ".join(text(v) for v in value)
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, type) or isinstance(value, np.dtype):
-        return np.dtype(value).name
-    if isinstance(value, np.generic):
-        return str(value.item())
-    return str(value)
+__all__ = ["function_of", "implementation"]
 
 
 @functools.cache
@@ -41,24 +29,16 @@ def implementation(op: str) -> Callable[..., Any]:
         return operators[op]
     if op.startswith("elemwise_"):
         return operators[op.replace("elemwise_", "broadcast_")]
-    for name, graph_name in _reverse().items():
+    for name, graph_name in GRAPH_NAMES.items():
         if graph_name == op and name in operators:
             return operators[name]
     if op.startswith("_") and op[1:] in operators:
         return operators[op[1:]]
-    from .. import ndarray
-
     for prefix, module in (("_contrib_", "contrib"), ("_image_", "image"), ("_linalg_", "linalg")):
         found = getattr(getattr(ndarray, module, None), op[len(prefix) :], None) if op.startswith(prefix) else None
         if callable(found):
             return found
     raise MXNetError(f"the operator {op} is not there")
-
-
-def _reverse() -> dict[str, str]:
-    from ._facts import _CANONICAL
-
-    return _CANONICAL
 
 
 @functools.cache
@@ -81,8 +61,6 @@ _INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 
 def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Node:
     """A new node for a call; inputs that are missing become variables named after it."""
-    from .symbol import Symbol
-
     kwargs = dict(kwargs)
     name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
     kwargs.pop("out", None)
@@ -161,9 +139,6 @@ def function_of(op: str, hint: str) -> Callable[..., Any]:
     op = canonical(op)
 
     def compose(*args: Any, **kwargs: Any) -> Any:
-        from ._facts import n_visible
-        from .symbol import Symbol
-
         node = node_of(op, hint, args, kwargs)
         # symbols with NumPy's manners give others
         kind = next((type(s) for s in (*_flat(args), *kwargs.values()) if isinstance(s, Symbol) and s._numpy), Symbol)

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-
-from .. import autograd
 from ..attribute import AttrScope
-from ..base import MXNetError
 from ..name import NameManager
-from ..ndarray import contrib as nd_contrib
-from ..ndarray._operator import op, parse
 from ..ndarray.contrib import _nested, _number
-from ..ndarray.ndarray import NDArray
 from ._graph import Entry, Node, order
 from .symbol import Symbol
 
-__all__ = ["CONTROL", "cond", "foreach", "while_loop"]
-
-Run = Callable[..., list[NDArray]]
+__all__ = ["cond", "foreach", "while_loop"]
 
 
 def _flat(values: Any, what: str) -> tuple[list[Symbol], Any]:
@@ -237,108 +227,3 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     found = _made("_cond", read, graphs, num_outputs=len(graphs[1].heads), cond_input_locs=of_pred,
                   then_input_locs=of_then, else_input_locs=of_else)  # fmt: skip
     return _nested(found, forms[1])
-
-
-# ---- running ---------------------------------------------------------------------------------------------------------
-def _runner(heads: list[Entry]) -> Callable[[Sequence[NDArray]], list[NDArray]]:
-    """Runs an inner graph on arrays for its variables, in their order."""
-    from ._evaluate import evaluate, plan
-
-    made = plan(heads)
-    names = [n.name for n in order(heads) if n.op is None]
-    return lambda arrays: evaluate(made, dict(zip(names, arrays, strict=True)))
-
-
-def _params(node: Node) -> dict[str, Any]:
-    found = {k: parse(v) for k, v in node.params.items()}
-    return {k: [v] if k.endswith("_locs") and isinstance(v, int) else v for k, v in found.items()}
-
-
-def _foreach(node: Node) -> Run:
-    p, (heads,) = _params(node), node.subgraphs
-    run = _runner(heads)
-    data_at, state_at, rest_at = p["in_data_locs"], p["in_state_locs"], p["remain_locs"]
-    n_data, n_states, n_out = len(data_at), len(state_at), p["num_out_data"]
-
-    def loop(*xs: NDArray) -> list[NDArray]:
-        arrays: list[Any] = [None] * len(xs)
-        for at, x in zip(rest_at, xs[n_data + n_states :], strict=True):
-            arrays[at] = x
-
-        def body(items: list[NDArray], states: list[NDArray]) -> tuple[list[NDArray], list[NDArray]]:
-            for at, x in zip((*data_at, *state_at), (*items, *states), strict=True):
-                arrays[at] = x
-            found = run(arrays)
-            return found[:n_out], found[n_out:]
-
-        outputs, states = nd_contrib.foreach(body, list(xs[:n_data]), list(xs[n_data : n_data + n_states]))
-        return [*outputs, *states]
-
-    return loop
-
-
-def _while_loop(node: Node) -> Run:
-    p, (test_heads, step_heads) = _params(node), node.subgraphs
-    test, step = _runner(test_heads), _runner(step_heads)
-    n_out, limit = p["num_out_data"], int(p["max_iterations"])
-    variables_at = [p["func_input_locs"][k] for k in p["func_var_locs"]]
-
-    def loop(*xs: NDArray) -> list[NDArray]:
-        arrays = list(xs)
-
-        def put(variables: Sequence[NDArray]) -> None:
-            for at, x in zip(variables_at, variables, strict=True):
-                arrays[at] = x
-
-        def truth(*variables: NDArray) -> NDArray:
-            put(variables)
-            return test([arrays[k] for k in p["cond_input_locs"]])[0]
-
-        def body(*variables: NDArray) -> tuple[list[NDArray], list[NDArray]]:
-            put(variables)
-            found = step([arrays[k] for k in p["func_input_locs"]])
-            return found[:n_out], found[n_out:]
-
-        first = [xs[k] for k in variables_at]
-        outputs, last = nd_contrib.while_loop(truth, body, first, limit)
-        if len(outputs) < n_out:  # there was no step: zeros of the shapes that one would have given
-            with autograd.pause():
-                shapes, _ = body(*first)
-            outputs = [NDArray(torch.zeros((limit, *y.shape), dtype=y.tensor.dtype)) for y in shapes]
-        return [*outputs, *(op.identity(x) for x in last)]
-
-    return loop
-
-
-def _cond(node: Node) -> Run:
-    p = _params(node)
-    pred, then, other = (_runner(heads) for heads in node.subgraphs)
-
-    def branch(*xs: NDArray) -> list[NDArray]:
-        true = _number(pred([xs[k] for k in p["cond_input_locs"]])[0], bool, "pred")
-        run, at = (then, p["then_input_locs"]) if true else (other, p["else_input_locs"])
-        return run([xs[k] for k in at])
-
-    return branch
-
-
-CONTROL: dict[str, Callable[[Node], Run]] = {"_foreach": _foreach, "_while_loop": _while_loop, "_cond": _cond}
-
-
-# ---- what is known of the graphs -------------------------------------------------------------------------------------
-def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
-    """The graphs of an operator, each with the inputs of the operator that its variables stand for.
-
-    MXNetError for operators that fuse others, of backends that are not there (`_sg_mkldnn_conv`).
-    """
-    if node.op not in CONTROL:
-        raise MXNetError(f"{node.name}: the operator {node.op}, which fuses others, is of a backend that is not there")
-    p = _params(node)
-    if node.op == "_foreach":
-        at = [0] * len(node.inputs)
-        for i, k in enumerate(itertools.chain(p["in_data_locs"], p["in_state_locs"], p["remain_locs"])):
-            at[k] = i
-        return [(node.subgraphs[0], at)]
-    keys = ("cond_input_locs", "func_input_locs") if node.op == "_while_loop" else (
-        "cond_input_locs", "then_input_locs", "else_input_locs")  # fmt: skip
-    return [(heads, list(p[k])) for heads, k in zip(node.subgraphs, keys, strict=True)]

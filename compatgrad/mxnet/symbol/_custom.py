@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._custom_op import prop_of
 from ..name import NameManager
-from ._compose import text
-from ._graph import Node
+from ._graph import Node, text
 from .symbol import Symbol
 
 __all__ = ["Custom"]
@@ -14,8 +14,6 @@ __all__ = ["Custom"]
 
 def Custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of an operator that `mx.operator.register` made known; missing inputs become variables."""
-    from ..operator import prop_of
-
     given = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
     params = {"op_type": op_type, **{k: text(v) for k, v in kwargs.items() if k not in given}}
     prop = prop_of(params)

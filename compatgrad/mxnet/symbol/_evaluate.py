@@ -1,9 +1,8 @@
-"""Running a graph on NDArrays: node after node, by the functions of `mx.nd`."""
+"""Running a graph on NDArrays, node after node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from compatgrad._C import in_graph
@@ -12,54 +11,14 @@ from .._frontend import op
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
-from ._compose import IGNORED, implementation, parameters
-from ._facts import inputs_of, is_variadic, n_visible, needed_inputs, takes_optional
+from ._compose import implementation
+from ._facts import is_variadic, needed_inputs
 from ._gates import Gates, find_gates
 from ._graph import Entry, Node, order
+from ._run import open_ranges, run_node
+from ._shapes import shapes_of
 
-__all__ = ["Plan", "evaluate", "evaluate_monitored", "plan", "run_node"]
-
-
-def _call_of(node: Node) -> tuple[Any, list[str] | None, tuple[str, ...], dict[str, Any]]:
-    """The function, names of the node's inputs (None: as they come), all its inputs, and parsed parameters."""
-    name = node.op
-    assert name is not None
-    if node.subgraphs:
-        from ._control import CONTROL
-
-        return CONTROL[name](node), None, (), {}
-    run = implementation(name)
-    if name == "Custom":
-        from ..operator import of_node
-
-        return partial(of_node, id(node)), None, (), dict(node.params)
-    params = {k: parse(v) for k, v in node.params.items() if k not in IGNORED}
-    known = parameters(name)
-    if known is not None:
-        params = {k: v for k, v in params.items() if k in known}
-    names = None if is_variadic(name) or takes_optional(name) else needed_inputs(name, node.params)
-    return run, names, inputs_of(name), params
-
-
-def run_node(node: Node, inputs: Sequence[NDArray]) -> list[NDArray]:
-    """The visible outputs of an operator of a graph; MXNetError names the node where it fails."""
-    if node.call is None:
-        node.call = _call_of(node)
-    run, names, all_names, params = node.call
-    args: list[Any] = list(inputs)
-    if names is not None and len(names) < len(all_names):  # optional ones between may be missing
-        by_name = dict(zip(names, inputs, strict=False))
-        args = [by_name.get(n) for n in all_names] + list(inputs[len(names) :])
-        while args and args[-1] is None:
-            args.pop()
-    try:
-        y = run(*args, **params)
-    except MXNetError as e:
-        raise MXNetError(f"Error in operator {node.name}: {e}") from None
-    except (TypeError, AssertionError) as e:
-        raise MXNetError(f"Error in operator {node.name} ({node.op} of {[x.shape for x in inputs]}): {e}") from e
-    ys = list(y) if isinstance(y, (list, tuple)) else [y]
-    return ys if len(ys) == 1 else ys[: n_visible(node.op or "", node.params)]
+__all__ = ["Plan", "evaluate", "evaluate_monitored", "plan"]
 
 
 class Plan(NamedTuple):
@@ -93,21 +52,8 @@ def plan(outputs: Sequence[Entry]) -> Plan:
     return Plan(list(outputs), steps, open_ranges(nodes))
 
 
-def open_ranges(nodes: Sequence[Node]) -> list[Node]:
-    """Ranges that end nowhere, and random numbers without a shape: what reads them tells how many there are."""
-    return [n for n in nodes if n.op is not None and _is_open(n.op, n.params)]
-
-
-def _is_open(name: str, params: dict[str, Any]) -> bool:
-    if name == "_arange":
-        return bool(parse(params.get("infer_range"))) and parse(params.get("stop")) is None
-    return name.startswith("_random_") and not inputs_of(name) and not parse(params.get("shape"))
-
-
 def ranges_of(ranges: list[Node], heads: Sequence[Entry], arrays: dict[str, NDArray]) -> dict[int, list[NDArray]]:
     """Their numbers, by nodes; MXNetError where no operator tells the length."""
-    from ._shapes import shapes_of
-
     values = {}
     for node, shape in zip(ranges, shapes_of(ranges, heads, {k: x.shape for k, x in arrays.items()}), strict=True):
         if node.op != "_arange":

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._custom_op import prop_of
 from ..ndarray._distributions import DISTRIBUTIONS
 from ..ndarray._operator import operators, parse
 from ..ndarray._scalars import PAIRS
 
 __all__ = [
+    "CONTROL",
+    "GRAPH_NAMES",
     "aux_inputs",
     "canonical",
     "inputs_of",
@@ -21,7 +24,7 @@ __all__ = [
 ]
 
 # other names of operators -> the name in a graph
-_CANONICAL = {
+GRAPH_NAMES = {
     "ElementWiseSum": "add_n", "Softmax": "SoftmaxOutput", "_Div": "elemwise_div", "_Minus": "elemwise_sub",
     "_Mul": "elemwise_mul", "_Plus": "elemwise_add", "_add": "elemwise_add", "_div": "elemwise_div",
     "_minus": "elemwise_sub", "_mul": "elemwise_mul", "_plus": "elemwise_add", "_sub": "elemwise_sub",
@@ -37,6 +40,7 @@ _CANONICAL = {
     "_contrib_box_non_maximum_suppression": "_contrib_box_nms", "cumsum": "_np_cumsum",
 }  # fmt: skip
 
+CONTROL = ("_foreach", "_while_loop", "_cond")  # loops and branches, which hold graphs
 _PAIR = ("lhs", "rhs")
 _INPUTS: dict[str, tuple[str, ...]] = {
     "BatchNorm": ("data", "gamma", "beta", "moving_mean", "moving_var"), "BilinearSampler": ("data", "grid"),
@@ -88,8 +92,8 @@ _AUX = dict.fromkeys(("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_c
 
 def canonical(name: str) -> str:
     """The name that an operator has in a graph."""
-    if name in _CANONICAL:
-        return _CANONICAL[name]
+    if name in GRAPH_NAMES:
+        return GRAPH_NAMES[name]
     if name.startswith(("linalg_", "random_", "sample_")):
         return f"_{name}"
     return name
@@ -102,7 +106,7 @@ def _declared(op: str, fact: str, default: Any) -> Any:
 
 def is_variadic(op: str) -> bool:
     """Whether the operator takes any number of inputs."""
-    return op in _VARIADIC or op in ("_foreach", "_while_loop", "_cond") or _declared(op, "variadic", False)
+    return op in _VARIADIC or op in CONTROL or _declared(op, "variadic", False)
 
 
 def inputs_of(op: str) -> tuple[str, ...]:
@@ -156,7 +160,7 @@ def takes_optional(op: str) -> bool:
 def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
     """Names of the inputs that the operator has with these parameters; what is not given becomes a variable."""
     if op == "Custom":
-        prop = _custom(params)
+        prop = prop_of(params)
         return [*prop.list_arguments(), *prop.list_auxiliary_states()]
     optional = _OPTIONAL.get(op, {})
     inputs = inputs_of(op)
@@ -167,23 +171,17 @@ def needed_inputs(op: str, params: dict[str, str]) -> list[str]:
 def aux_inputs(op: str, params: dict[str, str] | None = None) -> tuple[int, ...]:
     """Places of the inputs that the operator writes to."""
     if op == "Custom" and params:
-        prop = _custom(params)
+        prop = prop_of(params)
         n = len(prop.list_arguments())
         return tuple(range(n, n + len(prop.list_auxiliary_states())))
     return _AUX.get(op, ())
 
 
-def _custom(params: dict[str, str]) -> Any:
-    from ..operator import prop_of
-
-    return prop_of(params)
-
-
 def n_visible(op: str, params: dict[str, str]) -> int:
     """How many outputs users see."""
     if op == "Custom":
-        return len(_custom(params).list_outputs())
-    if op in ("_foreach", "_while_loop", "_cond"):
+        return len(prop_of(params).list_outputs())
+    if op in CONTROL:
         return int(parse(params["num_outputs"]))
     if op == "SliceChannel":
         return int(_flag(params, "num_outputs", 1))
@@ -248,7 +246,7 @@ _OUTPUTS = {
 def output_suffixes(op: str, params: dict[str, str]) -> list[str]:
     """What the names of the outputs that users see have after that of their node."""
     if op == "Custom":
-        return _custom(params).list_outputs()
+        return prop_of(params).list_outputs()
     n = n_visible(op, params)
     if op in _OUTPUTS:
         return list(_OUTPUTS[op][:n])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..base import MXNetError
-from ..util import is_np_shape
-from ._facts import aux_inputs, n_outputs, output_suffixes
+import numpy as np
 
-__all__ = ["Node", "from_json", "order", "to_json"]
+from ..base import MXNetError
+from ..ndarray._operator import parse
+from ..util import is_np_shape
+from ._facts import CONTROL, aux_inputs, n_outputs, output_suffixes
+
+__all__ = ["Node", "from_json", "inner_inputs", "order", "parsed", "text", "to_json"]
 
 Entry = tuple["Node", int]
 
@@ -89,8 +93,6 @@ def auxiliary(nodes: Iterable[Node]) -> set[int]:
 
 def _inner_states(node: Node) -> list[int]:
     """Places of the inputs that the graphs of a loop or a branch write to."""
-    from ._control import inner_inputs
-
     found = []
     for heads, places in inner_inputs(node):
         nodes = order(heads)
@@ -98,6 +100,30 @@ def _inner_states(node: Node) -> list[int]:
         variables = [n for n in nodes if n.op is None]
         found += [i for n, i in zip(variables, places, strict=True) if id(n) in states]
     return found
+
+
+def parsed(node: Node) -> dict[str, Any]:
+    """The parameters of a loop or a branch."""
+    found = {k: parse(v) for k, v in node.params.items()}
+    return {k: [v] if k.endswith("_locs") and isinstance(v, int) else v for k, v in found.items()}
+
+
+def inner_inputs(node: Node) -> list[tuple[list[Entry], list[int]]]:
+    """The graphs of an operator, each with the inputs of the operator that its variables stand for.
+
+    MXNetError for operators that fuse others, of backends that are not there (`_sg_mkldnn_conv`).
+    """
+    if node.op not in CONTROL:
+        raise MXNetError(f"{node.name}: the operator {node.op}, which fuses others, is of a backend that is not there")
+    p = parsed(node)
+    if node.op == "_foreach":
+        at = [0] * len(node.inputs)
+        for i, k in enumerate(itertools.chain(p["in_data_locs"], p["in_state_locs"], p["remain_locs"])):
+            at[k] = i
+        return [(node.subgraphs[0], at)]
+    keys = ("cond_input_locs", "func_input_locs") if node.op == "_while_loop" else (
+        "cond_input_locs", "then_input_locs", "else_input_locs")  # fmt: skip
+    return [(heads, list(p[k])) for heads, k in zip(node.subgraphs, keys, strict=True)]
 
 
 def copied(heads: Sequence[Entry], replace: dict[int, Entry] | None = None) -> list[Entry]:
@@ -192,6 +218,18 @@ def _from_dict(graph: Any, unknown: bool, wrong: Callable[[str], MXNetError]) ->
 
 # kept as __key__, and shown under both names
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+
+
+def text(value: Any) -> str:
+    """A parameter as a graph keeps it."""
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(text(v) for v in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, type) or isinstance(value, np.dtype):
+        return np.dtype(value).name
+    if isinstance(value, np.generic):
+        return str(value.item())
+    return str(value)
 
 
 def _is_attribute(key: str) -> bool:

@@ -14,8 +14,11 @@ from typing import Any
 
 from ..base import MXNetError, numeric_types
 from ..ndarray._operator import operators
+from ..numpy_extension import random as _npx_random
+from ..numpy_extension._functions import GRAPH_NAMES
 from . import _np_operators as _graph
 from ._compose import function_of
+from ._custom import Custom
 from .symbol import Symbol, load, load_json
 
 __all__ = ["_Symbol", "np", "npx"]
@@ -212,8 +215,6 @@ def _beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) 
 
 def _multivariate_normal(mean: Symbol, cov: Symbol, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
     """Normal vectors with a mean and a covariance matrix; an operator in Python, as files of MXNet have it."""
-    from . import Custom
-
     options = {"size": size, "check_valid": check_valid, "tol": tol}
     return _as_np(Custom(mean, cov, op_type="mvn_fallback", **_unless_none(**options)))
 
@@ -245,8 +246,6 @@ def _of_np(name: str, inside: str = "") -> Any:
 
 
 def _of_npx(name: str) -> Any:
-    from ..numpy_extension._functions import GRAPH_NAMES
-
     found = GRAPH_NAMES.get(name)
     return None if found is None else lambda *args, **kwargs: _as_np(function_of(found, name)(*args, **kwargs))
 
@@ -258,9 +257,7 @@ def _of_random(name: str) -> Any:
         return None
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        from ..numpy_extension import random
-
-        bound = inspect.signature(getattr(random, name)).bind(*args, **kwargs)
+        bound = inspect.signature(getattr(_npx_random, name)).bind(*args, **kwargs)
         bound.apply_defaults()
         given = {own.get(k, k): v for k, v in bound.arguments.items() if v is not None and k != "out"}
         if name == "bernoulli":

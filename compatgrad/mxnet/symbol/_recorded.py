@@ -11,8 +11,7 @@ from .. import autograd
 from .._engine_names import CONVERT, LAYERS, NAMES
 from ..base import MXNetError
 from ..ndarray.ndarray import NDArray
-from ._compose import text
-from ._graph import Entry, Node
+from ._graph import Entry, Node, text
 from .symbol import Symbol
 
 __all__ = ["get_symbol", "symbol_of"]

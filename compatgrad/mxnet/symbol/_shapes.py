@@ -10,15 +10,16 @@ from typing import Any
 import torch
 
 from .. import autograd
+from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray import _late
 from ..ndarray._operator import parse
 from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
-from ._evaluate import open_ranges, run_node
-from ._graph import Entry, Node, auxiliary, order
+from ._graph import Entry, Node, auxiliary, inner_inputs, order, parsed
 from ._np_operators import entries
+from ._run import open_ranges, run_node
 from ._shape_rules import DECIDING, RULES, Mismatch, Shape, is_known, meet
 
 __all__ = ["infer_shape"]
@@ -35,8 +36,6 @@ def _custom_shapes(node: Node, ins: list[Shape | None]) -> tuple[list[Shape | No
 
     It alone is asked: what the operator computes may draw numbers, print or count its calls.
     """
-    from ..operator import prop_of
-
     prop = prop_of(node.params)
     n = len(prop.list_arguments())
     if ins and ins[0] is None:
@@ -126,9 +125,7 @@ class _Search:
 
     def _look_inside(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:
         """What the graphs of a loop or a branch say."""
-        from ._control import _params, inner_inputs
-
-        p = _params(node)
+        p = parsed(node)
         sliced = len(p["in_data_locs"]) if node.op == "_foreach" else 0
         n_out = p.get("num_out_data", 0)
         graphs = inner_inputs(node)

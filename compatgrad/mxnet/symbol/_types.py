@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ._facts import is_variadic, needed_inputs
@@ -129,8 +130,6 @@ class _Search:
     def _loose(self, node: Node, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> bool:
         if node.op != "Custom" or not all(k in self.known for k in reads):
             return False
-        from ..operator import prop_of
-
         prop = prop_of(node.params)
         found = prop.infer_type([self.known[k] for k in reads[: len(prop.list_arguments())]])
         return any([self._set(k, _type(t)) for k, t in zip(writes, found[1], strict=False)])

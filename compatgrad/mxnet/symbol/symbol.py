@@ -1,4 +1,7 @@
-"""Symbol: a graph of operators that is run later, or that tells how an array came about."""
+"""Symbol: a graph of operators that is run later, or that tells how an array came about.
+
+Methods that make nodes, or run the graph, are in `_methods`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from compatgrad.core.files import replacing
 
 from .._home import of_package
 from ..attribute import AttrScope
-from ..base import MXNetError, NotImplementedForSymbol, numeric_types
-from ..ndarray._operator import operators
+from ..base import MXNetError, NotImplementedForSymbol
+from ..context import current_context
 from ..ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID
 from ..util import is_np_array
-from ._compose import function_of, text
-from ._graph import HIDDEN, Entry, Node, auxiliary, copied, from_json, order, to_json
+from ._common import without_casts
+from ._graph import HIDDEN, Entry, Node, auxiliary, copied, from_json, order, text, to_json
 
 __all__ = ["Group", "Symbol", "Variable", "load", "load_json", "var"]
 
@@ -54,7 +57,7 @@ class Symbol:
     def __getitem__(self, index: Any) -> Symbol:
         """An output by number, name or slice; of one output, with NumPy's arrays, a part of the array."""
         if len(self) == 1 and is_np_array() and isinstance(index, (slice, tuple, int)):
-            return _part(self, index if isinstance(index, tuple) else (index,))
+            return self._part(index if isinstance(index, tuple) else (index,))
         if isinstance(index, slice):
             return Group([self[i] for i in range(*index.indices(len(self)))])
         if isinstance(index, str):
@@ -131,8 +134,6 @@ class Symbol:
     # ---- text
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The graph as JSON, in MXNet's format; `remove_amp_cast`: without the casts of mixed precision."""
-        from ._common import without_casts
-
         return to_json(without_casts(self._outputs) if remove_amp_cast else self._outputs)
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
@@ -209,43 +210,7 @@ class Symbol:
         """Itself."""
         return self
 
-    def as_np_ndarray(self) -> Symbol:
-        """The symbol with NumPy's manners, as `mx.sym.np` gives them."""
-        from ._numpy import _Symbol
-
-        return _Symbol(self._outputs)
-
     # ---- running
-    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Shapes of arguments, outputs and states from those of some arguments, in order or by name.
-
-        Three Nones where they do not suffice; MXNetError where they contradict each other.
-        """
-        from ._shapes import infer_shape
-
-        return infer_shape(self, args, kwargs, False)
-
-    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """`infer_shape` that gives () for shapes it does not find."""
-        from ._shapes import infer_shape
-
-        return infer_shape(self, args, kwargs, True)
-
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Types of arguments, outputs and states from those of some arguments, in order or by name.
-
-        Three Nones where they do not suffice; MXNetError where they contradict each other.
-        """
-        from ._types import infer_type
-
-        return infer_type(self, args, kwargs, False)
-
-    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """`infer_type` that gives None for types it does not find."""
-        from ._types import infer_type
-
-        return infer_type(self, args, kwargs, True)
-
     def gradient(self, wrt: Any) -> Symbol:
         """MXNetError, as in MXNet, which never had it: an executor's `backward` gives gradients."""
         raise MXNetError("Symbol.gradient is not implemented, as in MXNet: bind the symbol and call backward")
@@ -273,52 +238,9 @@ class Symbol:
         """MXNetError: no backend of graph passes is there."""
         raise MXNetError(f"get_backend_symbol: there is no backend {backend!r}")
 
-    def eval_imperative(self, arrays: dict[str, Any]) -> list[Any]:
-        """The outputs from NDArrays by names of variables; recorded inside `autograd.record()`.
-
-        MXNetError names a variable that is missing, or the operator that fails.
-        """
-        from ._evaluate import evaluate, plan
-
-        if self._plan is None or self._plan.heads != self._outputs:
-            self._plan = plan(self._outputs)
-        return evaluate(self._plan, arrays)
-
-    def _eval_monitored(self, arrays: dict[str, Any], callback: Any, inputs: bool, watched: Any = None) -> list[Any]:
-        """`eval_imperative`, in which `callback` is given the name and the array of each output of each operator.
-
-        watched: a list that gets what each operator read (`_evaluate.Watched`), to be asked for gradients.
-        """
-        from ._evaluate import evaluate_monitored
-
-        states = self.list_auxiliary_states() if watched is not None else ()
-        return evaluate_monitored(self._outputs, arrays, callback, inputs, states, watched)
-
     def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
         """The outputs from NDArrays by names of variables, in prediction mode."""
-        from ..context import current_context
-
         return self.bind(current_context() if ctx is None else ctx, kwargs).forward()
-
-    def bind(
-        self, ctx: Any, args: Any, args_grad: Any = None, grad_req: Any = "write", aux_states: Any = None,
-        group2ctx: Any = None, shared_exec: Any = None,
-    ) -> Any:  # fmt: skip
-        """An Executor with arrays for the arguments, and arrays for their gradients if wanted."""
-        from ..executor import Executor
-
-        return Executor(self, ctx, args, args_grad, grad_req, aux_states)
-
-    def simple_bind(
-        self, ctx: Any, grad_req: Any = "write", type_dict: Any = None, stype_dict: Any = None, group2ctx: Any = None,
-        shared_arg_names: Any = None, shared_exec: Any = None, shared_buffer: Any = None, **kwargs: Any,
-    ) -> Any:  # fmt: skip
-        """An Executor with new arrays; the keyword arguments are shapes of arguments."""
-        from ..executor import simple_bind
-
-        return simple_bind(
-            self, ctx, grad_req, type_dict, stype_dict, kwargs, shared_arg_names, shared_exec, group2ctx, shared_buffer
-        )
 
     # ---- operators
     def __bool__(self) -> bool:
@@ -326,136 +248,10 @@ class Symbol:
 
     __hash__ = object.__hash__
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in operators:
-            raise AttributeError(f"'Symbol' object has no attribute '{name}'")
-        function = function_of(name, name)
-        return lambda *args, **kwargs: function(self, *args, **kwargs)
-
-    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
-        """The symbol cut into parts; see `mx.sym.split_v2`."""
-        from . import split_v2
-
-        return split_v2(self, *args, **kwargs)
-
-    def astype(self, dtype: Any) -> Symbol:
-        """The symbol cast to another type."""
-        return function_of("cast", "cast")(self, dtype=dtype)
-
-    def reshape(self, *args: Any, **kwargs: Any) -> Symbol:
-        """The symbol in another shape, given as a tuple or as several numbers."""
-        if args and all(isinstance(n, int) for n in args):
-            args = (tuple(args),)
-        return function_of("reshape", "reshape")(self, *args, **kwargs)
-
-    def transpose(self, *args: Any, **kwargs: Any) -> Symbol:
-        """The axes in another order, given as a tuple or as several numbers, or reversed."""
-        if args and all(isinstance(n, int) for n in args):
-            args = (tuple(args),)
-        kwargs = {**kwargs, "axes": args[0]} if args else kwargs
-        return function_of("transpose", "transpose")(self, **kwargs)
-
     @property
     def T(self) -> Symbol:
         """The axes in reverse order."""
         return self.transpose()
-
-
-def _named(name: str) -> Callable[..., None]:
-    def function() -> None: ...
-
-    function.__name__ = name
-    return function
-
-
-_OPERATORS = {
-    # slot -> (operator of two symbols, its hint), (operator with a number, its hint)
-    "add": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar")),
-    "radd": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar")),
-    "sub": (("elemwise_sub", "_minus"), ("_minus_scalar", "_minusscalar")),
-    "rsub": (None, ("_rminus_scalar", "_rminusscalar")),
-    "mul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar")),
-    "rmul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar")),
-    "truediv": (("elemwise_div", "_div"), ("_div_scalar", "_divscalar")),
-    "rtruediv": (None, ("_rdiv_scalar", "_rdivscalar")),
-    "mod": (("_mod", "_mod"), ("_mod_scalar", "_modscalar")),
-    "rmod": (None, ("_rmod_scalar", "_rmodscalar")),
-    "pow": (("_power", "_power"), ("_power_scalar", "_powerscalar")),
-    "rpow": (None, ("_rpower_scalar", "_rpower_scalar")),
-    "eq": (("_equal", "_equal"), ("_equal_scalar", "_equal_scalar")),
-    "ne": (("_not_equal", "_not_equal"), ("_not_equal_scalar", "_not_equal_scalar")),
-    "gt": (("_greater", "_greater"), ("_greater_scalar", "_greater_scalar")),
-    "ge": (("_greater_equal", "_greater_equal"), ("_greater_equal_scalar", "_greater_equal_scalar")),
-    "lt": (("_lesser", "_lesser"), ("_lesser_scalar", "_lesser_scalar")),
-    "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar")),
-}
-
-
-def _slot(pair: tuple[str, str] | None, number: tuple[str, str]) -> Callable[[Symbol, Any], Any]:
-    def method(self: Symbol, other: Any) -> Any:
-        if isinstance(other, Symbol) and pair is not None:
-            return function_of(*pair)(self, other)
-        if isinstance(other, numeric_types):
-            return function_of(*number)(self, scalar=other)
-        raise TypeError(f"type {type(other)} not supported: expected a Symbol or a number")
-
-    return method
-
-
-for _key, (_pair, _number) in _OPERATORS.items():
-    setattr(Symbol, f"__{_key}__", _slot(_pair, _number))
-Symbol.__neg__ = lambda self: self * -1.0  # type: ignore[attr-defined]
-Symbol.__abs__ = lambda self: function_of("abs", "abs")(self)  # type: ignore[attr-defined]
-
-
-def _array_only(name: str) -> Callable[..., Any]:
-    def method(self: Symbol) -> Any:
-        raise NotImplementedForSymbol(_named(name))
-
-    method.__name__ = name
-    return method
-
-
-for _key in ("asnumpy", "asscalar", "copy", "as_in_context", "detach", "backward", "wait_to_read"):
-    setattr(Symbol, _key, _array_only(_key))
-
-
-def _in_place(sign: str) -> Callable[..., Any]:
-    def method(self: Symbol, other: Any) -> Any:
-        raise NotImplementedForSymbol(_named(sign), sign, other)
-
-    return method
-
-
-for _key, _sign in (("iadd", "+="), ("isub", "-="), ("imul", "*="), ("itruediv", "/=")):
-    setattr(Symbol, f"__{_key}__", _in_place(_sign))
-
-
-def _part(x: Symbol, key: tuple[Any, ...]) -> Symbol:
-    """`x[key]` of an array with NumPy's manners, of integers, slices and new axes at the front.
-
-    TypeError for another key: the number of axes is not known here.
-    """
-    begin, end, step, single, new = [], [], [], [], []
-    for k in key:
-        if k is None:
-            new.append(len(begin) - len(single) + len(new))
-        elif isinstance(k, slice):
-            begin, end, step = [*begin, k.start], [*end, k.stop], [*step, k.step]
-        elif isinstance(k, int):
-            single.append(len(begin))
-            begin, end, step = [*begin, k], [*end, None if k == -1 else k + 1], [*step, None]
-        elif k is Ellipsis and k is key[-1]:
-            break
-        else:
-            raise TypeError(f"Symbol: an index may hold integers, slices and None, got {k!r} in {key}")
-    if begin:
-        x = function_of("slice", "slice")(x, begin=tuple(begin), end=tuple(end), step=tuple(step))
-    if single:
-        x = function_of("squeeze", "squeeze")(x, axis=tuple(single))
-    for axis in new:
-        x = function_of("expand_dims", "expand_dims")(x, axis=axis)
-    return x
 
 
 _DTYPE_NUMBERS = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6, "bool": 7}

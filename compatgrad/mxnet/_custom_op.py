@@ -1,0 +1,234 @@
+"""Operators defined in Python: a CustomOpProp tells shapes and names, its CustomOp computes; `nd.Custom` calls it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from compatgrad import _C
+
+from . import autograd
+from . import ndarray as nd
+from ._profile import recorder
+from .base import MXNetError
+from .ndarray import NDArray
+from .ndarray._operator import operators, write
+from .ndarray._operator import register as _register_operator
+
+_props: dict[str, Callable[..., CustomOpProp]] = {}
+_kept = threading.local()  # .operators: those of the Executor that runs, by nodes
+
+
+class CustomOp:
+    """What an operator computes: a subclass defines `forward` and, for a gradient, `backward`."""
+
+    def forward(
+        self, is_train: bool, req: list[str], in_data: list[NDArray], out_data: list[NDArray], aux: list[NDArray]
+    ) -> None:
+        """To be defined: writes the outputs into `out_data`, by `assign`."""
+
+    def backward(
+        self, req: list[str], out_grad: list[NDArray], in_data: list[NDArray], out_data: list[NDArray],
+        in_grad: list[NDArray], aux: list[NDArray],
+    ) -> None:  # fmt: skip
+        """To be defined: writes the gradients of the inputs into `in_grad`, by `assign`."""
+
+    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+        """Writes ("write", "inplace") or adds ("add") an array or a number to `dst`; nothing for "null".
+
+        In `grad(create_graph=True)` the gradient that is written this way can be differentiated again.
+        """
+        if req == "null":
+            return
+        if req not in ("write", "inplace", "add"):
+            raise ValueError(f"CustomOp.assign: req must be 'null', 'write', 'inplace' or 'add', got {req!r}")
+        if autograd.is_recording() and isinstance(src, NDArray):
+            src = src if src.dtype == dst.dtype else src.astype(dst.dtype)
+            src = (
+                dst + src if req == "add" else src if src.shape == dst.shape else nd.broadcast_to(src, shape=dst.shape)
+            )
+            result = nd.identity(src)  # with a place of its own, which dst takes
+            dst.tensor = result.tensor
+            _C.take_place(dst, result)
+        elif req == "add":
+            dst[:] = dst + src
+        else:
+            dst[:] = src
+
+
+class CustomOpProp:
+    """What is known of an operator before it runs. `need_top_grad`: whether its backward reads `out_grad`."""
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def infer_shape(self, in_shape: list[Any]) -> Any:
+        """Shapes of inputs, outputs and states from those of the inputs; by default all outputs are like input 0."""
+        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
+
+    def infer_type(self, in_type: list[Any]) -> Any:
+        """Types of inputs, outputs and states from those of the inputs; by default that of input 0."""
+        first = in_type[0]
+        return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
+
+    def infer_storage_type(self, in_stype: list[str]) -> Any:
+        """Storage types; dense unless defined otherwise. AssertionError for sparse inputs unless it is."""
+        for i, stype in enumerate(in_stype):
+            assert stype == "default", f"infer_storage_type must be defined for input {i} to be {stype}"
+        return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the states, which come after the inputs."""
+        return []
+
+    def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
+        """What backward reads; everything is kept here."""
+        return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
+
+    def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+        """To be defined: the CustomOp for inputs of these shapes."""
+        return CustomOp()
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """Decorates a CustomOpProp with the name that `Custom(op_type=...)` finds it by."""
+
+    def decorate(prop_cls: type[CustomOpProp]) -> type[CustomOpProp]:
+        _props[reg_name] = prop_cls
+        return prop_cls
+
+    return decorate
+
+
+def get_all_registered_operators() -> list[str]:
+    """Names of all operators, those of MXNet and registered ones."""
+    return [*operators, *_props]
+
+
+def prop_of(params: dict[str, Any]) -> CustomOpProp:
+    """The CustomOpProp of a call; MXNetError for an `op_type` that is not registered."""
+    op_type = params.get("op_type")
+    if op_type not in _props:
+        raise MXNetError(f"Custom: op_type {op_type!r} is not registered; registered are {list(_props)}")
+    # as in graphs, parameters are text
+    return _props[op_type](**{k: str(v) for k, v in params.items() if k != "op_type"})
+
+
+class _Call(autograd.Function):
+    """One call of a CustomOp, in the graph."""
+
+    def __init__(self, op_type: str, op: CustomOp, out: list[tuple[Any, Any, str]], aux: list[NDArray]) -> None:
+        super().__init__()
+        self.op_type, self.op, self.out, self.aux = op_type, op, out, aux
+
+    def forward(self, *inputs: NDArray) -> Any:
+        ctx = inputs[0].context if inputs else None
+        ys = [nd.zeros(shape, ctx=ctx, dtype=dtype, stype=stype) for shape, dtype, stype in self.out]
+        # without the graph around them: an operator may give them gradients, record with them and go backward later
+        alone = [x.detach() for x in inputs]
+        self._run("forward", autograd.is_training(), ["write"] * len(ys), alone, ys, self.aux)
+        self.save_for_backward(*inputs, *ys)
+        return tuple(ys) if len(ys) != 1 else ys[0]
+
+    def _run(self, method: str, *args: Any) -> None:
+        try:
+            if recorder.on:
+                with recorder.custom(("_backward_" if method == "backward" else "") + self.op_type):
+                    getattr(self.op, method)(*args)
+            else:
+                getattr(self.op, method)(*args)
+        except Exception as e:  # as the original has it, whatever the operator's own code raises
+            raise MXNetError(f"Error in CustomOp.{method} of {self.op_type}: {type(e).__name__}: {e}") from e
+
+    def backward(self, *out_grads: NDArray) -> Any:
+        n = len(self.saved_tensors) - len(self.out)
+        inputs, ys = list(self.saved_tensors[:n]), list(self.saved_tensors[n:])
+        grads = [nd.zeros(x.shape, ctx=x.context, dtype=x.dtype) for x in inputs]
+        self._run("backward", ["write"] * n, list(out_grads), inputs, ys, grads, self.aux)
+        return tuple(grads) if n != 1 else grads[0]
+
+
+def _lists(op_type: str, what: str, found: Any, sizes: tuple[int, int, int]) -> list[list[Any]]:
+    parts = [list(p) for p in found]
+    if len(parts) == 2:
+        parts.append([])
+    if len(parts) != 3:
+        raise MXNetError(f"Custom: {op_type}.{what} must return 2 or 3 lists, got {len(parts)}")
+    for part, size, kind in zip(parts, sizes, ("input", "output", "state"), strict=True):
+        if len(part) != size:
+            raise MXNetError(f"Custom: {op_type}.{what}: expected {size} {kind} entries, got {len(part)}")
+    return parts
+
+
+@contextlib.contextmanager
+def keeping(operators: dict[int, CustomOp]) -> Iterator[None]:
+    """Graphs that run inside take their operators from here, and leave those that they create."""
+    outer = getattr(_kept, "operators", None)
+    _kept.operators = operators
+    try:
+        yield
+    finally:
+        _kept.operators = outer
+
+
+def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: str | None = None, **kwargs: Any) -> Any:
+    """Runs an operator that `mx.operator.register` made known; inputs and then states by position or by name.
+
+    Other keyword arguments are parameters of its CustomOpProp. The operator is created for each call; an Executor
+    creates those of its graph once, so that they can keep something from batch to batch. MXNetError for an unknown
+    `op_type` and where shapes or the number of inputs do not fit.
+    """
+    return _custom(None, data, op_type, out, kwargs)
+
+
+def of_node(node: int, *data: NDArray, op_type: str | None = None, **kwargs: Any) -> Any:
+    """`Custom` as a node of a graph."""
+    return _custom(node, data, op_type, None, kwargs)
+
+
+def _custom(node: int | None, data: tuple[NDArray, ...], op_type: str | None, out: Any, kwargs: dict[str, Any]) -> Any:
+    arrays = {k: v for k, v in kwargs.items() if isinstance(v, NDArray)}
+    prop = prop_of({"op_type": op_type, **{k: v for k, v in kwargs.items() if k not in arrays}})
+    arguments, states, outputs = prop.list_arguments(), prop.list_auxiliary_states(), prop.list_outputs()
+    names: Sequence[str] = [*arguments, *states]
+    given = dict(zip(names, data, strict=False)) | arrays
+    missing = [n for n in names if n not in given]
+    if missing or len(data) + len(arrays) != len(names):
+        raise MXNetError(f"Custom: {op_type} takes {list(names)}, got {len(data)} arrays and {list(arrays)} by name")
+    for n in names:
+        if not isinstance(given[n], NDArray):
+            raise AssertionError(f"Custom: argument {n} must have NDArray type, but got {given[n]!r}")
+    inputs, aux = [given[n] for n in arguments], [given[n] for n in states]
+    sizes = (len(arguments), len(outputs), len(states))
+    shapes = _lists(op_type or "", "infer_shape", prop.infer_shape([list(x.shape) for x in inputs]), sizes)
+    types = _lists(op_type or "", "infer_type", prop.infer_type([x.dtype for x in inputs]), sizes)
+    for n, x, shape in zip(names, [*inputs, *aux], [*shapes[0], *shapes[2]], strict=True):
+        if tuple(shape) != x.shape:
+            raise MXNetError(f"Custom: {op_type}: {n} has shape {x.shape}, expected {tuple(shape)}")
+    ctx = inputs[0].context if inputs else None
+    kept = getattr(_kept, "operators", None) if node is not None else None
+    op = kept.get(node) if kept is not None else None
+    if op is None:
+        op = prop.create_operator(ctx, [list(x.shape) for x in inputs], [x.dtype for x in inputs])
+        if kept is not None:
+            kept[node] = op
+    stypes = _lists(op_type or "", "infer_storage_type", prop.infer_storage_type([x.stype for x in inputs]), sizes)
+    made = [(tuple(s), t, k) for s, t, k in zip(shapes[1], types[1], stypes[1], strict=True)]
+    y = _Call(op_type or "", op, made, aux)(*inputs)
+    if out is not None:
+        return write(out, y)
+    return list(y) if isinstance(y, tuple) else y
+
+
+_register_operator(Custom)
+nd.Custom = Custom  # type: ignore[attr-defined]
