@@ -130,6 +130,10 @@ def _define_engine_entries():
 
 _define_engine_entries()
 
+for _class in (_EngineGlobalConfig, _EngineLocalConfig):  # the names that errors of a missing entry say
+    _class.__name__ = _class.__name__.removeprefix("_Engine")
+del _class
+
 global_config = _EngineGlobalConfig()
 config = _own_config = _EngineLocalConfig(global_config)
 

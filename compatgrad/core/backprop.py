@@ -32,14 +32,19 @@ def _as_list(variables, what: str) -> list:
     if isinstance(variables, _C.Variable):
         return [variables]
     if not isinstance(variables, (list, tuple)):
-        raise TypeError(f"{what} must be a Variable, a tuple or a list, not {type(variables)}")
+        raise TypeError(f"{what} must be a Variable, a tuple or a list, not {_kind(variables)}")
     return list(variables)
+
+
+def _kind(value) -> str:
+    hint = "; compatgrad.Variable(tensor) makes one of it" if isinstance(value, torch.Tensor) else ""
+    return f"{type(value)}{hint}"
 
 
 def _check(variables: list, what: str, optional: bool = False) -> None:
     for v in variables:
         if not (isinstance(v, _C.Variable) or (optional and v is None)):
-            raise TypeError(f"each of {what} must be a Variable{' or None' if optional else ''}, not {type(v)}")
+            raise TypeError(f"each of {what} must be a Variable{' or None' if optional else ''}, not {_kind(v)}")
 
 
 def _check_data(outputs: list) -> None:
@@ -100,6 +105,8 @@ def grad(*args, **kwargs):
     Source: `compatgrad/core/backprop.py`, `csrc/core/backprop.cpp`.
     """
     followed = _followed_by(args, kwargs)
+    if followed is None and "create_graph" in kwargs:
+        raise TypeError("grad: torch's create_graph is enable_double_backprop for native Variables")
     return (_native_grad if followed is None else followed[0])(*args, **kwargs)
 
 

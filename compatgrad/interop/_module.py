@@ -207,6 +207,8 @@ def as_torch_module(
     """
     if not callable(target):
         raise TypeError(f"as_torch_module: target: expected a link, a block or a function, got {type(target).__name__}")
+    if isinstance(target, torch.nn.Module):
+        raise TypeError(f"as_torch_module: target: {type(target).__name__} is a torch module already")
     if parameters is not None:
         if not isinstance(parameters, Mapping):
             kind = type(parameters).__name__

@@ -37,7 +37,8 @@ class _NotThere(MXNetError):
 
     def __str__(self) -> str:
         also = f" (or {self.alias})" if self.alias else ""
-        return f"{self.function}{also} is not there for {self._kind}; arguments: {', '.join(self.args)}"
+        arguments = f"; arguments: {', '.join(self.args)}" if self.args else ""
+        return f"{self.function}{also} is not there for {self._kind}{arguments}"
 
 
 class NotImplementedForSymbol(_NotThere):

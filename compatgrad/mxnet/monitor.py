@@ -81,7 +81,8 @@ class Monitor:
     @staticmethod
     def _text(values: Any) -> str:
         values = values if isinstance(values, list) else [values]
-        return "".join(f"{v.asscalar() if v.shape == (1,) else v.asnumpy()}\t" for v in values)
+        # str: where a number of NumPy is put into an f-string, it has other digits
+        return "".join(str(v.asscalar() if v.shape == (1,) else v.asnumpy()) + "\t" for v in values)
 
     def toc_print(self) -> None:
         """Ends a batch, and logs what was collected."""

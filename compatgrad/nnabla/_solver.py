@@ -86,15 +86,23 @@ class Solver:
     def __init__(self, **arguments):
         # the first one is the learning rate; numbers are rounded to single precision
         self.info = {
-            name: value if isinstance(value, bool) else c_float(value).value for name, value in arguments.items()
+            name: value if isinstance(value, bool) else self._single(name, value) for name, value in arguments.items()
         }
         self._lr = self._first_lr = next(iter(self.info.values()), 0.0)
         self._entries: dict[str, _Entry] = {}
         self._prepared = None
         self._decay = self._default_decay = 0.0
 
+    def _single(self, name, value):
+        # the argument `name` in single precision
+        try:
+            return c_float(value).value
+        except TypeError:
+            kind = type(value).__name__
+            raise TypeError(f"{type(self).__name__}: {name} must be real number, not {kind}: {value!r}") from None
+
     def _set_default_decay(self, rate):
-        self._decay = self._default_decay = c_float(rate).value
+        self._decay = self._default_decay = self._single("wd", rate)
 
     def _relative_rate(self):
         return self._lr / self._first_lr
@@ -228,7 +236,7 @@ class Solver:
 
     def set_learning_rate(self, learning_rate):
         """Makes `learning_rate` (float) the rate of the next updates."""
-        self._lr = c_float(learning_rate).value
+        self._lr = self._single("learning_rate", learning_rate)
 
     def weight_decay_is_fused(self):
         """Whether `weight_decay` takes effect in the next `update` instead of at once."""
@@ -322,7 +330,7 @@ class Solver:
 
         Where `weight_decay_is_fused`, the rate is kept for the next `update` only.
         """
-        rate = c_float(decay_rate).value
+        rate = self._single("decay_rate", decay_rate)
         if self._fused:
             self._decay = rate
         elif rate:
@@ -331,14 +339,14 @@ class Solver:
 
     def clip_grad_by_norm(self, clip_norm, pre_hook=None, post_hook=None):
         """Scales each gradient whose norm is above clip_norm (float) down to it; 0 does nothing."""
-        norm = c_float(clip_norm).value
+        norm = self._single("clip_norm", clip_norm)
         if norm:
             for _, params in self._groups("clip_grad_by_norm", pre_hook, post_hook):
                 _C.optim_clip(params, norm, False)
 
     def scale_grad(self, scale, pre_hook=None, post_hook=None):
         """Multiplies each gradient by `scale` (float)."""
-        rate = c_float(scale).value
+        rate = self._single("scale", scale)
         for _, params in self._groups("scale_grad", pre_hook, post_hook):
             _C.optim_change_grads("scale", params, (rate,))
 

@@ -53,7 +53,7 @@ class _Lines:
 
     def _write(self, index, text, line):
         if self.verbose:
-            logger.info("iter=%s {%s}=%s", index, self.name, text)
+            logger.info(f"iter={index} {{{self.name}}}={text}")  # all digits of NumPy's numbers, which %s would shorten
         if self.sp is not None:
             with open(self.sp, "a") as file:
                 file.write(line + "\n")

@@ -195,3 +195,8 @@ def test_using_config_costs_three_frames():
     finally:
         sys.setprofile(None)
     assert count == 3
+
+
+def test_a_missing_entry_is_told_under_chainer_s_name_of_the_class():
+    with pytest.raises(AttributeError, match="^'GlobalConfig' object has no attribute 'no_such_entry'"):
+        getattr(chainer.config, "no_such_entry")  # noqa: B009

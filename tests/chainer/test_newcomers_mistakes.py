@@ -70,3 +70,24 @@ def test_none_in_place_of_an_array_is_an_attribute_error_as_in_the_original(func
 def test_an_extension_names_itself_where_it_refuses_a_keyword():
     with pytest.raises(TypeError, match=r"snapshot\(\) got unexpected keyword argument\(s\) 'trigger'"):
         chainer.training.extensions.snapshot(trigger=(1, "epoch"))
+
+
+@pytest.mark.parametrize(
+    "optimizer, name",
+    [
+        (lambda: chainer.optimizers.SGD("0.1"), "SGDRule: hyperparameter lr"),
+        (lambda: chainer.optimizers.MomentumSGD(0.1, momentum="0.9"), "MomentumSGDRule: hyperparameter momentum"),
+        (lambda: chainer.optimizers.Adam(beta1="0.9"), "AdamRule: hyperparameter beta1"),
+        (lambda: chainer.optimizers.RMSprop(eps=None), "RMSpropRule: hyperparameter eps"),
+    ],
+    ids=["lr", "momentum", "beta1", "None"],
+)
+@pytest.mark.parametrize("together", [True, False], ids=["all", "one by one"])
+def test_a_hyperparameter_that_is_no_number_is_named(optimizer, name, together):
+    link = L.Linear(2, 2)
+    optimizer = optimizer().setup(link)
+    if not together:
+        for p in link.params():
+            p.update_rule.add_hook(lambda rule, param: None)
+    with pytest.raises(TypeError, match=f"{name} must be a number, got"):
+        optimizer.update(lambda: F.sum(link(np.ones((1, 2), "f"))))

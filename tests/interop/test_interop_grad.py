@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import compatgrad
 import compatgrad.chainer as chainer
@@ -68,3 +69,13 @@ def test_gradients_are_bound_to_nnablas_inputs_alone():
     x = chainer.Variable(A.copy())
     with pytest.raises(ValueError, match=r"bind_grad_output: inputs\[0\] is of chainer"):
         nn.grad([NF.sum(NF.mul_scalar(x, 2))], [x], bind_grad_output=True)
+
+
+def test_torch_s_way_to_call_grad_is_answered_with_ours():
+    t = torch.tensor([1.0, 2.0], requires_grad=True)
+    for outputs, inputs in ((t.sum(), [t]), ([t.sum()], t), (compatgrad.Variable(t), [t])):
+        with pytest.raises(TypeError, match=r"must be a Variable.*; compatgrad.Variable\(tensor\) makes one of it"):
+            compatgrad.grad(outputs, inputs)
+    x = compatgrad.Variable(torch.ones(2))
+    with pytest.raises(TypeError, match="create_graph is enable_double_backprop"):
+        compatgrad.grad(x.sum(), x, create_graph=True)

@@ -203,6 +203,8 @@ def test_a_block_of_a_module_learns():
     (lambda: interop.as_torch_module(L.Linear(None, 3)), ValueError, "parameter W has no value yet"),
     (lambda: interop.as_torch_module(lambda x: 3, frontend="chainer")(torch.ones(1)), TypeError,
      "output: expected a Variable, got int"),
+    (lambda: interop.as_torch_module(torch.nn.Linear(3, 2)), TypeError, "target: Linear is a torch module already"),
+    (lambda: interop.as_chainer_link(L.Linear(3, 2)), TypeError, r"got .*chainer.links.*Linear"),
     (lambda: interop.as_chainer_link(3), TypeError, "as_chainer_link: module: expected a torch.nn.Module, got int"),
     (lambda: interop.as_chainer_link(torch.nn.LazyLinear(3)), ValueError,
      "as_chainer_link: module: parameter weight has no shape yet"),

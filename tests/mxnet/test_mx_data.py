@@ -338,6 +338,11 @@ def test_monitor():
     assert found[0][0][:2] == (1, "f_weight") and float(found[0][0][2]) == 2
 
 
+def test_a_monitor_shows_the_digits_of_single_precision():
+    monitor = mx.mon.Monitor(1, stat_func=lambda x: x[:1])
+    assert monitor._text(nd.array([1.1])) == "1.1\t"  # MXNet 1.9.1's
+
+
 def test_rows_of_libsvm_files(tmp_path):
     """Batches, what fills the last one, and the next epoch as MXNet 1.9.1 gives them."""
     data, labels = tmp_path / "data.txt", tmp_path / "labels.txt"

@@ -1,9 +1,11 @@
 """Mistakes of people who port a program: each error names the call or the names that would do."""
 
+import re
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
@@ -61,3 +63,63 @@ def test_labels_of_another_size_than_predictions_are_named():
 def test_a_number_of_load_shares_other_than_that_of_contexts_is_told():
     with pytest.raises(AssertionError, match="work_load_list has 3 numbers for 1 contexts"):
         mx.mod.Module(mx.sym.var("data"), label_names=None, work_load_list=[1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "kind, arguments",
+    [
+        ("sgd", {"learning_rate": "0.1"}),
+        ("sgd", {"momentum": "0.9"}),
+        ("adam", {"beta1": "0.9"}),
+        ("adam", {"wd": "0.1"}),
+        ("rmsprop", {"gamma1": "0.9"}),
+    ],
+    ids=["learning_rate", "momentum", "beta1", "wd", "gamma1"],
+)
+def test_a_number_of_an_optimizer_that_is_a_string_is_named(kind, arguments):
+    net = mx.gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), kind, arguments)
+    with mx.autograd.record():
+        loss = net(mx.nd.ones((1, 2)))
+    loss.backward()
+    with pytest.raises(TypeError, match=f"{next(iter(arguments))} must be a number, got '0"):
+        trainer.step(1)
+
+
+@pytest.mark.parametrize("loss", ["SoftmaxCELoss", "L1Loss", "L2Loss", "SigmoidBCELoss", "KLDivLoss", "HingeLoss"])
+def test_numpy_labels_are_named(loss):
+    loss, pred, label = getattr(mx.gluon.loss, loss)(), mx.nd.ones((2, 3)), np.ones((2, 3), "f")
+    with pytest.raises((AssertionError, TypeError), match="Loss: label must be an NDArray .* got numpy.ndarray"):
+        loss(pred, label)
+    with pytest.raises((AssertionError, TypeError), match="Loss: sample_weight must be an NDArray"):
+        loss(pred, mx.nd.zeros((2,) if "CELoss" in type(loss).__name__ else (2, 3)), np.ones((2, 1), "f"))
+    loss.hybridize()
+    with pytest.raises(ValueError, match="Loss: label must be an NDArray"):
+        loss(pred, label)
+
+
+def test_numpy_labels_of_the_cross_entropy_raise_mxnet_s_exception():
+    with pytest.raises(AssertionError):
+        mx.gluon.loss.SoftmaxCELoss()(mx.nd.ones((2, 3)), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("layer", ["rnn.LSTM(3)", "nn.InstanceNorm()", "nn.BatchNorm(axis=2)"])
+def test_a_layer_whose_input_has_too_few_axes_is_named_with_the_shape(layer):
+    block = eval(layer, vars(mx.gluon))
+    block.initialize()
+    shape = (2,) if "Instance" in layer else (2, 3)
+    with pytest.raises(ValueError, match=rf"inferred. {type(block).__name__} .*{re.escape(str(shape))}"):
+        block(mx.nd.ones(shape))
+
+
+def test_a_name_in_place_of_a_symbol_is_refused_in_words():
+    y = mx.sym.Variable("data") + 1
+    for outputs, inputs in ((y, "data"), (y, ["data"]), ("y", mx.sym.Variable("data"))):
+        with pytest.raises(ValueError, match="SymbolBlock: outputs and inputs must be symbols"):
+            mx.gluon.SymbolBlock(outputs, inputs)
+
+
+def test_the_truth_of_a_symbol_is_refused_in_words():
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="is not there for symbols$"):
+        bool(mx.sym.Variable("x") == 1)

@@ -42,3 +42,21 @@ def test_a_name_in_place_of_a_context_is_refused_in_words():
 def test_a_variable_in_place_of_parameters_is_refused_in_words():
     with pytest.raises(AttributeError, match=r"expected a dict of Variables, such as nn\.get_parameters\(\)"):
         S.Adam().set_parameters(nn.Variable((2,)))
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda: S.Sgd(lr="0.1"), "Sgd: lr"),
+        (lambda: S.Adam(beta1="0.9"), "Adam: beta1"),
+        (lambda: S.AdamW(wd="0.1"), "AdamW: wd"),
+        (lambda: S.Sgd().set_learning_rate("0.1"), "Sgd: learning_rate"),
+        (lambda: S.Sgd().weight_decay("0.1"), "Sgd: decay_rate"),
+        (lambda: S.Sgd().clip_grad_by_norm("1"), "Sgd: clip_norm"),
+        (lambda: S.Sgd().scale_grad("1"), "Sgd: scale"),
+    ],
+    ids=["lr", "beta1", "wd", "learning_rate", "decay_rate", "clip_norm", "scale"],
+)
+def test_a_solver_s_argument_that_is_no_number_is_named(call, name):
+    with pytest.raises(TypeError, match=f"{name} must be real number, not str"):
+        call()

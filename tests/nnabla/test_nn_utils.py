@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 import os
 import pathlib
 import socket
@@ -174,6 +175,17 @@ def test_series_and_times(tmp_path):
     rows = [line.split() for line in (tmp_path / "new" / "time.timer.txt").read_text().splitlines()]
     assert [(row[0], row[2]) for row in rows] == [("1", "2"), ("3", "2")]
     assert float(rows[1][1]) <= float(rows[1][3])
+
+
+def test_a_series_in_the_log_has_all_digits_of_its_mean(caplog):
+    caplog.set_level("INFO", "nnabla")
+    logger = logging.getLogger("nnabla")
+    before, logger.propagate = logger.propagate, True
+    try:
+        monitor.MonitorSeries("loss", interval=1).add(0, np.float32(1.1))
+    finally:
+        logger.propagate = before
+    assert caplog.messages == ["iter=0 {loss}=1.100000023841858"]  # nnabla 1.39.0's
 
 
 def test_tiles():

@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = dict(re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S))
 _AS_PROGRAM = ["-m", "compatgrad", "run"]
-RUN = {"legacy": _AS_PROGRAM, "nnabla": _AS_PROGRAM, "mxnet": _AS_PROGRAM, "native": [], "mixed": [], "module": []}
+RUN = {name: _AS_PROGRAM for name in ("legacy", "nnabla", "mxnet")}
+RUN |= {name: [] for name in ("native", "register", "mixed", "module")}
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -40,8 +40,12 @@ class CompiledRule(optimizer.UpdateRule):
 
     def update_core_cpu(self, param):
         if param._grad_tensor is not None:
-            name, hypers = self._step((param,), self.hyperparam)
-            _C.optim_update(name, (param,), (self._state_tensors(self._state_names),), hypers)
+            try:
+                name, hypers = self._step((param,), self.hyperparam)
+                _C.optim_update(name, (param,), (self._state_tensors(self._state_names),), hypers)
+            except TypeError:
+                _check_numbers(self, self.hyperparam)
+                raise
 
     def update_core_gpu(self, param):
         # Not an alias: a subclass that overrides one of the two keeps the other.
@@ -56,11 +60,15 @@ class CompiledRule(optimizer.UpdateRule):
             if rule._state is None:
                 rule._init_states(param)
         names = rules[0]._state_names
-        name, hypers = rules[0]._step(params, hp)
-        if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks):
-            for rule, param in zip(rules, params, strict=True):  # a parameter moved to another device
-                rule._init_states(param)
-            _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks)
+        try:
+            name, hypers = rules[0]._step(params, hp)
+            if not _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks):
+                for rule, param in zip(rules, params, strict=True):  # a parameter moved to another device
+                    rule._init_states(param)
+                _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks)
+        except TypeError:
+            _check_numbers(rules[0], hp)
+            raise
 
     def _state_tensors(self, names):
         """Tensors that share the memory of the arrays in `state` of these names."""
@@ -84,6 +92,13 @@ class CompiledRule(optimizer.UpdateRule):
         for dtype in dtypes:
             if eps != 0 and dtype.type(eps) == 0:
                 raise ValueError(f"eps of {optimizer_name} optimizer is too small for {dtype.name} ({eps})")
+
+
+def _check_numbers(rule, hp):
+    """TypeError with the name of a hyperparameter that is no number: a string from the command line, say."""
+    for name, value in sorted(hp.get_dict().items()):
+        if value is None or isinstance(value, (str, list, tuple, dict)):
+            raise TypeError(f"{type(rule).__name__}: hyperparameter {name} must be a number, got {value!r}") from None
 
 
 _LARGE = 1 << 20  # bytes

@@ -257,7 +257,11 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except Exception as error:
-            raise ValueError(f"Deferred initialization failed because shape cannot be inferred. {error}") from error
+            reason = str(error)
+            if isinstance(error, IndexError):  # an axis that the inputs do not have: Python's words name neither
+                shapes = ", ".join(str(x.shape) for x in _flatten(args)[0] if hasattr(x, "shape"))
+                reason = f"{type(self).__name__} {self.name}, inputs of shape {shapes}: {error}"
+            raise ValueError(f"Deferred initialization failed because shape cannot be inferred. {reason}") from error
 
     def infer_shape(self, *args):
         """Sets the unknown dimensions of all parameters inside from these inputs; layers override it.

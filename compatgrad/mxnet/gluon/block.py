@@ -47,12 +47,17 @@ class SymbolBlock(HybridBlock):
         super().__init__(prefix=None, params=None)
         self._prefix = ""
         self._params = ParameterDict("", params)
+        if isinstance(inputs, str):
+            inputs = [inputs]  # refused below, as one word
         if isinstance(inputs, symbol.Symbol) and len(inputs.list_outputs()) == 1:
             inputs = [inputs]
         if isinstance(outputs, (list, tuple)):
             outputs = outputs[0] if len(outputs) == 1 else symbol.Group(list(outputs))
         inputs, self._in_format = _flatten(list(inputs))
-        _, self._out_format = _flatten(outputs)
+        flat_outputs, self._out_format = _flatten(outputs)
+        for x in (*inputs, *flat_outputs):
+            if not isinstance(x, symbol.Symbol):
+                raise ValueError(f"SymbolBlock: outputs and inputs must be symbols (mx.sym.var('data')), got {x!r}")
         for x in inputs:
             assert len(x.get_internals().list_outputs()) == 1, (
                 f"Input symbols must be variable, but {x} is an output of operators"

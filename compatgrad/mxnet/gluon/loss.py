@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 from .. import ndarray
@@ -104,10 +105,24 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
     def forward(self, x: Any, *args: Any) -> Any:
-        # a loss has no parameters: nothing to infer, to fetch or to cache
-        if type(x) is NDArray and x._ctx is None and not self._reg_params:
-            return self.hybrid_forward(ndarray, x, *args)
-        return super().forward(x, *args)
+        try:
+            # a loss has no parameters: nothing to infer, to fetch or to cache
+            if type(x) is NDArray and x._ctx is None and not self._reg_params:
+                return self.hybrid_forward(ndarray, x, *args)
+            return super().forward(x, *args)
+        except (AssertionError, AttributeError, MXNetError, TypeError) as error:
+            self._check_arrays(args, error)
+            raise
+
+    def _check_arrays(self, args: tuple[Any, ...], error: Exception) -> None:
+        # NumPy's labels are a frequent mistake, and an operator inside tells of its own inputs only
+        names = list(signature(self.hybrid_forward).parameters)[2:]
+        for name, value in zip(names, args, strict=False):
+            if value is not None and not hasattr(value, "list_outputs") and not isinstance(value, NDArray):
+                kind = ValueError if self._active else AssertionError if isinstance(error, MXNetError) else type(error)
+                got = f"{type(value).__module__}.{type(value).__name__}"
+                words = f"{type(self).__name__}: {name} must be an NDArray (mx.nd.array makes one), got {got}"
+                raise kind(words) from None
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from inspect import signature
 from typing import Any
 
+from ..base import MXNetError
 from ..ndarray import NDArray
+from ._base import Optimizer
 
 __all__ = ["Updater", "get_updater"]
 
@@ -37,6 +40,26 @@ class Updater:
         self._last: tuple[Any, ...] = ()  # the sequences of the last call, and their states
 
     def __call__(self, index, grad, weight):
+        try:
+            self._update(index, grad, weight)
+        except (MXNetError, TypeError):
+            self._check_numbers()
+            raise
+
+    def _check_numbers(self):
+        # TypeError with the name of a number that is a string, from the command line say
+        optimizer = self.optimizer
+        for kind in type(optimizer).__mro__:
+            arguments = signature(kind.__init__).parameters.values() if issubclass(kind, Optimizer) else ()
+            for argument in arguments:
+                name = argument.name
+                value = vars(optimizer).get("lr" if name == "learning_rate" else name)
+                is_number = argument.default is None or isinstance(argument.default, float)
+                if is_number and isinstance(value, str):
+                    who = type(optimizer).__name__
+                    raise TypeError(f"{who}: {name} must be a number, got {value!r}") from None
+
+    def _update(self, index, grad, weight):
         last = self._last
         if last and index is last[0] and weight is last[1] and self.states is last[3]:
             states = last[2]
