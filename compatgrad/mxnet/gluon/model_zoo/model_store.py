@@ -1,9 +1,11 @@
 """Files with the parameters of trained models."""
 
+import logging
 import os
+import zipfile
 
 from ...base import data_dir
-from ..utils import _get_repo_file_url, check_sha1
+from ..utils import _get_repo_file_url, check_sha1, download, replace_file
 
 __all__ = ["get_model_file", "purge"]
 
@@ -59,17 +61,37 @@ def short_hash(name):
 
 
 def get_model_file(name, root=None):
-    """The path of the parameter file of the model `name`, which must lie in the directory `root`.
+    """The path of the parameter file of the model `name` in the directory `root`.
 
-    Nothing is downloaded: FileNotFoundError says where the file is to be found. ValueError where its SHA-1 is wrong.
+    It is downloaded where it is missing, or its SHA-1 is wrong. FileNotFoundError where it cannot be had, and
+    ValueError where what comes has another SHA-1.
     """
     file_name = f"{name}-{short_hash(name)}"
-    path = os.path.join(os.path.expanduser(root or default_root()), file_name + ".params")
-    if not os.path.exists(path):
-        url = _get_repo_file_url("gluon/models", file_name + ".zip")
-        raise FileNotFoundError(f"The parameters of {name} are not at {path}. Unpack {url} there.")
-    if not check_sha1(path, _model_sha1[name]):
-        raise ValueError(f"{path} is not the file of {name}: its SHA-1 differs from {_model_sha1[name]}")
+    root = os.path.expanduser(root or default_root())
+    path = os.path.join(root, file_name + ".params")
+    if os.path.exists(path):
+        if check_sha1(path, _model_sha1[name]):
+            return path
+        logging.warning("%s is not the file of %s: its SHA-1 differs. Downloading again.", path, name)
+    url = _get_repo_file_url("gluon/models", file_name + ".zip")
+    archive = os.path.join(root, file_name + ".zip")
+    try:
+        download(url, archive, overwrite=True)
+    except Exception as e:
+        raise FileNotFoundError(
+            f"The parameters of {name} are not at {path}, and cannot be downloaded ({e}). Unpack {url} there."
+        ) from e
+    part = archive + ".part"
+    try:
+        with zipfile.ZipFile(archive) as source, open(part, "wb") as out:
+            out.write(source.read(file_name + ".params"))
+        if not check_sha1(part, _model_sha1[name]):
+            raise ValueError(f"{url} does not hold the file of {name}: its SHA-1 differs from {_model_sha1[name]}")
+        replace_file(part, path)
+    finally:
+        os.remove(archive)
+        if os.path.exists(part):
+            os.remove(part)
     return path
 
 

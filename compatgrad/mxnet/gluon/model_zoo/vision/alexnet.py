@@ -31,5 +31,5 @@ class AlexNet(Classifier):
 
 
 def alexnet(pretrained=False, ctx=None, root=None, **kwargs):
-    """AlexNet; pretrained=True reads the file in `root` (see model_store)."""
+    """AlexNet; pretrained=True reads or downloads the file in `root` (see model_store)."""
     return with_weights(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

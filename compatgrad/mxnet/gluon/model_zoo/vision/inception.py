@@ -112,5 +112,5 @@ class Inception3(Classifier):
 
 
 def inception_v3(pretrained=False, ctx=None, root=None, **kwargs):
-    """Inception 3; pretrained=True reads the file in `root` (see model_store)."""
+    """Inception 3; pretrained=True reads or downloads the file in `root` (see model_store)."""
     return with_weights(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
