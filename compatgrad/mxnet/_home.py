@@ -1,22 +1,27 @@
-"""MXNet defines much of a package in one module of it, from which programs import; here the package knows."""
+"""MXNet defines much of a package in one module of it, from which programs import; here the package lends its names."""
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 
-def of_package(module: str) -> Callable[[str], Any]:
-    """A ``__getattr__`` for `module`, which finds there what its package has."""
-    package, _, own = module.rpartition(".")
+def lend(package: dict[str, Any], *modules: ModuleType) -> None:
+    """Has modules of a package find in its `globals()` what they do not have themselves."""
+    for module in modules:
+        module.__getattr__ = _finder(package, module.__name__.rpartition("mxnet.")[2])  # type: ignore[method-assign]
 
+
+def _finder(package: dict[str, Any], module: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         if not name.startswith("__"):
-            try:
-                return getattr(importlib.import_module(package), name)
-            except AttributeError:
-                pass
-        raise AttributeError(f"module 'mxnet.{package.rpartition('mxnet.')[2]}.{own}' has no attribute '{name}'")
+            if name in package:
+                return package[name]
+            if "__getattr__" in package:
+                with contextlib.suppress(AttributeError):
+                    return package["__getattr__"](name)
+        raise AttributeError(f"module 'mxnet.{module}' has no attribute '{name}'")
 
     return __getattr__

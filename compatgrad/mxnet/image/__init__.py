@@ -5,6 +5,7 @@
 from .. import io as io
 from .. import ndarray as ndarray
 from .. import recordio as recordio
+from .._home import lend as _lend
 from ..util import is_np_array as is_np_array
 from . import augment, detection, image, iterator
 from .augment import *
@@ -15,3 +16,5 @@ from .iterator import *
 det, nd = detection, ndarray
 
 __all__ = [*image.__all__, *augment.__all__, *iterator.__all__, *detection.__all__]
+
+_lend(globals(), image)

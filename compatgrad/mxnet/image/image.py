@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from .._home import of_package
 from ..base import MXNetError, numeric_types
 from ._codec import array_of, decode
 from ._resize import resize
@@ -280,6 +279,3 @@ def random_rotate(
     """imrotate by random angles between two limits, one for each image."""
     degrees = np.random.uniform(*angle_limits, size=None if src.ndim == 3 else src.shape[0])
     return imrotate(src, degrees if src.ndim == 3 else nd.array(degrees), zoom_in=zoom_in, zoom_out=zoom_out)
-
-
-__getattr__ = of_package(__name__)

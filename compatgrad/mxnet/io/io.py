@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from .._home import of_package
 from ..base import mx_real_t
 from ..ndarray import NDArray
 
@@ -439,6 +438,3 @@ class NDArrayIter(DataIter):
                 x = nd.array(x.asnumpy()[self.idx], ctx=x.context, dtype=x.dtype)
             reordered.append((name, x))
         return reordered
-
-
-__getattr__ = of_package(__name__)

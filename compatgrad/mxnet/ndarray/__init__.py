@@ -1,5 +1,6 @@
 """Arrays and the operators on them: `mxnet.nd`."""
 
+from .._home import lend as _lend
 from . import _elementwise as _elementwise
 from ._creation import *
 from ._elementwise import *
@@ -43,8 +44,12 @@ from ._multi_updates import *
 from . import _contrib_updates as _contrib_updates
 from . import image as image
 from . import contrib as contrib
+from . import ndarray as ndarray
 from . import op as op
 from . import _methods as _methods
+
+
+_lend(globals(), ndarray, op)
 
 
 def __getattr__(name: str):

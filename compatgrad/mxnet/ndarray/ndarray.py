@@ -11,7 +11,6 @@ import torch
 from compatgrad import _C
 
 from .._frontend import fe, op
-from .._home import of_package
 from ..base import MXNetError
 from ..context import Context, context_of, cpu
 from . import _indexing, _late
@@ -379,6 +378,3 @@ def _moved(x: NDArray, context: Context) -> NDArray:
 
 fe.variable_class = NDArray
 _default = cpu()
-
-
-__getattr__ = of_package(__name__)

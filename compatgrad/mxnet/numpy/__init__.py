@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as _onp
 
+from .._home import lend as _lend
 from . import _internal as _internal
 from . import _methods as _methods
 from . import _of_numpy as _of_numpy
@@ -16,6 +17,7 @@ from . import _protocols as _protocols
 from . import fallback as fallback
 from . import fallback_linalg as fallback_linalg
 from . import linalg as linalg
+from . import multiarray as multiarray
 from . import random as random
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
@@ -46,3 +48,6 @@ def __getattr__(name: str) -> Any:
         found = globals()[name] = _of_numpy.of_numpy(name)
         return found
     raise AttributeError(f"module 'mxnet.numpy' has no attribute '{name}'")
+
+
+_lend(globals(), multiarray)

@@ -1,6 +1,5 @@
 """`mx.np.multiarray`: the arrays of `mx.np` and its functions, under the name of the file that has them in MXNet."""
 
-from .._home import of_package
 from ._array import ndarray as ndarray
 from ._functions import *  # noqa: F403
 from ._lists import *  # noqa: F403
@@ -8,5 +7,3 @@ from ._padding import pad as pad
 from ._picking import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._shapes import *  # noqa: F403
-
-__getattr__ = of_package(__name__)

@@ -5,9 +5,11 @@ from .. import ndarray as ndarray
 from .. import symbol as symbol
 from .._checkpoint import load_checkpoint as load_checkpoint
 from .._checkpoint import save_checkpoint as save_checkpoint
+from .._home import lend as _lend
 from ..io import DataBatch as DataBatch
 from ..io import DataDesc as DataDesc
 from ..io import DataIter as DataIter
+from . import rnn_cell
 from ._convolutional import BaseConvRNNCell as BaseConvRNNCell
 from ._convolutional import ConvGRUCell as ConvGRUCell
 from ._convolutional import ConvLSTMCell as ConvLSTMCell
@@ -32,3 +34,4 @@ from .rnn_cell import RNNCell as RNNCell
 from .rnn_cell import RNNParams as RNNParams
 
 init = initializer
+_lend(globals(), rnn_cell)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import initializer, ndarray, symbol
-from .._home import of_package
 
 __all__ = ["BaseRNNCell", "GRUCell", "LSTMCell", "RNNCell", "RNNParams"]
 
@@ -281,6 +280,3 @@ class GRUCell(_DenseCell):
         name = self._step_name()
         i2h, h2h = self._linear(inputs, states[0], name + "_")
         return gru_step(i2h, h2h, states[0], name, _tanh)
-
-
-__getattr__ = of_package(__name__)

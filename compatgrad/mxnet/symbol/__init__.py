@@ -7,9 +7,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from .._home import lend as _lend
 from ..base import MXNetError, integer_types
 from ..ndarray._operator import operators as _operators
-from . import _control, _random
+from . import _control, _random, symbol
 from ._compose import function_of as _function_of
 from ._compose import implementation as _implementation
 from ._custom import Custom as Custom
@@ -173,3 +174,6 @@ def __getattr__(name: str) -> Any:
         found = globals()[name] = _function_of(name, name)
         return found
     raise AttributeError(f"module 'mxnet.symbol' has no attribute '{name}'")
+
+
+_lend(globals(), symbol)

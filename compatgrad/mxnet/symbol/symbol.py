@@ -13,7 +13,6 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
-from .._home import of_package
 from ..attribute import AttrScope
 from ..base import MXNetError, NotImplementedForSymbol
 from ..context import current_context
@@ -318,6 +317,3 @@ def load_json(json_str: str) -> Symbol:
     if not isinstance(json_str, str):
         raise TypeError(f"load_json: fname required to be string, got {type(json_str)}")
     return Symbol(from_json(json_str))
-
-
-__getattr__ = of_package(__name__)
