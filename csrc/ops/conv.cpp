@@ -71,6 +71,8 @@ Ints all_but_channels(int64_t ndim) {
   for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
   return r;
 }
+// The gradient of a bias. The kernels add one number to the next, which loses digits that this keeps.
+Tensor sum_over_positions(const Tensor& gy) { return at::sum(gy, all_but_channels(gy.dim())); }
 // On the CPU the kernels copy a batch into a layout of their own. How many images they get at once, so that the copies
 // stay small beside what the program holds: 0 for all of them, as in a trace, which is to serve any batch.
 int64_t images_at_once(const Tensor& x, int64_t map_size) {
@@ -170,20 +172,21 @@ struct Convolution : Placement {
   }
   void backward(Ctx<Tensor>& c) {
     const Tensor& gy = c.gy();
+    c.grad(2, [&] { return sum_over_positions(gy); });
+    if (!c.needs(0) && !c.needs(1)) return;
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), image = saved_or_shape(c, 0, c.needs(1));
     const Ints reach = overhang(c.in_sizes(0), gy.sizes(), w.sizes());
     const bool small = is_small(*this, gy, w, {}, gy.numel());
     const auto part = [&](const Tensor& g, const Tensor& images) {
-      const std::array<bool, 3> needs{c.needs(0), c.needs(1), c.needs(2)};
-      auto [gx, gw, gb] =
-          small ? at::_slow_conv2d_backward(in_rows(g), in_rows(extended(images, reach)), in_rows(w),
-                                            spatial(w.sizes()), stride, pad, needs)
-                : at::convolution_backward(g, extended(images, reach), w, at::OptionalIntArrayRef(w.size(0)), stride,
-                                           pad, dilate, false, Ints(stride.size(), 0), groups, needs);
-      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, c.in_sizes(0)), gw, gb};
+      const std::array<bool, 3> needs{c.needs(0), c.needs(1), false};
+      auto [gx, gw, _] = small ? at::_slow_conv2d_backward(in_rows(g), in_rows(extended(images, reach)), in_rows(w),
+                                                           spatial(w.sizes()), stride, pad, needs)
+                               : at::convolution_backward(g, extended(images, reach), w, {}, stride, pad, dilate, false,
+                                                          Ints(stride.size(), 0), groups, needs);
+      return std::array{reach.empty() || !c.needs(0) ? gx : cropped(gx, c.in_sizes(0)), gw};
     };
     const int64_t n = gy.size(0), step = images_at_once(image, gy.numel() / std::max<int64_t>(n, 1));
-    std::array<Tensor, 3> sum;
+    std::array<Tensor, 2> sum;
     if (!step) {
       sum = part(gy, image);
     } else {
@@ -194,11 +197,10 @@ struct Convolution : Placement {
         const int64_t size = std::min(step, n - i);
         const auto some = part(gy.narrow(0, i, size), image.narrow(0, i, size));
         if (c.needs(0)) sum[0].narrow(0, i, size).copy_(some[0]);
-        for (size_t k = 1; k < 3; ++k)
-          if (some[k].defined()) sum[k] = sum[k].defined() ? sum[k].add_(some[k]) : some[k];
+        if (c.needs(1)) sum[1] = sum[1].defined() ? sum[1].add_(some[1]) : some[1];
       }
     }
-    for (size_t k = 0; k < 3; ++k) c.grad(k, [&] { return sum[k]; });
+    for (size_t k = 0; k < 2; ++k) c.grad(k, [&] { return sum[k]; });
   }
   void backward(Ctx<Var>& c) {
     c.grad(0, [&] { return deconvolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });
@@ -250,6 +252,8 @@ struct Deconvolution : Placement {
   void backward(Ctx<Tensor>& c) {
     const Tensor w = saved_or_shape(c, 1, c.needs(0)), x = saved_or_shape(c, 0, c.needs(1));
     const at::IntArrayRef image = c.gy().sizes();
+    c.grad(2, [&] { return sum_over_positions(c.gy()); });
+    if (!c.needs(0) && !c.needs(1)) return;
     const Tensor gy = extended(c.gy(), overhang(image, x.sizes(), w.sizes()));
     if (is_small(*this, x, w, {}, x.numel()) && touches_all(gy.sizes(), w.sizes(), x.sizes())) {
       const Tensor g = in_rows(gy), f = in_rows(w);
@@ -258,15 +262,13 @@ struct Deconvolution : Placement {
         return std::get<1>(
             at::_slow_conv2d_backward(in_rows(x), g, f, spatial(w.sizes()), stride, pad, {false, true, false}));
       });
-      c.grad(2, [&] { return at::sum(c.gy(), all_but_channels(image.size())); });
       return;
     }
-    auto [gx, gw, gb] = at::convolution_backward(gy, x, w, at::OptionalIntArrayRef(image[1]), stride, pad, dilate, true,
-                                                 untouched(x.sizes(), w.sizes(), image.slice(2)), groups,
-                                                 {c.needs(0), c.needs(1), c.needs(2)});
+    auto [gx, gw, _] = at::convolution_backward(gy, x, w, {}, stride, pad, dilate, true,
+                                                untouched(x.sizes(), w.sizes(), image.slice(2)), groups,
+                                                {c.needs(0), c.needs(1), false});
     c.grad(0, [&] { return gx; });
     c.grad(1, [&] { return gw; });
-    c.grad(2, [&] { return gb; });
   }
   void backward(Ctx<Var>& c) {
     c.grad(0, [&] { return convolution(*this, c.gy(), c.in(1), spatial(c.in_sizes(0))); });

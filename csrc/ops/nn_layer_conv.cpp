@@ -2,6 +2,7 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
 
 #include "ops/named.h"
 
@@ -15,6 +16,11 @@ Ints one_channel_each(at::IntArrayRef w) {
   return r;
 }
 Ints as_they_are(at::IntArrayRef w) { return ints(w); }
+Ints all_but_channels(int64_t ndim) {
+  Ints r{0};
+  for (int64_t k = 2; k < ndim; ++k) r.push_back(k);
+  return r;
+}
 
 // `Op` tells by groups(x, w) how many there are and by filters(w) which shape its kernels have for a convolution.
 template <class Op, bool transposed>
@@ -30,17 +36,18 @@ struct Convolving {
                            stride, pad, dilate, transposed, extra(), op().groups(x.sizes()));
   }
   void backward(Ctx<Tensor>& c) {
+    // The kernel adds one number to the next, which loses digits that this keeps.
+    c.grad(2, [&] { return at::sum(c.gy(), all_but_channels(c.gy().dim())); });
+    if (!c.needs(0) && !c.needs(1)) return;
     // Of what is not saved the kernel reads the shape alone.
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
     const Ints filters = Op::filters(w);
     const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());
     const Tensor kernels = c.needs(0) ? shaped(c.in(1), filters) : at::empty(filters, c.gy().options());
-    auto [gx, gw, gb] =
-        at::convolution_backward(c.gy(), image, kernels, at::OptionalIntArrayRef(c.gy().size(1)), stride, pad, dilate,
-                                 transposed, extra(), op().groups(x), {c.needs(0), c.needs(1), c.needs(2)});
+    auto [gx, gw, _] = at::convolution_backward(c.gy(), image, kernels, {}, stride, pad, dilate, transposed, extra(),
+                                                op().groups(x), {c.needs(0), c.needs(1), false});
     c.grad(0, [&] { return gx; });
     c.grad(1, [&] { return shaped(gw, w); });
-    c.grad(2, [&] { return gb; });
   }
   void backward(Ctx<Var>& c) {
     const at::IntArrayRef x = c.in_sizes(0), w = c.in_sizes(1);
@@ -58,11 +65,7 @@ struct Convolving {
       Named r = placed(CG_NAMED("convolution_grad_w")).with("ksize", ints(at::IntArrayRef(filters).slice(2)));
       return shaped(transposed ? r(c.gy(), c.in(0)) : r(c.in(0), c.gy()), w);
     });
-    c.grad(2, [&] {
-      Ints axes{0};
-      for (int64_t k = 2; k < c.gy().dim(); ++k) axes.push_back(k);
-      return sum(c.gy(), axes);
-    });
+    c.grad(2, [&] { return sum(c.gy(), all_but_channels(c.gy().dim())); });
   }
 };
 

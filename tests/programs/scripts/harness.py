@@ -59,14 +59,20 @@ def watch(seed):
     """Write parameters after each update; disturb them before the first."""
     import chainer
 
-    optimizers = []
+    optimizers, disturbed = [], []
+    run = programs.Run(pathlib.Path(), 0, seed)
 
     def number(self):
         if self not in optimizers:
             optimizers.append(self)
-            arrays = [p.array for _, p in sorted(self.target.namedparams()) if p.array is not None]
-            programs.Run(pathlib.Path(), 0, seed).perturb(a for a in arrays if isinstance(a, np.ndarray))
-        return optimizers.index(self)
+            disturbed.append(set())
+        index = optimizers.index(self)
+        # Parameters without a size have their numbers only after the first loss.
+        fresh = {n: p.array for n, p in sorted(self.target.namedparams()) if n not in disturbed[index]}
+        fresh = {n: a for n, a in fresh.items() if isinstance(a, np.ndarray)}
+        disturbed[index].update(fresh)
+        run.perturb(fresh.values())
+        return index
 
     def arrays(self, of):
         send = chainer.get_device("@numpy").send
