@@ -33,6 +33,7 @@ from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.backends.cuda import should_use_cudnn, should_use_cudnn_tensor_core
 from compatgrad.chainer.device_resident import DeviceResident
 from compatgrad.chainer.utils import walker_alias
+from compatgrad.chainer.utils.experimental import silence_when
 from compatgrad.chainer.initializer import Initializer
 from compatgrad.chainer import initializers
 from compatgrad.chainer.variable import Parameter, Variable, as_array, as_variable
@@ -55,7 +56,7 @@ from compatgrad.chainer.link import Chain, ChainList, Link
 from compatgrad.chainer.sequential import Sequential
 from compatgrad.chainer.optimizer import GradientMethod, Optimizer, UpdateRule
 from compatgrad.chainer import optimizer_hooks, optimizers
-from compatgrad.chainer import functions
+from compatgrad.chainer import functions, _methods
 from compatgrad.chainer.distribution import Distribution, cross_entropy, kl_divergence, register_kl
 from compatgrad.chainer.functions import array
 from compatgrad.chainer.functions.math import basic_math
@@ -64,6 +65,7 @@ from compatgrad.chainer import dataset, datasets, iterators, training
 from compatgrad.chainer.graph_optimizations.static_graph import static_graph
 from compatgrad.chainer.graph_optimizations.static_graph_utilities import static_code
 from compatgrad.chainer._runtime_info import print_runtime_info
+from compatgrad.chainer import _adapter
 
 
 class _FallbackType:
@@ -74,6 +76,7 @@ class _FallbackType:
 #: What ``forward_chainerx`` returns to say that it does not apply. It is never called here.
 Fallback = _FallbackType()
 
+silence_when(lambda: disable_experimental_feature_warning)
 utils.WalkerAlias = walker_alias.WalkerAlias
 
 _LAZY = ("distributions", "links")  # large, and loaded when they are asked for

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import traceback
 
-from compatgrad import _C, chainer
+from compatgrad import _C
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.utils import argument
+from compatgrad.core.function import FunctionBase
 
 _GRAD_ERRORS = {
     "type": (TypeError, "Type of grad is invalid:\nExpected: Any of {expected}\nActual: {actual}"),
@@ -70,7 +71,7 @@ def creator_node_property(base):
     getter, setter = base.creator_node.__get__, base.creator_node.__set__
 
     def set_creator_node(self, func):
-        setter(self, func.node if isinstance(func, chainer.Function) else func)
+        setter(self, func.node if isinstance(func, FunctionBase) else func)
 
     return property(getter, set_creator_node, doc="The function node that made this variable, or None. Settable.")
 

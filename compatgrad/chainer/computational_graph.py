@@ -69,8 +69,8 @@ class ComputationalGraph:
 
     def _repr_svg_(self):
         """The picture for notebooks, drawn also where there is no Graphviz."""
-        from compatgrad.interop import Graph
-        from compatgrad.interop._graph_layout import Box, Edge
+        from compatgrad.drawing import Graph
+        from compatgrad.drawing._layout import Box, Edge
 
         nodes, edges = self._drawn()
         number = {node: i for i, node in enumerate(nodes)}

@@ -10,10 +10,10 @@ import warnings
 
 import numpy
 
-from compatgrad import chainer
-from compatgrad.chainer import backend, configuration, testing, variable
+from compatgrad.chainer import backend, configuration, functions, variable
 from compatgrad.chainer._backprop import backward
 from compatgrad.chainer.backends import cuda
+from compatgrad.chainer.testing import array as _comparison
 
 
 class NondifferentiableError(Exception):
@@ -157,7 +157,7 @@ def assert_allclose(x, y, atol=1e-5, rtol=1e-4, verbose=True):
         DeprecationWarning,
         stacklevel=2,
     )
-    testing.assert_allclose(x, y, atol, rtol, verbose)
+    _comparison.assert_allclose(x, y, atol, rtol, verbose)
 
 
 # ---- backward ----------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ class _CheckBackward:
 
     def _compare(self, expected, actual, directions):
         try:
-            testing.assert_allclose(expected, actual, atol=self.atol, rtol=self.rtol)
+            _comparison.assert_allclose(expected, actual, atol=self.atol, rtol=self.rtol)
         except AssertionError as e:
             text = _report(
                 f"check_backward failed (eps={self.eps} atol={self.atol} rtol={self.rtol})",
@@ -432,7 +432,7 @@ def check_double_backward(
     def first_order_grad(*inputs):
         xs_, gys_ = inputs[: len(xs)], inputs[len(xs) :]
         ys = _as_tuple(func(*xs_))
-        gys_ = [None if gy is None else chainer.functions.cast(gy, y.dtype) for y, gy in zip(ys, gys_, strict=True)]
+        gys_ = [None if gy is None else functions.cast(gy, y.dtype) for y, gy in zip(ys, gys_, strict=True)]
         _check_outputs_and_grad_outputs(ys, gys_)
         backward(ys, gys_, enable_double_backprop=True)
         wrong = [i for i, x in enumerate(xs_) if integral[i] and x.grad is not None]

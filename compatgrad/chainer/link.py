@@ -8,9 +8,9 @@ import warnings
 
 import numpy
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend, device_resident, initializers, link_hook, variable
 from compatgrad.chainer._link_walk import all_params
+from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.link_hook import _thread
 
 _COPY_MODES = ("init", "copy", "share")
@@ -207,7 +207,7 @@ class Link(device_resident.DeviceResident):
         d = self.__dict__
         for name in self._params:
             visitor.visit_variable(d[name])
-        array_types = chainer.get_array_types()
+        array_types = get_array_types()
         for name in self._persistent:
             if isinstance(d[name], array_types):
                 d[name] = visitor.visit_array(d[name])
@@ -249,7 +249,7 @@ class Link(device_resident.DeviceResident):
         for name in self._params:
             dst[name].copydata(src[name])
         if copy_persistent:
-            array_types = chainer.get_array_types()
+            array_types = get_array_types()
             for name in self._persistent:
                 d, s = dst[name], src[name]
                 if isinstance(d, array_types) and isinstance(s, array_types):
@@ -302,21 +302,10 @@ class Link(device_resident.DeviceResident):
             data = serializer(name, param.data)
             if param.data is None and data is not None:
                 param.initialize(data.shape)
-                with chainer.using_device(param.device):
+                with using_device(param.device):
                     param.data[...] = param.device.send(data)
         for name in self._persistent:
             d[name] = serializer(name, d[name])
-
-    def repeat(self, n_repeat, mode="init"):
-        """A Sequential of `n_repeat` copies made with `mode`, see `copy`. ValueError for an unknown mode."""
-        ret = chainer.Sequential()
-        if n_repeat <= 0:
-            return ret
-        if mode not in _COPY_MODES:
-            raise _bad_copy_mode(mode)
-        for _ in range(n_repeat):
-            ret.append(self.copy(mode))
-        return ret
 
     def count_params(self):
         """The number of elements of all initialised parameters; warns (UserWarning) of the others."""

@@ -7,12 +7,12 @@ import warnings
 
 import numpy
 
-import compatgrad.chainer as chainer
 from compatgrad import _C
 from compatgrad.chainer import link as link_module
 from compatgrad.chainer import optimizer_hooks, variable
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer._link_walk import all_params
+from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.optimizer_hooks._gradient_hook import GradientHook, is_stock, is_stock_class, stock
 
 _stock_update = variable.Parameter.update
@@ -154,7 +154,7 @@ class UpdateRule:
         if device.xp is numpy:
             self.__update(param)
         else:
-            with chainer.using_device(device):
+            with using_device(device):
                 self.__update(param)
 
     def __update(self, param):
@@ -184,7 +184,7 @@ class UpdateRule:
         if device.xp is numpy:
             self.update_core_cpu(param)
         else:
-            with chainer.using_device(device):
+            with using_device(device):
                 self.update_core_gpu(param)
 
     def update_core_cpu(self, param):
@@ -231,13 +231,13 @@ class UpdateRule:
 
     def _init_states(self, param):
         device = param.device
-        with chainer.using_device(device):
+        with using_device(device):
             if self._state is None:
                 self._state = {}
                 self.init_state(param)
             state = self._state
             for name, value in state.items():
-                if isinstance(value, chainer.get_array_types()):
+                if isinstance(value, get_array_types()):
                     state[name] = device.send(value)
 
     def use_fp32_update(self, flag=True):
@@ -433,7 +433,7 @@ class GradientMethod(Optimizer):
         """Gives every initialised parameter without a gradient one of zeros."""
         params = all_params(self.target)
         for param in _C.optim_without_grad(params):
-            with chainer.using_device(param.device):
+            with using_device(param.device):
                 param.grad = param.xp.zeros_like(param.array)
         return params  # what update() would look for next
 

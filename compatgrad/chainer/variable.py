@@ -11,7 +11,7 @@ import weakref
 import numpy
 import torch
 
-from compatgrad import _C, chainer
+from compatgrad import _C
 from compatgrad.chainer import backend, initializers
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer._variable_node import (
@@ -201,18 +201,6 @@ class Variable(_C.Variable):
             dst = self.array
         backend.copyto(dst, src)
 
-    def addgrad(self, var):
-        """Adds the gradient of `var` to this one's, across devices. Nothing happens where `var` has none."""
-        if var.grad is None:
-            return
-        src = var.grad_var
-        if self.tensor is None:
-            self.initialize(var.shape)
-        dst = self.grad_var
-        if src.device != self.device:
-            src = chainer.functions.copy(src, self.device)
-        self.grad_var = src if dst is None else src + dst
-
     # ---- graph ----
 
     def set_creator(self, gen_func):
@@ -295,34 +283,9 @@ class Variable(_C.Variable):
             grad_var._to_device(device)
             _set_grad_var(self, grad_var)
 
-    # ---- methods that are functions ----
-
-    @property
-    def T(self):
-        """All axes reversed."""
-        return chainer.functions.transpose(self)
-
     def item(self):
         """The only element, as a Python number."""
         return self.array.item()
-
-    def mean(self, axis=None, *, weights=None, keepdims=False):
-        """`chainer.functions.average`."""
-        return chainer.functions.average(self, axis, weights, keepdims)
-
-    def reshape(self, *shape):
-        """`chainer.functions.reshape`; the shape as one tuple or as arguments."""
-        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-            shape = shape[0]
-        return chainer.functions.reshape(self, shape)
-
-    def transpose(self, *axes):
-        """`chainer.functions.transpose`; the axes as one tuple or as arguments."""
-        if not axes:
-            axes = None
-        elif len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            axes = axes[0]
-        return chainer.functions.transpose(self, axes)
 
     # ---- Python protocols ----
 
@@ -567,7 +530,7 @@ def as_variable(obj):
     if isinstance(obj, Variable):
         return obj
     if isinstance(obj, _C.Variable):
-        return chainer.functions.identity(obj)  # another frontend's: stays connected
+        return _identity(obj)  # another frontend's: stays connected
     return Variable(obj, requires_grad=False)
 
 
@@ -577,3 +540,4 @@ def as_array(obj):
 
 
 frontend.variable_class = Variable
+_identity = frontend.bind("identity", None, "any", "identity")

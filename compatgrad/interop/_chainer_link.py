@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from compatgrad import chainer
-from compatgrad.interop._torch import call_with
-from compatgrad.interop._wrappers import follow
+from compatgrad.core.torch_call import call_with
+from compatgrad.interop._torch_modules import follow
 
 
 class TorchLink(chainer.Chain):

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from compatgrad.interop._torch import call_with
-from compatgrad.interop._wrappers import follow
+from compatgrad.core.torch_call import call_with
+from compatgrad.interop._torch_modules import follow
 from compatgrad.mxnet import autograd, gluon, nd
 
 

@@ -9,8 +9,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree
 
-from compatgrad.interop._torch import call_with
-from compatgrad.interop._wrappers import check_module, follow
+from compatgrad.core.torch_call import call_with
+from compatgrad.interop._torch_modules import check_module, follow
 
 __all__ = ["ParametricFunction", "as_parametric_function"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy
+
+from compatgrad.interop._torch_modules import check_module
 
 __all__ = ["as_chainer_link", "as_gluon_block"]
 
@@ -62,20 +63,3 @@ def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
     from compatgrad.interop._gluon_block import TorchBlock
 
     return TorchBlock(module, prefix=prefix)
-
-
-def follow(parameter: torch.Tensor, data: torch.Tensor) -> None:
-    """Where a parameter of a framework was given other memory, the module's has it too."""
-    if data.data_ptr() != parameter.data_ptr():
-        parameter.data = data
-
-
-def check_module(module: Any, who: str) -> None:
-    """TypeError or ValueError, in the name of `who`, for what is no module with parameters of known shapes."""
-    if not isinstance(module, torch.nn.Module):
-        kind = type(module)  # with its module: there are links called Linear too
-        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        raise TypeError(f"{who}: module: expected a torch.nn.Module, got {name}")
-    for name, t in (*module.named_parameters(), *module.named_buffers()):
-        if is_lazy(t):
-            raise ValueError(f"{who}: module: parameter {name} has no shape yet: run the module once first")

@@ -58,6 +58,7 @@ from . import rtc as rtc
 from . import onnx as onnx
 from . import contrib as contrib
 from . import gluon as gluon
+from . import _adapter as _adapter
 
 # the short names that programs write
 nd, np, npx, sym, kv, mod = ndarray, numpy, numpy_extension, symbol, kvstore, module

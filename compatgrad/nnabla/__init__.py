@@ -48,3 +48,4 @@ from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.core.graph_def import ProtoVariable
 from compatgrad.nnabla.core.module import Module
 from compatgrad.nnabla.core.sequential import Sequential
+from compatgrad.nnabla import _adapter

@@ -8,8 +8,9 @@ import warnings
 from typing import Any
 
 import compatgrad.chainer as chainer
+from compatgrad import exporting
 from compatgrad.core.files import replacing
-from compatgrad.interop._onnx import model_of, need_onnx
+from compatgrad.exporting.onnx import model_of, need_onnx
 
 MINIMUM_OPSET_VERSION = 7
 MAXIMUM_OPSET_VERSION = 23
@@ -92,8 +93,6 @@ def export(
     where the network's path depends on values, ValueError for wrong arguments.
     """
     need_onnx("onnx_chainer")
-    from compatgrad import interop
-
     if filename is not None and not no_testcase:
         text = "Exporting ONNX without testcases is deprecated. Use export_testcase instead"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
@@ -112,7 +111,7 @@ def export(
     inputs = [chainer.as_variable(x) for x in [*positional, *named.values()]]
     dynamic = _dynamic(input_shapes, inputs, keys)
     in_names = _names("input_names", input_names, "Input", inputs, keys)
-    graph = interop.export(
+    graph = exporting.export(
         lambda *xs: _flat(model(*xs[: len(positional)], **dict(zip(keys, xs[len(positional) :], strict=True)))),
         inputs, parameters=model, frontend="chainer", dynamic=dynamic, train=train,
     )  # fmt: skip

@@ -19,7 +19,7 @@ import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import core, interop
 from compatgrad.chainer.computational_graph import build_computational_graph
-from compatgrad.interop.graph import FILLS
+from compatgrad.drawing.graph import FILLS
 from compatgrad.nnabla.experimental import viewers
 from tests.interop.graphs import SVG, branches, caption, f32, label, statements, texts, var
 

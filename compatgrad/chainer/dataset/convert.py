@@ -4,8 +4,8 @@ import collections
 
 import numpy as np
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend
+from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.backends import cuda
 
 
@@ -110,7 +110,7 @@ def concat_examples_func(batch, device=None, padding=None):
 
 def _concat_arrays(arrays, padding):
     first = arrays[0]
-    if not isinstance(first, np.ndarray) and not isinstance(first, chainer.get_array_types()):
+    if not isinstance(first, np.ndarray) and not isinstance(first, get_array_types()):
         arrays = np.asarray(arrays)
         if padding is None:
             return arrays
@@ -119,7 +119,7 @@ def _concat_arrays(arrays, padding):
     if isinstance(first, np.ndarray):
         return np.concatenate([array[None] for array in arrays])
     device = backend.get_device_from_array(first)
-    with chainer.using_device(device):
+    with using_device(device):
         return device.xp.concatenate([array[None] for array in arrays])
 
 
@@ -128,7 +128,7 @@ def _concat_arrays_with_padding(arrays, padding):
     if len({len(shape) for shape in shapes}) > 1:
         raise ValueError(f"arrays of different numbers of axes cannot be padded to one shape: {shapes}")
     device = backend.get_device_from_array(arrays[0])
-    with chainer.using_device(device):
+    with using_device(device):
         shape = (len(arrays), *[max(lengths) for lengths in zip(*shapes, strict=True)])
         result = device.xp.full(shape, padding, dtype=arrays[0].dtype)
         for i, array in enumerate(arrays):

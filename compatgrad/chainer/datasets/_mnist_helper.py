@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
@@ -17,7 +17,7 @@ _FILES = {
 
 def get_datasets(directory, base_url, load, withlabel, ndim, scale, dtype, label_dtype, rgb_format):
     """Return the training and the test set below `base_url`, cached as npz files in `directory`."""
-    dtype = chainer.get_dtype(dtype)
+    dtype = get_dtype(dtype)
     root = download.get_dataset_directory(directory)
     datasets = []
     for name, files in _FILES.items():

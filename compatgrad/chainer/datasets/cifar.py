@@ -6,7 +6,7 @@ import tarfile
 
 import numpy
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
@@ -68,6 +68,6 @@ def _preprocess_cifar(images, labels, withlabel, ndim, scale, dtype):
         images = images.reshape(-1, 3, 32, 32)
     else:
         raise ValueError(f"invalid ndim for CIFAR dataset: {ndim}. Expected 1 or 3")
-    images = images.astype(chainer.get_dtype(dtype))
+    images = images.astype(get_dtype(dtype))
     images *= scale / 255.0
     return tuple_dataset.TupleDataset(images, labels.astype(numpy.int32)) if withlabel else images

@@ -9,7 +9,7 @@ import zipfile
 
 import numpy
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import dataset_mixin
 
 try:
@@ -63,7 +63,7 @@ class ImageDataset(dataset_mixin.DatasetMixin):
                 paths = [line.strip() for line in f]
         self._paths = paths
         self._root = root
-        self._dtype = chainer.get_dtype(dtype)
+        self._dtype = get_dtype(dtype)
 
     def __len__(self):
         return len(self._paths)
@@ -83,7 +83,7 @@ class LabeledImageDataset(dataset_mixin.DatasetMixin):
         _check_pillow_availability()
         self._pairs = _read_pairs(pairs) if isinstance(pairs, str) else pairs
         self._root = root
-        self._dtype = chainer.get_dtype(dtype)
+        self._dtype = get_dtype(dtype)
         self._label_dtype = label_dtype
 
     def __len__(self):
@@ -135,7 +135,7 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
     def __init__(self, zipfilename, dtype=None):
         _check_pillow_availability()
         self._zipfilename = zipfilename
-        self._dtype = chainer.get_dtype(dtype)
+        self._dtype = get_dtype(dtype)
         self._open()
         self._paths = [name for name in self._zf.namelist() if not name.endswith("/")]
         self._lock = threading.Lock()

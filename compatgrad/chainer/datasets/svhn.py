@@ -4,7 +4,7 @@ import os
 
 import numpy
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
@@ -16,7 +16,7 @@ def get_svhn(withlabel=True, scale=1.0, dtype=None, label_dtype=numpy.int32, add
     largest value. Source: ufldl.stanford.edu/housenumbers, cached in ``<dataset root>/pfnet/chainer/svhn``.
     Raises RuntimeError where SciPy is needed and missing, OSError where the download fails.
     """
-    dtype = chainer.get_dtype(dtype)
+    dtype = get_dtype(dtype)
     names = ("train", "test", "extra") if add_extra else ("train", "test")
     return tuple([_preprocess_svhn(_retrieve_svhn(name), withlabel, scale, dtype, label_dtype) for name in names])
 

@@ -151,13 +151,3 @@ class NamedElementwise(Elementwise):
     """Its label is the op's name."""
 
     label = property(lambda self: self.op)
-
-
-def in_first_dtype(inputs):
-    """The inputs in the dtype of the first one, for ops that take one dtype."""
-    dtype = inputs[0].dtype
-    if all([x.dtype == dtype for x in inputs[1:]]):
-        return inputs
-    from compatgrad.chainer.functions.array.cast import cast
-
-    return tuple([x if x.dtype == dtype else cast(x, dtype) for x in inputs])

@@ -1,4 +1,4 @@
-import compatgrad.chainer as chainer
+from compatgrad.chainer.backend import using_device
 
 
 class GradientLARS:
@@ -22,7 +22,7 @@ class GradientLARS:
         grad = None if data is None else param.grad
         if grad is None:
             return
-        with chainer.using_device(param.device):
+        with using_device(param.device):
             xp = param.device.xp
             # as wide as NumPy 1 has it: in half precision eps is 0, and the ratio more than there is
             data_norm = xp.linalg.norm(data).astype(float)

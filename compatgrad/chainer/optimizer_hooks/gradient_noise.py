@@ -1,6 +1,6 @@
 import numpy
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.backend import using_device
 
 
 def exponential_decay_noise(xp, shape, dtype, hook, opt):
@@ -24,5 +24,5 @@ class GradientNoise:
         grad = param.grad
         if grad is None:
             return
-        with chainer.using_device(param.device):
+        with using_device(param.device):
             grad += self.noise_func(param.device.xp, grad.shape, grad.dtype, self, rule)

@@ -2,9 +2,9 @@
 
 import numpy
 
-import compatgrad.chainer as chainer
 from compatgrad import _C
-from compatgrad.chainer import optimizer
+from compatgrad.chainer import backend, optimizer
+from compatgrad.chainer.backend import get_array_types, using_device
 
 
 class CompiledRule(optimizer.UpdateRule):
@@ -29,7 +29,7 @@ class CompiledRule(optimizer.UpdateRule):
         self._make_zeros(param, *self._state_names)
 
     def _make_zeros(self, param, *names):
-        with chainer.using_device(param.device):
+        with using_device(param.device):
             for number, name in enumerate(names):
                 self.state[name] = _zeros_like(param.data, number)
 
@@ -112,7 +112,7 @@ def _zeros_like(array, number):
     """
     flags = getattr(array, "flags", None)
     if not isinstance(array, numpy.ndarray) or array.nbytes < _LARGE or not (flags.c_contiguous or flags.f_contiguous):
-        return chainer.backend.get_array_module(array).zeros_like(array)
+        return backend.get_array_module(array).zeros_like(array)
     page = 4096
     memory = numpy.zeros(array.nbytes + 2 * page, numpy.uint8)
     begin = -memory.ctypes.data % page + 64 + (number + 1) % 4 * (page // 4)
@@ -122,7 +122,7 @@ def _zeros_like(array, number):
 
 def _aliasable(array):
     # torch has no negative strides, no foreign byte order and no read-only memory.
-    if not isinstance(array, chainer.get_array_types()):
+    if not isinstance(array, get_array_types()):
         array = numpy.asarray(array)
     if isinstance(array, numpy.ndarray) and (
         any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.writeable

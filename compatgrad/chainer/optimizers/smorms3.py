@@ -1,5 +1,5 @@
-import compatgrad.chainer as chainer
 from compatgrad.chainer import optimizer
+from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
 _default_hyperparam = optimizer.Hyperparameter()
@@ -17,7 +17,7 @@ class SMORMS3Rule(CompiledRule):
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, eps=eps)
 
     def init_state(self, param):
-        with chainer.using_device(param.device):
+        with using_device(param.device):
             self.state["mem"] = param.device.xp.ones_like(param.data)
         self._make_zeros(param, "g", "g2")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend, utils
+from compatgrad.chainer.backend import using_device
 
 
 def assert_allclose(x, y, atol=1e-5, rtol=1e-4, verbose=True):
@@ -58,7 +58,7 @@ def _as_noncontiguous_array(array):
     if array is None or array.size <= 1:
         return array
     device = backend.get_device_from_array(array)
-    with chainer.using_device(device):
+    with using_device(device):
         base = device.xp.empty([2 * n for n in array.shape], dtype=array.dtype)
     view = base[(slice(None, None, -2),) * array.ndim]
     view[...] = array

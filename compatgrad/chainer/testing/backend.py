@@ -4,8 +4,9 @@ import contextlib
 import functools
 import inspect
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend
+from compatgrad.chainer.backend import using_device
+from compatgrad.chainer.configuration import using_config
 from compatgrad.chainer.testing import _bundle, attr
 
 
@@ -69,8 +70,8 @@ class BackendConfig:
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             for key in self._configured:
-                stack.enter_context(chainer.using_config(key, getattr(self, key)))
-            stack.enter_context(chainer.using_device(self.device))
+                stack.enter_context(using_config(key, getattr(self, key)))
+            stack.enter_context(using_device(self.device))
             self._stacks.append(stack.pop_all())
         return self
 

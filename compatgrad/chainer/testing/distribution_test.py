@@ -5,10 +5,10 @@ import unittest
 
 import numpy as np
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import utils
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.testing import array, attr
+from compatgrad.chainer.variable import Variable
 
 _N_SAMPLES = 100000
 
@@ -51,7 +51,7 @@ class distribution_unittest(unittest.TestCase):
         if unknown:
             raise ValueError(f"invalid target(s): {unknown}")
         if self.is_variable:
-            self.params = {k: chainer.Variable(v) for k, v in self.params.items()}
+            self.params = {k: Variable(v) for k, v in self.params.items()}
 
     def scipy_onebyone_params_iter(self):
         """Parameters of each element of `shape`."""
@@ -68,7 +68,7 @@ class distribution_unittest(unittest.TestCase):
     def gpu_dist(self):
         """The distribution on the current GPU."""
         if self.is_variable:
-            params = {k: chainer.Variable(cuda.to_gpu(v.data)) for k, v in self.params.items()}
+            params = {k: Variable(cuda.to_gpu(v.data)) for k, v in self.params.items()}
         else:
             params = {k: cuda.to_gpu(v) for k, v in self.params.items()}
         params.update(self.options)

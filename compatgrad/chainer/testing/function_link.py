@@ -5,15 +5,12 @@ import unittest
 
 import numpy as np
 
-import compatgrad.chainer as chainer
-from compatgrad.chainer import backend, initializers, utils
+from compatgrad.chainer import backend, gradient_check, initializers, utils
+from compatgrad.chainer.backend import get_array_types
+from compatgrad.chainer.initializer import Initializer
+from compatgrad.chainer.link import Link
 from compatgrad.chainer.testing import array as array_module
-
-
-def _gradient_check():
-    from compatgrad.chainer import gradient_check  # it imports this package
-
-    return gradient_check
+from compatgrad.chainer.variable import Variable
 
 
 class _TestError(AssertionError):
@@ -88,7 +85,7 @@ class _TestBase:
         """Compare the outputs; `check_forward_options` are keywords of `assert_allclose`."""
         for arrays in (outputs, expected_outputs):
             assert isinstance(arrays, tuple)
-            assert all(isinstance(a, chainer.get_array_types()) for a in arrays)
+            assert all(isinstance(a, get_array_types()) for a in arrays)
         _check_arrays_equal(outputs, expected_outputs, self._error, **self.check_forward_options)
 
     def _generate(self, name, *args):
@@ -122,7 +119,7 @@ class _TestBase:
 
         With `dodge_nondifferentiable` this is repeated until the random input is a differentiable point.
         """
-        retried = _gradient_check().NondifferentiableError if self.dodge_nondifferentiable else ()
+        retried = gradient_check.NondifferentiableError if self.dodge_nondifferentiable else ()
         while True:
             args, kwargs = make_arguments()
             try:
@@ -168,7 +165,7 @@ class FunctionTestBase(_TestBase):
         return _uniform_like(inputs_template)
 
     def _forward(self, *inputs):
-        assert all(isinstance(x, chainer.Variable) for x in inputs)
+        assert all(isinstance(x, Variable) for x in inputs)
         with self.backend_config:
             outputs = self.forward(inputs, self.backend_config.device)
         return self._check_outputs(outputs)
@@ -180,7 +177,7 @@ class FunctionTestBase(_TestBase):
         copies = [a.copy() for a in cpu_inputs]
         expected = self._generate("forward_expected", cpu_inputs)
         inputs = self._to_backend(cpu_inputs)
-        outputs = self._forward(*[chainer.Variable(a, requires_grad=a.dtype.kind == "f") for a in inputs])
+        outputs = self._forward(*[Variable(a, requires_grad=a.dtype.kind == "f") for a in inputs])
         _check_unmodified(copies, inputs)
         self.check_forward_outputs(tuple([y.array for y in outputs]), expected)
 
@@ -195,7 +192,7 @@ class FunctionTestBase(_TestBase):
             arrays = map(self._to_backend, (inputs, grad_outputs))
             return (self._forward, *arrays), self.check_backward_options
 
-        self._check_gradients("backward is not implemented correctly", _gradient_check().check_backward, make_arguments)
+        self._check_gradients("backward is not implemented correctly", gradient_check.check_backward, make_arguments)
 
     def run_test_double_backward(self, backend_config):
         """Compare the gradients of the gradients with numerical ones."""
@@ -214,7 +211,7 @@ class FunctionTestBase(_TestBase):
 
         def check(*args, **kwargs):
             with backend_config:
-                _gradient_check().check_double_backward(*args, **kwargs)
+                gradient_check.check_double_backward(*args, **kwargs)
 
         self._check_gradients("double backward is not implemented correctly", check, make_arguments)
 
@@ -272,7 +269,7 @@ class _LinkTestBase(_TestBase):
 
     def _create_link(self, inits):
         link = self.create_link([_get_initializer_argument_value(i) for i in inits])
-        if not isinstance(link, chainer.Link):
+        if not isinstance(link, Link):
             raise TypeError("`create_link` must return a chainer.Link object.")
         link.to_device(self.backend_config.device)
         return link
@@ -286,7 +283,7 @@ class _LinkTestBase(_TestBase):
         return link, inputs, outputs
 
     def _forward(self, link, inputs):
-        inputs = tuple([x if isinstance(x, chainer.Variable) else chainer.Variable(x) for x in inputs])
+        inputs = tuple([x if isinstance(x, Variable) else Variable(x) for x in inputs])
         with self.backend_config:
             outputs = self.forward(link, inputs, self.backend_config.device)
         return self._check_outputs(outputs)
@@ -351,7 +348,7 @@ class LinkTestCase(_LinkTestBase, unittest.TestCase):
             return (forward, *arrays), {"params": params, **self.check_backward_options}
 
         self._check_gradients(
-            "backward is not implemented correctly", _gradient_check()._check_backward_with_params, make_arguments
+            "backward is not implemented correctly", gradient_check._check_backward_with_params, make_arguments
         )
 
 
@@ -423,7 +420,7 @@ def _get_expected_initializer(init):
     if isinstance(init, InitializerArgument):
         init = init.expected_initializer
     assert init is not None
-    return init if isinstance(init, chainer.Initializer) else initializers._get_initializer(init)
+    return init if isinstance(init, Initializer) else initializers._get_initializer(init)
 
 
 def _get_link_params(link, param_names):
@@ -446,7 +443,7 @@ def _check_array_types(arrays, device, func_name):
 def _check_variable_types(variables, device, func_name, error):
     if not isinstance(variables, tuple):
         error.fail(f"`{func_name}()` must return a tuple, not {type(variables)}.")
-    if not all(isinstance(a, chainer.Variable) for a in variables):
+    if not all(isinstance(a, Variable) for a in variables):
         error.fail(
             f"{func_name}() must return a tuple of Variables.\nActual: {', '.join(str(type(a)) for a in variables)}"
         )

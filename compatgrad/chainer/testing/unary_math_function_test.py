@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from compatgrad.chainer import function, functions, variable
+from compatgrad.chainer import function, functions, gradient_check, variable
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.testing import array, attr, parameterized
 
@@ -112,8 +112,6 @@ def unary_math_function_unittest(
 
 
 def _make_methods(func, func_expected, make_data, old_style, is_linear, options):
-    from compatgrad.chainer import gradient_check  # it imports this package
-
     def setUp(self):
         data = make_data(self.shape, self.dtype)
         self.x, self.gy = data[:2]

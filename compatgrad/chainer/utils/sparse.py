@@ -2,8 +2,8 @@
 
 import numpy
 
-from compatgrad import chainer
 from compatgrad.chainer import backend
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 
 _ORDERS = ("C", "F", "other", None)
@@ -29,7 +29,7 @@ class CooMatrix:
             raise ValueError(f"numbers in shape must be greater than 0: {shape}.")
         if order not in _ORDERS:
             raise ValueError(f"order must be 'C', 'F', 'other' or None, not {order!r}.")
-        self.data = chainer.Variable(data, requires_grad=requires_grad)
+        self.data = frontend.variable_class(data, requires_grad=requires_grad)
         self.row = row
         self.col = col
         self.shape = shape

@@ -7,6 +7,7 @@ import numpy as np
 from torch.utils import _pytree
 
 from compatgrad import _C
+from compatgrad.core.crossing import to
 
 from .. import autograd, context
 from .. import ndarray as nd
@@ -490,9 +491,7 @@ def _kinds(values):
 
 def _as_arrays(values):
     """Nested inputs with NDArrays in the places of other frontends' Variables."""
-    from compatgrad import interop
-
-    return _pytree.tree_map_only(_C.Variable, lambda v: interop.to("mxnet", v), values)
+    return _pytree.tree_map_only(_C.Variable, lambda v: to("mxnet", v), values)
 
 
 def _is_symbol(value):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from compatgrad import _C
+from compatgrad.core.crossing import to
 
 from .._frontend import op as op
 from ..base import MXNetError
@@ -39,9 +40,7 @@ def not_an_array(who: str, name: str, value: Any) -> AssertionError:
 def array_of(who: str, name: str, value: Any) -> NDArray:
     """What stands for an input that is no NDArray: one in the place of another frontend's Variable, else the error."""
     if isinstance(value, _C.Variable):
-        from compatgrad import interop
-
-        value = interop.to("mxnet", value)
+        value = to("mxnet", value)
         if isinstance(value, NDArray):
             return value
     raise not_an_array(who, name, value)

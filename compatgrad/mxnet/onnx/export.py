@@ -51,8 +51,8 @@ def export_model(
 
     As MXNet 1.9.1's, which has a converter for each operator and takes any sizes to vary.
     """
-    from compatgrad import interop
-    from compatgrad.interop._onnx import model_of, need_onnx
+    from compatgrad.exporting import export
+    from compatgrad.exporting.onnx import model_of, need_onnx
 
     need_onnx("mx.onnx")
     sym, params = _loaded(sym, params)
@@ -71,7 +71,7 @@ def export_model(
         used[label] = nd.zeros(_shape_of(sym, label, dict(zip(names, map(tuple, in_shapes), strict=True)), used))
     varying = _varying(names, in_shapes, dynamic, dynamic_input_shapes)
     inputs = [nd.ones(tuple(s), dtype=t) for s, t in zip(in_shapes, in_types, strict=True)]
-    graph = interop.export(
+    graph = export(
         lambda *xs: sym.eval_imperative({**used, **dict(zip(names, xs, strict=True))}),
         inputs, parameters=used, frontend="mxnet", dynamic=varying,
     )  # fmt: skip

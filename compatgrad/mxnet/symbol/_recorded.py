@@ -17,7 +17,7 @@ from .symbol import Symbol
 __all__ = ["get_symbol", "symbol_of"]
 
 
-def _convert(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
+def as_operator(function: Any, inputs: list[Any]) -> tuple[str, dict[str, str]]:
     name = function.op_name
     if name is None:  # defined in Python
         return "_CustomFunction", {"name": getattr(function, "label", type(function).__name__)}
@@ -115,7 +115,7 @@ def symbol_of(x: Any) -> Symbol:
         if ready and function.op_name in _SEVERAL:
             functions[function] = _SEVERAL[function.op_name](node, [entry(i) for i in inputs], function.op_params)
         elif ready:
-            op, params = _convert(function, inputs)
+            op, params = as_operator(function, inputs)
             entries = [entry(i) for i in inputs]
             if op == "BatchNorm":  # its states are no inputs of the engine's op
                 entries += [(Node(None, fresh("null")), 0) for _ in range(5 - len(entries))]

@@ -43,10 +43,10 @@ class SimpleGraph:
 
     def save(self, vleaf, fpath, cleanup=False, format=None):
         """Draws into the file `fpath`; cleanup: removes the text that Graphviz reads. format: instead of the
-        constructor's. Without Graphviz, svg, gv and dot are drawn by `compatgrad.interop.graph`."""
+        constructor's. Without Graphviz, svg, gv and dot are drawn by `compatgrad.drawing.graph`."""
         kind = format or self._format
         if kind in ("svg", "gv", "dot") and not _installed():
-            from compatgrad.interop import graph
+            from compatgrad.drawing import graph
 
             graph(vleaf).save(f"{fpath}.{kind}")
             return

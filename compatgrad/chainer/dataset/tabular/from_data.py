@@ -2,7 +2,7 @@
 
 import contextlib
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.backend import get_array_types
 from compatgrad.chainer.dataset.tabular import tabular_dataset
 
 
@@ -36,7 +36,7 @@ def _is_name(key):
 
 
 def _make_dataset(key, data, size):
-    if isinstance(data, (list, *chainer.get_array_types())):
+    if isinstance(data, (list, *get_array_types())):
         return _Column(f"_{id(data)}" if key is None else key, data)
     if not callable(data):
         raise TypeError(f"a column must be a list, an array or a callable, not {type(data)}")
@@ -70,6 +70,6 @@ class _Column(tabular_dataset.TabularDataset):
         if isinstance(indices, slice):
             data = data[indices]
         elif indices is not None:
-            is_array = isinstance(data, chainer.get_array_types())
+            is_array = isinstance(data, get_array_types())
             data = data[indices] if is_array else [data[i] for i in indices]
         return (data,) * (1 if key_indices is None else len(key_indices))

@@ -35,3 +35,11 @@ def promoted(*xs):
     """The floating `xs` in the dtype that NumPy would compute with."""
     dtype = numpy.result_type(*[x.dtype for x in xs])
     return [x if x.dtype == dtype else _cast(x, dtype) for x in xs]
+
+
+def in_first_dtype(inputs):
+    """The inputs in the dtype of the first one, for ops that take one dtype."""
+    dtype = inputs[0].dtype
+    if all([x.dtype == dtype for x in inputs[1:]]):
+        return inputs
+    return tuple([x if x.dtype == dtype else cast(x, dtype) for x in inputs])

@@ -2,6 +2,7 @@
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native, _spatial
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.utils import argument, type_check
 
 _UNSUPPORTED = {
@@ -73,7 +74,7 @@ class Convolution2DFunction(_Placed2D):
         p = self.op_params
         outsize = _spatial.outsize(x.shape[2:], w.shape[2:], p["stride"], p["pad"], p["dilate"], self.cover_all)
         params = dict(p, outsize=outsize if self.cover_all else None)
-        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **params)
+        return self._bound._apply_as(self, *in_first_dtype(inputs), **params)
 
 
 class Convolution2DGradW(_Placed2D):

@@ -2,6 +2,7 @@
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native, _spatial
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection import convolution_2d
 from compatgrad.chainer.utils import conv_nd, type_check
 
@@ -61,7 +62,7 @@ class ConvolutionND(_PlacedND, show=False):
         self._check_groups("output", w.shape[0])
         outsize = _spatial.outsize(x.shape[2:], w.shape[2:], self.stride, self.pad, self.dilate, self.cover_all)
         params = dict(self.op_params, outsize=outsize if self.cover_all else None)
-        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **params)
+        return self._bound._apply_as(self, *in_first_dtype(inputs), **params)
 
 
 class ConvolutionNDGradW(_PlacedND, show=False):

@@ -1,7 +1,8 @@
 """Two-dimensional transposed convolution."""
 
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native, _spatial
+from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection.convolution_2d import _UNSUPPORTED, _Placed2D
 from compatgrad.chainer.utils import argument, conv, type_check
 
@@ -44,7 +45,7 @@ class Deconvolution2DFunction(_Placed2D):
         for name, n in zip(("Height", "Width"), outsize, strict=True):
             if n <= 0:
                 raise RuntimeError(f"{name} in the output must be positive.")
-        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
+        return self._bound._apply_as(self, *in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, outsize=None):

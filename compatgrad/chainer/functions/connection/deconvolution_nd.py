@@ -1,7 +1,8 @@
 """Transposed convolution over any number of axes."""
 
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _native, _spatial
+from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection import deconvolution_2d
 from compatgrad.chainer.functions.connection.convolution_nd import _PlacedND
 from compatgrad.chainer.utils import type_check
@@ -31,7 +32,7 @@ class DeconvolutionND(_PlacedND, show=False):
         self._check_groups("input", inputs[0].shape[1])
         outsize = self.outs or deconvolution_2d._natural_outsize(self, *inputs[:2])
         assert all([n > 0 for n in outsize]), "Output sizes should be positive."
-        return self._bound._apply_as(self, *_native.in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
+        return self._bound._apply_as(self, *in_first_dtype(inputs), **dict(self.op_params, outsize=outsize))
 
 
 frontend.node_classes["deconvolution"] = _spatial.by_rank(

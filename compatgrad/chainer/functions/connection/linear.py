@@ -3,7 +3,7 @@
 from compatgrad.chainer import utils
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed, _native
-from compatgrad.chainer.functions.array.cast import cast
+from compatgrad.chainer.functions.array.cast import cast, in_first_dtype
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import type_check
 
@@ -23,7 +23,7 @@ class LinearFunction(_native.NativeFunction):
             type_check.expect(b.dtype == x.dtype, b.ndim == 1, b.shape[0] == w.shape[0])
 
     def _run_bound(self, inputs):
-        return super()._run_bound(_native.in_first_dtype(inputs))
+        return super()._run_bound(in_first_dtype(inputs))
 
 
 class LinearGradData(_composed.ComposedFunction):

@@ -1,6 +1,7 @@
 """Convolution with a filter of its own at every place."""
 
-from compatgrad.chainer.functions import _composed, _native, _spatial
+from compatgrad.chainer.functions import _composed, _spatial
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.functions.array.transpose import transpose
@@ -25,7 +26,7 @@ class LocalConvolution2DFunction(_composed.ComposedFunction):
             type_check.expect(b.dtype == x.dtype, b.ndim == 3, b.shape == w.shape[:3])
 
     def compose(self, x, W, b=None):
-        x, W = _native.in_first_dtype((x, W))
+        x, W = in_first_dtype((x, W))
         out, rows, columns, channels, kh, kw = W.shape
         patches = [
             x[:, :, i * self.sy : i * self.sy + kh, j * self.sx : j * self.sx + kw]

@@ -2,6 +2,7 @@
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
+from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.utils import type_check
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -26,7 +27,7 @@ class RNNLayer(_native.NativeFunction):
             type_check.expect(c.dtype == x.dtype, c.ndim == 2, c.shape[0] == h.shape[0], c.shape[1] == h.shape[1])
 
     def _run_bound(self, inputs):
-        given = iter(_native.in_first_dtype([x for x in inputs if x is not None]))
+        given = iter(in_first_dtype([x for x in inputs if x is not None]))
         return super()._run_bound([None if x is None else next(given) for x in inputs])
 
 

@@ -3,7 +3,7 @@
 import os
 import warnings
 
-import compatgrad.chainer as chainer
+from compatgrad.chainer.configuration import is_debug
 from compatgrad.chainer.serializers import npz
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training.extensions import snapshot_writers
@@ -146,7 +146,7 @@ class _Snapshot(extension.Extension):
         if name is not None:
             path = os.path.join(trainer.out, name)
             npz.load_npz(path, self._get_target(trainer))
-        if chainer.is_debug():
+        if is_debug():
             print(
                 f"No snapshot file that matches {self.filename} was found"
                 if name is None

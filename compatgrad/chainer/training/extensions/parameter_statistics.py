@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend, reporter
+from compatgrad.chainer.backend import get_array_types
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 
@@ -77,7 +77,7 @@ class ParameterStatistics(extension.Extension):
                 attr_name=attr_name,
                 function_name=function_name,
             )
-            if isinstance(value, chainer.get_array_types()) and value.size > 1:
+            if isinstance(value, get_array_types()) and value.size > 1:
                 yield from ((f"{key}/{i}", v) for i, v in enumerate(value))
             else:
                 yield key, value

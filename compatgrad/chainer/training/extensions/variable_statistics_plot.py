@@ -4,21 +4,22 @@ import os
 
 import numpy as np
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend
+from compatgrad.chainer.link import Link
 from compatgrad.chainer.training import extension
 from compatgrad.chainer.training import trigger as trigger_module
 from compatgrad.chainer.training.extensions import plot_report
 from compatgrad.chainer.utils import argument
+from compatgrad.chainer.variable import Variable
 
 _COLOR = (0x1F / 255, 0x77 / 255, 0xB4 / 255)
 _COLOR_TRANSPARENT = (*_COLOR, 0.2)
 
 
 def _unpack_variables(x):
-    if isinstance(x, chainer.Variable):
+    if isinstance(x, Variable):
         return (x,)
-    if isinstance(x, chainer.Link):
+    if isinstance(x, Link):
         return tuple(x.params(include_uninit=True))
     if isinstance(x, (list, tuple)):
         return tuple([variable for element in x for variable in _unpack_variables(element)])

@@ -2,8 +2,8 @@
 
 import copy
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import function
+from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.dataset import convert
 from compatgrad.chainer.training.updaters import standard_updater
 
@@ -64,7 +64,7 @@ class ParallelUpdater(standard_updater.StandardUpdater):
             model.cleargrads()  # free the memory before the forward pass
         losses = []
         for name, model in models.items():
-            with function.force_backprop_mode(), chainer.using_device(self._devices[name]):
+            with function.force_backprop_mode(), using_device(self._devices[name]):
                 losses.append(standard_updater._call(self.loss_func or model, in_arrays[name]))
         for model in models.values():
             model.cleargrads()  # parameters that the forward pass initialised

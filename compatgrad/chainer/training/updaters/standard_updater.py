@@ -2,8 +2,8 @@
 
 import warnings
 
-import compatgrad.chainer as chainer
 from compatgrad.chainer import backend, device_resident
+from compatgrad.chainer.backend import get_device
 from compatgrad.chainer.dataset import convert
 from compatgrad.chainer.dataset import iterator as iterator_module
 from compatgrad.chainer.training import _updater
@@ -40,8 +40,8 @@ class StandardUpdater(_updater.Updater):
         input_device=None,
     ):
         if device is not None:
-            device = chainer.get_device(device)
-        input_device = device if input_device is None else chainer.get_device(input_device)
+            device = get_device(device)
+        input_device = device if input_device is None else get_device(input_device)
         self._iterators = {"main": iterator} if isinstance(iterator, iterator_module.Iterator) else iterator
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
 

@@ -6,7 +6,8 @@ from collections import OrderedDict
 from typing import Any
 
 from compatgrad.core.files import replacing
-from compatgrad.interop import _onnx, export
+from compatgrad.exporting import export
+from compatgrad.exporting import onnx as _onnx
 
 from ... import parameter
 from ...core.networks import ProtoGraph

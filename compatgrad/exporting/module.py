@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 from torch.utils import _pytree
 
 from compatgrad import _C
 from compatgrad.core import bridge
-from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
+from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
+from compatgrad.core.crossing import refuse_transforms
 
 __all__ = ["TorchModule", "as_torch_module"]
 
@@ -30,7 +30,7 @@ def _give(variable: Any, t: torch.Tensor) -> None:
 class TorchModule(torch.nn.Module):
     """A legacy network as a torch module; `as_torch_module` makes it."""
 
-    def __init__(self, target: Callable[..., Any], frontend: Native, parameters: Sequence[tuple[str, Any]]) -> None:
+    def __init__(self, target: Callable[..., Any], frontend: Adapter, parameters: Sequence[tuple[str, Any]]) -> None:
         super().__init__()
         self._target, self._legacy_frontend = target, frontend
         self._legacy = []
@@ -122,7 +122,7 @@ class TorchModule(torch.nn.Module):
         if not isinstance(y, _C.DeferredVariable) or frontend.name == "nnabla":
             return y
         with frontend.modes(self.training):
-            return bridge.leave(y, frontend.variable_class()._frontend)
+            return bridge.leave(y, frontend.variable_class._frontend)
 
     def _left(
         self, ys: list[Any], variables: list[Any], tensors: list[torch.Tensor], record: bool
@@ -141,17 +141,6 @@ class TorchModule(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"{type(self._target).__name__} of {self._legacy_frontend.name}"
-
-
-def refuse_transforms(who: str) -> None:
-    """RuntimeError where torch looks for derivatives in ways that the engine's graph does not take part in."""
-    level = torch._C._functorch.peek_interpreter_stack()
-    transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
-    if transformed or forward_ad._current_level >= 0:
-        raise RuntimeError(
-            f"{who}: forward-mode differentiation and the transforms of torch.func do not see into the engine's graph; "
-            "torch.autograd does, to any order"
-        )
 
 
 def _refuse_fake(parameter: torch.Tensor) -> None:
@@ -203,7 +192,7 @@ def as_torch_module(
         >>> net.b.grad
         tensor([4., 4.])
 
-    Source: `compatgrad/interop/_module.py`.
+    Source: `compatgrad/exporting/module.py`.
     """
     if not callable(target):
         raise TypeError(f"as_torch_module: target: expected a link, a block or a function, got {type(target).__name__}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 
 from compatgrad import _C, core
 from compatgrad.core.function import FunctionAdapter
-from compatgrad.interop import _graph_torch
+from compatgrad.drawing import _torch_record
 
 # Below this many elements an op is tried on zeros, above on the meta device, which takes no time for large shapes but
 # seconds at its first use.
@@ -148,7 +147,7 @@ def kept_by(f: Any, tried: Trial) -> list[Kept]:
         found = _kept_python(f)
     else:
         found = _kept_native(f, tried)
-    if (record := _graph_torch.record_of(f)) is not None:
+    if (record := _torch_record.record_of(f)) is not None:
         found = _with_record(found, record, inputs_of(f))
     else:
         found += [_kept(name, value) for name, value in _inside(f)]
@@ -173,7 +172,7 @@ def _inside(f: Any) -> Iterator[tuple[str, torch.Tensor]]:
                 yield name, t
 
 
-def _with_record(found: list[Kept], record: _graph_torch.Record, inputs: tuple[Any, ...]) -> list[Kept]:
+def _with_record(found: list[Kept], record: _torch_record.Record, inputs: tuple[Any, ...]) -> list[Kept]:
     """`found` of a torch function, and what torch's record holds; parameters only where the record holds them."""
     held = {k.place: k for k in (_kept(name, t) for name, t in record.tensors())}
     parameters = {node for node, _, _ in record.parameters(inputs)}
@@ -320,21 +319,3 @@ def _dtype(node: Any) -> torch.dtype:
 
 def _kind(value: Any) -> Any:
     return (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor) else value
-
-
-def parameter_names() -> dict[Any, str]:
-    """Arrays of nnabla's registered parameters -> their names."""
-    if "compatgrad.nnabla" not in sys.modules:
-        return {}
-    from compatgrad import nnabla
-
-    return {p.data: name for name, p in nnabla.get_parameters(grad_only=False).items()}
-
-
-def is_parameter(variable: Any) -> bool:
-    """Whether a Variable is a parameter of Chainer or Gluon."""
-    chainer, mxnet = sys.modules.get("compatgrad.chainer"), sys.modules.get("compatgrad.mxnet")
-    if chainer is not None and isinstance(variable, chainer.Parameter):
-        return True
-    # no other arrays of MXNet have names
-    return mxnet is not None and isinstance(variable, mxnet.nd.NDArray) and bool(variable.node.name)

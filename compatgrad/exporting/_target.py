@@ -12,10 +12,10 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compatgrad import _C
+from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.configuration import using_modes
-from compatgrad.interop._export_trace import ExportError, written_arguments
-from compatgrad.interop._frontends import FRONTENDS, Native, frontend_of
-from compatgrad.interop._module import as_torch_module
+from compatgrad.exporting._trace import ExportError, written_arguments
+from compatgrad.exporting.module import as_torch_module
 
 __all__ = ["Target"]
 
@@ -42,7 +42,7 @@ class Target:
             self.holder = parameters
         elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
             self.holder = target.__self__
-        self.frontend: Native | None = None
+        self.frontend: Adapter | None = None
         self.leaves_gradients = False  # whether a run put gradients into parameters
 
     def choose_frontend(self, leaves: Sequence[Any]) -> None:
@@ -56,7 +56,6 @@ class Target:
             if found.name == "compatgrad":
                 found = next((frontend_of(x) for x in leaves if isinstance(x, _C.Variable)), found)
         self.frontend = found
-        found.variable_class()  # what the frontend does when it is first imported is no part of a trace
 
     def module(self) -> torch.nn.Module:
         """A torch module with the target's state."""

@@ -12,11 +12,11 @@ import torch
 from torch import fx
 from torch.utils import _pytree
 
-from compatgrad.interop import _export_target as targets
-from compatgrad.interop._export_graph import Assembly, Unfitted
-from compatgrad.interop._export_target import Target
-from compatgrad.interop._export_trace import ExportError, Trace, place_of, raise_readable
-from compatgrad.interop._module import _submodule
+from compatgrad.exporting import _target as targets
+from compatgrad.exporting._graph import Assembly, Unfitted
+from compatgrad.exporting._target import Target
+from compatgrad.exporting._trace import ExportError, Trace, place_of, raise_readable
+from compatgrad.exporting.module import _submodule
 
 __all__ = ["Exporter"]
 

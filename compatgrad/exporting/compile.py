@@ -11,11 +11,11 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree
 
 from compatgrad import _C
-from compatgrad.interop import _export_target as targets
-from compatgrad.interop._export_run import Exporter
-from compatgrad.interop._export_trace import ExportError
-from compatgrad.interop._module import TorchModule
-from compatgrad.interop._torch import call_with
+from compatgrad.core.torch_call import call_with
+from compatgrad.exporting import _target as targets
+from compatgrad.exporting._run import Exporter
+from compatgrad.exporting._trace import ExportError
+from compatgrad.exporting.module import TorchModule
 
 __all__ = ["compile"]
 
@@ -55,7 +55,7 @@ def compile(
         >>> y.item(), x.grad
         (5.0, tensor([2., 4.]))
 
-    Source: `compatgrad/interop/_export_compile.py`.
+    Source: `compatgrad/exporting/compile.py`.
     """
     compiled = _Compiled(fn, parameters, frontend, dynamic, torch_compile_options)
     if example_inputs is not None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from compatgrad import _C
 from compatgrad.core import bridge
+from compatgrad.core.adapters import FRONTENDS
 from compatgrad.core.configuration import using_modes
-from compatgrad.interop._frontends import FRONTENDS
-from compatgrad.interop._module import refuse_transforms
 
-__all__ = ["to"]
+__all__ = ["refuse_transforms", "to"]
 
 
 def to(frontend: str, x: Any) -> Any:
@@ -40,7 +40,7 @@ def to(frontend: str, x: Any) -> Any:
         >>> t.grad
         tensor([4.])
 
-    Source: `compatgrad/interop/_cross.py`.
+    Source: `compatgrad/core/crossing.py`.
     """
     if not isinstance(frontend, str) or (frontend != "torch" and frontend not in FRONTENDS):
         raise ValueError(f"interop.to: frontend: expected one of {', '.join(FRONTENDS)} or torch, got {frontend!r}")
@@ -49,7 +49,7 @@ def to(frontend: str, x: Any) -> Any:
             return x
         refuse_transforms("interop.to")
         own = FRONTENDS["compatgrad" if frontend == "nnabla" and x.requires_grad else frontend]
-        x = _C.torch_enter(own.variable_class()._frontend, x) if x.requires_grad else own.variable(x, True)
+        x = _C.torch_enter(own.variable_class._frontend, x) if x.requires_grad else own.variable(x, True)
     elif not isinstance(x, _C.Variable):
         raise TypeError(f"interop.to: x: expected a Variable or a tensor, got {type(x).__name__}")
     own = x._frontend.name
@@ -60,7 +60,7 @@ def to(frontend: str, x: Any) -> Any:
     if frontend == "torch":
         refuse_transforms("interop.to")
         return _as_tensor(x)
-    cls = FRONTENDS[frontend].variable_class()
+    cls = FRONTENDS[frontend].variable_class
     if frontend == "nnabla":
         return bridge.cross(x, cls._frontend)
     if isinstance(x, _C.DeferredVariable):
@@ -74,5 +74,16 @@ def to(frontend: str, x: Any) -> Any:
 
 def _as_tensor(x: Any) -> torch.Tensor:
     if isinstance(x, _C.DeferredVariable):
-        x = bridge.leave(x, FRONTENDS["compatgrad"].variable_class()._frontend)
+        x = bridge.leave(x, FRONTENDS["compatgrad"].variable_class._frontend)
     return _C.torch_leave(x._frontend, [x])[0] if torch.is_grad_enabled() else x.tensor
+
+
+def refuse_transforms(who: str) -> None:
+    """RuntimeError where torch looks for derivatives in ways that the engine's graph does not take part in."""
+    level = torch._C._functorch.peek_interpreter_stack()
+    transformed = level is not None and level.key() != torch._C._functorch.TransformType.Functionalize
+    if transformed or forward_ad._current_level >= 0:
+        raise RuntimeError(
+            f"{who}: forward-mode differentiation and the transforms of torch.func do not see into the engine's graph; "
+            "torch.autograd does, to any order"
+        )

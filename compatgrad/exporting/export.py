@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import fx
 
-from compatgrad.interop._export_run import Exporter
-from compatgrad.interop._export_trace import ExportError
+from compatgrad.exporting._run import Exporter
+from compatgrad.exporting._trace import ExportError
 
 __all__ = ["ExportError", "export"]
 
@@ -53,7 +53,7 @@ def export(
         >>> graph(torch.ones(7, 3)).shape
         torch.Size([7, 2])
 
-    Source: `compatgrad/interop/export.py` and `_export_*.py` beside it; docs/mixing.md.
+    Source: `compatgrad/exporting/export.py` and the modules beside it; docs/mixing.md.
     """
     args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     exporter = Exporter("interop.export", target, parameters, frontend, train)

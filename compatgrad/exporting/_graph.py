@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import fx
 
-from compatgrad.interop._export_fit import Sizes, Symbol
-from compatgrad.interop._export_trace import Call, ExportError, Trace, Value
+from compatgrad.exporting._fit import Sizes, Symbol
+from compatgrad.exporting._trace import Call, ExportError, Trace, Value
 
 __all__ = ["Assembly", "Unfitted"]
 

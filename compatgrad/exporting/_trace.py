@@ -289,6 +289,7 @@ def _extent(t: torch.Tensor) -> int:
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
+_OWN = ("compatgrad.core", "compatgrad.exporting", "compatgrad.interop")
 _INSIDE = tuple(os.path.dirname(m.__file__) + os.sep for m in (compatgrad, torch))
 _READS = (
     "not supported for tensor subclasses",
@@ -323,7 +324,7 @@ def place_of(e: BaseException) -> str:
         return ""
     frame, line = frames[own[-1]]
     inner = [f for f, _ in frames[own[-1] + 1 :] if f.f_code.co_filename.startswith(_INSIDE[0])]
-    calls = [f for f in inner if "interop" not in f.f_globals.get("__name__", "")]
+    calls = [f for f in inner if not f.f_globals.get("__name__", "").startswith(_OWN)]
     file = frame.f_code.co_filename
     text = linecache.getline(file, line).strip()
     by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""

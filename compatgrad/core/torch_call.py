@@ -19,7 +19,9 @@ class TorchInfo:
     """What a deferred function tells of itself."""
 
     def __init__(self, name: str) -> None:
-        self.type_name, self.args, self.tags = name, {}, {}
+        self.type_name = name
+        self.args: dict[str, Any] = {}
+        self.tags: dict[str, Any] = {}
 
     def gradient(self) -> TorchInfo:
         """That of the function's gradient."""
@@ -152,7 +154,7 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> x.grad.shape, layer.weight.grad.shape
         (torch.Size([5, 3]), torch.Size([1, 3]))
 
-    Source: `compatgrad/interop/_torch.py`, `csrc/python/torch_call.cpp`; how passes cross: docs/mixing.md.
+    Source: `compatgrad/core/torch_call.py`, `csrc/python/torch_call.cpp`; how passes cross: docs/mixing.md.
     """
     if not callable(function):
         raise TypeError(f"interop.call: function: expected a torch module or a function, got {type(function).__name__}")

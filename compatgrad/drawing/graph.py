@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from compatgrad import _C
-from compatgrad.interop import _graph_torch
-from compatgrad.interop import _graph_walk as walk
-from compatgrad.interop._graph_layout import Box, Edge, printable, svg_text
+from compatgrad.core.adapters import FRONTENDS
+from compatgrad.drawing import _torch_record
+from compatgrad.drawing import _walk as walk
+from compatgrad.drawing._layout import Box, Edge, printable, svg_text
 
 __all__ = ["Graph", "graph"]
 
@@ -138,7 +139,7 @@ def graph(
         >>> picture.dot.splitlines()[0]
         'digraph {'
 
-    Source: `compatgrad/interop/graph.py`; docs/mixing.md.
+    Source: `compatgrad/drawing/graph.py`; docs/mixing.md.
     """
     for what, v in [("y", y), *((f"more[{i}]", v) for i, v in enumerate(more))]:
         if not isinstance(v, _C.Variable):
@@ -162,7 +163,7 @@ class _Names:
                 raise TypeError(f"graph: names must pair Variables and texts, got {kinds}")
             pairs.append((v, text))
         self._given = {v.node: text for v, text in pairs}
-        self._arrays = walk.parameter_names()
+        self._arrays = {k: text for a in FRONTENDS.loaded() for k, text in a.parameter_names().items()}
         self.parameters = set(self._arrays)
         # nnabla's Variables on the same arrays are the same to a user
         self._arrays.update({v.data: text for v, text in pairs if isinstance(v, _C.DeferredVariable)})
@@ -207,7 +208,7 @@ class _Drawing:
         elif walk.is_deferred(f):
             inputs = zip(walk.inputs_of(f), _C.function_inputs(f), strict=True)
             self.arrays.update((node, x) for node, x in inputs if isinstance(x, _C.DeferredVariable))
-        if (record := _graph_torch.record_of(f)) is not None:
+        if (record := _torch_record.record_of(f)) is not None:
             for node, name, parameter in record.parameters(walk.inputs_of(f)):
                 self.parameters[node] = parameter
                 self.names.add(node, name)
@@ -249,7 +250,7 @@ class _Drawing:
             if array.data in self.names.parameters:
                 return "parameter"
             return "leaf" if array.need_grad else "constant"
-        if node in self.parameters or walk.is_parameter(node.get_variable_or_none()):
+        if node in self.parameters or _is_parameter(node.get_variable_or_none()):
             return "parameter"
         return "leaf" if node.requires_grad else "constant"
 
@@ -262,7 +263,7 @@ class _Drawing:
             self.join((source.node,), f)
             return
         inputs = walk.inputs_of(f)
-        if (record := _graph_torch.record_of(f)) is not None:
+        if (record := _torch_record.record_of(f)) is not None:
             name, words = record.name, record.words()
         else:
             name, params = _named(f, inputs, frontend)
@@ -309,6 +310,10 @@ class _Drawing:
         return text + (f"; {_bytes(absent)} not in memory" if absent else "")
 
 
+def _is_parameter(variable: Any) -> bool:
+    return any(a.is_parameter(variable) for a in FRONTENDS.loaded())
+
+
 def _described(node: Any) -> str:
     if node.shape is None:
         return "uninitialized"
@@ -317,22 +322,12 @@ def _described(node: Any) -> str:
 
 def _named(f: Any, inputs: tuple[Any, ...], frontend: str) -> tuple[str, dict[str, Any]]:
     """The frontend's name of a function, and the parameters that tell something."""
-    if walk.is_deferred(f):
-        if f.op_name is not None or _C.function_info(f) is not None:
-            from compatgrad.nnabla._op_names import info_of
-
-            info = info_of(f)
-            return info.type_name, _telling(info.args)
+    if f.op_name is not None or (walk.is_deferred(f) and _C.function_info(f) is not None):
+        adapter = FRONTENDS.get(frontend.partition(".")[0])  # mxnet.numpy's is mxnet's
+        if adapter is not None and (found := adapter.operator(f, inputs)) is not None:
+            return found[0], _telling(found[1])
     if f.op_name is None:
         return str(getattr(f, "label", None) or _unlabelled(f)), {}
-    if frontend == "mxnet" and not hasattr(f, "label"):
-        from compatgrad.mxnet.symbol._recorded import _convert
-
-        try:
-            name, texts = _convert(f, list(inputs))
-            return name, _telling(texts)
-        except (KeyError, IndexError, TypeError, ValueError):  # an operator that has no form as a symbol
-            pass
     defaults = {name: default for name, _, default in _C.op_info(f.op_name)["params"]}
     params = {k: v for k, v in f.op_params.items() if isinstance(v, torch.Tensor) or not _same(v, defaults.get(k, f))}
     return str(getattr(f, "label", None) or f.op_name), params

@@ -1,0 +1,68 @@
+"""Methods of Variable and Link that are made of functions and links, which stand on these classes themselves."""
+
+from compatgrad.chainer.functions.array.copy import copy as _copy
+from compatgrad.chainer.functions.array.reshape import reshape as _reshape
+from compatgrad.chainer.functions.array.transpose import transpose as _transpose
+from compatgrad.chainer.functions.math.average import average as _average
+from compatgrad.chainer.link import _COPY_MODES, Link, _bad_copy_mode
+from compatgrad.chainer.sequential import Sequential
+from compatgrad.chainer.variable import Variable
+
+
+def _reversed_axes(self):
+    """All axes reversed."""
+    return _transpose(self)
+
+
+def addgrad(self, var):
+    """Adds the gradient of `var` to this one's, across devices. Nothing happens where `var` has none."""
+    if var.grad is None:
+        return
+    src = var.grad_var
+    if self.tensor is None:
+        self.initialize(var.shape)
+    dst = self.grad_var
+    if src.device != self.device:
+        src = _copy(src, self.device)
+    self.grad_var = src if dst is None else src + dst
+
+
+def mean(self, axis=None, *, weights=None, keepdims=False):
+    """`chainer.functions.average`."""
+    return _average(self, axis, weights, keepdims)
+
+
+def reshape(self, *shape):
+    """`chainer.functions.reshape`; the shape as one tuple or as arguments."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = shape[0]
+    return _reshape(self, shape)
+
+
+def transpose(self, *axes):
+    """`chainer.functions.transpose`; the axes as one tuple or as arguments."""
+    if not axes:
+        axes = None
+    elif len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        axes = axes[0]
+    return _transpose(self, axes)
+
+
+def repeat(self, n_repeat, mode="init"):
+    """A Sequential of `n_repeat` copies made with `mode`, see `copy`. ValueError for an unknown mode."""
+    ret = Sequential()
+    if n_repeat <= 0:
+        return ret
+    if mode not in _COPY_MODES:
+        raise _bad_copy_mode(mode)
+    for _ in range(n_repeat):
+        ret.append(self.copy(mode))
+    return ret
+
+
+Variable.T = property(_reversed_axes)
+Variable.addgrad = addgrad
+Variable.mean = mean
+Variable.reshape = reshape
+Variable.transpose = transpose
+Link.repeat = repeat

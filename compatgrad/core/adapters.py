@@ -1,0 +1,114 @@
+"""What mixed code needs to know of each frontend: its Variables, modes, gradients, parameters and names.
+
+Each frontend registers an adapter of its own (`_adapter.py` in its package). The modules that draw, export and cross
+ask `FRONTENDS` and name no framework.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from compatgrad.core.configuration import using_modes
+from compatgrad.core.variable import Variable
+
+__all__ = ["FRONTENDS", "Adapter", "Buffer", "frontend_of"]
+
+
+class Buffer(NamedTuple):
+    """A value beside parameters: its name with dots, the tensor on its memory, the way to give it another, and where
+    its memory is, which a tensor made while torch traces would not say.
+    """
+
+    name: str
+    read: Callable[[], torch.Tensor]
+    give: Callable[[torch.Tensor], object]
+    address: Callable[[], int]
+
+
+class Adapter:
+    """The native API's answers, which the adapters of the frontends replace where theirs differ."""
+
+    name = "compatgrad"
+    variable_class: Any = Variable
+
+    def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
+        """A leaf on the tensor's memory."""
+        return Variable(t, requires_grad=requires_grad)
+
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        """With layers that train or predict, and with a graph or without."""
+        return using_modes(enable_backprop=record)
+
+    # grad(ys, xs, gradients as tensors, create_graph) -> (gradients, the latter as Variables), where the engine's own
+    # does not do
+    grad_of_tensors: Callable[..., tuple[list[Any], list[Any]]] | None = None
+
+    def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
+        """The parameters of a link or a block: names with dots, and Variables."""
+        return ()
+
+    def trains(self, parameter: Any) -> bool:
+        """Whether a parameter is one that optimizers move."""
+        return bool(parameter.requires_grad)
+
+    def buffers(self, target: Any) -> Iterable[Buffer]:
+        """The values that a link or a block keeps beside its parameters."""
+        return ()
+
+    def operator(self, function: Any, inputs: Sequence[Any]) -> tuple[str, Mapping[str, Any]] | None:
+        """The framework's own name of a function of the graph, and its arguments; None where it has none."""
+        return None
+
+    def parameter_names(self) -> Mapping[Any, str]:
+        """Arrays of parameters that the framework registers by name -> their names."""
+        return {}
+
+    def is_parameter(self, variable: Any) -> bool:
+        """Whether a Variable tells by itself that it is a parameter."""
+        return False
+
+
+class _Frontends(Mapping[str, Adapter]):
+    """Adapters by name. Asking for a frontend that is not loaded imports its package, which registers it."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self._packages = packages
+        self._loaded = {"compatgrad": Adapter()}
+
+    def register(self, adapter: Adapter) -> None:
+        """Called by a frontend, once, when it is imported."""
+        self._loaded[adapter.name] = adapter
+
+    def loaded(self) -> list[Adapter]:
+        """The adapters of the frontends that the program has imported."""
+        return list(self._loaded.values())
+
+    def __getitem__(self, name: str) -> Adapter:
+        if name not in self._loaded and name in self._packages:
+            importlib.import_module(f"compatgrad.{name}")
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("compatgrad", *self._packages))
+
+    def __len__(self) -> int:
+        return 1 + len(self._packages)
+
+    def __contains__(self, name: object) -> bool:
+        return name == "compatgrad" or name in self._packages
+
+
+FRONTENDS = _Frontends(("chainer", "mxnet", "nnabla"))
+
+
+def frontend_of(target: Any) -> Adapter:
+    """The frontend whose link, block or Variable `target` is; that of native Variables for anything else."""
+    for cls in type(target).__mro__:
+        root = cls.__module__.removeprefix("compatgrad.").partition(".")[0]
+        if root in FRONTENDS:
+            return FRONTENDS[root]
+    return FRONTENDS["compatgrad"]

@@ -1,0 +1,63 @@
+"""What code that mixes frameworks asks about MXNet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.core.adapters import FRONTENDS, Adapter, Buffer
+from compatgrad.core.configuration import using_modes
+
+from .ndarray.ndarray import NDArray
+from .symbol._recorded import as_operator
+
+
+class _MXNet(Adapter):
+    name = "mxnet"
+    variable_class = NDArray
+
+    def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
+        x = NDArray(t)
+        x._set_requires_grad(requires_grad)
+        return x
+
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        return using_modes(recording=record, training=training)
+
+    def parameters(self, target: Any) -> Iterable[tuple[str, Any]]:
+        for name, parameter in _parameters(target):
+            if parameter.grad_req != "null":
+                yield name, parameter.data()
+
+    def buffers(self, target: Any) -> Iterable[Buffer]:
+        for name, parameter in _parameters(target):
+            if parameter.grad_req == "null":
+                data = parameter.data()
+                give = partial(_C.replace_leaf, data)
+                yield Buffer(name, partial(getattr, data, "tensor"), give, partial(_address, data))
+
+    def operator(self, function: Any, inputs: Sequence[Any]) -> tuple[str, Mapping[str, Any]] | None:
+        if hasattr(function, "label"):
+            return None
+        try:
+            return as_operator(function, list(inputs))
+        except (KeyError, IndexError, TypeError, ValueError):  # it has no form as a symbol
+            return None
+
+    def is_parameter(self, variable: Any) -> bool:
+        return isinstance(variable, NDArray) and bool(variable.node.name)  # no other arrays have names
+
+
+def _address(v: Any) -> int:
+    return v.tensor.data_ptr()
+
+
+def _parameters(target: Any) -> Iterable[tuple[str, Any]]:
+    return target._collect_params_with_prefix().items() if hasattr(target, "_collect_params_with_prefix") else ()
+
+
+FRONTENDS.register(_MXNet())

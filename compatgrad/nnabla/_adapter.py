@@ -1,0 +1,49 @@
+"""What code that mixes frameworks asks about nnabla."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.core.adapters import FRONTENDS, Adapter
+from compatgrad.core.configuration import using_modes
+from compatgrad.nnabla._op_names import info_of
+from compatgrad.nnabla.grad import grad
+from compatgrad.nnabla.parameter import get_parameters
+from compatgrad.nnabla.variable import Variable
+
+
+class _NNabla(Adapter):
+    name = "nnabla"
+    variable_class = Variable
+
+    def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
+        v = Variable(tuple(t.shape), need_grad=requires_grad)
+        v.data.tensor = t
+        return v
+
+    def modes(self, training: bool, record: bool = True) -> using_modes:
+        return using_modes(auto_forward=True)
+
+    def trains(self, parameter: Any) -> bool:
+        return bool(parameter.need_grad) if isinstance(parameter, _C.DeferredVariable) else super().trains(parameter)
+
+    def grad_of_tensors(
+        self, ys: Sequence[Any], xs: Sequence[Any], gradients: Sequence[torch.Tensor], create_graph: bool
+    ) -> tuple[list[Any], list[Any]]:
+        gys = [self.variable(g, create_graph) for g in gradients]
+        with using_modes(auto_forward=True):
+            return grad(list(ys), list(xs), gys), gys
+
+    def operator(self, function: Any, inputs: Sequence[Any]) -> tuple[str, Mapping[str, Any]] | None:
+        info = info_of(function)
+        return info.type_name, info.args
+
+    def parameter_names(self) -> Mapping[Any, str]:
+        return {p.data: name for name, p in get_parameters(grad_only=False).items()}
+
+
+FRONTENDS.register(_NNabla())

@@ -1,0 +1,38 @@
+"""Imports point down: from layer to layer as pyproject.toml lists them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[2]
+# what the C++ of a folder may include
+CSRC = {
+    "kernels": {"kernels"},
+    "core": {"core", "kernels"},
+    "ops": {"ops", "core", "kernels"},
+    "python": {"python", "ops", "core", "kernels"},
+}
+
+
+def test_no_layer_imports_a_higher_one(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    failed = lint_imports(config_filename="pyproject.toml", no_cache=True)
+    assert not failed, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", CSRC)
+def test_no_folder_of_csrc_includes_a_higher_one(folder):
+    found = {}
+    for path in (ROOT / "csrc" / folder).rglob("*.*"):
+        for line in path.read_text().splitlines():
+            if (m := re.match(r'#include "(?:\.\./)*([a-z_]+)/', line)) and m[1] not in CSRC[folder]:
+                found.setdefault(str(path.relative_to(ROOT)), []).append(line)
+    assert not found
+
+
+def test_every_folder_of_csrc_has_its_place():
+    assert {p.name for p in (ROOT / "csrc").iterdir() if p.is_dir()} == set(CSRC)
