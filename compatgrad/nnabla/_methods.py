@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad import _C
 from compatgrad.nnabla import functions as F
 from compatgrad.nnabla._arithmetic import in_place, operators, swapped
-from compatgrad.nnabla._copy import no_grad
 from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla._indexing import getitem, set_variable_item, setitem
 from compatgrad.nnabla._nd_array import NdArray, dimensions
+from compatgrad.nnabla.parameter import get_parameters
 from compatgrad.nnabla.variable import Variable
 
 __all__: list[str] = []
@@ -33,6 +34,35 @@ def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:
 def bool_fill_(self: Variable, mask: NdArray, value: float) -> Variable:
     """The values with `value` where `mask` is not 0, in this Variable's array."""
     return F.bool_fill(self, mask, value, outputs=[self.data])
+
+
+def no_grad(self: Variable) -> Variable:
+    """The same network with need_grad=False on all parameters, as a new Variable. Other leaves are shared."""
+    parameters = {p.data for p in get_parameters(grad_only=False).values()}
+
+    def leaf(v: Variable) -> Variable:
+        return v.get_unlinked_variable(need_grad=False) if v.data in parameters else v
+
+    if self.parent is None:
+        return leaf(self)
+    made: dict[int, Any] = {}
+    keep = []
+    for f in self._functions():
+        if _C.function_info(f) is None and not f.inputs:  # what enters from another frontend is as a leaf
+            keep += f.outputs
+            made.update((id(x), x) for x in f.outputs)
+            continue
+        inputs = []
+        for x in f.inputs:
+            if id(x) not in made:
+                keep.append(x)
+                made[id(x)] = leaf(x)
+            inputs.append(made[id(x)])
+        result = f(*inputs)
+        for old, new in zip(f.outputs, result if isinstance(result, tuple) else (result,), strict=True):
+            keep.append(old)
+            made[id(old)] = new
+    return made[id(self)]
 
 
 def _attach(cls: Any, **methods: Any) -> None:

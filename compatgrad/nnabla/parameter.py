@@ -231,7 +231,37 @@ def set_parameter_from_proto(proto: Any) -> None:
     """Creates or overwrites the parameters that `proto`, an NNablaProtoBuf message, holds."""
     from .utils import parameter_files
 
-    parameter_files.register(parameter_files.records_of(proto))
+    _register(parameter_files.records_of(proto))
+
+
+def _register(found: Sequence[Any]) -> None:
+    """Creates or overwrites parameters of the current scope by the records of a file (`parameter_files.Record`).
+
+    Raises ValueError, and does nothing, if one has another shape than the existing parameter.
+    """
+    for record in found:
+        _check(record)
+    for record in found:
+        param = get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
+        param.data.cast(record.data.dtype)[...] = record.data
+
+
+def _check(record: Any) -> None:
+    at: Any = current_scope
+    passed: list[str] = []
+    for name in filter(None, record.name.split("/")):
+        if not isinstance(at, dict):
+            raise ValueError(f"cannot load parameter {record.name!r}: {'/'.join(passed)!r} is a parameter, not a scope")
+        passed.append(name)
+        at = at.get(name)
+        if at is None:
+            return
+    if isinstance(at, dict):
+        raise ValueError(f"cannot load parameter {record.name!r}: a scope has that name")
+    if at.shape != record.data.shape:
+        raise ValueError(
+            f"cannot load parameter {record.name!r} of shape {record.data.shape}: it exists with shape {at.shape}"
+        )
 
 
 def load_parameters(
@@ -245,11 +275,14 @@ def load_parameters(
     NNablaProtoBuf message read, or `proto` with it merged in; an .h5 file adds its parameters to it only
     with `needs_proto`.
     """
-    from .utils import nnabla_pb2, parameter_files
+    from .utils import parameter_files
 
-    message = nnabla_pb2.NNablaProtoBuf() if proto is None else proto
-    parameter_files.load(path, message, needs_proto, extension)
-    return message
+    message, found = parameter_files.load(path, needs_proto, extension)
+    _register(found)
+    if proto is None:
+        return message
+    proto.MergeFrom(message)
+    return proto
 
 
 def save_parameters(path: _Path, params: dict[str, Variable] | None = None, extension: str | None = None) -> None:

@@ -363,7 +363,7 @@ def test_cache_of_a_dataset(tmp_path, monkeypatch, explicitly):
         dataset.create_cache_explicitly = explicitly
         for name, value in settings.items():
             setattr(dataset, name, value)
-        (tmp_path / "net.nntxt").write_text(_prototext.text_of(proto))
+        (tmp_path / "net.nntxt").write_text(str(proto))
         with load(["net.nntxt"]).datasets["data"].data_iterator() as iterator:
             return [float(v) for _ in range(2) for v in iterator.next()[1].ravel()]
 

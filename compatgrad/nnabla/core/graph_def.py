@@ -11,8 +11,9 @@ from typing import Any
 from .. import functions as F
 from .. import parameter
 from ..variable import Variable
+from ._initializers import create_initializer as _create_initializer
 from .file_errors import names_of
-from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork, _create_initializer
+from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork
 
 __all__ = [
     "ProtoFunction",
@@ -263,12 +264,13 @@ def load(
     For an open file `extension` names the format. `exclude_parameter` leaves the parameters out,
     `parameter_only` the networks. Errors are those of `load_parameters`.
     """
-    from ..utils import nnabla_pb2, parameter_files
+    from ..utils import parameter_files
 
     scope = OrderedDict() if parameter_scope is None else parameter_scope
-    proto = nnabla_pb2.NNablaProtoBuf()
-    with parameter.parameter_scope("", scope):
-        parameter_files.load(filename, proto, False, extension, register_them=not exclude_parameter)
+    proto, found = parameter_files.load(filename, False, extension)
+    if not exclude_parameter:
+        with parameter.parameter_scope("", scope):
+            parameter._register(found)
     if parameter_only:
         proto.ClearField("network")
     return ProtoGraph.from_proto(proto, batch_size, scope, rng, names_of(filename))
@@ -288,21 +290,9 @@ def save(
     `include_parameters`. `executors` are as in nnabla.utils.save.save; an "output" that is a dict gives
     outputs new names.
     """
-    from ..utils import network_files
-    from ..utils.save import add_executor
-
-    first = content[0]
-    held = first if isinstance(first, ProtoGraph) else ProtoGraph([first], first.owner.parameter_scope)
-    networks = dict(held.networks)
-    for executor in executors or ():
-        outputs = executor.get("output")
-        if isinstance(outputs, Mapping):
-            traced = first.traced if isinstance(first, ProtoGraph) else first.owner.traced
-            renames = {traced[v][1]: new for new, v in outputs.items()}
-            networks[executor["network"]] = networks[executor["network"]].renamed(renames)
-    written = ProtoGraph(networks.values(), held.parameter_scope)
-    written.executors = held.executors
-    proto = written.as_proto(include_parameters, variable_batch_size=variable_batch_size)
-    for executor in executors or ():
-        add_executor(proto, networks, executor)
-    network_files.write(filename, proto, held.get_parameters(), extension)
+    held = content[0]
+    if isinstance(held, ProtoNetwork):
+        owner = held.owner
+        held = ProtoGraph([held], owner.parameter_scope)
+        held.traced = owner.traced
+    held._write(filename, include_parameters, variable_batch_size, extension, executors)

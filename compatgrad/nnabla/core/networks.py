@@ -3,17 +3,17 @@ them."""
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import _declare, parameter
 from .. import context as contexts
-from .. import initializer as I
-from .. import parameter
+from ..utils import nnabla_pb2
 from ..variable import Variable
+from ._initializers import create_initializer
 from .file_errors import naming
 
 __all__ = ["NetworkVariable", "ProtoFunction", "ProtoGraph", "ProtoNetwork"]
@@ -44,8 +44,6 @@ class NetworkVariable:
     @property
     def proto(self) -> Any:
         """The message that describes it."""
-        from ..utils import nnabla_pb2
-
         message = nnabla_pb2.Variable(name=self.name, type=self.type)
         message.shape.SetInParent()
         message.shape.dim.extend(int(n) for n in self.shape)
@@ -73,8 +71,6 @@ class ProtoFunction:
     @property
     def proto(self) -> Any:
         """The message that describes it. Raises ValueError for a type that files cannot hold."""
-        from ..utils import nnabla_pb2
-
         message = nnabla_pb2.Function(name=self.name, type=self.type, input=self.inputs, output=self.outputs)
         field = nnabla_pb2.function_field(self.type)
         if field is not None:
@@ -96,8 +92,6 @@ class ProtoFunction:
     @staticmethod
     def from_proto(message: Any) -> ProtoFunction:
         """The function that `message` describes."""
-        from ..utils import nnabla_pb2
-
         field = nnabla_pb2.function_field(message.type)
         args = {} if field is None else _read_arguments(getattr(message, field))
         function = ProtoFunction(None, message.type, args, message.name)
@@ -268,8 +262,6 @@ class ProtoNetwork:
     def as_proto(self, variable_batch_size: bool = True) -> Any:
         """The Network message; with `variable_batch_size` the batch is -1 wherever it is a first
         dimension."""
-        from ..utils import nnabla_pb2
-
         network = self._of_any_batch() if variable_batch_size else self
         message = nnabla_pb2.Network(name=self.name, batch_size=int(network.batch_size or 0))
         for variable in (*network.variables.values(), *network.parameters.values()):
@@ -298,9 +290,7 @@ class ProtoNetwork:
 
     def promote(self, callback: Any) -> ProtoNetwork:
         """The network changed by an NnpNetworkPass; itself for None."""
-        from ..utils.nnp_graph import _passed
-
-        return self if callback is None else _passed(self, callback, self.batch_size)
+        return self if callback is None else callback._passed(self, self.batch_size)
 
     def _of_any_batch(self) -> ProtoNetwork:
         """A copy whose shapes and shape arguments have -1 for the batch.
@@ -362,7 +352,7 @@ class ProtoNetwork:
         for v in message.variable:
             of_parameter = v.type == "Parameter"
             variable = NetworkVariable(v.shape.dim, v.name, of_parameter, v.type)
-            variable.initializer = _create_initializer(v, rng)
+            variable.initializer = create_initializer(v, rng)
             (network.parameters if of_parameter else network.variables)[v.name] = variable
         for f in message.function:
             network.functions[f.name] = ProtoFunction.from_proto(f)
@@ -371,11 +361,28 @@ class ProtoNetwork:
 
     def renamed(self, names: Mapping[str, str]) -> ProtoNetwork:
         """A copy in which variables have other names: `names` maps the old ones to the new."""
-        from .graph_optimizer import rename_variable
-
         other = self.copy()
-        rename_variable(other, names)
+        other._rename(names)
         return other
+
+    def _rename(self, renames: Mapping[str, str]) -> None:
+        variables = self.variables
+        for old in renames:
+            if old not in variables:
+                raise ValueError(f"rename_variable: network {self.name!r} has no variable {old!r}")
+        names = [renames.get(name, name) for name in variables]
+        if len(set(names)) < len(names):
+            raise ValueError(f"rename_variable: two variables of network {self.name!r} would have one name")
+
+        def renamed(old: list[str]) -> list[str]:
+            return [renames.get(name, name) for name in old]
+
+        for variable, name in zip(variables.values(), names, strict=True):
+            variable.name = name
+        self.variables = OrderedDict(zip(names, variables.values(), strict=True))
+        for function in self.functions.values():
+            function.inputs, function.outputs = renamed(function.inputs), renamed(function.outputs)
+        self.inputs, self.outputs = renamed(self.inputs), renamed(self.outputs)
 
     def save(
         self,
@@ -394,8 +401,6 @@ def arguments_of(function: ProtoFunction, batch: int) -> tuple[Any, list[Any]]:
 
     `batch` is for -1 at the start of a shape argument. Raises ValueError for an unknown type.
     """
-    from .. import _declare
-
     args = dict(function.args)
     if args.get("shape") and args["shape"][0] == -1:
         args["shape"] = [batch, *args["shape"][1:]]
@@ -407,54 +412,11 @@ def arguments_of(function: ProtoFunction, batch: int) -> tuple[Any, list[Any]]:
 
 def apply_function(function: ProtoFunction, inputs: list[Any], batch: int) -> tuple[Any, ...]:
     """The outputs of a function by name on Variables; `batch` and errors are those of `arguments_of`."""
-    from .. import _declare
-
     spec, values = arguments_of(function, batch)
     if not spec.variadic:
         inputs = inputs + [None] * (len(spec.inputs) - len(inputs))
     results = _declare.call(spec, inputs, values, len(function.outputs))
     return results if isinstance(results, tuple) else (results,)
-
-
-_SCALED = re.compile("(Normal|Uniform)(Affine|Convolution|CLConv)(He|HeForward|HeBackward|Glorot)")
-
-
-def _fans(layer: str, shape: Sequence[int]) -> tuple[int, int, Sequence[int]]:
-    if layer == "Affine":
-        return shape[0], int(np.prod(shape[1:])), (1, 1)
-    if layer == "Convolution":
-        return shape[-3], shape[0], shape[-2:]
-    return shape[-1], shape[0], shape[1:3]
-
-
-def _create_initializer(v: Any, rng: Any) -> Callable[..., np.ndarray] | None:
-    """What the Initializer of a Variable message stands for; None for an unknown type, or where there is none."""
-    message = v.initializer
-    if message is None:
-        return None
-    factor = message.multiplier
-    if message.type == "Normal":
-        return I.NormalInitializer(factor, rng=rng)
-    if message.type == "Uniform":
-        return I.UniformInitializer((-factor, factor), rng=rng)
-    if message.type == "Range":
-        return I.RangeInitializer(0, factor)
-    if message.type == "Constant":
-        return I.ConstantInitializer(factor)
-    match = _SCALED.fullmatch(message.type)
-    if match is None:
-        return None
-    kind, layer, rule = match.groups()
-
-    def start(shape: Sequence[int]) -> np.ndarray:
-        fans = _fans(layer, shape)
-        if kind == "Uniform":
-            return I.UniformInitializer(I.calc_uniform_lim_glorot(*fans), rng=rng)(shape) * factor
-        rules = {"Glorot": I.calc_normal_std_glorot, "HeBackward": I.calc_normal_std_he_backward}
-        deviation = rules.get(rule, I.calc_normal_std_he_forward)(*fans)
-        return I.NormalInitializer(deviation, rng=rng)(shape) * factor
-
-    return start
 
 
 class ProtoGraph:
@@ -569,7 +531,7 @@ class ProtoGraph:
 
         `only_parameter` leaves networks and executors out.
         """
-        from ..utils import nnabla_pb2, parameter_files
+        from ..utils import parameter_files
 
         proto = nnabla_pb2.NNablaProtoBuf()
         if not only_parameter:
@@ -590,6 +552,28 @@ class ProtoGraph:
     ) -> None:
         """Writes the graph to a .nnp, .nntxt, .prototxt or .protobuf file; arguments as in
         `graph_def.save`."""
-        from .graph_def import save
+        self._write(filename, include_parameter, variable_batch_size, ".nnp", executors)
 
-        save(filename, [self], include_parameter, variable_batch_size, executors=executors)
+    def _write(
+        self,
+        filename: Any,
+        include_parameter: bool,
+        variable_batch_size: bool,
+        extension: str,
+        executors: Sequence[Mapping[str, Any]] | None,
+    ) -> None:
+        from ..utils import network_files
+        from ._executors import add_executor
+
+        networks = dict(self.networks)
+        for executor in executors or ():
+            outputs = executor.get("output")
+            if isinstance(outputs, Mapping):
+                renames = {self.traced[v][1]: new for new, v in outputs.items()}
+                networks[executor["network"]] = networks[executor["network"]].renamed(renames)
+        written = ProtoGraph(networks.values(), self.parameter_scope)
+        written.executors = self.executors
+        proto = written.as_proto(include_parameter, variable_batch_size=variable_batch_size)
+        for executor in executors or ():
+            add_executor(proto, networks, executor)
+        network_files.write(filename, proto, self.get_parameters(), extension)

@@ -178,6 +178,7 @@ def clip_by_value(x: Any, min: Any, max: Any) -> Any:
     x: Variable or NdArray. min, max: numbers, or Variables or NdArrays that broadcast with x at equal ndim.
     TypeError for other limits.
     """
+
     def limit(bound: Any, name: str, by_number: Any, by_tensor: Any) -> Any:
         if np.isscalar(bound):
             return by_number

@@ -5,23 +5,21 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["file_descriptor"]
 
 
-@functools.cache
-def file_descriptor() -> Any:
-    """The FileDescriptor of nnabla's messages. ImportError, which says what to install, without protobuf."""
+def file_descriptor(classes: Mapping[str, Any]) -> Any:
+    """The FileDescriptor of message classes, by name. ImportError, which says what to install, without protobuf."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool
     except ImportError as e:
         raise ImportError("the descriptors of nnabla's messages need protobuf: pip install protobuf") from e
-    from . import nnabla_pb2
 
     file = descriptor_pb2.FileDescriptorProto(name="compatgrad/nnabla.proto", syntax="proto3")
-    for name, kind in nnabla_pb2._classes.items():
+    for name, kind in classes.items():
         _describe(file.message_type.add(name=name), name, kind._fields.values(), descriptor_pb2.FieldDescriptorProto)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())

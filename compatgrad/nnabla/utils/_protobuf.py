@@ -1,11 +1,12 @@
 """Protocol buffer messages, proto3: as much of them as nnabla's files need, so that no package does.
 
 `define` makes classes from a schema. Messages have attributes for their fields, `SerializeToString` and
-`ParseFromString` for the binary format; `_prototext` has the text format.
+`ParseFromString` for the binary format, and `str` gives the text format, which `_prototext` reads.
 """
 
 from __future__ import annotations
 
+import functools
 import struct
 from array import array
 from collections.abc import Iterable, Iterator
@@ -95,19 +96,25 @@ class _MessageMap(dict):
 
 
 class _Described:
-    """The attribute DESCRIPTOR of message classes: Google's description of them."""
+    """The attribute DESCRIPTOR of a schema's message classes: Google's description of them."""
 
-    def __get__(self, message: Any, kind: type) -> Any:
+    def __init__(self, classes: dict[str, type[Message]]) -> None:
+        self._classes = classes
+
+    @functools.cached_property
+    def _file(self) -> Any:
         from ._descriptors import file_descriptor
 
-        return file_descriptor().message_types_by_name[kind.__name__]
+        return file_descriptor(self._classes)
+
+    def __get__(self, message: Any, kind: type) -> Any:
+        return self._file.message_types_by_name[kind.__name__]
 
 
 class Message:
     """A message; subclasses, made by `define`, say which fields it has."""
 
-    DESCRIPTOR = _Described()
-
+    DESCRIPTOR: Any
     _fields: dict[str, Field] = {}
     _numbers: dict[int, Field] = {}
 
@@ -152,9 +159,7 @@ class Message:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        from ._prototext import text_of
-
-        return text_of(self)
+        return "".join(line + "\n" for line in _lines(self, ""))
 
     __repr__ = __str__
 
@@ -273,6 +278,58 @@ def _checked(field: Field, value: Any) -> Any:
         return array(code, [value])[0]
     except (TypeError, OverflowError) as error:
         raise type(error)(f"field {field.name!r} takes a value of type {field.kind}, not {value!r}") from None
+
+
+def _lines(message: Message, indent: str) -> Iterator[str]:
+    for field, value in message.ListFields():
+        if field.many == "%":
+            for key in sorted(value):
+                yield f"{indent}{field.name} {{"
+                yield f"{indent}  key: {_quoted(key)}"
+                yield f"{indent}  value {{"
+                yield from _lines(value[key], indent + "    ")
+                yield f"{indent}  }}"
+                yield f"{indent}}}"
+            continue
+        for item in value if field.many else [value]:
+            if field.scalar:
+                yield f"{indent}{field.name}: {_shown(field, item)}"
+            else:
+                yield f"{indent}{field.name} {{"
+                yield from _lines(item, indent + "  ")
+                yield f"{indent}}}"
+
+
+def _shown(field: Field, value: Any) -> str:
+    if field.kind == "string":
+        return _quoted(value)
+    if field.kind == "bool":
+        return "true" if value else "false"
+    if field.kind == "float":
+        return str(_shortest(value))
+    return str(value)
+
+
+def _shortest(value: float) -> float:
+    """The number of the fewest digits that is the same float32."""
+    for digits in range(6, 10):
+        number = float(f"{value:.{digits}g}")
+        if float(np.float32(number)) == value:
+            return number
+    return value
+
+
+def _quoted(text: str) -> str:
+    out = []
+    for byte in text.encode():
+        char = chr(byte)
+        if char in "\\\"'":
+            out.append("\\" + char)
+        elif char in "\n\r\t":
+            out.append({"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char])
+        else:
+            out.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
+    return '"' + "".join(out) + '"'
 
 
 def _varint(value: int) -> bytes:
@@ -430,12 +487,13 @@ def define(schema: str) -> dict[str, type[Message]]:
     of a oneof.
     """
     classes: dict[str, type[Message]] = {}
+    described = _Described(classes)
     for line in _joined(schema.splitlines()):
         name, _, words = line.partition(":")
         fields = [_parsed_field(word, classes) for word in words.split()]
         by_name = {field.name: field for field in fields}
         by_number = {field.number: field for field in fields}
-        classes[name] = type(name, (Message,), {"_fields": by_name, "_numbers": by_number})
+        classes[name] = type(name, (Message,), {"DESCRIPTOR": described, "_fields": by_name, "_numbers": by_number})
     return classes
 
 

@@ -1,75 +1,15 @@
-"""The text format of protocol buffers."""
+"""Reading the text format of protocol buffers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from ._protobuf import DecodeError, Field, Message
 
-__all__ = ["merge", "text_of"]
+__all__ = ["merge"]
 
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
-
-
-def text_of(message: Message, indent: str = "") -> str:
-    """`message` as text, one field a line, nested ones indented."""
-    return "".join(line + "\n" for line in _lines(message, indent))
-
-
-def _lines(message: Message, indent: str) -> Iterator[str]:
-    for field, value in message.ListFields():
-        if field.many == "%":
-            for key in sorted(value):
-                yield f"{indent}{field.name} {{"
-                yield f"{indent}  key: {_quoted(key)}"
-                yield f"{indent}  value {{"
-                yield from _lines(value[key], indent + "    ")
-                yield f"{indent}  }}"
-                yield f"{indent}}}"
-            continue
-        for item in value if field.many else [value]:
-            if field.scalar:
-                yield f"{indent}{field.name}: {_shown(field, item)}"
-            else:
-                yield f"{indent}{field.name} {{"
-                yield from _lines(item, indent + "  ")
-                yield f"{indent}}}"
-
-
-def _shown(field: Field, value: Any) -> str:
-    if field.kind == "string":
-        return _quoted(value)
-    if field.kind == "bool":
-        return "true" if value else "false"
-    if field.kind == "float":
-        return str(_shortest(value))
-    return str(value)
-
-
-def _shortest(value: float) -> float:
-    """The number of the fewest digits that is the same float32."""
-    for digits in range(6, 10):
-        number = float(f"{value:.{digits}g}")
-        if float(np.float32(number)) == value:
-            return number
-    return value
-
-
-def _quoted(text: str) -> str:
-    out = []
-    for byte in text.encode():
-        char = chr(byte)
-        if char in "\\\"'":
-            out.append("\\" + char)
-        elif char in "\n\r\t":
-            out.append({"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char])
-        else:
-            out.append(char if 32 <= byte < 127 else f"\\{byte:03o}")
-    return '"' + "".join(out) + '"'
 
 
 _TOKEN = re.compile(

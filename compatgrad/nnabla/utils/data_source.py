@@ -14,8 +14,8 @@ from compatgrad.core.files import beside, replacing
 
 from ..config import nnabla_config
 from ..logger import logger
+from ._file_readers import FileReader, import_h5py
 from .communicator_util import single_or_rankzero
-from .data_source_loader import FileReader, import_h5py
 from .progress import progress
 
 _TRIES = 10

@@ -1,16 +1,12 @@
 """Reading of files for data sources: from disk, the web and S3, by extension."""
 
-import contextlib
 import csv
 import importlib.util
-import io
-import os
-import urllib.request
-from urllib.parse import urljoin
 
 import numpy
 
 from . import callback
+from ._file_readers import FileReader, ResourceFileReader, get_file_extension
 from .download import download, get_data_home
 from .image_utils import imread, imresize
 
@@ -29,184 +25,6 @@ __all__ = [
     "load_npy",
     "load_wav",
 ]
-
-
-def import_h5py():
-    """The module h5py; ImportError naming the extra where it is missing."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("cache files in .h5 format need h5py: pip install h5py") from error
-    return h5py
-
-
-class FileReader:
-    """Opens files: `base_uri`, or files named relative to it.
-
-    base_uri: a path, an http(s) address, or s3://bucket/key, which needs boto3 and its credentials.
-    """
-
-    def __init__(self, base_uri):
-        self._base_uri = base_uri
-        self.base_ext = os.path.splitext(base_uri)[1].lower()
-        scheme = base_uri.partition("://")[0].lower()
-        self._file_type = {"s3": "s3", "http": "http", "https": "http"}.get(scheme, "file")
-        if self._file_type == "s3":
-            try:
-                import boto3
-            except ImportError as error:
-                raise ImportError(f"FileReader: {base_uri} needs boto3: pip install boto3") from error
-            bucket, _, self._s3_base_key = base_uri.partition("://")[2].partition("/")
-            self._s3_bucket = boto3.session.Session().resource("s3").Bucket(bucket)
-
-    def _path(self, filename, folder):
-        # `filename` as seen from the file `folder`
-        filename = filename.replace("\\", "/")
-        if self._file_type == "file":
-            return os.path.abspath(os.path.join(os.path.dirname(folder.replace("\\", "/")), filename))
-        scheme, _, rest = folder.partition("://")
-        # urljoin knows http only
-        return urljoin("http://" + rest, filename).replace("http://", scheme + "://", 1)
-
-    def read_s3_object(self, key):
-        """The bytes of the object `key` in the bucket."""
-        return self._s3_bucket.Object(key).get()["Body"].read()
-
-    def _open(self, path, textmode, encoding):
-        if self._file_type == "file":
-            return open(path, encoding=encoding) if textmode else open(path, "rb")
-        if self._file_type == "s3":
-            data = self.read_s3_object(path.partition("://")[2].partition("/")[2])
-        else:
-            with urllib.request.urlopen(path) as response:
-                data = response.read()
-        return io.StringIO(data.decode(encoding)) if textmode else io.BytesIO(data)
-
-    @contextlib.contextmanager
-    def open(self, filename=None, textmode=False, encoding="utf-8-sig"):
-        """A context manager that gives the opened file; it has its extension as `ext`.
-
-        filename: relative to base_uri; None for base_uri itself. textmode: str in `encoding` instead of
-        bytes.
-        """
-        path = self._base_uri if filename is None else self._path(filename, self._base_uri)
-        with _Named(self._open(path, textmode, encoding), os.path.splitext(path)[1].lower()) as file:
-            yield file
-
-    @contextlib.contextmanager
-    def open_cache(self, cache_name):
-        """A context manager that gives the .h5 file `cache_name` in the folder base_uri."""
-        path = self._path(cache_name, self._base_uri + "/")
-        if self._file_type == "file":
-            with import_h5py().File(path, "r") as h5:
-                yield h5
-        else:
-            with self._open(path, False, None) as file, import_h5py().File(file, "r") as h5:
-                yield h5
-
-    def listdir(self):
-        """The sorted names of the .h5 files in the folder base_uri; None on the web."""
-        if self._file_type == "http":
-            return None
-        if self._file_type == "s3":
-            found = self._s3_bucket.objects.filter(Prefix=self._s3_base_key + "/", Delimiter="/")
-            names = [os.path.basename(item.key) for item in found]
-        else:
-            names = os.listdir(self._base_uri)
-        return sorted(name for name in names if name.lower().endswith(".h5"))
-
-
-class _Named:
-    # a file with the attribute `ext`: files themselves take no attributes
-    def __init__(self, file, ext):
-        self._file = file
-        self.ext = ext
-
-    def __getattr__(self, name):
-        return getattr(self._file, name)
-
-    def __iter__(self):
-        return iter(self._file)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self._file.close()
-
-
-_SIGNATURES = {
-    ".bmp": (b"BM",),
-    ".pgm": (b"P5\n",),
-    ".jpg": (b"\xff\xd8\xff",),
-    ".png": (b"\x89PNG\r\n\x1a\n",),
-    ".tiff": (b"I I", b"II*\0", b"MM\0*"),
-    ".eps": (b"\xc5\xd0\xd3\xc6",),
-    ".gif": (b"GIF87a", b"GIF89a"),
-    ".ico": (b"\0\0\1\0",),
-    ".wav": (b"RIFF",),
-}
-
-
-def get_file_extension(source):
-    """The extension, such as ".png", of a path or an opened file; "" where unknown.
-
-    Files without a name are recognised by how they begin.
-    """
-    if isinstance(source, str):
-        return os.path.splitext(source)[1].lower()
-    if not hasattr(source, "read"):
-        return ""
-    if isinstance(getattr(source, "name", None), str):
-        return os.path.splitext(source.name)[1].lower()
-    source.seek(0)
-    begin = source.read(132)
-    source.seek(0)
-    if begin[128:] == b"DICM":
-        return ".dcm"
-    return next((ext for ext, starts in _SIGNATURES.items() if begin.startswith(starts)), "")
-
-
-class ResourceFileReader:
-    """A file whose extension is known: a path or a seekable binary file. ValueError for another source."""
-
-    def __init__(self, source):
-        self._source = source
-        if isinstance(source, str):
-            self.handler = FileReader(source)
-            self.ext = self.handler.base_ext
-            if not self.ext:
-                with self.handler.open() as file:
-                    self.ext = get_file_extension(io.BytesIO(file.read(132)))
-        elif self._is_binary_file(source):
-            self.handler = source
-            self.ext = get_file_extension(source)
-        else:
-            raise ValueError(
-                f"ResourceFileReader: expected a path or a seekable binary file, got {type(source).__name__}"
-            )
-
-    @staticmethod
-    def _is_binary_file(source):
-        try:
-            source.seek(0)
-            first = source.read(1)
-            source.seek(0)
-        except (AttributeError, OSError, ValueError):
-            return False
-        return isinstance(first, bytes)
-
-    @contextlib.contextmanager
-    def open(self):
-        """A context manager that gives the opened file; it has its extension as `ext`."""
-        if isinstance(self.handler, FileReader):
-            with self.handler.open() as file:
-                file.ext = file.ext or self.ext
-                yield file
-        else:
-            self.handler.seek(0)
-            yield _Named(self.handler, self.ext)
-            self.handler.seek(0)
 
 
 def load_image_imread(file, shape=None, max_range=1.0):
@@ -264,7 +82,7 @@ pydub_available = importlib.util.find_spec("pydub") is not None
 
 def load_audio_pydub(path, shape=None, normalize=False):
     """The samples of a file as `audio_utils.auread` gives them, or `shape` of them by `auresize`."""
-    from .audio_utils import auread, auresize
+    from .audio_utils import auread, auresize  # which imports pydub
 
     samples = auread(path)
     return auresize(samples, shape) if shape else samples

@@ -238,8 +238,9 @@ def base_load(
     context: str | None = None,
 ) -> SimpleNamespace:
     """What `load` does, without connecting the parts to one another."""
-    proto = nnabla_pb2.NNablaProtoBuf()
-    parameter_files.load(filenames, proto, False, extension, register_them=not exclude_parameter)
+    proto, found = parameter_files.load(filenames, False, extension)
+    if not exclude_parameter:
+        parameter._register(found)
     if parameter_only:
         proto.ClearField("network")
     info = SimpleNamespace(

@@ -126,7 +126,5 @@ __all__ += list(_classes)
 
 def __getattr__(name: str) -> Any:
     if name == "DESCRIPTOR":  # Google's, where that is installed
-        from ._descriptors import file_descriptor
-
-        return file_descriptor()
+        return _classes["NNablaProtoBuf"].DESCRIPTOR.file
     raise AttributeError(f"nnabla.utils.nnabla_pb2 has no message {name!r}")

@@ -26,7 +26,7 @@ class NnpNetwork:
     def __init__(self, proto_network: ProtoNetwork, batch_size: int | None, callback: Any) -> None:
         network = proto_network.copy()
         if callback is not None:
-            network = _passed(network, callback, batch_size or network.batch_size)
+            network = callback._passed(network, batch_size or network.batch_size)
         network(batch_size=batch_size)
         self.proto_network = network
         built = {
@@ -133,38 +133,6 @@ class _PassNetwork:
         entries = {**network.variables, **network.parameters}
         self.variables = {name: _PassVariable(entry, self) for name, entry in entries.items()}
         self.functions = {name: _PassFunction(entry, self) for name, entry in network.functions.items()}
-
-
-def _passed(network: ProtoNetwork, callback: NnpNetworkPass, batch: int) -> ProtoNetwork:
-    """A network changed by the callbacks of a pass.
-
-    Those for functions see the shapes that the network's inputs lead to; what is behind the variables that it is used
-    up to is not looked at.
-    """
-    view = _PassNetwork(network)
-    scope = network.owner.parameter_scope
-    for variable in list(view.variables.values()):
-        callback._apply_generate_variable(variable)
-    everything = list(view.variables.values())
-    order = [view.functions[entry.name] for entry in network.forward_sequence()]
-    for function in order:
-        for apply in (callback._apply_function_pass_by_type, callback._apply_function_pass_by_name):
-            if not function.disabled:
-                apply(function, everything, scope)
-    for function in view.functions.values():
-        callback._apply_use_up_to(function.inputs)
-    behind: set[str] = set()
-    known = True
-    for function in order:
-        if function.disabled:
-            continue
-        if any(v.stop or v.name in behind for v in function.inputs):
-            behind.update(v.name for v in function.outputs)
-            continue
-        callback._apply_generate_function_by_type(function)
-        callback._apply_generate_function_by_name(function)
-        known = known and _infer_shapes(function, batch)
-    return _rebuilt(network, view)
 
 
 def _infer_shapes(function: _PassFunction, batch: int) -> bool:
@@ -363,6 +331,37 @@ class NnpNetworkPass:
     def _apply_function_pass_by_type(self, f: _PassFunction, variables: Any, scope: Any) -> None:
         if f.proto.type in self._pass_by_type:
             self._pass_by_type[f.proto.type](f, variables, scope)
+
+    def _passed(self, network: ProtoNetwork, batch: int) -> ProtoNetwork:
+        """A network changed by the callbacks.
+
+        Those for functions see the shapes that the network's inputs lead to; what is behind the variables that it is
+        used up to is not looked at.
+        """
+        view = _PassNetwork(network)
+        scope = network.owner.parameter_scope
+        for variable in list(view.variables.values()):
+            self._apply_generate_variable(variable)
+        everything = list(view.variables.values())
+        order = [view.functions[entry.name] for entry in network.forward_sequence()]
+        for function in order:
+            for apply in (self._apply_function_pass_by_type, self._apply_function_pass_by_name):
+                if not function.disabled:
+                    apply(function, everything, scope)
+        for function in view.functions.values():
+            self._apply_use_up_to(function.inputs)
+        behind: set[str] = set()
+        known = True
+        for function in order:
+            if function.disabled:
+                continue
+            if any(v.stop or v.name in behind for v in function.inputs):
+                behind.update(v.name for v in function.outputs)
+                continue
+            self._apply_generate_function_by_type(function)
+            self._apply_generate_function_by_name(function)
+            known = known and _infer_shapes(function, batch)
+        return _rebuilt(network, view)
 
     # these return what they were given, changed: programs of before nnabla 1.20 build networks with it
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from compatgrad.core.files import beside, replacing
 
-from .. import parameter
 from ..core.file_errors import reading
 from ..logger import logger
 from ..variable import Variable
@@ -26,7 +25,6 @@ __all__ = [
     "read",
     "records",
     "records_of",
-    "register",
     "save",
     "write_h5",
     "write_protobuf",
@@ -177,10 +175,13 @@ def _read_archive(path: Any, message: Any) -> list[Record]:
     return found
 
 
-def load(paths: Any, message: Any, needs_proto: bool, extension: str, register_them: bool = True) -> None:
-    """Registers the parameters of one file, or of several, and merges what they say into `message`."""
+def load(paths: Any, needs_proto: bool, extension: str) -> tuple[Any, list[Record]]:
+    """The NNablaProtoBuf message that one file, or several, hold, and their parameters.
+
+    Those of .h5 files are in the message only with `needs_proto`.
+    """
     several = isinstance(paths, Sequence) and not isinstance(paths, (str, bytes))
-    whole = type(message)()
+    message = nnabla_pb2.NNablaProtoBuf()
     everything: list[Record] = []
     for path in paths if several else [paths]:
         named = isinstance(path, (str, os.PathLike))
@@ -189,44 +190,12 @@ def load(paths: Any, message: Any, needs_proto: bool, extension: str, register_t
         format_ = os.path.splitext(path)[1] if named else extension
         if not format_:
             raise ValueError(f"load_parameters: {path} has no extension that says its format")
-        held = len(whole.parameter)
-        found = read(path, whole, format_)
+        held = len(message.parameter)
+        found = read(path, message, format_)
         if found is None:
             logger.warning(f"{path} is omitted: {format_} is no format of parameter files.")
             continue
-        if needs_proto and len(whole.parameter) == held:
-            add_to(whole, found)
+        if needs_proto and len(message.parameter) == held:
+            add_to(message, found)
         everything += found
-    if register_them:
-        register(everything)
-    message.MergeFrom(whole)
-
-
-def register(found: Sequence[Record]) -> None:
-    """Creates or overwrites parameters of the current scope.
-
-    Raises ValueError, and does nothing, if one has another shape than the existing parameter.
-    """
-    for record in found:
-        _check(record)
-    for record in found:
-        param = parameter.get_parameter_or_create(record.name, record.data.shape, need_grad=record.need_grad)
-        param.data.cast(record.data.dtype)[...] = record.data
-
-
-def _check(record: Record) -> None:
-    at: Any = parameter.get_current_parameter_scope()
-    passed: list[str] = []
-    for name in filter(None, record.name.split("/")):
-        if not isinstance(at, dict):
-            raise ValueError(f"cannot load parameter {record.name!r}: {'/'.join(passed)!r} is a parameter, not a scope")
-        passed.append(name)
-        at = at.get(name)
-        if at is None:
-            return
-    if isinstance(at, dict):
-        raise ValueError(f"cannot load parameter {record.name!r}: a scope has that name")
-    if at.shape != record.data.shape:
-        raise ValueError(
-            f"cannot load parameter {record.name!r} of shape {record.data.shape}: it exists with shape {at.shape}"
-        )
+    return message, everything

@@ -14,6 +14,8 @@ import numpy as np
 
 from .. import _init, parameter
 from .. import functions as F
+from ..experimental import graph_converters as GC
+from ..experimental.graph_converters.quantize import PrecisionMode
 from ..function import PythonFunction
 from ..initializer import ConstantInitializer
 from ..logger import logger
@@ -248,14 +250,6 @@ class MaxMvaRecorderCallback(_RecorderCallback):
     _recorder = MaxMvaRecorder
 
 
-class PrecisionMode(Enum):
-    """How a training graph computes; only SIM_QNN, floats that are quantized and dequantized, is there."""
-
-    QNN = 0
-    SIM_QNN = 1
-    MIXED_QNN = 2
-
-
 class QNNState(Enum):
     """Where a graph is on its way to integers."""
 
@@ -375,9 +369,7 @@ class QATScheduler:
 
     @staticmethod
     def _rewire(pred: Variable, modifiers: Sequence[Any]) -> None:
-        from ..experimental.graph_converters import GraphConverter
-
-        pred.rewire_on(GraphConverter(modifiers).convert(pred))
+        pred.rewire_on(GC.GraphConverter(modifiers).convert(pred))
 
     @staticmethod
     def _ranks(pred: Variable) -> dict[Any, int]:
@@ -386,8 +378,6 @@ class QATScheduler:
         return recorder.functions_ranks
 
     def _start_recording(self, pred: Variable, training: bool) -> None:
-        from ..experimental import graph_converters as GC
-
         folding: list[Any] = []
         if self.config.bn_folding:
             folding += [
@@ -402,8 +392,6 @@ class QATScheduler:
         pred.need_grad = False
 
     def _start_training(self, pred: Variable, training: bool) -> None:
-        from ..experimental import graph_converters as GC
-
         recorders = [self.config.recorder_activation.name(), self.config.recorder_weight.name()]
         self._rewire(pred, [GC.RemoveFunctionModifier(recorders)])
         self._rewire(pred, [GC.QuantizeRecordingToTrainingModifier(self._ranks(pred), config=self.config)])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .. import parameter
 from ..core import graph_def
+from ..core._executors import add_executor, add_generators, network_of
 from ..core.networks import ProtoNetwork
 from . import network_files, nnabla_pb2, parameter_files
 
@@ -72,12 +73,12 @@ class _Writer:
     def _add_variables(message: Any, description: Mapping[str, Any]) -> None:
         for variable, data in description.get("data_variables", {}).items():
             message.data_variable.add(variable_name=variable, data_name=data)
-        _add_generators(message, description.get("generator_variables", ()))
+        add_generators(message, description.get("generator_variables", ()))
 
     def _optimizer(self, optimizer: Mapping[str, Any]) -> None:
         what = f"optimizer {optimizer['name']!r}"
         message = self.proto.optimizer.add(name=optimizer["name"])
-        network = _network_of(self.networks, optimizer["network"], what) if self.networks else None
+        network = network_of(self.networks, optimizer["network"], what) if self.networks else None
         message.network_name = "None" if network is None else network.name
         names = optimizer["dataset"]
         if not isinstance(names, str) or names in self.datasets:  # a name alone may stand for none
@@ -97,7 +98,7 @@ class _Writer:
 
     def _monitor(self, monitor: Mapping[str, Any]) -> None:
         what = f"monitor {monitor['name']!r}"
-        network = _network_of(self.networks, monitor["network"], what)
+        network = network_of(self.networks, monitor["network"], what)
         message = self.proto.monitor.add(name=monitor["name"], network_name=network.name)
         if not monitor["dataset"]:
             raise ValueError(f"save: {what} has no dataset")
@@ -105,45 +106,6 @@ class _Writer:
         self._add_variables(message, monitor)
         for name in monitor.get("monitor_variables", network.outputs):
             message.monitor_variable.add(type="Error", variable_name=name)
-
-
-def _network_of(networks: Mapping[str, ProtoNetwork], name: str, what: str) -> ProtoNetwork:
-    if name not in networks:
-        raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
-    return networks[name]
-
-
-def add_executor(proto: Any, networks: Mapping[str, ProtoNetwork], executor: Mapping[str, Any]) -> None:
-    """Adds an executor, as `save` describes it, of one of `networks` to an NNablaProtoBuf message."""
-    network = _network_of(networks, executor["network"], f"executor {executor['name']!r}")
-    message = proto.executor.add(name=executor["name"], network_name=network.name)
-    for name in (
-        "no_image_normalization",
-        "num_evaluations",
-        "repeat_evaluation_type",
-        "need_back_propagation",
-    ):
-        if executor.get(name) is not None:
-            setattr(message, name, executor[name])
-    data_names = executor.get("remp", {})
-    for kind, names in (
-        (message.data_variable, executor.get("data", network.inputs)),
-        (message.output_variable, executor.get("output", network.outputs)),
-    ):
-        for name in names:
-            if name not in network.variables:
-                raise ValueError(
-                    f"save: executor {executor['name']!r} names {name!r}, no variable of the network {network.name!r}"
-                )
-            kind.add(variable_name=name, data_name=data_names.get(name, name))
-    for name in network.parameters:
-        message.parameter_variable.add(variable_name=name)
-    _add_generators(message, executor.get("generator_variables", ()))
-
-
-def _add_generators(message: Any, names: Iterable[str]) -> None:
-    for name in names:
-        message.generator_variable.add(variable_name=name, type="Constant", multiplier=0)
 
 
 def _solver_type(solver: Any) -> str:

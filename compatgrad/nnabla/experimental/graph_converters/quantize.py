@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,16 @@ from ... import parameter
 from ...variable import Variable
 from .graph_converter import FunctionModifier
 
-__all__ = ["QuantizeNonQNNToRecordingModifier", "QuantizeRecordingToTrainingModifier"]
+__all__ = ["PrecisionMode", "QuantizeNonQNNToRecordingModifier", "QuantizeRecordingToTrainingModifier"]
+
+
+class PrecisionMode(Enum):
+    """How a training graph computes; only SIM_QNN, floats that are quantized and dequantized, is there."""
+
+    QNN = 0
+    SIM_QNN = 1
+    MIXED_QNN = 2
+
 
 _OF_TWO = ("Add2", "Sub2", "Mul2", "Div2", "Pow2")
 _OF_MANY = ("Concatenate", "Stack")
@@ -139,8 +149,6 @@ class QuantizeRecordingToTrainingModifier(_Quantizing):
     """
 
     def __init__(self, functions_ranks: Mapping[Any, int], config: Any = None) -> None:
-        from ...utils.qnn import PrecisionMode
-
         if config.precision_mode is not PrecisionMode.SIM_QNN:
             raise NotImplementedError(f"precision_mode {config.precision_mode}: only SIM_QNN is there")
         super().__init__(functions_ranks, config)

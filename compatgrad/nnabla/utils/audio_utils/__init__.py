@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._file_readers import ResourceFileReader
 from .backend_manager import backend_manager
 from .common import check_scaled, rescale_intensity
 
@@ -58,8 +59,6 @@ def auread(path: Any, channel_first: bool = False, raw_format_param: Any = None,
     channel_first: as (channels, samples). raw_format_param: for .raw, a dictionary with "sample_width" (in bytes),
     "frame_rate" and "channels". ValueError for other formats.
     """
-    from ..data_source_loader import ResourceFileReader
-
     source = ResourceFileReader(path)
     return backend_manager.module.auread(source, channel_first, raw_format_param, **kwargs)
 

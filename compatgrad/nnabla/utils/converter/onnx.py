@@ -12,7 +12,6 @@ from compatgrad.exporting import onnx as _onnx
 from ... import parameter
 from ...core.networks import ProtoGraph
 from ...variable import Variable
-from .. import parameter_files
 
 __all__ = ["OnnxExporter"]
 
@@ -39,7 +38,7 @@ class OnnxExporter:
         executor = self._proto.executor[0]
         scope: OrderedDict[str, Any] = OrderedDict()
         with parameter.parameter_scope("", scope):
-            parameter_files.register(parameter_files.records_of(self._proto))
+            parameter.set_parameter_from_proto(self._proto)
             graph = ProtoGraph.from_proto(self._proto, param_scope=scope)
             if executor.network_name not in graph.networks:
                 raise ValueError(

@@ -2,6 +2,7 @@
 
 import importlib
 
+from .._file_readers import get_file_extension
 from .backend_events.common import ImageUtilsBackend, Unsupported
 
 __all__ = ["ImageUtilsBackend", "backend_manager"]
@@ -17,7 +18,8 @@ class _Manager:
                 module = importlib.import_module(f".backend_events.{name}", __package__)
             except ImportError:  # the library is missing
                 continue
-            self._backends[module.Backend.__name__] = module.Backend()
+            backend = self._backends[module.Backend.__name__] = module.Backend()
+            backend._manager = self
         self._default = None
         self._last = None
 
@@ -38,8 +40,6 @@ class _Manager:
 
     def candidates(self, path, operator):
         """All backends for that, the best first."""
-        from ..data_source_loader import get_file_extension
-
         ext = get_file_extension(path)
         answers = [(backend.accept(path, ext, operator), backend) for backend in self._backends.values()]
         return [b for answer in ("Recommended", "OK") for a, b in answers if a == answer]

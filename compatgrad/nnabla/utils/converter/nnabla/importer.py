@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.networks import _create_initializer
+from ....core._initializers import create_initializer
 from ....logger import logger
 from ... import nnabla_pb2, parameter_files
 from ..utils import search_network
@@ -66,7 +66,7 @@ def _start_parameters(proto: Any) -> None:
     for variable in () if network is None else network.variable:
         if variable.type != "Parameter" or not variable.HasField("initializer"):
             continue
-        start = _create_initializer(variable, rng)
+        start = create_initializer(variable, rng)
         if start is None:
             raise ValueError(f"parameter {variable.name!r}: unknown initializer {variable.initializer.type!r}")
         shape = [n if n >= 1 else network.batch_size for n in variable.shape.dim]

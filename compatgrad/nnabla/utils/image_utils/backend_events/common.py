@@ -36,6 +36,7 @@ def upscale_pixel_intensity(img, as_uint16):
 class ImageUtilsBackend:
     """Base class of backends; a subclass defines `accept`, `_read`, `_write` and `_resize`."""
 
+    _manager = None  # that has made it, if one has
     _interpolations_map: dict = {}
     _saves_uint16 = True
 

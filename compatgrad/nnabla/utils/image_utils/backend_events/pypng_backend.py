@@ -56,9 +56,7 @@ class PngBackend(ImageUtilsBackend):
             writer.write(file, img.reshape(img.shape[0], -1).tolist())
 
     def imresize(self, img, size, interpolate="bilinear", channel_first=False):
-        from ..backend_manager import backend_manager
-
-        for backend in backend_manager.candidates(img, "resize"):
+        for backend in self._manager.candidates(img, "resize") if self._manager else ():
             return backend.imresize(img, size, interpolate, channel_first)
         raise Unsupported("imresize: install Pillow or OpenCV")
 

@@ -1,0 +1,47 @@
+"""Executors, which say what to run of a network, in messages of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["add_executor", "add_generators", "network_of"]
+
+
+def network_of(networks: Mapping[str, Any], name: str, what: str) -> Any:
+    if name not in networks:
+        raise ValueError(f"save: {what} names the network {name!r}, which is not among the networks")
+    return networks[name]
+
+
+def add_executor(proto: Any, networks: Mapping[str, Any], executor: Mapping[str, Any]) -> None:
+    """Adds an executor, as `save` describes it, of one of `networks` to an NNablaProtoBuf message."""
+    network = network_of(networks, executor["network"], f"executor {executor['name']!r}")
+    message = proto.executor.add(name=executor["name"], network_name=network.name)
+    for name in (
+        "no_image_normalization",
+        "num_evaluations",
+        "repeat_evaluation_type",
+        "need_back_propagation",
+    ):
+        if executor.get(name) is not None:
+            setattr(message, name, executor[name])
+    data_names = executor.get("remp", {})
+    for kind, names in (
+        (message.data_variable, executor.get("data", network.inputs)),
+        (message.output_variable, executor.get("output", network.outputs)),
+    ):
+        for name in names:
+            if name not in network.variables:
+                raise ValueError(
+                    f"save: executor {executor['name']!r} names {name!r}, no variable of the network {network.name!r}"
+                )
+            kind.add(variable_name=name, data_name=data_names.get(name, name))
+    for name in network.parameters:
+        message.parameter_variable.add(variable_name=name)
+    add_generators(message, executor.get("generator_variables", ()))
+
+
+def add_generators(message: Any, names: Iterable[str]) -> None:
+    for name in names:
+        message.generator_variable.add(variable_name=name, type="Constant", multiplier=0)
