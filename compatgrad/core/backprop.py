@@ -241,7 +241,7 @@ def start_backward(frontend, outputs, gys, retain_grad, enable_double_backprop, 
             if y.tensor.numel() != 1:
                 raise ValueError(
                     f"an output of shape {tuple(y.shape)} has no gradient to start from: "
-                    "pass grad_outputs or set its grad"
+                    "set its grad, or pass grad_outputs to compatgrad.backward"
                 )
             ones = torch.ones_like(y.tensor)
             if loss_scale is not None:

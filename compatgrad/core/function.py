@@ -225,7 +225,15 @@ def _sums(gxs, grad_inputs):
     return tuple(gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True))
 
 
+def _must_return(node):
+    return f"backward of {node.label} must return a tuple of Variables or None,"
+
+
 def _one_per_target(node, indexes, gxs):
+    if gxs is None:
+        raise TypeError(f"{_must_return(node)} not None: is `return` missing?")
+    if isinstance(gxs, _C.Variable):
+        raise ValueError(f"{_must_return(node)} not a Variable: (gx,)")
     count, inputs = len(gxs), len(node.inputs)
     if count == inputs:
         return gxs if inputs == len(indexes) else tuple([gxs[i] for i in indexes])

@@ -127,7 +127,8 @@ class Variable(_C.Variable):
         enable_double_backprop: bool; record the pass, so that gradients (`grad_var`) can be differentiated.
         loss_scale: float; the factor of the ones.
 
-        ValueError where there is no data, or no gradient and more than one element.
+        ValueError where there is no data, or no gradient and more than one element; TypeError for a gradient as
+        `retain_grad`.
 
             >>> import torch
             >>> import compatgrad
@@ -140,6 +141,11 @@ class Variable(_C.Variable):
         Source: `compatgrad/core/backprop.py`.
         """
         self._initialised("backward")
+        if not isinstance(retain_grad, (bool, int)):  # torch's first argument is a gradient
+            raise TypeError(
+                f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; a gradient to start from "
+                "goes into `grad` before, or into compatgrad.backward(y, gradient)"
+            )
         start_backward(self._frontend, (self,), (None,), retain_grad, enable_double_backprop, loss_scale)
 
     def cleargrad(self) -> None:

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import compatgrad
+import compatgrad.chainer as chainer
 from compatgrad import Variable, interop
 
 
@@ -98,3 +99,32 @@ def test_gradients_of_a_function(returned, error, words):
     x = leaf(3.0, 4.0)
     with pytest.raises(error, match=words):
         compatgrad.grad([Wrong()(x).sum()], [x])
+
+
+@pytest.mark.parametrize("base", [compatgrad.FunctionNode, chainer.FunctionNode], ids=["native", "chainer"])
+@pytest.mark.parametrize("returned, error, words", [
+    (lambda gys: None, TypeError, "not None: is `return` missing"),
+    (lambda gys: gys[0], ValueError, r"not a Variable: \(gx,\)"),
+])  # fmt: skip
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_gradient_without_its_tuple_is_told(base, returned, error, words, size):
+    class Wrong(base):
+        def forward(self, inputs):
+            return (inputs[0] * 2,)
+
+        def backward(self, indexes, grad_outputs):
+            return returned(grad_outputs)
+
+    x = leaf(*[1.0] * size) if base is compatgrad.FunctionNode else chainer.Variable(np.ones(size, "f"))
+    (y,) = Wrong().apply((x,))
+    with pytest.raises(error, match=f"backward of Wrong must return a tuple of Variables or None, {words}"):
+        compatgrad.grad([y], [x])
+
+
+def test_a_gradient_in_place_of_retain_grad_is_told():
+    y = leaf(1.0, 2.0) * 2
+    for gradient in (torch.ones(2), y, np.ones(2)):
+        with pytest.raises(TypeError, match=r"retain_grad must be a bool, .* goes into `grad` before, or into"):
+            y.backward(gradient)
+    with pytest.raises(ValueError, match="set its grad, or pass grad_outputs to compatgrad.backward"):
+        y.backward()
