@@ -1,10 +1,12 @@
-"""Imports point down: from layer to layer as pyproject.toml lists them."""
+"""Imports point down: from layer to layer as pyproject.toml lists them, and without circles inside a package."""
 
 from __future__ import annotations
 
+import graphlib
 import re
 from pathlib import Path
 
+import grimp
 import pytest
 from importlinter.cli import lint_imports
 
@@ -22,6 +24,17 @@ def test_no_layer_imports_a_higher_one(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     failed = lint_imports(config_filename="pyproject.toml", no_cache=True)
     assert not failed, capsys.readouterr().out
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Imports inside functions and those for type checkers count too."""
+    graph = grimp.build_graph("compatgrad", cache_dir=None)
+    imports = {m: graph.find_modules_directly_imported_by(m) for m in graph.modules}
+    assert len(imports) > 1000
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as e:
+        pytest.fail("a circle of imports: " + " <- ".join(e.args[1]))
 
 
 @pytest.mark.parametrize("folder", CSRC)
