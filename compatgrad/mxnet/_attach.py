@@ -14,6 +14,7 @@ def method_of(cls: type, name: str | None = None) -> Callable[[_F], _F]:
     def attach(function: _F) -> _F:
         function.__name__ = name or function.__name__
         function.__qualname__ = f"{cls.__qualname__}.{function.__name__}"
+        function.__module__ = cls.__module__
         setattr(cls, function.__name__, function)
         return function
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .model import save_checkpoint
+
 __all__ = [
     "module_checkpoint",
     "do_checkpoint",
@@ -37,8 +39,6 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
 
     def callback(epoch: int, sym: Any, arg: Any, aux: Any) -> None:
         if (epoch + 1) % period == 0:
-            from .model import save_checkpoint
-
             save_checkpoint(prefix, epoch + 1, sym, arg, aux)
 
     return callback

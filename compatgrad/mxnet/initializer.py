@@ -18,6 +18,7 @@ import numpy as np
 from . import ndarray, registry
 from ._fused_weights import parts_of
 from .ndarray import NDArray
+from .numpy import random
 from .util import is_np_array
 
 __all__ = [
@@ -204,8 +205,6 @@ class Initializer:
 def _random():
     # the random functions for the kind of array that is in use
     if is_np_array():
-        from .numpy import random
-
         return random
     return ndarray.random
 

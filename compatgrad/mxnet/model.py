@@ -19,13 +19,16 @@ from .base import _as_list
 from .context import Context, cpu
 from .executor_manager import _check_arguments
 from .initializer import Uniform
-from .io import DataIter, NDArrayIter
+from .io import DataIter, NDArrayIter, ResizeIter
 from .kvstore import _create_kvstore as _create_kvstore
 from .kvstore import _create_sparse_kvstore as _create_sparse_kvstore
 from .module import BucketingModule, Module
 from .symbol import Symbol
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+
+for _known in (BatchEndParam, load_checkpoint, load_params, save_checkpoint):
+    _known.__module__ = __name__  # where programs know them from
 
 
 def _is_input(name: str) -> bool:
@@ -188,8 +191,6 @@ class FeedForward:
         """Trains for `num_epoch` epochs on a DataIter, or on arrays X and y."""
         data = self._init_iter(X, y, is_train=True)
         if self.epoch_size is not None:
-            from .io import ResizeIter
-
             data = ResizeIter(data, self.epoch_size, reset_internal=False)
         labels = [desc[0] for desc in data.provide_label]
         names = [desc[0] for desc in data.provide_data]

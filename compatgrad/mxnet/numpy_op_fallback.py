@@ -6,6 +6,7 @@ from typing import Any
 
 from . import operator
 from .ndarray._operator import parse
+from .numpy import random
 
 __all__: list[str] = []
 
@@ -18,8 +19,6 @@ class MultivariateNormal(operator.CustomOp):
         self.size = size
 
     def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
-        from .numpy import random
-
         mean, cov = (x.as_np_ndarray() for x in in_data)
         drawn = random.multivariate_normal(mean, cov, self.size)
         self.assign(out_data[0], req[0], drawn if type(out_data[0]) is type(drawn) else drawn.as_nd_ndarray())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import numpy, numpy_extension
+
 __all__: list[str] = []
 
 
 def _get_builtin_op(op_name: str) -> Any:
     """The function of `mx.np` or `mx.npx` for an operator; None for other operators, ValueError for unknown ones."""
-    from . import numpy, numpy_extension
-
     for prefix, module in (("_np_", numpy), ("_npx_", numpy_extension)):
         if op_name.startswith(prefix):
             name = op_name.removeprefix(prefix)

@@ -15,8 +15,8 @@ from .ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "PythonOp", "get_all_registered_operators", "register"]
 
-for _class in (CustomOp, CustomOpProp):
-    _class.__module__ = __name__  # where programs know them from
+for _known in (CustomOp, CustomOpProp, get_all_registered_operators, register):
+    _known.__module__ = __name__  # where programs know them from
 
 _count = itertools.count()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._image_codec import decode, encode
 from .base import MXNetError
 
 __all__ = ["MXRecordIO", "MXIndexedRecordIO", "IRHeader", "pack", "unpack", "pack_img", "unpack_img"]
@@ -248,14 +249,10 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     """The header and the image of a record: uint8 of shape (height, width, 3), the colours in the order BGR, or
     (height, width) if it is grey (`iscolor` 0: always, 1: never, -1: as it is)."""
-    from .image._codec import decode
-
     header, s = unpack(s)
     return header, decode(s, iscolor, rgb=False)
 
 
 def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """A record of a header and an image as unpack_img gives it, as '.jpg' of `quality` or '.png'."""
-    from .image._codec import encode
-
     return pack(header, encode(img, quality, img_fmt))

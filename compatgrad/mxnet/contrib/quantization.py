@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import model
 from .. import ndarray as nd
 from ..base import MXNetError
 from ..context import Context, cpu
+from ..gluon import SymbolBlock
 from ..io import DataBatch, DataIter
 from ..symbol import Symbol, load, var
 from ..symbol._evaluate import run_node
@@ -354,9 +356,6 @@ def quantize_net_v2(
     calib_data: a DataIter or DataLoader; data_shapes: DataDescs or shapes where it is not given. Layers of
     `exclude_layers`, and those whose name holds a string of `exclude_layers_match`, stay as they are.
     """
-    from .. import model
-    from ..gluon import SymbolBlock
-
     if calib_data is not None and not isinstance(calib_data, DataIter):
         first = next(iter(calib_data))
         shapes = [(first[0] if isinstance(first, (list, tuple)) else first).shape]

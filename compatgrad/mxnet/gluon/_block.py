@@ -5,7 +5,9 @@ import warnings
 from collections import OrderedDict, defaultdict
 
 from ..util import is_np_array
+from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
+from ._summary import print_summary
 from .parameter import Parameter, ParameterDict
 from .utils import HookHandle, _brief_print_list, _check_all_np_ndarrays, _indent, _load_any, _save
 
@@ -214,14 +216,10 @@ class Block:
 
     def save(self, prefix):
         """Writes the structure, `prefix`-model.json, and the parameters, `prefix`-model.params."""
-        from ._model_file import save_model
-
         save_model(self, prefix)
 
     def load(self, prefix):
         """Reads what `save` wrote of a block of the same structure; blocks take over the names of then."""
-        from ._model_file import load_model
-
         load_model(self, prefix)
 
     # ---- children ----
@@ -292,6 +290,4 @@ class Block:
 
         AssertionError where the block is hybridized.
         """
-        from ._summary import print_summary
-
         print_summary(self, inputs)

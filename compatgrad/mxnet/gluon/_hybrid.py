@@ -1,6 +1,5 @@
 """HybridBlock: a block whose `hybrid_forward` runs on arrays and on symbols."""
 
-import functools
 import warnings
 
 import numpy as np
@@ -9,9 +8,10 @@ from torch.utils import _pytree
 from compatgrad import _C
 from compatgrad.core.crossing import to
 
-from .. import autograd, context
+from .. import autograd, context, symbol
 from .. import ndarray as nd
 from .._checkpoint import checkpoint_file
+from ..symbol import Symbol
 from ..util import is_np_array
 from . import _shape_probe
 from ._block import Block
@@ -210,8 +210,6 @@ class HybridBlock(Block):
         if has_symbol == has_array:
             raise ValueError(_MIXED if has_symbol else _NONE)
         if has_symbol:
-            from .. import symbol
-
             params = {name: param.var() for name, param in self._reg_params.items()}
             if is_np_array():
                 params = {name: s.as_np_ndarray() for name, s in params.items()}
@@ -332,8 +330,6 @@ class HybridBlock(Block):
 
     def _get_graph(self, *args):
         """(input symbols, the outputs as one symbol) of the block on inputs like `args`."""
-        from .. import symbol
-
         flat, structure = _flatten(args)
         real = [i for i, arg in enumerate(flat) if arg is not None]
         if not real:
@@ -495,11 +491,4 @@ def _as_arrays(values):
 
 
 def _is_symbol(value):
-    return not isinstance(value, _NDArray) and value is not None and isinstance(value, _symbol_class())
-
-
-@functools.cache
-def _symbol_class():
-    from ..symbol import Symbol
-
-    return Symbol
+    return isinstance(value, Symbol)

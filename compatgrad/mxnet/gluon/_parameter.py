@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 
-from .. import autograd, context, initializer
+from .. import autograd, context, initializer, symbol
 from .. import ndarray as nd
+from .. import numpy as mx_np
 from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
@@ -218,8 +219,6 @@ class Parameter:
         if is_np_array():
             if stype != "default":
                 raise ValueError(f"mxnet.numpy.zeros does not support stype = {stype}")
-            from .. import numpy as mx_np
-
             return mx_np.zeros(shape=shape, dtype=dtype, ctx=ctx)
         return nd.zeros(shape=shape, dtype=dtype, ctx=ctx, stype=stype)
 
@@ -471,8 +470,6 @@ class Parameter:
     def var(self):
         """A symbol with the parameter's name and attributes, the same at each call."""
         if self._var is None:
-            from .. import symbol
-
             self._var = symbol.var(
                 self.name,
                 shape=self.shape,
@@ -498,8 +495,6 @@ class Constant(Parameter):
     def __init__(self, name, value):
         if not isinstance(value, nd.NDArray):
             if is_np_array():
-                from .. import numpy as mx_np
-
                 value = mx_np.array(value)
             else:
                 value = nd.array(value)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import symbol
 from .._checkpoint import checkpoint_file
 from ..base import MXNetError, mx_real_t
 from ._block import Block
@@ -30,8 +31,6 @@ class SymbolBlock(HybridBlock):
     @staticmethod
     def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
         """The block of a file of HybridBlock.export (or Symbol.save), with the parameters of `param_file`."""
-        from .. import symbol
-
         out = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else input_names
         block = SymbolBlock(out, [symbol.var(name) for name in names])
@@ -42,8 +41,6 @@ class SymbolBlock(HybridBlock):
         return block
 
     def __init__(self, outputs, inputs, params=None):
-        from .. import symbol
-
         super().__init__(prefix=None, params=None)
         self._prefix = ""
         self._params = ParameterDict("", params)

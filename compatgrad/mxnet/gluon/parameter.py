@@ -17,8 +17,8 @@ _NAMING = (
 )
 
 
-for _class in (DeferredInitializationError, Parameter, Constant):
-    _class.__module__ = __name__  # where programs know them from
+for _known in (DeferredInitializationError, Parameter, Constant):
+    _known.__module__ = __name__  # where programs know them from
 
 
 class ParameterDict:

@@ -11,8 +11,9 @@ import numpy as np
 
 from compatgrad import _C
 
-from .. import autograd
+from .. import autograd, numpy_extension
 from .. import ndarray as nd
+from .. import numpy as mx_np
 from ..base import MXNetError
 from ..ndarray.utils import NOT_NUMPY_SHAPES
 from ..util import is_np_array, is_np_shape, np_array, np_shape
@@ -47,8 +48,6 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
     """The parts of `data` (NDArray, or what nd.array takes), one on each context of `ctx_list`."""
     if not isinstance(data, nd.NDArray):
         if is_np_array():
-            from .. import numpy as mx_np
-
             data = mx_np.array(data, ctx=ctx_list[0])
         else:
             data = nd.array(data, ctx=ctx_list[0])
@@ -182,8 +181,6 @@ def _fetch(url, target, verify_ssl):
 def _save(filename, arrays):
     """Writes a dict of arrays, those of mxnet.nd or, under NumPy semantics, those of mxnet.np."""
     if is_np_array():
-        from .. import numpy_extension
-
         numpy_extension.save(filename, arrays)
     else:
         nd.save(filename, arrays)
@@ -192,8 +189,6 @@ def _save(filename, arrays):
 def _load(filename):
     """The dict that `_save` wrote, as arrays of the current semantics."""
     if is_np_array():
-        from .. import numpy_extension
-
         found = numpy_extension.load(filename)
         return {name: array.as_np_ndarray() for name, array in found.items()} if isinstance(found, dict) else found
     return nd.load(filename)

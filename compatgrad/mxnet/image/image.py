@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._image_codec import array_of, decode
+from .._image_resize import resize
 from ..base import MXNetError, numeric_types
-from ._codec import array_of, decode
-from ._resize import resize
 
 __all__ = [
     "imread",

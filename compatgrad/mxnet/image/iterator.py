@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import io, recordio
 from .. import ndarray as nd
+from .._image_codec import array_of
 from ..base import MXNetError, numeric_types
-from ._codec import array_of
 from .augment import CreateAugmenter
 from .image import imdecode
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import recordio
+from .._image_codec import decode
+from .._image_resize import resize
 from ..base import MXNetError
 from .files import ImageRecordIter
 
@@ -76,9 +78,6 @@ class ImageDetRecordIter(ImageRecordIter):
         )  # fmt: skip
 
     def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
-        from ..image._codec import decode
-        from ..image._resize import resize
-
         record, (_, _, draw) = job
         header, data = recordio.unpack(record)
         channels, height, width = self._shape

@@ -16,6 +16,8 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
+from .._image_codec import decode
+from .._image_resize import resize
 from ..base import MXNetError
 from .io import DataBatch, DataDesc, DataIter
 
@@ -438,9 +440,6 @@ class ImageRecordIter(MXDataIter):
         return np.stack([image for image, _ in done]), np.stack([label for _, label in done])
 
     def _decoded(self, job: tuple[bytes, tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
-        from ..image._codec import decode
-        from ..image._resize import resize
-
         record, (across, down, mirror) = job
         header, data = recordio.unpack(record)
         channels, height, width = self._shape

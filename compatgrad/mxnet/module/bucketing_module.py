@@ -13,6 +13,7 @@ from .. import ndarray as nd
 from .._checkpoint import checkpoint_file, load_params
 from ..initializer import Uniform
 from ..name import NameManager
+from ..symbol import load
 from .base_module import BaseModule, _check_input_names
 from .module import Module
 
@@ -305,8 +306,6 @@ class BucketingModule(BaseModule):
         prefix: str, epoch: int, sym_gen: Any = None, default_bucket_key: Any = None, **kwargs: Any
     ) -> BucketingModule:
         """Reads what `save_checkpoint` wrote; the keyword arguments are those of Module."""
-        from ..symbol import load
-
         assert sym_gen is not None, "sym_gen is required for loading BucketingModule"
         assert default_bucket_key is not None, "default_bucket_key is required for loading BucketingModule"
         keys = [int(key) for key in nd.load(f"{prefix}.buckets")[0].asnumpy()]

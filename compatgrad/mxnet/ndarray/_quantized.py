@@ -14,6 +14,7 @@ from ..base import MXNetError
 from ._arguments import as_index, one_of, public_names
 from ._operator import op, operator
 from .ndarray import NDArray
+from .nn_convolution import Convolution, Pooling
 from .nn_layers import required
 
 _TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
@@ -168,8 +169,6 @@ def quantized_conv(
     no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
 ):  # fmt: skip
     """Convolution of 8-bit numbers: int32 sums, and the ends of the range that they stand for."""
-    from .nn_convolution import Convolution
-
     given = [min_data, max_data, min_weight, max_weight, min_bias, max_bias]
     bias, ranges = _arranged(no_bias, bias, given)
     _check("quantized_conv", data=data, weight=weight)
@@ -184,8 +183,6 @@ def quantized_pooling(
     pooling_convention="valid", stride=(), pad=(), p_value=None, count_include_pad=True, layout=None,
 ):  # fmt: skip
     """Pooling of 8-bit numbers ("max" or "avg"), whose range stays what it is."""
-    from .nn_convolution import Pooling
-
     _check("quantized_pooling", data=data)
     one_of("quantized_pooling", "pool_type", pool_type, ("max", "avg"))
     y = Pooling(_whole(data), kernel=kernel, pool_type=pool_type, global_pool=global_pool, stride=stride, pad=pad,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._image_resize import resize as resized
 from ..base import MXNetError
 from ._operator import op, operator
 from ._random_state import generator
@@ -126,8 +127,6 @@ def resize(data, size=(), keep_ratio=False, interp=1):
 
     `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos. No gradient.
     """
-    from ..image._resize import resize as resized
-
     _check("resize", data, (3, 4))
     interp = 1 if interp is None else interp
     if interp not in range(5):

@@ -14,6 +14,7 @@ from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op
 from ..ndarray.ndarray import NDArray
 from ._array import constant, floats, ndarray
+from ._products import dot
 from ._shapes import moveaxis
 
 __all__ = [
@@ -178,8 +179,6 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 def multi_dot(arrays: Any) -> Any:
     """`numpy.linalg.multi_dot`: the product of several matrices."""
-    from ._products import dot
-
     y = arrays[0]
     for x in arrays[1:]:
         y = dot(y, x)

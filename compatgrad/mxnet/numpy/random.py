@@ -19,6 +19,7 @@ from ..ndarray._late import keep
 from ..ndarray._operator import op
 from ..ndarray._random_state import generator
 from ..ndarray.ndarray import NDArray, _on, is_recording, torch_dtype
+from ..random import seed as seed_all
 from ._array import finish, ndarray
 
 __all__ = [
@@ -278,6 +279,4 @@ def permutation(x: Any) -> ndarray:
 
 def seed(seed: int | None = None, ctx: Any = "all") -> None:
     """Makes what is drawn from now on repeatable; see `mx.random.seed`."""
-    from ..random import seed as seed_all
-
     seed_all(onp.random.SeedSequence().entropy % 2**31 if seed is None else seed, ctx)

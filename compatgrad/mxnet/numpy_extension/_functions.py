@@ -11,6 +11,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
+from ..ndarray import contrib
 from ..ndarray._operator import op, operators
 from ..ndarray.ndarray import NDArray
 from ..numpy import ndarray
@@ -81,8 +82,6 @@ def wrapped(name: str) -> Callable[..., Any] | None:
         return None
     function = operators.get(wanted) or operators.get(f"_contrib_{wanted}")
     if function is None:
-        from ..ndarray import contrib
-
         function = getattr(contrib, wanted, None)
     return None if function is None else around(function, name)
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..ndarray._distributions import draw
+from ..ndarray._random_operators import sample_multinomial
 from ..ndarray.ndarray import torch_dtype
 from ..numpy import ndarray
 from ..numpy import random as _random
@@ -38,8 +39,6 @@ def bernoulli(
 
 def categorical(prob: Any, shape: Any = None) -> Any:
     """Classes drawn from probabilities along the last axis; int64."""
-    from ..ndarray._random_operators import sample_multinomial
-
     t = sample_multinomial(prob, shape=() if shape is None else shape, dtype="int64").tensor
     return ndarray(t.reshape(prob.shape[:-1] + (() if shape is None else _random._shape(shape))))
 

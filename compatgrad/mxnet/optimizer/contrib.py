@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ndarray import NDArray, zeros
+from ..ndarray._contrib_updates import group_adagrad_update
 from ._base import Optimizer, register
 
 __all__ = ["GroupAdaGrad"]
@@ -21,8 +22,6 @@ class GroupAdaGrad(Optimizer):
         return zeros((weight.shape[0], 1), weight.context)
 
     def update(self, index, weight, grad, state):
-        from ..ndarray._contrib_updates import group_adagrad_update
-
         assert isinstance(weight, NDArray), f"weight: expected an NDArray, got {type(weight).__name__}"
         assert isinstance(grad, NDArray), f"grad: expected an NDArray, got {type(grad).__name__}"
         self._update_count(index)

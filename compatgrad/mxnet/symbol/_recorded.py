@@ -134,4 +134,5 @@ def get_symbol(x: NDArray) -> Symbol:
     return symbol_of(x)
 
 
+get_symbol.__module__ = autograd.__name__  # where programs know it from
 autograd.get_symbol = get_symbol

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import context as contexts
 from ... import ndarray as nd
+from ... import optimizer as opt
 from ...module import Module
 from .svrg_optimizer import _SVRGOptimizer
 
@@ -111,8 +112,6 @@ class SVRGModule(Module):
         on_store: bool = False,
     ) -> Any:
         """An optimizer that knows parameters and full gradients by the numbers under which they are updated."""
-        from ... import optimizer as opt
-
         count = 1 if on_store else self._ctx_len
         names = {i * count + k: n for i, n in enumerate(self._exec_group.param_names) for k in range(count)}
         names.update(enumerate((name + "_full" for name in self._param_dict[0]), start=len(names)))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import base, registry
 from ... import ndarray as nd
+from ... import numpy as mx_np
 from ...util import is_np_array
 from . import _files
 from .vocab import UNKNOWN_IDX, Vocabulary
@@ -20,8 +21,6 @@ __all__ = ["CompositeEmbedding", "CustomEmbedding", "FastText", "GloVe", "create
 
 def _array(values: Any) -> Any:
     if is_np_array():
-        from ... import numpy as mx_np
-
         return mx_np.array(values)
     return nd.array(values)
 

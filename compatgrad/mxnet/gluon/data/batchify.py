@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...image._codec import array_of
+from ... import numpy as mx_np
+from ..._image_codec import array_of
 from ...util import is_np_array
 
 __all__ = ["Stack", "Pad", "Append", "Group", "AsList"]
@@ -20,8 +21,6 @@ def stacked(samples: Sequence[Any]) -> Any:
     first = samples[0]
     if isinstance(first, nd.NDArray):
         if is_np_array():
-            from ... import numpy as mx_np
-
             return mx_np.stack(samples)
         return nd.stack(*samples)
     if isinstance(first, tuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ... import ndarray
+from ... import ndarray, symbol
 from ...name import Prefix
 from ...ndarray import NDArray
 
@@ -17,8 +17,6 @@ def operators_of(x: Any) -> Any:
         x = x[0]
     if isinstance(x, NDArray):
         return ndarray
-    from ... import symbol
-
     return symbol
 
 

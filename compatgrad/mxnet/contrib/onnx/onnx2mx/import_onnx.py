@@ -4,6 +4,7 @@ import numpy as np
 
 from .... import ndarray as nd
 from .... import symbol
+from ....gluon import SymbolBlock
 from ._op_translations import CONVERTERS
 
 __all__ = ["GraphProto", "load"]
@@ -127,8 +128,6 @@ class GraphProto:
 
     def graph_to_gluon(self, graph, ctx, opset_version):
         """The SymbolBlock; see `import_to_gluon`."""
-        from ....gluon import SymbolBlock
-
         sym, arguments, auxiliary = self.from_onnx(graph, opset_version)
         names = [x[0] for x in self.get_graph_metadata(graph)["input_tensor_data"]]
         block = SymbolBlock(outputs=sym, inputs=[symbol.var(name) for name in names])

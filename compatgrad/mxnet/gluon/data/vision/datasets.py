@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .... import image, recordio
+from ...._image_codec import array_of
 from ....base import data_dir
-from ....image._codec import array_of
 from ....util import is_np_array
 from ... import utils
 from .. import dataset

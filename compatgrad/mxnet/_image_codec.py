@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import ndarray as nd
-from ..base import MXNetError
-from ..util import is_np_array
+from . import ndarray as nd
+from . import numpy as mx_np
+from .base import MXNetError
+from .util import is_np_array
 
 
 def array_of(values: np.ndarray) -> nd.NDArray:
     """A NumPy array as an NDArray of the same dtype; an mx.np array where those are switched on."""
     if is_np_array():
-        from .. import numpy as mx_np
-
         return mx_np.array(values, dtype=values.dtype)
     return nd.array(values, dtype=values.dtype)
 
