@@ -34,7 +34,7 @@ def _imported(name, file, modules):
             yield from (i if i in modules else source for i in inner if i in modules or source in modules)
 
 
-@pytest.mark.parametrize("package", ["compatgrad.mxnet"])
+@pytest.mark.parametrize("package", ["compatgrad.mxnet", "compatgrad.nnabla"])
 def test_no_module_is_imported_by_what_it_imports(package):
     modules = _modules(package)
     graph = {name: set(_imported(name, file, modules)) - {name} for name, file in modules.items()}
