@@ -37,7 +37,7 @@ def _as_list(variables, what: str) -> list:
 
 
 def _kind(value) -> str:
-    hint = "; compatgrad.Variable(tensor) makes one of it" if isinstance(value, torch.Tensor) else ""
+    hint = "; compute with compatgrad.Variable(tensor) from the start" if isinstance(value, torch.Tensor) else ""
     return f"{type(value)}{hint}"
 
 
