@@ -1,4 +1,4 @@
-"""The README's programs run, and print what their comments say."""
+"""The programs of the README and of docs/mixing.md run, and print what their comments say."""
 
 import re
 import subprocess
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = dict(re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S))
+TEXT = (ROOT / "README.md").read_text() + (ROOT / "docs/mixing.md").read_text()
+PROGRAMS = dict(re.findall(r"<!-- program: (\w+) -->\n```python\n(.*?)```", TEXT, re.S))
 _AS_PROGRAM = ["-m", "compatgrad", "run"]
-RUN = {name: _AS_PROGRAM for name in ("legacy", "nnabla", "mxnet")}
+RUN = {name: _AS_PROGRAM for name in ("legacy", "nnabla", "mxnet", "mixing")}
 RUN |= {name: [] for name in ("native", "register", "mixed", "module")}
 
 
