@@ -17,6 +17,7 @@ from compatgrad.core.configuration import using_modes
 class _Chainer(Adapter):
     name = "chainer"
     variable_class = Variable
+    training_mode = "train"
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         v = Variable.__new__(Variable)

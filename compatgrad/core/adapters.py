@@ -34,6 +34,8 @@ class Adapter:
 
     name = "compatgrad"
     variable_class: Any = Variable
+    deferred = False  # whether its graphs get their values later
+    training_mode = ""  # the engine's mode that tells its layers to train
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         """A leaf on the tensor's memory."""

@@ -48,8 +48,8 @@ def to(frontend: str, x: Any) -> Any:
         if frontend == "torch":
             return x
         refuse_transforms("interop.to")
-        own = FRONTENDS["compatgrad" if frontend == "nnabla" and x.requires_grad else frontend]
-        x = _C.torch_enter(own.variable_class._frontend, x) if x.requires_grad else own.variable(x, True)
+        first = FRONTENDS["compatgrad" if x.requires_grad and FRONTENDS[frontend].deferred else frontend]
+        x = _C.torch_enter(first.variable_class._frontend, x) if x.requires_grad else first.variable(x, True)
     elif not isinstance(x, _C.Variable):
         raise TypeError(f"interop.to: x: expected a Variable or a tensor, got {type(x).__name__}")
     own = x._frontend.name
@@ -60,8 +60,9 @@ def to(frontend: str, x: Any) -> Any:
     if frontend == "torch":
         refuse_transforms("interop.to")
         return _as_tensor(x)
-    cls = FRONTENDS[frontend].variable_class
-    if frontend == "nnabla":
+    adapter = FRONTENDS[frontend]
+    cls = adapter.variable_class
+    if adapter.deferred:
         return bridge.cross(x, cls._frontend)
     if isinstance(x, _C.DeferredVariable):
         with using_modes(recording=True):  # MXNet's Variables come in with their history in any case

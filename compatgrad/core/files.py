@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 __all__ = ["beside", "replacing"]
 
@@ -51,7 +51,7 @@ def beside(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[Any]:
     """``open(path, mode, **options)`` to write a file anew, which stands there once the block ends: see `beside`."""
     with beside(path) as name, open(name, mode, **options) as file:
         yield file

@@ -171,7 +171,7 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def call_with(
-    module: torch.nn.Module,
+    module: Callable[..., Any],
     parameters: Sequence[tuple[Any, torch.Tensor]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],

@@ -88,12 +88,12 @@ class Target:
                 _C.deferred_forward(waiting, False, False, None, None, None)
             return self._read(result)
 
-    def differentiable(self, module: torch.nn.Module) -> torch.nn.Module:
+    def differentiable(self, module: Any) -> torch.nn.Module:
         """The target for torch's autograd, which gets the gradients that the target's own frontend computes."""
         if self.frontend is None:
             return self.target
         paths = {id(m): path for path, m in module.named_modules()}
-        held = {}
+        held: dict[str, Any] = {}
         for variable, place, name in module._legacy:
             if all(v is not variable for v in held.values()):
                 held[f"{paths[id(place)]}.{name}".lstrip(".")] = variable

@@ -176,7 +176,8 @@ class Trace(TorchDispatchMode):
             self._aliases.append(result)
             return result
         own = {id(v.fake): a for v, a in zip(given, flat, strict=True) if isinstance(v, Value)}
-        self._record(func, *_pytree.tree_unflatten(given, structure), result)
+        given_args, given_kwargs = _pytree.tree_unflatten(given, structure)
+        self._record(func, given_args, given_kwargs, result)
         if func._schema.is_mutable:  # what was written to is given back as it came
             return _pytree.tree_map_only(torch.Tensor, lambda t: own.get(id(t), t), result)
         return result
@@ -290,7 +291,7 @@ def _extent(t: torch.Tensor) -> int:
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 _OWN = ("compatgrad.core", "compatgrad.exporting", "compatgrad.interop")
-_INSIDE = tuple(os.path.dirname(m.__file__) + os.sep for m in (compatgrad, torch))
+_INSIDE = tuple(os.path.dirname(str(m.__file__)) + os.sep for m in (compatgrad, torch))
 _READS = (
     "not supported for tensor subclasses",
     "Cannot access data pointer",

@@ -103,8 +103,7 @@ class _Compiled:
         exporter.take_apart(args, kwargs)
         places = exporter.dynamic_places(self.dynamic) or [{}] * len(exporter.examples)
         frontend = exporter.target.frontend
-        modes = {"chainer": "train", "mxnet": "training"}
-        return places, "module" if frontend is None else modes.get(frontend.name, "")
+        return places, "module" if frontend is None else frontend.training_mode
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.graph_for(args, kwargs).run(args, kwargs)
@@ -112,6 +111,8 @@ class _Compiled:
 
 class _CompiledGraph(torch.nn.Module):
     """One graph, compiled, with the Variables that are its parameters."""
+
+    compiled: Callable[..., Any]
 
     def __init__(self, exporter: Exporter, args: Any, kwargs: Any, dynamic: Any, options: dict[str, Any]) -> None:
         super().__init__()
@@ -135,7 +136,7 @@ class _CompiledGraph(torch.nn.Module):
                 torch._dynamo.maybe_mark_dynamic(t, d)  # else each second size is compiled once more
         with functorch.patch(donated_buffer=False):
             result = self.compiled(*tensors)
-        nodes = {y.grad_fn for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)} - {None}
+        nodes: set[Any] = {y.grad_fn for y in _pytree.tree_leaves(result) if isinstance(y, torch.Tensor)} - {None}
         for node in nodes:
             if self.wrong:
                 node.register_prehook(self._refuse)
@@ -179,7 +180,7 @@ def _go_back_often(node: Any) -> None:
     node.register_hook(after)
 
 
-def _wrong_gradients(exporter: Exporter, graph: torch.nn.Module) -> str:
+def _wrong_gradients(exporter: Exporter, graph: Any) -> str:
     """What to say where a backward pass comes through that would give others than the function's own gradients."""
     names = exporter.wrong_gradients(graph)
     if not names:

@@ -33,7 +33,7 @@ class TorchModule(torch.nn.Module):
     def __init__(self, target: Callable[..., Any], frontend: Adapter, parameters: Sequence[tuple[str, Any]]) -> None:
         super().__init__()
         self._target, self._legacy_frontend = target, frontend
-        self._legacy = []
+        self._legacy: list[tuple[Any, Any, str]] = []  # Variable, the module that has its parameter, its name there
         known: dict[int, torch.nn.Parameter] = {}  # layers may share one
         for name, variable in parameters:
             owner, _, own = name.rpartition(".")
@@ -119,7 +119,7 @@ class TorchModule(torch.nn.Module):
     def _at_once(self, y: Any) -> Any:
         """`y`; a result of nnabla's, in a function of another frontend, is executed here."""
         frontend = self._legacy_frontend
-        if not isinstance(y, _C.DeferredVariable) or frontend.name == "nnabla":
+        if not isinstance(y, _C.DeferredVariable) or frontend.deferred:
             return y
         with frontend.modes(self.training):
             return bridge.leave(y, frontend.variable_class._frontend)

@@ -73,8 +73,8 @@ class TorchLink(chainer.Chain):
             return super().copy(mode)
         link = copy.deepcopy(self)
         for part in link.module.modules():
-            if hasattr(part, "reset_parameters"):
-                part.reset_parameters()
+            if callable(reset := getattr(part, "reset_parameters", None)):
+                reset()
         return link
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

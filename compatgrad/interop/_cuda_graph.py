@@ -273,7 +273,7 @@ def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaG
         y.visit(lambda f: functions.update({f: None}))
     if nn.get_auto_forward():
         raise RuntimeError("cuda_graph: functions run at once (auto_forward); only a static graph can be run again")
-    devices = {}
+    devices: dict[torch.device, Any] = {}
     for f in functions:
         device = device_of(f.info.context) if hasattr(f.info, "context") else torch.device("cpu")
         devices.setdefault(device, f)

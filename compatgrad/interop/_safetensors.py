@@ -66,7 +66,7 @@ def write(file: BinaryIO, tensors: Mapping[str, torch.Tensor]) -> None:
     file.write(prepare(tensors))
     for _, tensor in _layout(tensors):
         if tensor.numel():
-            file.write(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+            file.write(tensor.reshape(-1).view(torch.uint8).numpy().data)
 
 
 def _layout(tensors: Mapping[str, torch.Tensor]) -> list[tuple[str, torch.Tensor]]:
@@ -100,7 +100,7 @@ def read(path: str) -> dict[str, torch.Tensor]:
             file.seek(8 + length + begin)
             tensor = torch.empty(shape, dtype=dtype)
             if end > begin:
-                got = file.readinto(tensor.view(-1).view(torch.uint8).numpy())
+                got = file.readinto(tensor.view(-1).view(torch.uint8).numpy().data)
                 if got != end - begin:
                     raise ValueError(f"expected {end - begin} bytes of {name!r}, could read {got}")
             out[name] = tensor

@@ -19,6 +19,7 @@ from .symbol._recorded import as_operator
 class _MXNet(Adapter):
     name = "mxnet"
     variable_class = NDArray
+    training_mode = "training"
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         x = NDArray(t)

@@ -19,6 +19,7 @@ from compatgrad.nnabla.variable import Variable
 class _NNabla(Adapter):
     name = "nnabla"
     variable_class = Variable
+    deferred = True
 
     def variable(self, t: torch.Tensor, requires_grad: bool) -> Any:
         v = Variable(tuple(t.shape), need_grad=requires_grad)

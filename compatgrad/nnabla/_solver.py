@@ -1,7 +1,9 @@
 """What all solvers share: parameters, states, and operations on gradients."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from ctypes import c_float
+from typing import Any
 
 import torch
 
@@ -14,7 +16,7 @@ from .variable import Variable
 
 _LAST_T = 2**32 - 2
 
-before_update = None  # while a CUDA graph is made: gets the solver
+before_update: Callable[[Any], None] | None = None  # while a CUDA graph is made: gets the solver
 
 
 class _Entry:
