@@ -342,6 +342,14 @@ def test_data_sets_as_caches(folder, monkeypatch, capsys):
     assert "Number of Data: 16" in capsys.readouterr().out
     run(monkeypatch, "forward", "-c", "net.nnp", "-d", "data.csv", "-o", "a")
     assert CreateCache.create.__defaults__[0] is True
+    run(monkeypatch, "conv_dataset", "data.csv", "data")  # nnabla asks for no ending where the source is a .csv
+    assert sorted(os.listdir("data")) == sorted(os.listdir("data.cache"))
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "conv_dataset", "data.cache", "other")
+    assert "conv_dataset converts .cache to .cache, not to other" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "conv_dataset", "data.txt", "new.cache")
+    assert "not data.txt" in capsys.readouterr().out and not os.path.exists("new.cache")
 
 
 def test_helpers():

@@ -15,13 +15,19 @@ __all__ = ["add_conv_dataset_command"]
 
 
 def conv_dataset_command(args: Any) -> bool:
-    """Converts a .csv file or a .cache folder into a .cache folder; False, with a message, where it cannot."""
+    """Converts a .csv file or a .cache folder into a folder of cache files; False, with a message, where it cannot.
+
+    The destination of a .csv file may have any name; loaders of data sets know it for a cache by the ending .cache.
+    """
     if args.num_of_threads is not None and args.num_of_threads <= 0:
         print(f"The number of threads must be positive, not {args.num_of_threads}.")
         return False
     kind = os.path.splitext(args.source)[1].lower()
-    if kind not in (".csv", ".cache") or not args.destination.lower().endswith(".cache"):
-        print("conv_dataset converts .csv or .cache to .cache.")
+    if kind not in (".csv", ".cache"):
+        print(f"conv_dataset converts .csv and .cache, not {args.source}.")
+        return False
+    if kind == ".cache" and not args.destination.lower().endswith(".cache"):
+        print(f"conv_dataset converts .cache to .cache, not to {args.destination}.")
         return False
     if os.path.exists(args.destination):
         if not args.force or not os.path.isdir(args.destination):
