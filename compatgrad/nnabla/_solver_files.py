@@ -6,10 +6,11 @@ from collections import OrderedDict
 import numpy
 
 from compatgrad.core.files import beside, replacing
+from compatgrad.formats import prototext
 
 from .core.file_errors import reading
 from .logger import logger
-from .utils import _prototext, nnabla_pb2
+from .utils import nnabla_pb2
 from .variable import Variable
 
 
@@ -63,7 +64,7 @@ def load(solver, path):
         solver.set_states_from_protobuf(message)
     elif extension in (".nntxt", ".prototxt"):
         with open(path, encoding="utf-8") as file, reading(path, extension):
-            message = _prototext.merge(file.read(), nnabla_pb2.Optimizer())
+            message = prototext.merge(file.read(), nnabla_pb2.Optimizer())
         solver.set_states_from_protobuf(message)
     elif extension == ".nnp":
         raise NotImplementedError(f"load_states: .nnp files are not read, got {path!r}")

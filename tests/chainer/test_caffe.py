@@ -144,6 +144,12 @@ def test_messages():
     unpacked = caffe_pb.BlobProto()
     unpacked.MergeFromString(b"\x2d\x00\x00\x80\x3f\x2d\x00\x00\x00\x40")  # floats one by one
     assert list(unpacked.data) == [1, 2]
+    assert not other.layer[0].HasField("scale_param") and other.layer[0].scale_param.axis == 1
+    assert not other.layer[0].HasField("scale_param")  # nor when it was looked at
+    with pytest.raises(ValueError, match="'name' is written as kind 0"):
+        other.MergeFromString(b"\x08\x05")  # was a name of five NULs
+    with pytest.raises(AttributeError, match="in place"):
+        net.layer = []
     with pytest.raises(AttributeError, match="unheard_of"):
         net.unheard_of  # noqa: B018
     with pytest.raises(AttributeError, match="unheard_of"):

@@ -15,9 +15,10 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
+from compatgrad.formats import prototext
 from compatgrad.nnabla.core import graph_def, modules
 from compatgrad.nnabla.core.variable_batch_size import variable_batch_size
-from compatgrad.nnabla.utils import _prototext, callback, get_file_handle, nnabla_pb2, progress
+from compatgrad.nnabla.utils import callback, get_file_handle, nnabla_pb2, progress
 from compatgrad.nnabla.utils.cli import cli, utility
 from compatgrad.nnabla.utils.converter import convert_files
 from compatgrad.nnabla.utils.converter.nnabla import NnpExporter, NnpImporter
@@ -428,7 +429,7 @@ def test_messages_for_googles_modules():
     text = (nnabla_parameters.GOLDEN / "network.nntxt").read_text()
     merged, own = nnabla_pb2.NNablaProtoBuf(), nnabla_pb2.NNablaProtoBuf()
     text_format.Merge(text, merged)
-    _prototext.merge(text, own)
+    prototext.merge(text, own)
     assert merged == own and text_format.MessageToString(merged) == str(own)
     assert nnabla_pb2.DESCRIPTOR.message_types_by_name["Function"].fields_by_name["name"].number == 1
     assert nnabla_pb2.Solver.DESCRIPTOR.fields_by_name["states"].message_type.GetOptions().map_entry

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import compatgrad.nnabla as nn
-from compatgrad.nnabla.utils import _prototext, nnabla_pb2
+from compatgrad.formats import prototext
+from compatgrad.nnabla.utils import nnabla_pb2
 from tests.golden import nnabla_parameters
 from tests.golden.nnabla_parameters import GOLDEN, held, make_parameters
 
@@ -179,7 +180,7 @@ def test_messages():
     message.network.add().function.add().relu_param.SetInParent()
     for copy in (
         nnabla_pb2.NNablaProtoBuf(),
-        _prototext.merge(str(message), nnabla_pb2.NNablaProtoBuf()),
+        prototext.merge(str(message), nnabla_pb2.NNablaProtoBuf()),
     ):
         if not copy.ListFields():
             copy.ParseFromString(message.SerializeToString())
@@ -203,7 +204,7 @@ def test_text_as_people_write_it():
     version: 'a' "b\\tc"  network < name: "n", batch_size: 0x10; variable { shape: { dim: [1, -1] dim: 3 } } >
     global_config: { default_context { backends: ["x", "y"] } } training_config { save_best: True }
     optimizer { solver { weight_decay: 1e-4 lr_decay: 5f } }"""
-    message = _prototext.merge(text, nnabla_pb2.NNablaProtoBuf())
+    message = prototext.merge(text, nnabla_pb2.NNablaProtoBuf())
     assert message.version == "ab\tc" and message.training_config.save_best is True
     assert message.network[0].batch_size == 16
     assert list(message.network[0].variable[0].shape.dim) == [1, -1, 3]
@@ -218,4 +219,4 @@ def test_text_as_people_write_it():
         ("version: $", r"unexpected '\$'"),
     ):
         with pytest.raises(nnabla_pb2.DecodeError, match=what):
-            _prototext.merge(bad, nnabla_pb2.NNablaProtoBuf())
+            prototext.merge(bad, nnabla_pb2.NNablaProtoBuf())

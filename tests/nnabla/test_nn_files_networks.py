@@ -10,8 +10,9 @@ import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 import compatgrad.nnabla.solvers as S
+from compatgrad.formats import prototext
 from compatgrad.nnabla.core import graph_def
-from compatgrad.nnabla.utils import _prototext, nnabla_pb2
+from compatgrad.nnabla.utils import nnabla_pb2
 from compatgrad.nnabla.utils.load import base_load, load, restore_optimizer_state
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
 from compatgrad.nnabla.utils.save import create_proto, save
@@ -53,7 +54,7 @@ def test_recorded_network_computes_the_same(name):
 
 
 def test_written_network_is_that_of_nnabla(tmp_path):
-    recorded = _prototext.merge((GOLDEN / "network.nntxt").read_text(), nnabla_pb2.NNablaProtoBuf())
+    recorded = prototext.merge((GOLDEN / "network.nntxt").read_text(), nnabla_pb2.NNablaProtoBuf())
     contents = nnabla_parameters.network(nn)[2]
     written = create_proto(contents, include_params=True)
     for ours, theirs in zip(written.parameter, recorded.parameter, strict=True):

@@ -189,14 +189,13 @@ class _Writer:
     def _write(self, layer, name, bottom):
         given = {layer.field: layer.params} if layer.field else {}
         self.text.append(_text("layer", {"type": layer.kind, "name": name, "bottom": bottom, "top": [name], **given}))
-        message = self.net.layer.add()
-        message.name, message.type, message.phase = name, layer.kind, caffe_pb2.TEST
-        message.bottom, message.top = bottom, [name]
+        message = self.net.layer.add(name=name, type=layer.kind, phase=caffe_pb2.TEST, bottom=bottom, top=[name])
         if layer.field:
             _fill(getattr(message, layer.field), layer.params)
         for array in layer.blobs:
             blob = message.blobs.add()
-            blob.shape.dim, blob.data = list(array.shape), array.ravel()
+            blob.shape.dim.extend(array.shape)
+            blob.data.frombytes(numpy.ascontiguousarray(array, numpy.float32).tobytes())
         return name
 
 
@@ -204,6 +203,8 @@ def _fill(message, values):
     for name, value in values.items():
         if isinstance(value, dict):
             _fill(getattr(message, name), value)
+        elif isinstance(value, list):
+            getattr(message, name).extend(value)
         else:
             setattr(message, name, value)
 

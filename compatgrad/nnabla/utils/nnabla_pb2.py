@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad.formats.protobuf import DecodeError, Message, define, joined
+
 from ._function_messages import ARGUMENTS
-from ._protobuf import DecodeError, Message, _joined, define
 
 __all__ = ["DecodeError", "Message", "function_field"]
 
@@ -108,7 +109,7 @@ def function_field(type_name: str) -> str | None:
 def _schema() -> str:
     """The schema with the functions' messages, which Function has a field for each of."""
     lines, fields = [], []
-    for line in _joined(ARGUMENTS.strip().splitlines()):
+    for line in joined(ARGUMENTS.strip().splitlines()):
         type_name, name, number, *arguments = line.split()
         numbered = " ".join(f"{argument}={i}" for i, argument in enumerate(arguments, 1))
         lines.append(f"{type_name}Parameter: {numbered}")
@@ -119,7 +120,7 @@ def _schema() -> str:
     return "\n".join(base[:at] + [" " + " ".join(fields)] + base[at:] + lines)
 
 
-_classes = define(_schema())
+_classes = define(_schema(), __name__)
 globals().update(_classes)
 __all__ += list(_classes)
 

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compatgrad.core.files import beside, replacing
+from compatgrad.formats import prototext
 
 from ..core.file_errors import reading
 from ..logger import logger
 from ..variable import Variable
-from . import _prototext, nnabla_pb2
+from . import nnabla_pb2
 
 __all__ = [
     "Record",
@@ -157,7 +158,7 @@ def read(path: Any, message: Any, extension: str) -> list[Record] | None:
         if extension == ".protobuf":
             part.ParseFromString(data)
         else:
-            _prototext.merge(data.decode(), part)
+            prototext.merge(data.decode(), part)
         found = records_of(part)
         message.MergeFrom(part)
         return found

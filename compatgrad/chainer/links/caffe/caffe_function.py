@@ -5,7 +5,7 @@ import numpy
 
 import compatgrad.chainer.functions as functions
 from compatgrad.chainer import configuration, initializer, link
-from compatgrad.chainer.links.caffe import _proto as caffe_pb
+from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2 as caffe_pb
 from compatgrad.chainer.links.connection import convolution_2d, deconvolution_2d, linear, scale
 from compatgrad.chainer.links.normalization import batch_normalization
 from compatgrad.chainer.utils import argument
@@ -196,7 +196,7 @@ class CaffeFunction(link.Chain):
 
     @_layer("Reshape", None)
     def _setup_reshape(self, layer):
-        shape = layer.reshape_param.shape.dim
+        shape = tuple(layer.reshape_param.shape.dim)
         self._add_layer(layer, functools.partial(functions.reshape, shape=shape))
 
     @_layer("BatchNorm", None)
@@ -226,10 +226,10 @@ class CaffeFunction(link.Chain):
     def _setup_scale(self, layer):
         blobs, axis, bias_term = list(layer.blobs), layer.scale_param.axis, layer.scale_param.bias_term
         if len(layer.bottom) == 1:
-            child = scale.Scale(axis, blobs[0].shape.dim, bias_term)
+            child = scale.Scale(axis, tuple(blobs[0].shape.dim), bias_term)
             _Blob(blobs.pop(0))(child.W.data)
         else:
-            shape = blobs[0].shape.dim if bias_term else None
+            shape = tuple(blobs[0].shape.dim) if bias_term else None
             child = scale.Scale(axis, bias_term=bias_term, bias_shape=shape)
         if bias_term:
             _Blob(blobs[0])(child.bias.b.data)
@@ -294,7 +294,7 @@ def _per_axis(param, name, key, default):
     value = getattr(param, name)
     if isinstance(value, int):
         return value
-    return value[0] if len(value) == 1 else value or default
+    return value[0] if len(value) == 1 else list(value) or default
 
 
 def _get_ksize(param):

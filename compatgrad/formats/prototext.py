@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ._protobuf import DecodeError, Field, Message
+from compatgrad.formats.protobuf import MAX_DEPTH, DecodeError, Field, Message, _checked
 
 __all__ = ["merge"]
 
@@ -27,6 +27,7 @@ class _Reader:
         self.at = 0
         self.kind: str | None = None
         self.token = ""
+        self.depth = 0
         self.next()
 
     def next(self) -> str:
@@ -63,6 +64,9 @@ def merge(text: str, message: Message) -> Message:
 
 
 def _read_fields(reader: _Reader, message: Message, end: str) -> None:
+    reader.depth += 1
+    if reader.depth > MAX_DEPTH:
+        raise reader.error(f"more than {MAX_DEPTH} messages lie in one another")
     message.SetInParent()
     while reader.kind is not None and not (end and reader.accept(end)):
         if reader.kind != "word":
@@ -83,6 +87,7 @@ def _read_fields(reader: _Reader, message: Message, end: str) -> None:
         reader.accept(",;")
         if end and reader.kind is None:
             raise reader.error(f"the text ends within a message {type(message).__name__}")
+    reader.depth -= 1
 
 
 def _read_value(reader: _Reader, message: Message, field: Field) -> None:
@@ -144,7 +149,7 @@ def _read_scalar(reader: _Reader, field: Field) -> Any:
         elif field.kind in ("float", "double"):
             value = float(word[:-1] if word[-1:] in "fF" and word[-2:-1].isdigit() else word)
         else:
-            value = int(word, 0)
+            value = _checked(field, int(word, 0))
     except (KeyError, ValueError):
         raise reader.error(f"field {field.name!r} takes a value of type {field.kind}, not {word!r}") from None
     reader.next()

@@ -1,7 +1,8 @@
-"""Protocol buffer messages, proto3: as much of them as nnabla's files need, so that no package does.
+"""Protocol buffer messages: as much of them as the files of nnabla and Caffe need, so that no package does.
 
 `define` makes classes from a schema. Messages have attributes for their fields, `SerializeToString` and
-`ParseFromString` for the binary format, and `str` gives the text format, which `_prototext` reads.
+`ParseFromString` for the binary format, and `str` gives the text format, which `prototext` reads. Repeated numbers are
+written packed, and read in both ways. docs/formats.md says why this is not Google's package.
 """
 
 from __future__ import annotations
@@ -14,19 +15,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DecodeError", "Field", "Message", "define"]
+__all__ = ["MAX_DEPTH", "DecodeError", "Field", "Message", "define", "joined"]
 
+MAX_DEPTH = 100  # of messages in one another, as in Google's readers
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 # kind -> how a value is written, the array that holds repeated ones, the value of a field left out
 _SCALARS: dict[str, tuple[int, str | None, Any]] = {
     "int64": (_VARINT, "q", 0),
+    "int32": (_VARINT, "i", 0),
     "uint32": (_VARINT, "I", 0),
     "bool": (_VARINT, None, False),
     "float": (_FIXED32, "f", 0.0),
     "double": (_FIXED64, "d", 0.0),
     "string": (_BYTES, None, ""),
 }
+_ALL_ONES = (1 << 64) - 1
 _FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 
 
@@ -41,6 +45,8 @@ class Field(NamedTuple):
     many: str  # "" for one, "*" for a list, "%" for a mapping from strings to messages
     group: str  # the name of the oneof it belongs to, or ""
     classes: dict[str, type[Message]]  # of the schema, by name
+    default: Any  # the value of a scalar left out
+    optional: bool  # whether a scalar with the value `default` differs from one left out, as in proto2
 
     @property
     def scalar(self) -> bool:
@@ -67,7 +73,7 @@ class _Numbers(array):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, (list, tuple, array)) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class _Messages(list):
@@ -98,14 +104,14 @@ class _MessageMap(dict):
 class _Described:
     """The attribute DESCRIPTOR of a schema's message classes: Google's description of them."""
 
-    def __init__(self, classes: dict[str, type[Message]]) -> None:
-        self._classes = classes
+    def __init__(self, classes: dict[str, type[Message]], module: str, syntax: str) -> None:
+        self._arguments = classes, module, syntax
 
     @functools.cached_property
     def _file(self) -> Any:
         from ._descriptors import file_descriptor
 
-        return file_descriptor(self._classes)
+        return file_descriptor(*self._arguments)
 
     def __get__(self, message: Any, kind: type) -> Any:
         return self._file.message_types_by_name[kind.__name__]
@@ -113,6 +119,8 @@ class _Described:
 
 class Message:
     """A message; subclasses, made by `define`, say which fields it has."""
+
+    __slots__ = ("_set", "_values")
 
     DESCRIPTOR: Any
     _fields: dict[str, Field] = {}
@@ -137,12 +145,15 @@ class Message:
         except KeyError:
             raise AttributeError(f"message {cls.__name__} has no field {name!r}") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _parsed, (type(self), self.SerializeToString())
+
     def __getattr__(self, name: str) -> Any:
         field = self._field(name)
         values = self._values
         if name not in values:
             if field.scalar and not field.many:
-                return _SCALARS[field.kind][2]
+                return field.default
             values[name] = _container(field)
         return values[name]
 
@@ -239,11 +250,17 @@ class Message:
             self.MergeFrom(other)
         else:
             try:
-                _decode(self, memoryview(data))
+                _decode(self, memoryview(data), 1)
             except DecodeError as error:
                 self.Clear()
                 raise DecodeError(f"no message {type(self).__name__}: {error}") from None
         return len(data)
+
+
+def _parsed(kind: type[Message], data: bytes) -> Message:
+    message = kind()
+    message.ParseFromString(data)
+    return message
 
 
 def _container(field: Field) -> Any:
@@ -251,7 +268,9 @@ def _container(field: Field) -> Any:
         code = _SCALARS[field.kind][1]
         return _Numbers(code) if code else []
     kind = field.classes[field.kind]
-    return {"": kind, "*": lambda: _Messages(kind), "%": lambda: _MessageMap(kind)}[field.many]()
+    if not field.many:
+        return kind()
+    return _Messages(kind) if field.many == "*" else _MessageMap(kind)
 
 
 def _has_content(field: Field, value: Any) -> bool:
@@ -259,7 +278,7 @@ def _has_content(field: Field, value: Any) -> bool:
         return value._set or any(_has_content(value._fields[n], v) for n, v in value._values.items())
     if field.many:
         return len(value) > 0
-    return bool(value != _SCALARS[field.kind][2])
+    return bool(field.optional or value != field.default)
 
 
 def _checked(field: Field, value: Any) -> Any:
@@ -277,7 +296,8 @@ def _checked(field: Field, value: Any) -> Any:
     try:
         return array(code, [value])[0]
     except (TypeError, OverflowError) as error:
-        raise type(error)(f"field {field.name!r} takes a value of type {field.kind}, not {value!r}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"field {field.name!r} takes a value of type {field.kind}, not {value!r}") from None
 
 
 def _lines(message: Message, indent: str) -> Iterator[str]:
@@ -333,7 +353,7 @@ def _quoted(text: str) -> str:
 
 
 def _varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
+    value &= _ALL_ONES
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -385,7 +405,7 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value & _ALL_ONES, at
         shift += 7
         if shift > 63:
             raise DecodeError("a number is longer than 64 bits")
@@ -397,6 +417,8 @@ def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
     while at < len(data):
         tag, at = _read_varint(data, at)
         number, wire = tag >> 3, tag & 7
+        if not 0 < number < 1 << 29:
+            raise DecodeError(f"{number} is no number of a field")
         if wire == _VARINT:
             value, at = _read_varint(data, at)
             yield number, wire, value
@@ -413,7 +435,9 @@ def _parts(data: memoryview) -> Iterator[tuple[int, int, Any]]:
         at += size
 
 
-def _decode(message: Message, data: memoryview) -> None:
+def _decode(message: Message, data: memoryview, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise DecodeError(f"more than {MAX_DEPTH} messages lie in one another")
     message.SetInParent()
     for number, wire, value in _parts(data):
         field = message._numbers.get(number)
@@ -421,7 +445,7 @@ def _decode(message: Message, data: memoryview) -> None:
             continue
         if not field.scalar:
             _expect(field, wire, _BYTES)
-            _decode_message(message, field, value)
+            _decode_message(message, field, value, depth + 1)
         elif field.many and field.kind != "string" and wire == _BYTES:
             _decode_packed(getattr(message, field.name), field, value)
         else:
@@ -438,13 +462,13 @@ def _expect(field: Field, wire: int, wanted: int) -> None:
         raise DecodeError(f"field {field.name!r} is written as kind {wire}, not {wanted}")
 
 
-def _decode_message(message: Message, field: Field, data: memoryview) -> None:
+def _decode_message(message: Message, field: Field, data: memoryview, depth: int) -> None:
     held = getattr(message, field.name)
     if field.many == "%":
         entry = {number: value for number, wire, value in _parts(data) if wire == _BYTES}
-        _decode(held[_text(field, entry.get(1, b""))], memoryview(entry.get(2, b"")))
+        _decode(held[_text(field, entry.get(1, b""))], memoryview(entry.get(2, b"")), depth)
     else:
-        _decode(held.add() if field.many else held, data)
+        _decode(held.add() if field.many else held, data, depth)
 
 
 def _decode_packed(values: Any, field: Field, data: memoryview) -> None:
@@ -452,7 +476,7 @@ def _decode_packed(values: Any, field: Field, data: memoryview) -> None:
         if len(data) % _FIXED[field.kind].size:
             raise DecodeError(f"field {field.name!r} has {len(data)} bytes, no whole number of values")
         numbers = np.frombuffer(data, "<f4" if field.kind == "float" else "<f8")
-        values.frombytes(numbers.astype(values.typecode).tobytes())
+        values.frombytes(numbers.astype(values.typecode, copy=False).view(np.uint8))
         return
     at = 0
     while at < len(data):
@@ -474,30 +498,32 @@ def _scalar(field: Field, value: Any) -> Any:
         return _FIXED[field.kind].unpack(value)[0]
     if field.kind == "bool":
         return bool(value)
-    if field.kind == "uint32":
-        return value & 0xFFFFFFFF
-    return value - (1 << 64) if value >> 63 else value
+    if field.kind == "int64":
+        return value - (1 << 64) if value >> 63 else value
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if field.kind == "int32" and value >> 31 else value
 
 
-def define(schema: str) -> dict[str, type[Message]]:
-    """The classes of a schema, by name.
+def define(schema: str, module: str, syntax: str = "proto3") -> dict[str, type[Message]]:
+    """The classes of a schema, by name, for the module of that name.
 
     A line ``Shape: dim:int64*=1`` defines a message with a repeated field of number 1; further fields follow,
     on lines that start with a space too. ``%`` instead of ``*`` makes a map, ``@group`` at the end a member
-    of a oneof.
+    of a oneof. ``axis:int32=2=1`` is a field of number 2 whose default is 1. syntax: "proto2" or "proto3".
     """
     classes: dict[str, type[Message]] = {}
-    described = _Described(classes)
-    for line in _joined(schema.splitlines()):
+    described = _Described(classes, module, syntax)
+    for line in joined(schema.splitlines()):
         name, _, words = line.partition(":")
-        fields = [_parsed_field(word, classes) for word in words.split()]
-        by_name = {field.name: field for field in fields}
-        by_number = {field.number: field for field in fields}
-        classes[name] = type(name, (Message,), {"DESCRIPTOR": described, "_fields": by_name, "_numbers": by_number})
+        fields = [_parsed_field(word, classes, syntax == "proto2") for word in words.split()]
+        tables = {"_fields": {f.name: f for f in fields}, "_numbers": {f.number: f for f in fields}}
+        members = {"DESCRIPTOR": described, "__module__": module, "__slots__": (), **tables}
+        classes[name] = type(name, (Message,), members)
     return classes
 
 
-def _joined(lines: Iterable[str]) -> Iterator[str]:
+def joined(lines: Iterable[str]) -> Iterator[str]:
+    """`lines`, those that start with a space at the end of the one before."""
     whole = ""
     for line in lines:
         if line.startswith(" "):
@@ -510,9 +536,13 @@ def _joined(lines: Iterable[str]) -> Iterator[str]:
         yield whole
 
 
-def _parsed_field(word: str, classes: dict[str, type[Message]]) -> Field:
+def _parsed_field(word: str, classes: dict[str, type[Message]], optional: bool) -> Field:
     word, _, group = word.partition("@")
     name, _, rest = word.partition(":")
-    kind, _, number = rest.partition("=")
+    kind, number, *default = rest.split("=")
     many = kind[-1] if kind[-1] in "*%" else ""
-    return Field(name, int(number), kind.rstrip("*%"), many, group, classes)
+    kind = kind.rstrip("*%")
+    field = Field(name, int(number), kind, many, group, classes, _SCALARS.get(kind, (0, None, None))[2], optional)
+    if default:
+        field = field._replace(default=_checked(field, (float if kind in _FIXED else int)(default[0])))
+    return field

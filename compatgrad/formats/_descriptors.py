@@ -11,14 +11,15 @@ from typing import Any
 __all__ = ["file_descriptor"]
 
 
-def file_descriptor(classes: Mapping[str, Any]) -> Any:
-    """The FileDescriptor of message classes, by name. ImportError, which says what to install, without protobuf."""
+def file_descriptor(classes: Mapping[str, Any], module: str, syntax: str) -> Any:
+    """The FileDescriptor of a module's message classes, by name. ImportError, which says what to install, without
+    protobuf."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool
     except ImportError as e:
-        raise ImportError("the descriptors of nnabla's messages need protobuf: pip install protobuf") from e
+        raise ImportError("descriptors of messages need protobuf: pip install protobuf") from e
 
-    file = descriptor_pb2.FileDescriptorProto(name="compatgrad/nnabla.proto", syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(name=f"{module}.proto", syntax=syntax)
     for name, kind in classes.items():
         _describe(file.message_type.add(name=name), name, kind._fields.values(), descriptor_pb2.FieldDescriptorProto)
     pool = descriptor_pool.DescriptorPool()
@@ -38,6 +39,8 @@ def _describe(message: Any, name: str, fields: Any, types: Any) -> None:
             made.oneof_index = groups.index(field.group)
         if field.scalar:
             made.type = getattr(types, f"TYPE_{field.kind.upper()}")
+            if field.optional and field.default and not field.many:
+                made.default_value = str(field.default).lower()
             continue
         made.type, made.type_name = types.TYPE_MESSAGE, f".{field.kind}"
         if field.many == "%":
