@@ -69,7 +69,7 @@ def main():
     model = CNN(args.width, 10)
     optimizer = optimizers.MomentumSGD(lr=args.lr, momentum=0.9)
     optimizer.setup(model)
-    optimizer.add_hook(chainer.optimizer.WeightDecay(5e-4))
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(5e-4))
 
     def lossfun(x, t):
         y = model(x)

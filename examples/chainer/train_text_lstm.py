@@ -102,7 +102,7 @@ def main():
     model = CharLSTM(len(chars), args.unit)
     optimizer = optimizers.Adam(alpha=args.lr)
     optimizer.setup(model)
-    optimizer.add_hook(chainer.optimizer.GradientClipping(args.gradclip))
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(args.gradclip))
 
     log = LossLog(("loss", "perplexity"))
     for _ in range(args.epoch):

@@ -19,5 +19,5 @@ if __name__ == "__main__":
     model = CNN(16, 10)
     optimizer = chainer.optimizers.MomentumSGD(lr=0.01, momentum=0.9)
     optimizer.setup(model)
-    optimizer.add_hook(chainer.optimizer.WeightDecay(5e-4))
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(5e-4))
     memory.report(lambda: optimizer.update(lambda: F.softmax_cross_entropy(model(x), t)))
