@@ -38,6 +38,12 @@ def test_written_and_read(ending, tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
+def test_tensors_without_names_are_refused_in_words(tmp_path):
+    with pytest.raises(TypeError, match="tensors: expected a dict from names to tensors, got list"):
+        interop.write_parameters(tmp_path / "a.safetensors", [torch.ones(2)])
+    assert not list(tmp_path.iterdir())
+
+
 def test_safetensors_by_its_definition(tmp_path):
     tensors = {
         "b": torch.tensor([True]),
