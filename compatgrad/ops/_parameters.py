@@ -59,6 +59,8 @@ _OWN = {
     ("celu", "alpha"): "as in elu_right",
     ("cholesky", "upper"): "give the upper triangle, else the lower one",
     ("ctc_loss", "blank"): "the class of no label",
+    ("ctc_loss", "lowest"): "the logarithm of no probability, for losses of impossible labels; None: they are 0",
+    ("ctc_loss", "reduce"): '"mean", or "no" for the losses of all samples',
     ("diagonal", "offset"): "how many columns to the right of the main diagonal",
     ("draw", "device"): 'where the result is made, as "cpu" or "cuda:0"',
     ("edges", "mode"): '"repeat" the element at the edge, "reflect" around it, or "symmetric": around its outer side',

@@ -206,7 +206,7 @@ TEXTS = (
     (f_negative_sampling, negative_sampling, (A, ints(0, 2, -1, 4), W), options(reduce=["sum", "no"])),
     (f_black_out, black_out, (A, T, W), options(reduce=NO)),
     (f_crf1d, crf1d, (rand(3, 3), *SEQUENCES), options(reduce=NO)),
-    (f_ctc, ctc, tuple(STEPS), options(reduce=NO, lengths=[((4, 2), (4, 2)), ((4, 1), (3, 2))])),
+    (f_ctc, ctc, tuple(STEPS), options(reduce=NO, lengths=[((4, 2), (4, 2)), ((4, 1), (3, 2)), ((1, 1), (3, 0))])),
 )  # fmt: skip
 CASES = [(f, define, xs, kwargs) for f, define, xs, lists in TEXTS for kwargs in lists]
 NAMES = [f"{f.__name__} {' '.join(map(str, kwargs.values()))}" for f, _, _, kwargs in CASES]
@@ -265,6 +265,48 @@ def test_second_derivatives(f, define, xs, kwargs):
         call, tuple(xs[i] for i in at), rand(*shape) if shape else np.array(1.5),
         tuple(rand(*xs[i].shape) for i in at), dtype=np.float64, rtol=1e-4, atol=1e-5,
     )  # fmt: skip
+
+
+def ctc_gradient(xs, *labels, dtype=np.float64):
+    vs = [chainer.Variable(x.astype(dtype)) for x in xs]
+    y = F.connectionist_temporal_classification(vs, *labels, reduce="no")
+    y.grad = np.array([1, 2], dtype)
+    y.backward()
+    return y.array, np.array([v.grad for v in vs])
+
+
+def test_ctc_of_labels_that_need_more_steps():
+    """Chainer's numbers: logarithms of no probability are finite."""
+    xs = np.sin(np.arange(18.0)).reshape(3, 2, 3)
+    expected = [[-0.12888, -0.29898, 0.42786], [-0.07924, -0.20212, 0.5004], [-0.1213, -0.31576, 0.56103]]
+    y, g = ctc_gradient(xs, ints(1, 1, 1, 0, 0, 1).reshape(2, 3), 0, ints(3, 0), ints(3, 1))
+    np.testing.assert_allclose(y, [9.999999999523e09, -0.2860731449], rtol=1e-9)
+    np.testing.assert_allclose(g[:, 0], expected, atol=1e-5)
+    assert not g[:, 1].any()  # of no steps
+    expected = [[-2.82766, -2.6002, 0.42786], [-3.8593, -1.6411, 0.5004], [-2.87817, -2.68286, 0.56103]]
+    y, g = ctc_gradient(xs, ints(1, 1, 1, 1, 0, 1).reshape(2, 3), 0, None, ints(3, 1), dtype=np.float32)
+    np.testing.assert_allclose(y, [1e10, 1.0665121], rtol=1e-5)
+    np.testing.assert_allclose(g[:, 0], expected, atol=1e-5)
+
+
+@pytest.mark.skipif(ORIGINAL, reason="differentiable once")
+def test_ctc_of_labels_that_need_more_steps_is_differentiable_again():
+    xs = [chainer.Variable(x) for x in rand(2, 1, 4)]
+
+    def gradients(*vs):
+        y = F.connectionist_temporal_classification(vs, ints(1, 2, 1).reshape(1, 3), 0)
+        return chainer.grad([y], vs, enable_double_backprop=True)
+
+    first = sum(F.sum(g * g) for g in gradients(*xs))
+    second = chainer.grad([first], xs)
+    for v, g in zip(xs, second, strict=True):
+        for at in np.ndindex(v.shape):
+            sides = []
+            for step in (1e-3, -1e-3):
+                moved = [chainer.Variable(u.array.copy()) for u in xs]
+                moved[[u is v for u in xs].index(True)].array[at] += step
+                sides.append(float(sum(F.sum(g * g) for g in gradients(*moved)).array))
+            np.testing.assert_allclose(g.array[at], (sides[0] - sides[1]) / 2e-3, atol=1e-2)
 
 
 def discriminative(x, t, delta_v, delta_d, norm):

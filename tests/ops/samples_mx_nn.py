@@ -52,16 +52,28 @@ def ctc(x, labels, steps, lengths, blank=0):
     return torch.where(loss.isinf(), 0, loss)
 
 
+def ctc_mean(x, labels, steps, lengths, blank=0, lowest=0, reduce=""):
+    every = torch.where(steps == 0, len(x), steps)
+    loss = F.ctc_loss(x.log_softmax(2), labels, every, lengths, blank, reduction="none")
+    return torch.where(loss.isinf(), -lowest, loss).mean()
+
+
 def sequences():
     cases = (
         (0, [[1, 2], [3, 3]], [5, 4], [2, 2]),
         (3, [[1, 1, 0], [0, 2, 0]], [5, 3], [3, 1]),
         (1, [[0, 2], [2, 0]], [5, 5], [0, 1]),
         (0, [[1, 1], [2, 3]], [2, 3], [2, 2]),
+        (0, [[0, 1], [2, 0]], [5, 4], [2, 2]),
     )
     for blank, labels, steps, lengths in cases:
         numbers = [np.array(v) for v in (labels, steps, lengths)]
         yield sample("ctc_loss", by_torch(ctc), A(5, 2, 4, low=-2, high=2), *numbers, blank=blank, tolerance=4)
+    more = dict(lowest=-1e13, reduce="mean", tolerance=4)
+    flat = dict(FLAT, dtypes=("float32", "float64"))
+    for labels, steps, kind in (([[1, 2], [3, 3]], [5, 4], {}), ([[1, 1], [2, -1]], [2, 0], flat)):
+        numbers = [np.array(v) for v in (labels, steps, [2, 1])]
+        yield sample("ctc_loss", by_torch(ctc_mean), A(5, 2, 4, low=-2, high=2), *numbers, **more, **kind)
 
 
 def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):

@@ -5,55 +5,41 @@ import collections.abc
 import numpy
 
 from compatgrad.chainer import backend
-from compatgrad.chainer.functions import _composed
-from compatgrad.chainer.functions.activation.log_softmax import log_softmax
-from compatgrad.chainer.functions.array.concat import concat
+from compatgrad.chainer.functions import _composed, _native
 from compatgrad.chainer.functions.array.stack import stack
-from compatgrad.chainer.functions.array.where import where
-from compatgrad.chainer.functions.math.average import average
-from compatgrad.chainer.functions.math.logsumexp import logsumexp
 from compatgrad.chainer.utils import type_check
 
 
-class ConnectionistTemporalClassification(_composed.CallableFunction):
+class ConnectionistTemporalClassification(_native.NativeFunction):
+    op = "ctc_loss"
+
     def __init__(self, blank_symbol, reduce="mean"):
-        super().__init__()
         _composed.check_reduce(reduce, "mean", "no")
-        self.blank_symbol = blank_symbol
-        self.reduce = reduce
+        super().__init__(blank=blank_symbol, reduce=reduce)
+
+    blank_symbol = property(lambda self: self.op_params["blank"])
+    reduce = property(lambda self: self.op_params["reduce"])
 
     def check_type_forward(self, in_types):
-        type_check._argname(in_types, ("input_length", "label_length", "t", "x"))
-        input_length, label_length, t, x = in_types
+        type_check._argname(in_types, ("x", "t", "input_length", "label_length"))
+        x, t, input_length, label_length = in_types
         for length in (input_length, label_length):
             type_check.expect(length.dtype == numpy.int32, length.ndim == 1, length.shape[0] == x.shape[1])
         type_check.expect(
             t.ndim == 2, t.dtype == numpy.int32, x.ndim == 3, x.dtype.kind == "f", t.shape[0] == x.shape[1]
         )
 
-    def compose(self, input_length, label_length, t, x):
-        """The forward recursion over paths: labels with blanks between and around them."""
-        xp, zero = x.xp, -1e4 if x.dtype == numpy.float16 else -1e10  # the logarithm of no probability
-        batch, labels = t.shape
-        size = 2 * labels + 1
-        path = xp.full((batch, size), self.blank_symbol, dtype=numpy.int32)
-        path[:, 1::2] = t.array
-        rows, places = xp.arange(batch)[:, None], xp.arange(size)
-        scores = log_softmax(x, axis=2)[xp.arange(len(x))[:, None, None], rows, path]
-        impossible = xp.full((batch, size), zero, dtype=x.dtype)
-        may_skip = (places >= 2) & (path != xp.roll(path, 2, axis=1))
+    def _run_bound(self, inputs):
+        x, t, *lengths = inputs
+        labels, classes = getattr(t, "array", t), x.shape[2]
+        wrong = (labels < -classes) | (labels >= classes)
+        if wrong.any():
+            raise IndexError(f"t holds label {labels[wrong][0]}, x has scores of {classes} labels")
+        lowest = -1e4 if x.dtype == numpy.float16 else -1e10  # the original's logarithm of no probability
+        return self._bound._apply_as(self, x, labels % classes, *lengths, lowest=lowest, **self.op_params)
 
-        alpha = where(xp.broadcast_to(places < 2, path.shape), scores[0], impossible)
-        for step in range(1, len(x)):
-            one = concat([impossible[:, :1], alpha[:, :-1]])
-            two = where(may_skip, concat([impossible[:, :2], alpha[:, :-2]]), impossible)
-            following = logsumexp(stack([alpha, one, two]), axis=0) + scores[step]
-            goes_on = xp.broadcast_to((step < input_length.array)[:, None], path.shape)
-            alpha = where(goes_on, following, alpha)
-        last = 2 * label_length.array[:, None]
-        ends = where((places == last) | (places == last - 1), alpha, impossible)
-        loss = -logsumexp(ends, axis=1)
-        return loss if self.reduce == "no" else average(loss)
+    def __call__(self, input_length, label_length, t, x):
+        return self.apply((x, t, input_length, label_length))[0]
 
 
 def connectionist_temporal_classification(x, t, blank_symbol, input_length=None, label_length=None, reduce="mean"):

@@ -1,0 +1,200 @@
+// Connectionist temporal classification. The value and its first derivative are ATen's; a recorded pass writes the
+// forward-backward recursion down in ops, so that it can be differentiated at any order.
+#include <ATen/ops/_ctc_loss.h>
+#include <ATen/ops/_ctc_loss_backward.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+
+#include "core/mode.h"
+#include "kernels/trace.h"
+#include "ops/index.h"
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+struct CtcLoss {
+  int64_t blank = 0;
+  std::optional<double> lowest;
+  std::string reduce = "no";
+  static constexpr auto params() {
+    return std::make_tuple(param("blank", &CtcLoss::blank), param("lowest", &CtcLoss::lowest),
+                           param("reduce", &CtcLoss::reduce));
+  }
+  static constexpr bool any_dtype = true;
+  static constexpr Mask integers = in_bit(1) | in_bit(2) | in_bit(3);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
+  // `loss`, of each sample, is infinite where there is no path. log_alpha is that of ATen's loss; without one backward
+  // writes the recursion down.
+  Tensor log_p, loss, log_alpha;
+  static constexpr auto stored() {
+    return std::make_tuple(param("log_p", &CtcLoss::log_p), param("loss", &CtcLoss::loss),
+                           param("log_alpha", &CtcLoss::log_alpha));
+  }
+
+  bool mean() const {
+    TORCH_CHECK_VALUE(reduce == "mean" || reduce == "no", "ctc_loss: reduce must be 'mean' or 'no', not '", reduce,
+                      "'");
+    return reduce == "mean";
+  }
+  static Tensor wide(const Tensor& x) { return x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x; }
+  // Whether there are labels that are the blank: ATen's derivative counts one of the two. It reads where the labels
+  // say, also beyond its memory.
+  bool check_labels(const Tensor& labels, const Tensor& lengths, int64_t classes) const {
+    if (!labels.numel()) return false;
+    const Tensor read = at::arange(labels.size(1), lengths.options()).unsqueeze(0).lt(lengths.unsqueeze(1));
+    const Tensor wrong = labels.lt(0).logical_or_(labels.ge(classes)).logical_and_(read);
+    TORCH_CHECK_INDEX(!wrong.any().item<bool>(), "ctc_loss: labels must be at least 0 and less than ", classes,
+                      ", the number of classes; ", labels.masked_select(wrong)[0].item<int64_t>(), " is not");
+    return labels.eq(blank).logical_and_(read).any().item<bool>();
+  }
+  // How many steps each loss is of.
+  Tensor counted(const Tensor& x, const Tensor& steps) const {
+    return lowest ? steps.masked_fill(steps.eq(0), x.size(0)) : steps;
+  }
+  Tensor reduced(const Tensor& x) const {
+    const Tensor y = lowest ? loss : loss.masked_fill(loss.isinf(), 0);
+    return (mean() ? y.mean() : y).to(x.scalar_type());
+  }
+  Tensor infer(const Tensor& x, const Tensor&, const Tensor&, const Tensor&) {
+    return mean() ? at::empty({}, x.options()) : at::empty({x.size(1)}, x.options());
+  }
+  Tensor forward(const Tensor& x, const Tensor& labels, const Tensor& steps, const Tensor& lengths) {
+    TORCH_CHECK_VALUE(x.dim() == 3 && labels.dim() == 2 && labels.size(0) == x.size(1), "ctc_loss: labels of shape ",
+                      labels.sizes(), " do not fit data of shape ", x.sizes());
+    log_p = at::log_softmax(wide(x), 2);
+    if (!kernels::traced(x)) {
+      TORCH_CHECK_VALUE(lengths.dim() == 1 && lengths.size(0) == x.size(1), "ctc_loss: label lengths of shape ",
+                        lengths.sizes(), " do not fit data of shape ", x.sizes());
+      const bool has_blanks = check_labels(labels, lengths, x.size(2));
+      std::tie(loss, log_alpha) = at::_ctc_loss(log_p, labels, counted(x, steps), lengths, blank, true);
+      if (!has_blanks && (!lowest || !loss.isinf().any().item<bool>())) return reduced(x);
+      log_alpha = Tensor();
+    }
+    // Tracers know no shape for ATen's loss, and it has no losses of impossible labels.
+    const ModeScope constant(Mode::enable_backprop, false);
+    const Paths p(log_p, labels, counted(x, steps), lengths, *this);
+    loss = -value(Recursion(p, Var(log_p)).total);
+    if (!lowest) {
+      loss = loss.masked_fill(loss.gt(p.low / -10), std::numeric_limits<double>::infinity());
+      loss = loss.masked_fill(steps.eq(0), 0);
+    }
+    return reduced(x);
+  }
+  void backward(Ctx<Tensor>& c) {
+    c.grad(0, [&] {
+      const Tensor &x = c.in(0), &steps = c.in(2);
+      if (!log_alpha.defined()) return value(gradient(Var(x), c.in(1), steps, c.in(3), Var(c.gy())));
+      Tensor gy = wide(c.gy());
+      if (mean()) gy = (gy / x.size(1)).expand(x.size(1));
+      Tensor g = at::_ctc_loss_backward(gy, log_p, c.in(1), counted(x, steps), c.in(3), loss, log_alpha, blank, true);
+      if (lowest) g = g.masked_fill(steps.eq(0).unsqueeze(0).unsqueeze(2), 0);
+      return g.to(c.in_dtype(0));
+    });
+  }
+
+  // What is fixed by the labels. States: blanks, labels between them.
+  struct Paths {
+    int64_t time, batch, classes, states;
+    double low;      // the logarithm of no probability
+    Tensor labels;   // of the states, (batch, states)
+    Tensor inside;   // which states there are, (batch, states)
+    Tensor running;  // which samples have not ended, (time, batch)
+    // Where a path may come from, and where it may go: (batch, states, 3) of states and whether that is so.
+    Tensor before, may_come, after, may_go;
+    Tensor begin, end;  // beyond the first and the last step, (batch, states)
+
+    Paths(const Tensor& x, const Tensor& given, const Tensor& steps, const Tensor& lengths, const CtcLoss& op)
+        : time(x.size(0)), batch(x.size(1)), classes(x.size(2)), states(2 * given.size(1) + 1) {
+      low = op.lowest.value_or(-1e10);
+      labels = at::full({batch, states}, op.blank, given.options().dtype(at::kLong));
+      if (given.size(1)) labels.slice(1, 1, states, 2).copy_(given);
+      const Tensor place = at::arange(states, labels.options()), last = (lengths.to(at::kLong) * 2).unsqueeze(1);
+      inside = place.le(last);
+      labels = labels.masked_fill(inside.logical_not(), op.blank);  // padding may be no class
+      running = at::arange(time, labels.options()).unsqueeze(1).lt(steps.to(at::kLong).unsqueeze(0));
+      const Tensor by = at::arange(3, labels.options());
+      const auto moves = [&](const Tensor& to, const Tensor& there) {  // a label is passed over for another one
+        const Tensor at = to.clamp(0, states - 1).unsqueeze(0).expand({batch, states, 3}).contiguous();
+        const Tensor differs =
+            at::gather(labels, 1, at.reshape({batch, -1})).reshape(at.sizes()).ne(labels.unsqueeze(2));
+        return std::pair(at, there.logical_and(differs.logical_or(by.lt(2))));
+      };
+      std::tie(before, may_come) = moves(place.unsqueeze(1) - by, (place.unsqueeze(1) - by).ge(0).unsqueeze(0));
+      const Tensor next = place.unsqueeze(1) + by;
+      std::tie(after, may_go) = moves(next, next.unsqueeze(0).le(last.unsqueeze(2)));
+      const auto only = [&](const Tensor& where) {
+        return at::zeros({batch, states}, x.options()).masked_fill_(where.logical_not(), low);
+      };
+      begin = only(place.eq(0).unsqueeze(0));
+      end = only(place.unsqueeze(0).eq(last));
+    }
+    Tensor index() const { return labels.unsqueeze(0).expand({time, batch, states}).contiguous(); }
+  };
+  static Var at_step(const Var& x, int64_t t) { return get_item(x, Index{IndexItem::integer(t)}); }
+  static Var log_sum(const Var& x, int64_t axis) {
+    return Named(CG_NAMED("logsumexp")).with("axis", std::optional<Ints>(Ints{axis}))(x);
+  }
+  // Of each state at each step the logarithm of the probability of all paths through it.
+  struct Recursion {
+    std::vector<Var> through;
+    Var total;  // (batch,)
+
+    Recursion(const Paths& p, const Var& log_p) : through(p.time) {
+      const Var low(at::full({1, 1, 1}, p.low, value(log_p).options()));
+      const Var scores = Named(CG_NAMED("gather_along")).with("axis", int64_t(2))(log_p, Var(p.index()));
+      const auto moved = [&](const Var& x, const Tensor& places, const Tensor& may) {
+        const Var flat = Named(CG_NAMED("gather_along")).with("axis", int64_t(1))(x, Var(places.flatten(1)));
+        return log_sum(where(Var(may), reshape(flat, places.sizes()), low), 2);
+      };
+      Var alpha(p.begin), beta(p.end);
+      for (int64_t t = 0; t < p.time; ++t) {
+        through[t] = moved(alpha, p.before, p.may_come);
+        alpha = through[t] = through[t] + at_step(scores, t);
+      }
+      for (int64_t t = p.time - 1; t >= 0; --t) {
+        const Var to_end = moved(beta, p.after, p.may_go);
+        through[t] = through[t] + to_end;
+        beta = where(Var(p.running[t].unsqueeze(1)), to_end + at_step(scores, t), Var(p.end));
+      }
+      total = log_sum(where(Var(p.inside), through[0], reshape(low * 2, {1, 1})), 1);
+    }
+  };
+  Var gradient(const Var& given, const Tensor& labels, const Tensor& steps, const Tensor& lengths,
+               const Var& gy) const {
+    const bool narrow = value(given).scalar_type() == at::kHalf;
+    const Var x = narrow ? cast(given, at::kFloat) : given;
+    const Paths p(value(x), labels, counted(value(x), steps), lengths, *this);
+    Tensor counts = p.running.logical_and(steps.ne(0).unsqueeze(0));
+    if (!lowest) counts = counts.logical_and(loss.isfinite().unsqueeze(0));
+    counts = counts.unsqueeze(2);
+    const Recursion r(p, Named(CG_NAMED("log_softmax")).with("axis", int64_t(2))(x));
+    std::vector<Var> rows;
+    for (const Var& through : r.through) rows.push_back(reshape(through, {1, p.batch, p.states}));
+    const Var total = reshape(r.total, {1, p.batch, 1}), low(at::full({1, 1, 1}, p.low, value(x).options()));
+    const Var share = exp(where(Var(counts.logical_and(p.inside.unsqueeze(0))), concat(VarsRef(rows), 0) - total, low));
+    const Var occupancy = Named(CG_NAMED("scatter_along"))
+                              .with("axis", int64_t(2))
+                              .with("shape", Ints{p.time, p.batch, p.classes})(share, Var(p.index()));
+    const Var g = (softmax(x, 2) - occupancy) * counts.to(value(x).scalar_type()) *
+                  reshape(mean() ? gy / double(p.batch) : gy, {1, mean() ? 1 : p.batch, 1});
+    return narrow ? cast(g, at::kHalf) : g;
+  }
+  void backward(Ctx<Var>& c) {
+    c.grad(0, [&] { return gradient(c.in(0), value(c.in(1)), value(c.in(2)), value(c.in(3)), c.gy()); });
+  }
+};
+CG_OP("ctc_loss", CtcLoss,
+      "-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax, steps (batch,) "
+      "of which count and label lengths (batch,). Where a label needs more steps than there are it is 0, or with "
+      "`lowest` what the recursion makes of that logarithm of no probability; a sample of 0 steps then has the loss of "
+      "all steps and no gradient.")
+
+}  // namespace
+}  // namespace cg
