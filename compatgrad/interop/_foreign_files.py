@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from compatgrad.formats import hdf5 as hdf5_format
+
 __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nnp", "npz"]
 
 DEFLATE = 1032  # deflate makes nothing smaller than by this factor
@@ -118,22 +120,6 @@ def _small_pickle(payload: bytes) -> bool:
 
 
 # ---- HDF5 -------------------------------------------------------------------------------------------------------
-def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("HDF5 files need the package h5py: pip install h5py") from error
-    return h5py
-
-
-def _datasets(file: Any) -> list[tuple[str, Any]]:
-    """Names and datasets of an open file; links to other files are not followed."""
-    found: list[tuple[str, Any]] = []
-    dataset = _h5py().Dataset
-    file.visititems(lambda name, item: found.append((name, item)) if isinstance(item, dataset) else None)
-    return found
-
-
 def _check_dataset(name: str, dataset: Any, size: int) -> None:
     """Raises ValueError for a dataset that lies in another file or cannot have the size it announces.
 
@@ -151,8 +137,8 @@ def _check_dataset(name: str, dataset: Any, size: int) -> None:
 
 def _check_nnabla_h5(file: Any, size: int) -> None:
     """Raises ValueError before nnabla's reader would read too much."""
-    with _h5py().File(file, "r") as opened:
-        for name, dataset in _datasets(opened):
+    with hdf5_format.h5py().File(file, "r") as opened:
+        for name, dataset in hdf5_format.datasets(opened):
             if dataset.shape is None:
                 raise ValueError(f"parameter {name!r} has no value")
             try:
@@ -163,10 +149,9 @@ def _check_nnabla_h5(file: Any, size: int) -> None:
 
 def hdf5(path: str) -> Iterator[Entry]:
     """The entries of a .h5 file, of nnabla if its datasets say `need_grad`, else of Chainer."""
-    h5py = _h5py()
     size = os.path.getsize(path)
-    with h5py.File(path, "r") as file:
-        datasets = _datasets(file)
+    with hdf5_format.h5py().File(path, "r") as file:
+        datasets = hdf5_format.datasets(file)
         if not any("need_grad" in dataset.attrs for _, dataset in datasets):
             yield from _chainer_h5(file, datasets, size)
             return

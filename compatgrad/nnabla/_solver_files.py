@@ -6,7 +6,7 @@ from collections import OrderedDict
 import numpy
 
 from compatgrad.core.files import beside, replacing
-from compatgrad.formats import prototext
+from compatgrad.formats import hdf5, prototext
 
 from .core.file_errors import reading
 from .logger import logger
@@ -20,14 +20,6 @@ class SolverState:
     def __init__(self):
         self.pstate = {}
         self.t = 0
-
-
-def _h5py():
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("solver states in .h5 files need h5py: pip install h5py") from error
-    return h5py
 
 
 def _extension(path):
@@ -74,7 +66,7 @@ def load(solver, path):
 
 
 def _save_h5(states, path):
-    with beside(path) as name, _h5py().File(name, "w") as file:
+    with beside(path) as name, hdf5.h5py().File(name, "w") as file:
         for i, (key, state) in enumerate(states.items()):
             group = file.require_group(key)
             group.attrs["index"] = i
@@ -85,7 +77,7 @@ def _save_h5(states, path):
 
 
 def _load_h5(path):
-    h5py = _h5py()
+    h5py = hdf5.h5py()
     groups = []
     with h5py.File(path, "r") as file:
         # A parameter's name is a path of groups; its group is the one that has the number of updates.

@@ -6,6 +6,7 @@ import sys
 import urllib.request
 
 from compatgrad.chainer import utils
+from compatgrad.core.files import beside
 
 _dataset_root = os.environ.get("CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))
 
@@ -39,17 +40,15 @@ def cached_download(url):
     cache_path = os.path.join(cache_root, hashlib.md5(url.encode(), usedforsecurity=False).hexdigest())
     if os.path.exists(cache_path):
         return cache_path
-    with utils.tempdir(dir=cache_root) as folder:
-        temp_path = os.path.join(folder, "dl")
-        print(f"Downloading from {url}...", file=sys.stderr, flush=True)
-        try:
+    print(f"Downloading from {url}...", file=sys.stderr, flush=True)
+    try:
+        # Another process sees no file or a complete one. `urlretrieve`, which programs replace in their tests.
+        with beside(cache_path) as temp_path:
             urllib.request.urlretrieve(url, temp_path)
-        except OSError as e:
-            raise OSError(
-                f"cannot download {url}: {e}\nWith a copy of the file from elsewhere, save it as {cache_path}"
-            ) from e
-        # Atomic: another process sees no file or a complete one.
-        os.replace(temp_path, cache_path)
+    except OSError as e:
+        raise OSError(
+            f"cannot download {url}: {e}\nWith a copy of the file from elsewhere, save it as {cache_path}"
+        ) from e
     return cache_path
 
 

@@ -7,20 +7,19 @@ import numpy
 from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.core.files import beside
+from compatgrad.formats import hdf5
 
 
-def _is_available():
-    return importlib.util.find_spec("h5py") is not None
-
-
-def _check_available():
-    if not _is_available():
-        raise RuntimeError("h5py is not installed on your environment: pip install h5py")
+def _h5py():
+    try:
+        return hdf5.h5py()
+    except ImportError as e:
+        raise RuntimeError("h5py is not installed on your environment: pip install h5py") from e
 
 
 def __getattr__(name):
     if name == "_available":
-        return _is_available()
+        return importlib.util.find_spec("h5py") is not None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -36,7 +35,7 @@ class HDF5Serializer(serializer.Serializer):
     """
 
     def __init__(self, group, compression=4):
-        _check_available()
+        _h5py()
         self.group = group
         self.compression = compression
 
@@ -45,9 +44,7 @@ class HDF5Serializer(serializer.Serializer):
 
     def __call__(self, key, value):
         if value is None:
-            import h5py
-
-            self.group.create_dataset(key, data=h5py.Empty("f"))
+            self.group.create_dataset(key, data=_h5py().Empty("f"))
         else:
             _create_dataset(self.group, key, _cpu._to_cpu(value), self.compression)
         return value
@@ -58,10 +55,7 @@ def save_hdf5(filename, obj, compression=4):
 
     Raises RuntimeError without h5py, TypeError for what HDF5 cannot hold.
     """
-    _check_available()
-    import h5py
-
-    with beside(filename) as name, h5py.File(name, "w") as f:
+    with beside(filename) as name, _h5py().File(name, "w") as f:
         if not isinstance(obj, dict):
             HDF5Serializer(f, compression=compression).save(obj)
             return
@@ -80,7 +74,7 @@ class HDF5Deserializer(serializer.Deserializer):
     """
 
     def __init__(self, group, strict=True):
-        _check_available()
+        _h5py()
         self.group = group
         self.strict = strict
 
@@ -120,8 +114,5 @@ class HDF5Deserializer(serializer.Deserializer):
 
 def load_hdf5(filename, obj):
     """Loads the file of that name into `obj`. Raises RuntimeError without h5py, OSError if it is damaged."""
-    _check_available()
-    import h5py
-
-    with h5py.File(filename, "r") as f:
+    with _h5py().File(filename, "r") as f:
         HDF5Deserializer(f).load(obj)

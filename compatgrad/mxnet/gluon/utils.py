@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-import uuid
+import ssl
 import warnings
 import weakref
 from collections import OrderedDict
@@ -10,6 +10,8 @@ from collections import OrderedDict
 import numpy as np
 
 from compatgrad import _C
+from compatgrad.core.files import replacing
+from compatgrad.formats.downloads import fetch
 
 from .. import autograd, numpy_extension
 from .. import ndarray as nd
@@ -160,22 +162,14 @@ def _fetch(url, target, verify_ssl):
         import requests
     except ImportError:
         requests = None
-    part = f"{target}.{uuid.uuid4()}"
-    if requests is not None:
-        response = requests.get(url, stream=True, verify=verify_ssl)
-        if response.status_code != 200:
-            raise RuntimeError(f"Failed downloading url {url}")
-        with open(part, "wb") as out:
-            out.writelines(response.iter_content(chunk_size=65536))
-    else:
-        import shutil
-        import ssl
-        import urllib.request
-
-        context = None if verify_ssl else ssl._create_unverified_context()
-        with urllib.request.urlopen(url, context=context) as response, open(part, "wb") as out:
-            shutil.copyfileobj(response, out)
-    replace_file(part, target)
+    if requests is None:
+        fetch(url, target, context=None if verify_ssl else ssl._create_unverified_context())
+        return
+    response = requests.get(url, stream=True, verify=verify_ssl)
+    if response.status_code != 200:
+        raise RuntimeError(f"Failed downloading url {url}")
+    with replacing(target) as out:
+        out.writelines(response.iter_content(chunk_size=65536))
 
 
 def _save(filename, arrays):

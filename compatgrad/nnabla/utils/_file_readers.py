@@ -6,14 +6,7 @@ import os
 import urllib.request
 from urllib.parse import urljoin
 
-
-def import_h5py():
-    """The module h5py; ImportError naming the extra where it is missing."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("cache files in .h5 format need h5py: pip install h5py") from error
-    return h5py
+from compatgrad.formats import hdf5
 
 
 class FileReader:
@@ -74,10 +67,10 @@ class FileReader:
         """A context manager that gives the .h5 file `cache_name` in the folder base_uri."""
         path = self._path(cache_name, self._base_uri + "/")
         if self._file_type == "file":
-            with import_h5py().File(path, "r") as h5:
+            with hdf5.h5py().File(path, "r") as h5:
                 yield h5
         else:
-            with self._open(path, False, None) as file, import_h5py().File(file, "r") as h5:
+            with self._open(path, False, None) as file, hdf5.h5py().File(file, "r") as h5:
                 yield h5
 
     def listdir(self):

@@ -11,10 +11,11 @@ from multiprocessing.pool import ThreadPool
 import numpy
 
 from compatgrad.core.files import beside, replacing
+from compatgrad.formats import hdf5
 
 from ..config import nnabla_config
 from ..logger import logger
-from ._file_readers import FileReader, import_h5py
+from ._file_readers import FileReader
 from .communicator_util import single_or_rankzero
 from .progress import progress
 
@@ -208,7 +209,7 @@ class DataSourceWithFileCache(DataSource):
         name = os.path.join(self._cache_dir, name + self._cache_file_format)
         logger.info("Creating cache file %s", name)
         if self._cache_file_format == ".h5":
-            with beside(name) as target, import_h5py().File(target, "w") as file:
+            with beside(name) as target, hdf5.h5py().File(target, "w") as file:
                 for key, column in columns.items():
                     file.create_dataset(key, data=column)
         else:
@@ -230,7 +231,7 @@ class DataSourceWithFileCache(DataSource):
         if self._cache_file_format == ".npy":
             with open(name, "rb") as npy:
                 return {variable: numpy.load(npy, allow_pickle=True) for variable in self._variables}
-        with import_h5py().File(name, "r") as h5:
+        with hdf5.h5py().File(name, "r") as h5:
             return {key: dataset[()] for key, dataset in h5.items()}
 
     def _get_data(self, position):

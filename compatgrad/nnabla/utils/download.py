@@ -1,11 +1,11 @@
 """Downloads of data sets, kept in a folder."""
 
+import contextlib
 import os
-import urllib.request
+
+from compatgrad.formats.downloads import fetch
 
 from ..logger import logger
-
-_BLOCK = 1 << 20
 
 
 def get_data_home():
@@ -29,28 +29,23 @@ def download(url, output_file=None, open_file=True, allow_overwrite=False):
         logger.info("> %s already exists.", target)
         logger.info("> Remove it and run again if there is anything wrong with it.")
     else:
-        # A broken download must not be taken for the file at the next run.
-        part = f"{target}.part{os.getpid()}"
-        try:
-            with urllib.request.urlopen(url) as source, open(part, "wb") as file:
-                _copy(source, file, name)
-            os.replace(part, target)
-        finally:
-            if os.path.exists(part):
-                os.remove(part)
+        with _progress(name) as progress:
+            fetch(url, target, progress)
     return open(target, "rb") if open_file else None
 
 
-def _copy(source, target, name):
-    total = int(source.headers.get("Content-Length") or 0)
+@contextlib.contextmanager
+def _progress(name):
+    """What shows that so many bytes of a total have come; None without tqdm."""
     try:
         from tqdm import tqdm
     except ImportError:
-        tqdm = None
-    bar = tqdm(total=total, desc=name, unit="B", unit_scale=True, unit_divisor=1024) if tqdm else None
-    while block := source.read(_BLOCK):
-        target.write(block)
-        if bar:
-            bar.update(len(block))
-    if bar:
-        bar.close()
+        yield None
+        return
+    with tqdm(desc=name, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+
+        def show(count, total):
+            bar.total = total
+            bar.update(count)
+
+        yield show

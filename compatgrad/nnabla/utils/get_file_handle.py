@@ -10,8 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from compatgrad.core.files import beside
-
-from . import parameter_files
+from compatgrad.formats import hdf5
 
 __all__ = ["FileHandlerContext", "get_buf_type", "get_file_handle_load", "get_file_handle_save"]
 
@@ -35,7 +34,7 @@ def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
     if nnp is not None:
         with nnp.open(path, "r") as member:
             if ext == ".h5":
-                with parameter_files._h5py().File(io.BytesIO(member.read()), "r") as file:
+                with hdf5.h5py().File(io.BytesIO(member.read()), "r") as file:
                     yield file
             else:
                 yield member
@@ -44,7 +43,7 @@ def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
             yield archive
     elif ext == ".h5":
         source = io.BytesIO(path.read()) if hasattr(path, "read") else path
-        with parameter_files._h5py().File(source, "r") as file:
+        with hdf5.h5py().File(source, "r") as file:
             yield file
     elif ext not in _MODES:
         raise _unknown(ext)
@@ -67,7 +66,7 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
         if ext == ".nnp":
             opened: Any = zipfile.ZipFile(target, "w")
         elif ext == ".h5":
-            opened = parameter_files._h5py().File(target, "w")
+            opened = hdf5.h5py().File(target, "w")
         elif hasattr(target, "read"):
             opened = contextlib.nullcontext(target)
         else:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compatgrad.core.files import beside, replacing
-from compatgrad.formats import prototext
+from compatgrad.formats import hdf5, prototext
 
 from ..core.file_errors import reading
 from ..logger import logger
@@ -41,14 +41,6 @@ class Record(NamedTuple):
     need_grad: bool
 
 
-def _h5py() -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(".h5 files need the package h5py: pip install h5py") from error
-    return h5py
-
-
 def save(path: Any, params: Mapping[str, Variable], extension: str | None = None) -> None:
     """Writes `params` to a file of the format that its name, or for an open file `extension`, says.
 
@@ -68,7 +60,7 @@ def save(path: Any, params: Mapping[str, Variable], extension: str | None = None
 def write_h5(file: Any, params: Mapping[str, Variable]) -> None:
     """Writes `params` to an HDF5 file, a name or a binary file, one dataset each."""
     named = isinstance(file, (str, os.PathLike))
-    with beside(file) if named else nullcontext(file) as target, _h5py().File(target, "w") as h5:
+    with beside(file) if named else nullcontext(file) as target, hdf5.h5py().File(target, "w") as h5:
         for index, (name, variable) in enumerate(params.items()):
             dataset = h5.create_dataset(name, data=variable.data.get_data("r"))
             dataset.attrs["need_grad"] = variable.need_grad
@@ -117,18 +109,13 @@ def records_of(message: Any) -> list[Record]:
 def read_h5(file: Any) -> list[Record]:
     """The parameters of an HDF5 file, in the order they were saved in."""
     found: list[tuple[tuple[bool, int, str], Record]] = []
-    h5py = _h5py()
-
-    def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
+    with hdf5.h5py().File(file, "r") as h5:
+        for name, item in hdf5.datasets(h5):
             if "need_grad" not in item.attrs:
                 raise ValueError(f"dataset {name!r} has no attribute need_grad: nnabla did not write it")
             index = item.attrs.get("index")
             order = (index is None, 0 if index is None else int(index), name)
             found.append((order, Record(name, item[...], bool(item.attrs["need_grad"]))))
-
-    with h5py.File(file, "r") as h5:
-        h5.visititems(visit)
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from compatgrad.core.files import replacing
+from compatgrad.formats import hdf5
 
-from ... import nnabla_pb2, parameter_files
+from ... import nnabla_pb2
 
 __all__ = ["NnpExporter"]
 
@@ -51,7 +52,7 @@ class NnpExporter:
         return files
 
     def _h5(self) -> bytes:
-        h5py = parameter_files._h5py()
+        h5py = hdf5.h5py()
         whole = io.BytesIO()
         with h5py.File(whole, "w") as file:
             for i, parameter in enumerate(self._nnp.parameter):
