@@ -1,5 +1,9 @@
 """The Python side of the engine: what the frontends share, and the native API over torch tensors."""
 
+import os
+
+import torch
+
 from compatgrad.core.backprop import backward, grad
 from compatgrad.core.configuration import force_backprop_mode, no_backprop_mode, using_debug, using_mode
 from compatgrad.core.function import Function, FunctionNode
@@ -22,3 +26,7 @@ __all__ = [
     "using_debug",
     "using_mode",
 ]
+
+# A forked process has one thread; OpenMP would wait for ever for the others of its pool.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))

@@ -33,7 +33,7 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     check_released(y);
     if (!y.creator && !pass.find(y)) pass.open_leaf(y);
     if (gys[k].defined()) pass.accumulate(y, gys[k]);
-    if (y.creator) pass.push(y.creator.get());
+    if (y.creator) pass.push(creator_of(y));
   }
   std::vector<std::pair<Ref<VariableNode>, Var>> results;  // written once all succeeded
   pass.run([&](VariableNode& y, const Var& g) {
@@ -66,7 +66,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     for (const Var& y : outputs) {
       check_old_style(*y.node);
       check_released(*y.node);
-      visit(y.node->creator.get());
+      visit(creator_of(*y.node));
     }
     while (!todo.empty()) {
       FunctionNode* f = todo.back();
@@ -74,7 +74,7 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
       for (auto& x : f->inputs) {
         if (!x) continue;
         check_old_style(*x);
-        if (x->requires_grad || f->call) visit(x->creator.get());
+        if (x->requires_grad || f->call) visit(creator_of(*x));
       }
     }
   }

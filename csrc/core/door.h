@@ -29,16 +29,19 @@ class EngineScope : Pinned {
   std::optional<at::AutoDispatchBelowADInplaceOrView> below_;  // made after the keys were read
 };
 
-// Around a call of user code inside an EngineScope: torch's autograd, its modules' hooks and the version counters of
-// tensors work there as they do outside.
+// Around a call of user code, finalizers and signal handlers included: torch's autograd, its modules' hooks and the
+// version counters of tensors work there as they do outside. Outside an EngineScope it changes nothing.
 class Door : Pinned {
  public:
-  Door() : keys_(c10::impl::LocalDispatchKeySet(whereabouts.keys)), outer_(whereabouts) { whereabouts.inside = false; }
+  Door() : keys_(outer_.inside ? LocalDispatchKeySet(outer_.keys) : c10::impl::tls_local_dispatch_key_set()) {
+    whereabouts.inside = false;
+  }
   ~Door() { whereabouts = outer_; }
 
  private:
+  using LocalDispatchKeySet = c10::impl::LocalDispatchKeySet;
+  const Whereabouts outer_ = whereabouts;
   c10::impl::ForceDispatchKeyGuard keys_;
-  const Whereabouts outer_;
 };
 
 // A call of user code.

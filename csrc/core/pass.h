@@ -25,6 +25,14 @@ inline void check_released(const VariableNode& x) {
   if (x.creator && x.creator->released) throw_released();
 }
 
+// The creator of x, or null. One that does not know x would lose the gradient of x without a word.
+inline FunctionNode* creator_of(const VariableNode& x) {
+  FunctionNode* f = x.creator.get();
+  if (f && !f->call && (x.output_index >= f->outputs.size() || f->outputs[x.output_index].node != &x))
+    throw std::runtime_error(binding.label(*f) + ": the function was applied again since, and has other outputs now");
+  return f;
+}
+
 // Runs the formula of `f`, which is that of real numbers. torch's gradient of a complex function is the conjugate of
 // what the formula gives for the conjugate gradient; functions for which this is wrong are refused when they are
 // recorded.
@@ -177,7 +185,7 @@ class Pass : GradientSlots<T> {
       }
       if (!s || !s->first.defined()) continue;
       if (x.creator)
-        push(x.creator.get());
+        push(creator_of(x));
       else
         keep_leaf(*s);  // perhaps since a moment ago
     }

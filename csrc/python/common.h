@@ -115,7 +115,9 @@ at::Tensor torch_tensor(PyObject* o);                     // any torch tensor
 at::Tensor tensor_of_array(PyObject* array, bool* aliases);
 // The tensor on the memory of an array on a GPU (CuPy's); undefined for what is none.
 at::Tensor tensor_of_device_array(PyObject* o, const char* what);
-PyObject* array_of_tensor(const at::Tensor& t);                 // NumPy or CuPy view; new reference
+PyObject* array_of_tensor(const at::Tensor& t);  // NumPy or CuPy view; new reference
+void expect_writable(const at::Tensor& t);       // ValueError where it lies in the memory of a read-only array
+bool is_broadcast(const at::Tensor& t);          // elements of it share memory
 PyObject* to_frontend_array(const at::Tensor& t, Frontend* f);  // None where undefined
 PyObject* dtype_object(at::ScalarType t, Frontend* f);          // borrowed
 at::ScalarType parse_dtype(PyObject* o);

@@ -2,10 +2,9 @@
 #include "kernels/trace.h"
 #include "python/common.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ops/from_blob.h>
 #include <torch/csrc/autograd/python_variable.h>
-
-#include <cstdarg>
 
 #include "ops/index.h"
 
@@ -93,7 +92,12 @@ struct Layout {
 void drop_array(void* array) {
   if (!Py_IsInitialized()) return;
   const Locked locked;
-  Py_DECREF(static_cast<PyObject*>(array));
+  user_code(Py_DecRef, static_cast<PyObject*>(array));
+}
+// The array in whose memory `t` lies; null where it is in none.
+PyObject* memory_of(const at::Tensor& t) {
+  if (!t.has_storage() || t.storage().data_ptr().get_deleter() != drop_array) return nullptr;
+  return static_cast<PyObject*>(t.storage().data_ptr().get_context());
 }
 
 // A tensor over the memory of an array; undefined where torch has no such layout. Goes past torch.from_numpy because
@@ -110,11 +114,8 @@ at::Tensor alias_array(PyObject* array) {
 
 // The array that a program gave and `t` is; null where there is none.
 PyObject* array_behind(const at::Tensor& t) {
-  if (!t.has_storage()) return nullptr;
-  const at::DataPtr& memory = t.storage().data_ptr();
-  if (memory.get_deleter() != drop_array) return nullptr;
-  auto* array = static_cast<PyObject*>(memory.get_context());
-  return Py_IS_TYPE(array, ndarray_type) && Layout(array).is_that_of(t) ? array : nullptr;
+  PyObject* array = memory_of(t);
+  return array && Py_IS_TYPE(array, ndarray_type) && Layout(array).is_that_of(t) ? array : nullptr;
 }
 
 }  // namespace
@@ -174,17 +175,28 @@ at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
   return unwrap_tensor(t.get(), what);
 }
 
-PyObject* array_of_tensor(const at::Tensor& t) {
+bool is_broadcast(const at::Tensor& t) { return at::has_internal_overlap(t) == at::MemOverlap::Yes; }
+
+void expect_writable(const at::Tensor& t) {
+  PyObject* array = memory_of(t);
+  Py_buffer view;
+  if (!array) return;
+  if (PyObject_GetBuffer(array, &view, PyBUF_STRIDES | PyBUF_WRITABLE) < 0) throw PyError();
+  PyBuffer_Release(&view);
+}
+
+PyObject* array_of_tensor(const at::Tensor& lazy) {
+  const at::Tensor t = lazy.is_conj() || lazy.is_neg() ? lazy.resolve_conj().resolve_neg() : lazy;
   if (PyObject* array = array_behind(t)) return Py_NewRef(array);
   if (t.scalar_type() == at::kBFloat16)
     fail(PyExc_TypeError,
          "NumPy and CuPy have no bfloat16: take the torch tensor of this array, or convert it to float32 first");
   Obj o = Obj::steal(THPVariable_Wrap(t));
-  if (t.is_cpu()) {
-    static PyObject* name = PyUnicode_InternFromString("numpy");
-    return Obj::steal(PyObject_CallMethodNoArgs(o.get(), name)).release();
-  }
-  return call_python("compatgrad.core.arrays", "device_array", "O", o.get()).release();
+  if (!t.is_cpu()) return call_python("compatgrad.core.arrays", "device_array", "O", o.get()).release();
+  static PyObject* name = PyUnicode_InternFromString("numpy");
+  Obj a = Obj::steal(PyObject_CallMethodNoArgs(o.get(), name));
+  if (is_broadcast(t)) Obj::steal(PyObject_CallMethod(a.get(), "setflags", "O", Py_False));  // as a broadcast array
+  return a.release();
 }
 
 PyObject* to_frontend_array(const at::Tensor& t, Frontend* f) {

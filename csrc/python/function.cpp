@@ -19,8 +19,7 @@ void output_dealloc(PyObject* o) {
 }
 PyObject* output_call(PyObject* o, PyObject*, PyObject*) {
   auto* self = reinterpret_cast<PyOutput*>(o);
-  if (!self->cell || !*self->cell) Py_RETURN_NONE;
-  return view_of_node(Ref<VariableNode>(*self->cell), self->frontend);
+  return view_of_node(self->cell ? Ref<VariableNode>(*self->cell) : nullptr, self->frontend);
 }
 PyTypeObject OutputType = [] {
   PyTypeObject t = type_of<PyOutput>("compatgrad._C.OutputReference", nullptr, Py_TPFLAGS_DISALLOW_INSTANTIATION);
@@ -98,18 +97,18 @@ PyObject* get_inputs(PyObject* o, void*) {
 }
 void put_inputs(PyObject* o, PyObject* value, void*) {
   FunctionNode& f = node(o);
-  if (value == Py_None) {
-    f.unchain();
-    return;
-  }
-  const Items items(value, "inputs");
-  Nodes nodes;
-  for (Py_ssize_t i = 0; i < items.size(); ++i) {
-    if (!PyObject_TypeCheck(items[i], &VariableNodeType))
-      fail(PyExc_TypeError, "inputs[%zd]: expected a VariableNode, got %s", i, Py_TYPE(items[i])->tp_name);
-    nodes.push_back(reinterpret_cast<PyVariableNode*>(items[i])->node);
-  }
+  if (value == Py_None) return f.unchain();
   if (f.call) fail(PyExc_AttributeError, "the inputs of a function that is recorded to run later cannot be replaced");
+  Nodes nodes;
+  for (PyObject* x : Items(value, "inputs")) {
+    while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();  // left out
+    if (!PyObject_TypeCheck(x, &VariableNodeType))
+      fail(PyExc_TypeError, "inputs: expected VariableNodes, got %s", Py_TYPE(x)->tp_name);
+    nodes.push_back(reinterpret_cast<PyVariableNode*>(x)->node);
+  }
+  while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();
+  if (!f.outputs.empty() && nodes.size() != f.inputs.size())
+    fail(PyExc_ValueError, "inputs: expected as many as the function has, %zu", f.inputs.size());
   std::swap(f.inputs, nodes);  // the old ones die last
   f.recorded = true;
 }
@@ -142,8 +141,7 @@ PyObject* get_n_hooks(PyObject* o, void*) {
 }
 PyObject* get_op_name(PyObject* o, void*) {
   const OpInfo* info = node(o).info();
-  if (!info) Py_RETURN_NONE;
-  return PyUnicode_FromString(info->name);
+  return info ? PyUnicode_FromString(info->name) : Py_NewRef(Py_None);
 }
 // Members of a native function's op by name.
 Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
@@ -156,8 +154,8 @@ Obj members_of(FunctionNode& f, c10::ArrayRef<ParamInfo> members) {
 }
 template <auto members>
 PyObject* get_members(PyObject* o, void*) {
-  if (!node(o).info()) Py_RETURN_NONE;
-  return members_of(node(o), node(o).info()->*members).release();
+  const OpInfo* info = node(o).info();
+  return info ? members_of(node(o), info->*members).release() : Py_NewRef(Py_None);
 }
 PyObject* get_is_native(PyObject* o, void*) { return PyBool_FromLong(!node(o).python); }
 

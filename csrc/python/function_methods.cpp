@@ -64,8 +64,7 @@ PyObject* record(PyObject* o, PyObject* args) {
 
 // None where there is no data: it was not retained, or the Variable was empty.
 PyObject* retained_variable(const Ref<VariableNode>& n, Frontend* f) {
-  if (!n || !n->data.defined()) Py_RETURN_NONE;
-  return variable_of_node(n, f);
+  return n && n->data.defined() ? variable_of_node(n, f) : Py_NewRef(Py_None);
 }
 PyObject* get_retained_inputs(PyObject* o, PyObject*) {
   PythonNode& f = python_node(o, "get_retained_inputs");
@@ -149,7 +148,7 @@ PyObject* native_backward(PyObject* o, PyObject* args) {
   const Ints indices = indexes(targets, "target_input_indexes", f.inputs.size());
   c10::SmallVector<bool, 4> wanted(f.inputs.size(), false);
   for (int64_t i : indices) {
-    if (!f.inputs[i])
+    if (i >= std::ssize(f.inputs) || !f.inputs[i])  // reading the indexes may have cut the function off
       fail(PyExc_IndexError, "target_input_indexes: input %lld was left out", static_cast<long long>(i));
     wanted[i] = true;
   }

@@ -176,7 +176,7 @@ void check_signals() {
     PyEval_RestoreThread(PyEval_SaveThread());
     last = Clock::now().time_since_epoch().count();
   }
-  if (PyErr_CheckSignals() < 0) throw PyError();
+  if (user_code(PyErr_CheckSignals) < 0) throw PyError();
 }
 
 PyObject* py_function_hooks(PyObject*, PyObject*) { return Py_XNewRef(function_hooks()); }
@@ -203,7 +203,7 @@ PyObject* function_hooks() {
 
 void init_binding() {
   binding.incref = [](void* o) { Py_INCREF(static_cast<PyObject*>(o)); };
-  binding.decref = [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); };
+  binding.decref = [](void* o) { user_code(Py_DecRef, static_cast<PyObject*>(o)); };
   binding.shared = [](void* o) { return Py_REFCNT(static_cast<PyObject*>(o)) > 1; };
   binding.observing = observing;
   binding.before_forward = before_forward;

@@ -62,6 +62,8 @@ struct HostNode final : FunctionNode {
   }
   template <class... A>
   Obj ask(const char* method, A*... args) const {
+    std::optional<Door> door;
+    if (on_arrays) door.emplace();  // a program's own function
     Obj bound = Obj::steal(PyObject_GetAttrString(host.get(), method));
     return Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), args..., nullptr));
   }

@@ -96,8 +96,7 @@ PyObject* kernel_names(PyObject*, PyObject*) {
 
 PyObject* kernels_library(PyObject*, PyObject*) {
   const std::string path = kernels::library_path();
-  if (path.empty()) Py_RETURN_NONE;
-  return PyUnicode_FromString(path.c_str());
+  return path.empty() ? Py_NewRef(Py_None) : PyUnicode_FromString(path.c_str());
 }
 
 // set_capturing(flag): whether this thread captures a CUDA graph; gives what it was.
@@ -111,8 +110,7 @@ PyMethodDef kernel_methods[] = {
     {"set_capturing", set_capturing, METH_O, "set_capturing(flag): whether this thread captures a CUDA graph."},
     {"run_kernel", KEYWORDS(run_kernel),
      "run_kernel(name, operands, numbers=(), integers=(), library=None, sums=False): runs a kernel in place on "
-     "tensors, "
-     "or on lists of tensors; with `sums` a reduction, which gives one sum for each set."},
+     "tensors, or on lists of tensors; with `sums` a reduction, which gives one sum for each set."},
     {"kernel_names", guard<kernel_names>, METH_NOARGS, "The names of the kernels there are for CPU tensors."},
     {"kernels_library", guard<kernels_library>, METH_NOARGS, "The path of the CUDA library in use, or None."},
     {nullptr, nullptr, 0, nullptr}};

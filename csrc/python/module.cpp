@@ -1,4 +1,7 @@
 // The module compatgrad._C.
+#include <pthread.h>
+#include <unistd.h>
+
 #include "python/common.h"
 
 namespace cg::py {
@@ -69,15 +72,7 @@ PyMethodDef frontend_methods[] = {
      "frontend."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
-                          "compatgrad._C",
-                          "compatgrad's engine.",
-                          -1,
-                          pass_methods,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
+PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "compatgrad._C", "compatgrad's engine.", -1, pass_methods};
 
 struct Attribute {
   PyGetSetDef own;
@@ -89,6 +84,15 @@ struct Attribute {
     return -1;
   }
 };
+// CPython ends daemon threads at exit by unwinding them where they ask for its lock. Destructors, torch's among them,
+// ask, and unwinding out of one ends the process: such a thread waits for the end instead.
+void let_threads_wait_at_exit() {
+  static const pthread_t main = pthread_self();
+  static const std::terminate_handler usual = std::set_terminate([] {
+    while (!Py_IsInitialized() && !pthread_equal(main, pthread_self())) pause();
+    usual();
+  });
+}
 }  // namespace
 
 void refuse_deletion(PyTypeObject& type) {
@@ -125,6 +129,7 @@ PyMODINIT_FUNC PyInit__C() {
     Obj priority = Obj::steal(PyLong_FromLong(200));
     if (PyDict_SetItemString(VariableType.tp_dict, "__array_priority__", priority.get()) < 0) throw PyError();
     if (PyDict_SetItemString(FunctionNodeType.tp_dict, "_accumulates", Py_False) < 0) throw PyError();
+    let_threads_wait_at_exit();
     init_convert();
     init_binding();
     init_collect();

@@ -57,12 +57,10 @@ void put_data(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_tensor(PyObject* o, void*) { return wrap_tensor(node(o).data); }
 PyObject* get_shape(PyObject* o, void*) {
-  if (!node(o).has_shape) Py_RETURN_NONE;
-  return tuple_of_ints(node(o).sizes);
+  return node(o).has_shape ? tuple_of_ints(node(o).sizes) : Py_NewRef(Py_None);
 }
 PyObject* get_dtype(PyObject* o, void*) {
-  if (!node(o).has_shape) Py_RETURN_NONE;
-  return Py_NewRef(dtype_object(node(o).dtype, frontend(o)));
+  return Py_NewRef(node(o).has_shape ? dtype_object(node(o).dtype, frontend(o)) : Py_None);
 }
 PyObject* get_rank(PyObject* o, void*) { return PyLong_FromLong(node(o).rank); }
 void put_rank(PyObject* o, PyObject* value, void*) { node(o).rank = integer(value, "rank"); }
@@ -82,8 +80,7 @@ PyObject* get_variable(PyObject* o, PyObject*) {
   return variable_of_node(reinterpret_cast<PyVariableNode*>(o)->node, frontend(o));
 }
 PyObject* get_variable_or_none(PyObject* o, PyObject*) {
-  if (!living_variable(node(o))) Py_RETURN_NONE;
-  return get_variable(o, nullptr);
+  return living_variable(node(o)) ? get_variable(o, nullptr) : Py_NewRef(Py_None);
 }
 void retain_data(PyObject* o, PyObject*) {
   VariableNode& n = node(o);
@@ -116,8 +113,7 @@ PyMethodDef methods[] = {
 }  // namespace
 
 PyObject* get_string(const std::unique_ptr<std::string>& s) {
-  if (!s) Py_RETURN_NONE;
-  return PyUnicode_FromStringAndSize(s->data(), s->size());
+  return s ? PyUnicode_FromStringAndSize(s->data(), s->size()) : Py_NewRef(Py_None);
 }
 void put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* name) {
   if (value == Py_None) return s.reset();

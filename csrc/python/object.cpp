@@ -38,7 +38,11 @@ T checked(T x, PyObject* o, const char* name, const char* kind) {
 }  // namespace
 
 double number(PyObject* o, const char* name) { return checked(PyFloat_AsDouble(o), o, name, "a number"); }
-long integer(PyObject* o, const char* name) { return checked(PyLong_AsLong(o), o, name, "an integer"); }
+int integer(PyObject* o, const char* name) {
+  const long v = checked(PyLong_AsLong(o), o, name, "an integer");
+  if (v != static_cast<int>(v)) fail(PyExc_OverflowError, "%s: %ld is too large", name, v);
+  return v;
+}
 
 Items::Items(PyObject* o, const char* name) {
   if (!PyList_Check(o) && !PyTuple_Check(o) && !Py_TYPE(o)->tp_iter && !PySequence_Check(o))
@@ -46,20 +50,18 @@ Items::Items(PyObject* o, const char* name) {
   o_ = Obj::steal(PySequence_Fast(o, name));
 }
 
+static PyObject* type_of_error(const c10::Error& e) {
+  if (dynamic_cast<const c10::IndexError*>(&e)) return PyExc_IndexError;
+  if (dynamic_cast<const c10::ValueError*>(&e)) return PyExc_ValueError;
+  if (dynamic_cast<const c10::TypeError*>(&e)) return PyExc_TypeError;
+  return dynamic_cast<const c10::NotImplementedError*>(&e) ? PyExc_NotImplementedError : PyExc_RuntimeError;
+}
 void set_error_from_exception() {
   try {
     throw;
   } catch (const PyError&) {
-  } catch (const c10::IndexError& e) {
-    PyErr_SetString(PyExc_IndexError, e.what_without_backtrace());
-  } catch (const c10::ValueError& e) {
-    PyErr_SetString(PyExc_ValueError, e.what_without_backtrace());
-  } catch (const c10::TypeError& e) {
-    PyErr_SetString(PyExc_TypeError, e.what_without_backtrace());
-  } catch (const c10::NotImplementedError& e) {
-    PyErr_SetString(PyExc_NotImplementedError, e.what_without_backtrace());
   } catch (const c10::Error& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what_without_backtrace());
+    PyErr_SetString(type_of_error(e), e.what_without_backtrace());
   } catch (const python_error& e) {
     const_cast<python_error&>(e).restore();
   } catch (const MissingGradient& e) {

@@ -117,7 +117,7 @@ inline bool truth(PyObject* o) {
 }
 // A number; throws, naming the argument, where the object is none.
 double number(PyObject* o, const char* name);
-long integer(PyObject* o, const char* name);
+int integer(PyObject* o, const char* name);
 
 // The items of a list, a tuple or another iterable: `for (PyObject* x : Items(o, "inputs"))`. Borrowed; a list that
 // changes meanwhile is followed.

@@ -30,6 +30,7 @@ at::Tensor parse_tensor(PyObject* o, const char* name) {
 
 void check_step(const Rule& rule, const Step& s, bool states_here) {
   const auto check = [&](const at::Tensor& t, const char* what) {
+    if (&t != &s.y) expect_writable(t);
     const at::ScalarType type = t.scalar_type();
     const bool real = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
     if (!real || t.is_nested() || t.layout() != at::kStrided)
@@ -210,9 +211,7 @@ PyMethodDef optim_methods[] = {
      "place. `states`: an array, a sequence of arrays or None per x; or None. `hypers`: a tuple for all, or a list "
      "with "
      "one per x; `rounds` takes them in single precision. `copies`: an array or None per x, its copy in half "
-     "precision; "
-     "gradients may be of that type. `rates`: two tensors with the first and the second hyper of each x, instead of "
-     "those in the tuple."},
+     "precision; gradients may be of that type. `rates`: two tensors, the first and the second hyper of each x."},
     {"optim_sums", FAST(optim_sums, 2),
      "optim_sums(arrays, not_finite): of each its sum of squares, or how many elements are infinite or NaN; float64."},
     {"optim_scale", FAST(optim_scale, 2),

@@ -32,13 +32,11 @@ using Variables = c10::SmallVector<PyVariable*, 16>;
 const at::Tensor& gradient_of(PyVariable* v, bool writes) {
   const at::Tensor& g = gradient_tensor(v);
   if (!writes || !g.defined()) return g;
-  for (int64_t d = 0; d < g.dim(); ++d) {
-    if (g.stride(d) == 0 && g.size(d) > 1) {
-      Py_CLEAR(v->grad_var);
-      v->v.grad = Var(g.contiguous());
-      break;
-    }
+  if (is_broadcast(g)) {
+    Py_CLEAR(v->grad_var);
+    v->v.grad = Var(g.contiguous());
   }
+  expect_writable(v->v.grad.data);
   return v->v.grad.data;
 }
 
@@ -236,16 +234,13 @@ PyMethodDef parameter_methods[] = {
     {"optim_update", FAST(optim_update, 4, 5),
      "optim_update(rule, params, states, hypers, hooks=()): one step of an update rule, in place, after hooks on the "
      "gradients; False, and nothing is done, where a state is on another device. `states` has a sequence of tensors "
-     "per "
-     "parameter; those without data or gradient are skipped."},
+     "per parameter; those without data or gradient are skipped."},
     {"optim_change_grads", FAST(optim_change_grads, 3),
      "optim_change_grads(rule, params, hypers): changes gradients in place, by a rule that reads the parameter."},
     {"optim_clip", FAST(optim_clip, 3),
-     "optim_clip(params, threshold, together): scales gradients so that the norm of all, or of each, is at most "
-     "`threshold`."},
+     "optim_clip(params, threshold, together): scales gradients: the norm of all, or of each, is at most `threshold`."},
     {"optim_special", FAST(optim_special, 3),
-     "optim_special(params, inf, nan): indexes of those whose gradient has an infinite value, a NaN, or either; of "
-     "such tensors."},
+     "optim_special(params, inf, nan): indexes of gradients, or tensors, that have an infinite value, a NaN, either."},
     {"optim_without_grad", guard<optim_without_grad>, METH_O,
      "optim_without_grad(params): a tuple of those that have data but no gradient."},
     {"solver_zero_grad", guard<solver_zero_grad>, METH_O, "solver_zero_grad(params): marks the gradients as zero."},

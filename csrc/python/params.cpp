@@ -5,22 +5,16 @@
 
 namespace cg::py {
 bool parse_scalar(PyObject* o, c10::Scalar* out) {
-  if (PyFloat_Check(o)) {
+  int overflow = 0;
+  if (PyFloat_Check(o))
     *out = c10::Scalar(PyFloat_AS_DOUBLE(o));
-    return true;
-  }
-  if (PyBool_Check(o)) {
+  else if (PyBool_Check(o))
     *out = c10::Scalar(o == Py_True);
-    return true;
-  }
-  if (PyLong_Check(o)) {
-    int overflow = 0;
-    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) return false;
-    *out = c10::Scalar(static_cast<int64_t>(v));
-    return true;
-  }
-  return false;
+  else if (PyLong_Check(o))
+    *out = c10::Scalar(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(o, &overflow)));
+  else
+    return false;
+  return !overflow;
 }
 
 Ints parse_ints(PyObject* o, const char* name) {
@@ -92,18 +86,11 @@ PyObject* format_index_item(const IndexItem& item) {
   const auto part = [](std::optional<int64_t> v) {
     return v ? Obj::steal(PyLong_FromLongLong(*v)) : Obj::borrow(Py_None);
   };
-  switch (item.kind) {
-    case IndexItem::Kind::None:
-      Py_RETURN_NONE;
-    case IndexItem::Kind::Ellipsis:
-      return Py_NewRef(Py_Ellipsis);
-    case IndexItem::Kind::Int:
-      return part(item.start).release();
-    case IndexItem::Kind::Tensor:
-      return wrap_tensor(item.tensor);
-    case IndexItem::Kind::Slice:
-      break;
-  }
+  using Kind = IndexItem::Kind;
+  if (item.kind == Kind::None) Py_RETURN_NONE;
+  if (item.kind == Kind::Ellipsis) return Py_NewRef(Py_Ellipsis);
+  if (item.kind == Kind::Int) return part(item.start).release();
+  if (item.kind == Kind::Tensor) return wrap_tensor(item.tensor);
   Obj start = part(item.start), stop = part(item.stop),
       step = part(item.step == 1 ? std::nullopt : std::optional(item.step));
   return PySlice_New(start.get(), stop.get(), step.get());

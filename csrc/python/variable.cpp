@@ -141,10 +141,7 @@ PyObject* get_grad_array(PyObject* o, void*) {
 
 void put_grad_array(PyObject* o, PyObject* value, void*) {
   PyVariable* v = self_of(o);
-  if (value == Py_None) {
-    set_gradient(v, nullptr);
-    return;
-  }
+  if (value == Py_None) return set_gradient(v, nullptr);
   Obj g = Obj::steal(PyObject_CallNoArgs(v->frontend->variable_class));
   set_data(as_variable(g.get()), value, "grad");
   set_gradient(v, g.get());
@@ -164,8 +161,7 @@ void cleargrad(PyObject* o, PyObject*) { set_gradient(self_of(o), nullptr); }
 
 PyObject* get_loss_scale(PyObject* o, void*) {
   auto& s = self_of(o)->v.loss_scale;
-  if (!s) Py_RETURN_NONE;
-  return PyFloat_FromDouble(*s);
+  return s ? PyFloat_FromDouble(*s) : Py_NewRef(Py_None);
 }
 
 void put_loss_scale(PyObject* o, PyObject* value, void*) {
@@ -192,8 +188,7 @@ PyObject* get_rank(PyObject* o, void*) {
 }
 PyObject* get_creator_node(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
-  if (!n || !n->creator) Py_RETURN_NONE;
-  return view_of_function(n->creator.get(), self_of(o)->frontend);
+  return view_of_function(n ? n->creator.get() : nullptr, self_of(o)->frontend);
 }
 void put_creator_node(PyObject* o, PyObject* value, void*) {
   FunctionNode* f = function_of_view(value);
@@ -202,8 +197,7 @@ void put_creator_node(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_name(PyObject* o, void*) {
   auto& n = self_of(o)->v.node;
-  if (!n) Py_RETURN_NONE;
-  return get_string(n->name);
+  return n ? get_string(n->name) : Py_NewRef(Py_None);
 }
 void put_name(PyObject* o, PyObject* value, void*) { put_string(node_of(self_of(o))->name, value, "name"); }
 void retain_data(PyObject* o, PyObject*) { node_of(self_of(o))->retain_data(tensor_of(self_of(o))); }

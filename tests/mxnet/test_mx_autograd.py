@@ -418,6 +418,10 @@ def test_a_fresh_array_filled_inside_record():
         y = z * z
     y.backward()
     assert numbers(x.grad) == [8, 64]
+    with autograd.record():
+        y = (x * x).copyto(nd.empty(2)) * x  # MXNetError, as if it were part of a graph already
+    y.backward()
+    assert numbers(x.grad) == [3, 12]
 
 
 def test_out_takes_the_place_of_the_result():

@@ -217,6 +217,9 @@ class NDArray(_C.Variable):
         if other is self:
             return other
         check_same_shape("copyto", "other", other, self)
+        if other.stype == "default" and other._can_take(self):
+            other[:] = self
+            return other
         return other._write(self)
 
     def as_in_context(self, context: Context) -> NDArray:

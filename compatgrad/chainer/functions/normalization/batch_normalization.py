@@ -3,6 +3,8 @@
 import warnings
 from collections.abc import Sequence
 
+import numpy
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import argument, type_check
@@ -105,6 +107,9 @@ def batch_normalization(x, gamma, beta, **kwargs):
         kwargs, ("eps", 2e-5), ("running_mean", None), ("running_var", None), ("decay", 0.9), ("axis", None),
         **_KEYWORDS,
     )  # fmt: skip
+    for running in (running_mean, running_var):
+        if isinstance(running, numpy.ndarray) and not running.flags.writeable:
+            raise ValueError("output array is read-only")  # the kernel would write to it all the same
     if isinstance(axis, int):
         axis = (axis,)
     if x.shape[0] == 1 or axis is not None and 0 not in axis:
