@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from compatgrad.formats import hdf5 as hdf5_format
+from compatgrad.formats import params
 
 __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nnp", "npz"]
 
@@ -202,24 +203,16 @@ def nnabla_nnp(path: str) -> Iterator[Entry]:
 # ---- MXNet ------------------------------------------------------------------------------------------------------
 def mxnet_params(path: str) -> Iterator[Entry]:
     """The arrays of a .params file; those of a list are named 0, 1, ... Sparse arrays become dense."""
-    from compatgrad.mxnet.ndarray._params_file import read_params
-
-    arrays, names = read_params(path)
+    arrays, names = params.read(path)
     limit = max(SPARSE, 16 * os.path.getsize(path))
     for i, stored in enumerate(arrays):
         name = names[i] if names else str(i)
         yield Entry(name, partial(_dense, stored, limit))
 
 
-def _dense(stored: Any, limit: int) -> torch.Tensor | None:
-    from compatgrad.mxnet.ndarray.utils import array_of
-    from compatgrad.mxnet.util import np_shape
-
-    if stored.shape is None or stored.data is None or stored.stype == "default":
-        return stored.data
-    needed = math.prod(stored.shape) * stored.data.dtype.itemsize
-    if needed > limit:
-        raise Refused(f"expected a sparse array of at most {limit} bytes if dense, found {needed} ({stored.shape})")
-    with np_shape(stored.np_shape):
-        array = array_of(stored)
-    return None if array is None else array.tensor
+def _dense(stored: params.Stored, limit: int) -> torch.Tensor | None:
+    if stored.shape is not None and stored.data is not None and stored.stype != "default":
+        needed = math.prod(stored.shape) * stored.data.dtype.itemsize
+        if needed > limit:
+            raise Refused(f"expected a sparse array of at most {limit} bytes if dense, found {needed} ({stored.shape})")
+    return params.dense(stored)

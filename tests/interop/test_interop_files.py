@@ -55,10 +55,10 @@ def test_files_of_the_frameworks(name):
 
 
 def test_bfloat16_of_mxnet(tmp_path):
-    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+    from compatgrad.formats.params import Stored, write
 
     value = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
-    write_params(str(tmp_path / "a.params"), [Stored((2,), value)], ["x"])
+    write(str(tmp_path / "a.params"), [Stored((2,), value)], ["x"])
     (found,) = interop.read_parameters(tmp_path / "a.params").values()
     assert found.dtype == torch.bfloat16 and found.tolist() == [1.5, -2.0]
 
@@ -209,9 +209,9 @@ def test_archives_that_unpack_to_more_than_they_hold(tmp_path):
 
 
 def test_two_parameters_of_one_name(tmp_path):
-    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+    from compatgrad.formats.params import Stored, write
 
-    write_params(str(tmp_path / "a.params"), [Stored((1,), torch.ones(1))] * 2, ["x", "x"])
+    write(str(tmp_path / "a.params"), [Stored((1,), torch.ones(1))] * 2, ["x", "x"])
     with pytest.raises(ValueError, match="a.params.*both parameter 'x'"):
         interop.read_parameters(tmp_path / "a.params")
     value = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", bytes(4))
@@ -270,10 +270,10 @@ def test_h5_of_half_nnabla(tmp_path):
 
 
 def test_sparse_arrays_beyond_memory(tmp_path):
-    from compatgrad.mxnet.ndarray._params_file import Stored, write_params
+    from compatgrad.formats.params import Stored, write
 
     stored = Stored((2**40, 4), torch.ones(1, 4), "row_sparse", [torch.tensor([3])])
-    write_params(str(tmp_path / "a.params"), [stored], ["embedding"])
+    write(str(tmp_path / "a.params"), [stored], ["embedding"])
     with pytest.raises(ValueError, match="a.params: parameter 'embedding': expected a sparse array of at most"):
         interop.read_parameters(tmp_path / "a.params")
 
@@ -338,10 +338,11 @@ def test_only_what_is_needed_is_imported():
         "import sys; from compatgrad import interop; read = interop.read_parameters\n"
         "def has(*names): return [n for n in names if n in sys.modules]\n"
         "every = 'compatgrad.chainer', 'compatgrad.nnabla', 'compatgrad.mxnet', 'h5py', 'chainer', 'nnabla', 'mxnet'\n"
-        f"print(has(*every)); read({str(GOLDEN / 'model.npz')!r}); print(has(*every))"
+        f"print(has(*every)); read({str(GOLDEN / 'gluon.params')!r}); print(has(*every))\n"
+        f"read({str(GOLDEN / 'model.npz')!r}); print(has(*every))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["[]", "['compatgrad.chainer']"]
+    assert done.stdout.split("\n")[:3] == ["[]", "[]", "['compatgrad.chainer']"]
 
 
 # ---- files that were damaged on the way -------------------------------------------------------------------------

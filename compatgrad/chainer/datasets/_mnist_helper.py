@@ -1,6 +1,5 @@
 """What the datasets in the format of MNIST share."""
 
-import gzip
 import os
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from compatgrad.chainer.configuration import get_dtype
 from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
+from compatgrad.formats import idx
 
 _FILES = {
     "train.npz": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
@@ -27,17 +27,10 @@ def get_datasets(directory, base_url, load, withlabel, ndim, scale, dtype, label
     return tuple(datasets)
 
 
-def _read_idx(path, n_axes):
-    """Read a gzipped IDX file of bytes: a magic number, `n_axes` lengths, the data."""
-    with gzip.open(path, "rb") as f:
-        header = np.frombuffer(f.read(4 * (1 + n_axes)), ">i4")
-        return np.frombuffer(f.read(), np.uint8).reshape(header[1], -1)
-
-
 def make_npz(path, urls):
     """Download images and labels and save them as one file. Returns ``{'x': images, 'y': labels}``, uint8."""
-    x = _read_idx(download.cached_download(urls[0]), 3)
-    y = _read_idx(download.cached_download(urls[1]), 1).ravel()
+    x, y = idx.read(download.cached_download(urls[0]), 3), idx.read(download.cached_download(urls[1]), 1)
+    x = x.reshape(len(x), x.shape[1] * x.shape[2])
     if len(x) != len(y):
         raise RuntimeError("wrong pair of MNIST images and labels")
     np.savez_compressed(path, x=x, y=y)

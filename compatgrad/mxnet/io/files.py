@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import math
 import os
 import random
-import struct
-import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+
+from compatgrad.formats import idx
 
 from .. import ndarray as nd
 from .. import recordio
@@ -286,15 +284,9 @@ class LibSVMIter(MXDataIter):
 
 def _idx_file(path: str) -> np.ndarray:
     try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
-            data = f.read()
-    except (OSError, EOFError, zlib.error) as e:
+        return idx.read(path)
+    except (OSError, ValueError) as e:
         raise MXNetError(f"MNISTIter: cannot read {path!r}: {e}") from e
-    dims = data[3] if data[:3] == b"\0\0\x08" else 0
-    shape = struct.unpack_from(f">{dims}I", data, 4) if dims and len(data) >= 4 + 4 * dims else ()
-    if not shape or len(data) != 4 + 4 * dims + math.prod(shape):
-        raise MXNetError(f"MNISTIter: {path!r} is not an IDX file of bytes, or is cut off")
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * dims).reshape(shape)
 
 
 class MNISTIter(MXDataIter):

@@ -10,13 +10,15 @@ from typing import Any
 
 import torch
 
+from compatgrad.formats.params import FILE_OF_ONE, Stored, dense, write_array
+
 from ..base import MXNetError
 from ..context import cpu, gpu, num_gpus
 from ..util import is_np_shape, np_shape
 from ._creation import array as _dense_array
 from ._creation import empty as _dense_empty
 from ._creation import zeros as _dense_zeros
-from ._params_file import FILE_OF_ONE, Stored, read_params, write_array, write_params
+from ._params_file import read_params, write_params
 from .ndarray import NDArray
 from .sparse import BaseSparseNDArray, _is_scipy, _wrap
 from .sparse import array as _sparse_array
@@ -78,17 +80,13 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | N
     needed = math.prod(a.shape) * a.data.dtype.itemsize
     if needed > _MEMORY // 2:
         raise MXNetError(f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes")
-    dense = torch.zeros(a.shape, dtype=a.data.dtype)
+    values = dense(a)
+    assert values is not None
     aux = tuple(t.to(torch.int64) for t in a.aux)
-    if a.stype == "row_sparse":
-        dense[aux[0]] = a.data
-    elif aux[0].numel():
-        rows = torch.repeat_interleave(torch.arange(a.shape[0]), aux[0].diff())
-        dense[rows, aux[1]] = a.data[: len(rows)]
-    else:
+    if not aux[0].numel() and a.stype == "csr":
         aux = (torch.zeros(a.shape[0] + 1, dtype=torch.int64), aux[1])
     device = target.torch_device
-    return _wrap(dense.to(device), a.stype, target, tuple(t.to(device) for t in aux))
+    return _wrap(values.to(device), a.stype, target, tuple(t.to(device) for t in aux))
 
 
 def arrays_and_names(who: str, data: Any, kind: type[NDArray]) -> tuple[list[NDArray], list[str]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import struct
 import tarfile
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from compatgrad.formats import idx
 
 from .... import image, recordio
 from ...._image_codec import array_of
@@ -64,19 +64,6 @@ class _ServedDataset(dataset._DownloadedDataset):
         self._label = array_of(label) if is_np_array() else label
 
 
-def _idx(path: str, dims: int) -> np.ndarray:
-    """The bytes of a gzipped IDX file as an array of so many dimensions."""
-    with gzip.open(path, "rb") as f:
-        head = f.read(4 + 4 * dims)
-        if len(head) < 4 + 4 * dims or head[:4] != bytes((0, 0, 8, dims)):
-            raise ValueError(f"{path} is not an IDX file of bytes in {dims} dimensions")
-        shape = struct.unpack(f">{dims}I", head[4:])
-        body = f.read()
-    if len(body) != np.prod(shape):
-        raise ValueError(f"{path} is cut off: {len(body)} bytes of an array of shape {shape}")
-    return np.frombuffer(body, np.uint8).reshape(shape)
-
-
 class MNIST(_ServedDataset):
     """Handwritten digits: (uint8 image of shape (28, 28, 1), label 0 to 9 as int32).
 
@@ -104,7 +91,7 @@ class MNIST(_ServedDataset):
 
     def _get_data(self) -> None:
         images, labels = (self._fetch(*file) for file in self._files[bool(self._train)])
-        self._set(_idx(images, 3)[..., None], _idx(labels, 1).astype(np.int32))
+        self._set(idx.read(images, 3)[..., None], idx.read(labels, 1).astype(np.int32))
 
 
 class FashionMNIST(MNIST):

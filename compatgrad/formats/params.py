@@ -1,0 +1,300 @@
+"""The binary format of MXNet's `.params` files: a list of arrays and a list of names.
+
+Everything is little endian. A file is the magic number 0x112, 8 reserved bytes, a count and that many arrays, a count
+(0 or the same) and that many names. An array begins with a magic number that tells the version: V2 has a storage type,
+V3 is V2 under NumPy's shape semantics (0-d arrays exist), V1 has neither, and in the oldest files the number itself is
+how many dimensions (of 32 bits) follow. Nothing is allocated before the file is known to be long enough for it.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import torch
+
+from compatgrad.core.files import replacing
+
+__all__ = ["FILE_OF_ONE", "ParamsError", "Stored", "dense", "read", "write", "write_array"]
+
+LIST_MAGIC = 0x112
+V1_MAGIC, V2_MAGIC, V3_MAGIC = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+MAX_DIMS = 32
+
+STYPES = {0: "default", 1: "row_sparse", 2: "csr"}
+AUX_NAMES = {"default": (), "row_sparse": ("indices",), "csr": ("indptr", "indices")}
+DTYPES = {
+    0: torch.float32,
+    1: torch.float64,
+    2: torch.float16,
+    3: torch.uint8,
+    4: torch.int32,
+    5: torch.int8,
+    6: torch.int64,
+    7: torch.bool,
+    8: torch.int16,
+    9: torch.uint16,
+    10: torch.uint32,
+    11: torch.uint64,
+    12: torch.bfloat16,
+}
+
+
+class ParamsError(ValueError):
+    """What is no `.params` file, or is damaged."""
+
+
+@dataclass
+class Stored:
+    """One array of a file: `data` has its values (if sparse: the stored ones), `aux` a sparse array's indices."""
+
+    shape: tuple[int, ...] | None  # None: an array without a value
+    data: torch.Tensor | None = None
+    stype: str = "default"
+    aux: list[torch.Tensor] = field(default_factory=list)
+    np_shape: bool = False
+    context: tuple[int, int] = (1, 0)  # the numbers of the device's type and of the device
+
+
+class Reader:
+    """Reads a stream of known length; whatever does not fit is a ParamsError that names the file and the place."""
+
+    def __init__(self, stream: BinaryIO, size: int, name: str) -> None:
+        self.stream, self.size, self.name, self.at = stream, size, name, 0
+        self.where = "header"
+
+    def error(self, text: str) -> ParamsError:
+        return ParamsError(f"Invalid NDArray file format: {self.name}, {self.where}, byte {self.at}: {text}")
+
+    def need(self, n: int, what: str) -> None:
+        left = self.size - self.at
+        if n > left:
+            raise self.error(f"expected {n} bytes for {what}, found {left} before the end of the file")
+
+    def take(self, n: int, what: str) -> bytes:
+        self.need(n, what)
+        got = self.stream.read(n)
+        if len(got) != n:
+            raise self.error(f"expected {n} bytes for {what}, could read {len(got)}")
+        self.at += n
+        return got
+
+    def number(self, code: str, what: str) -> int:
+        code = "<" + code
+        return struct.unpack(code, self.take(struct.calcsize(code), what))[0]
+
+    def count(self, what: str, least_bytes: int) -> int:
+        """A count of things that take at least `least_bytes` each."""
+        n = self.number("Q", f"the number of {what}")
+        if n * least_bytes > self.size - self.at:
+            raise self.error(f"{n} {what} announced, {self.size - self.at} bytes are left")
+        return n
+
+    def dims(self, what: str, ndim: int | None = None, code: str = "q") -> tuple[int, ...] | None:
+        """A shape; None where the number of dimensions says that it is unknown."""
+        ndim = self.number("i", f"the number of dimensions of {what}") if ndim is None else ndim
+        if ndim == -1:
+            return None
+        if not 0 <= ndim <= MAX_DIMS:
+            raise self.error(f"expected at most {MAX_DIMS} dimensions of {what}, found {ndim}")
+        raw = self.take(ndim * struct.calcsize("<" + code), f"{what} of {ndim} dimensions")
+        shape = struct.unpack(f"<{ndim}{code}", raw)
+        if any(d < -1 for d in shape):
+            raise self.error(f"{what} {shape} has a negative dimension")
+        if math.prod(d for d in shape if d > 0) >= 2**62:
+            raise self.error(f"{what} {shape} is beyond every memory")
+        return shape
+
+    def dtype(self, what: str) -> torch.dtype:
+        flag = self.number("i", f"the type of {what}")
+        if flag not in DTYPES:
+            raise self.error(f"expected a type flag of {what} in 0..{max(DTYPES)}, found {flag}")
+        return DTYPES[flag]
+
+    def tensor(self, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> torch.Tensor:
+        n = math.prod(shape) * dtype.itemsize
+        self.need(n, f"{what} of shape {shape} and type {str(dtype)[6:]}")
+        out = torch.empty(shape, dtype=dtype)
+        if n:
+            view = out.view(-1).view(torch.uint8).numpy().data
+            got = 0
+            while got < n:
+                step = self.stream.readinto(view[got:])  # type: ignore[attr-defined]
+                if not step:
+                    raise self.error(f"expected {n} bytes for {what}, could read {got}")
+                got += step
+        self.at += n
+        return out
+
+
+def _read_array(r: Reader) -> Stored:
+    magic = r.number("I", "the magic number")
+    if magic not in (V2_MAGIC, V3_MAGIC):
+        # the oldest files have the number of dimensions where later ones have a magic number
+        shape = r.dims("the shape") if magic == V1_MAGIC else r.dims("the shape (no magic number)", magic, "I")
+        if not shape:
+            return Stored(None)
+        context = _context(r)
+        dtype = r.dtype("the data")
+        return Stored(shape, r.tensor(_known(r, shape, "the shape"), dtype, "the data"), context=context)
+    np_shape = magic == V3_MAGIC
+    flag = r.number("i", "the storage type")
+    if flag not in STYPES:
+        raise r.error(f"expected a storage type in {sorted(STYPES)}, found {flag}")
+    stype = STYPES[flag]
+    stored_shape = r.dims("the shape of the stored values") if AUX_NAMES[stype] else None
+    shape = r.dims("the shape")
+    if shape is None or (not np_shape and shape == ()) or (np_shape and -1 in shape):
+        return Stored(None, np_shape=np_shape)
+    context = _context(r)
+    dtype = r.dtype("the data")
+    aux = [(name, r.dtype(name), r.dims(f"the shape of {name}")) for name in AUX_NAMES[stype]]
+    shape = _known(r, shape, "the shape")
+    size = _known(r, stored_shape, "the shape of the stored values") if aux else shape
+    if aux and 0 in size:
+        # the original may write this shape before it has computed it, and goes by the number of indices
+        size = (*_known(r, aux[-1][2], f"the shape of {aux[-1][0]}")[:1], *(shape[1:] if stype == "row_sparse" else ()))
+    data = r.tensor(size, dtype, "the data")
+    out = Stored(shape, data, stype, np_shape=np_shape, context=context)
+    for name, aux_dtype, aux_shape in aux:
+        out.aux.append(r.tensor(_known(r, aux_shape, f"the shape of {name}"), aux_dtype, name))
+    if aux:
+        _check_sparse(r, out)
+    return out
+
+
+def _context(r: Reader) -> tuple[int, int]:
+    kind, number = r.number("i", "the device type"), r.number("i", "the device number")
+    if not 1 <= kind <= 6:
+        raise r.error(f"expected a device type in 1..6, found {kind}")
+    return kind, number
+
+
+def _known(r: Reader, shape: tuple[int, ...] | None, what: str) -> tuple[int, ...]:
+    if shape is None or -1 in shape:
+        raise r.error(f"{what} is unknown ({shape}) where data follow")
+    return shape
+
+
+def _check_sparse(r: Reader, a: Stored) -> None:
+    """Indices that point outside the array would write to foreign memory when it is made dense."""
+    assert a.data is not None
+    shape = a.shape or ()
+    wanted = 2 if a.stype == "csr" else len(shape)
+    if len(shape) != wanted or (a.stype == "row_sparse" and a.data.shape[1:] != shape[1:]):
+        raise r.error(f"a {a.stype} array of shape {shape} cannot hold stored values of shape {tuple(a.data.shape)}")
+    integers = (torch.int64, torch.int32, torch.uint8, torch.int8)
+    if any(t.dtype not in integers or t.dim() != 1 for t in a.aux):
+        raise r.error(f"the indices of a {a.stype} array must be 1-dimensional and of an integer type")
+    indices = a.aux[-1]
+    stored = a.data.shape[0]
+    if a.stype == "csr":
+        indptr = a.aux[0]
+        never_filled = stored == 0 and indptr.numel() == 0
+        if not never_filled and (indptr.numel() != shape[0] + 1 or indptr[0] != 0 or bool((indptr.diff() < 0).any())):
+            raise r.error(f"indptr must have {shape[0] + 1} numbers that start at 0 and never fall")
+        stored = int(indptr[-1]) if indptr.numel() else 0
+        if stored > a.data.shape[0]:
+            raise r.error(f"indptr ends at {stored}, but {a.data.shape[0]} values are stored")
+    if indices.numel() != a.data.shape[0]:
+        raise r.error(f"expected {a.data.shape[0]} indices, one per stored value, found {indices.numel()}")
+    limit = shape[1] if a.stype == "csr" else shape[0]
+    if indices.numel() and (int(indices.min()) < 0 or int(indices.max()) >= limit):
+        raise r.error(f"indices from {int(indices.min())} to {int(indices.max())}, expected 0 to {limit - 1}")
+
+
+def dense(a: Stored) -> torch.Tensor | None:
+    """The values of an array; a sparse one's are zero where the file has none. None for one without a value."""
+    if a.shape is None or a.data is None or a.stype == "default":
+        return a.data
+    out = torch.zeros(a.shape, dtype=a.data.dtype)
+    aux = [t.to(torch.int64) for t in a.aux]
+    if a.stype == "row_sparse":
+        out[aux[0]] = a.data
+    elif aux[0].numel():
+        rows = torch.repeat_interleave(torch.arange(a.shape[0]), aux[0].diff())
+        out[rows, aux[1][: len(rows)]] = a.data[: len(rows)]  # what is beyond belongs to no row
+    return out
+
+
+def read(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
+    """The arrays and names of a file, or of a buffer of bytes; ParamsError tells what is wrong and where.
+
+    `source` is a path or the content itself; `name` is what errors call it.
+    """
+    if isinstance(source, bytes):
+        return _read(Reader(io.BytesIO(source), len(source), name or "the buffer"))
+    with open(source, "rb") as stream:
+        return _read(Reader(stream, os.fstat(stream.fileno()).st_size, repr(name or source)))
+
+
+def _read(r: Reader) -> tuple[list[Stored], list[str]]:
+    if r.size == 0:
+        raise r.error("the file is empty")
+    magic = r.number("Q", "the magic number")
+    if magic != LIST_MAGIC:
+        raise r.error(f"expected the magic number {LIST_MAGIC:#x}, found {magic:#x}; is this a .params file?")
+    r.take(8, "the reserved word")
+    arrays = []
+    n = r.count("arrays", 4)
+    for i in range(n):
+        r.where = f"array {i} of {n}"
+        arrays.append(_read_array(r))
+    r.where = "names"
+    n_names = r.count("names", 8)
+    if n_names not in (0, n):
+        raise r.error(f"expected no names or one for each of the {n} arrays, found {n_names}")
+    names = []
+    for i in range(n_names):
+        r.where = f"name {i} of {n_names}"
+        raw = r.take(r.number("Q", "its length"), "its text")
+        try:
+            names.append(raw.decode())
+        except UnicodeDecodeError:
+            raise r.error(f"{raw[:20]!r} is not UTF-8") from None
+    return arrays, names
+
+
+def _shape_bytes(shape: Sequence[int]) -> bytes:
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
+
+
+def _raw(t: torch.Tensor) -> memoryview:
+    t = t.detach().cpu().contiguous()
+    return t.reshape(-1).view(torch.uint8).numpy().data if t.numel() else memoryview(b"")
+
+
+# What stands before one unnamed array in a file.
+FILE_OF_ONE = struct.pack("<QQQ", LIST_MAGIC, 0, 1)
+
+
+def write_array(out: BinaryIO, a: Stored) -> None:
+    flags = {dtype: flag for flag, dtype in DTYPES.items()}
+    assert a.shape is not None and a.data is not None
+    out.write(struct.pack("<I", V3_MAGIC if a.np_shape else V2_MAGIC))
+    out.write(struct.pack("<i", next(flag for flag, stype in STYPES.items() if stype == a.stype)))
+    if a.aux:
+        out.write(_shape_bytes(a.data.shape))
+    out.write(_shape_bytes(a.shape))
+    out.write(struct.pack("<iii", *a.context, flags[a.data.dtype]))
+    for t in a.aux:
+        out.write(struct.pack("<i", flags[t.dtype]) + _shape_bytes(t.shape))
+    for t in (a.data, *a.aux):
+        out.write(_raw(t))
+
+
+def write(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
+    """Writes a file that the original reads."""
+    with replacing(path) as out:
+        out.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays)))
+        for a in arrays:
+            write_array(out, a)
+        out.write(struct.pack("<Q", len(names)))
+        for name in names:
+            raw = name.encode()
+            out.write(struct.pack("<Q", len(raw)) + raw)
