@@ -13,6 +13,7 @@ commands:
   run SCRIPT [ARGUMENT ...]      run a script; its `import chainer`, nnabla, mxnet get ours
   run -m MODULE [ARGUMENT ...]   the same for a module, as in `python -m`
   run -c CODE [ARGUMENT ...]     the same for a piece of code, as in `python -c`
+  run - [ARGUMENT ...]           the same for a program on standard input
   convert IN OUT                 write a parameter file of Chainer, nnabla or MXNet as safetensors or
                                  a torch state dict; `convert --help` tells more
   info                           print what a bug report needs

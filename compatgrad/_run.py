@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> None:
         what, rest = option, [what[2:], *rest]
     if option and not rest:
         raise UsageError(f"{option} needs an argument")
-    if option is None and what.startswith("-"):
+    if option is None and what.startswith("-") and what != "-":
         raise UsageError(f"unknown option {what}; options of Python itself go before `-m compatgrad`")
     install()
     main = ModuleType("__main__")
@@ -44,6 +44,9 @@ def run(arguments: list[str]) -> None:
         _run_module(rest[0], rest[1:])
     elif option == "-c":
         _run_code(rest[0], rest[1:], main)
+    elif what == "-":
+        main.__dict__["__file__"] = "<stdin>"
+        _run_code(sys.stdin.buffer.read(), rest, main, "<stdin>")
     else:
         _run_script(what, rest, main)
 
@@ -80,10 +83,10 @@ def _run_script(script: str, arguments: list[str], main: ModuleType) -> None:
     _execute(code or source, path, main)
 
 
-def _run_code(code: str, arguments: list[str], main: ModuleType) -> None:
-    sys.argv[:] = ["-c", *arguments]
+def _run_code(code: str | bytes, arguments: list[str], main: ModuleType, name: str = "<string>") -> None:
+    sys.argv[:] = ["-c" if name == "<string>" else "-", *arguments]
     _set_path("")
-    _execute(code, "<string>", main)
+    _execute(code, name, main)
 
 
 def _run_module(name: str, arguments: list[str]) -> None:

@@ -309,8 +309,8 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
     dict for .pt and .pth.
 
     The file appears under its name when it is complete. Raises ValueError for another ending, a name that is no text
-    and a tensor that the format cannot hold, TypeError for anything but a
-    dict, and then writes nothing; OSError where it cannot write.
+    and a tensor that the format cannot hold, TypeError for anything but a dict, and then writes nothing; OSError where
+    it cannot write.
 
     path: str or path-like. tensors: a dict from names to dense tensors of any shape, on any device.
 

@@ -70,8 +70,8 @@ class Tree:
         path.write_text(textwrap.dedent(text).lstrip("\n"))
         return path
 
-    def python(self, *arguments, env=None, flags=(), cwd=None):
-        """Runs Python with `arguments`; `env` adds to a small environment."""
+    def python(self, *arguments, env=None, flags=(), cwd=None, stdin=None):
+        """Runs Python with `arguments`; `env` adds to a small environment, `stdin` is what it reads."""
         base = {
             k: v for k, v in os.environ.items() if not k.startswith(("COMPATGRAD_", "PYTHON", "CXX", "CUDA", "XDG_"))
         }
@@ -80,6 +80,7 @@ class Tree:
         return subprocess.run(
             command,
             capture_output=True,
+            input=stdin,
             text=True,
             timeout=120,
             cwd=cwd or self.folder,

@@ -49,6 +49,13 @@ def test_code_sees_what_it_would_see(tree):
     assert same(tree, "-c", code, "-x", "y").stdout == "['-c', '-x', 'y'] True __main__ False\n"
 
 
+@pytest.mark.parametrize("ending", ["", "1 / 0", "x = ("])
+def test_a_program_on_standard_input_sees_what_it_would_see(tree, ending):
+    code = f"# é\nimport sys\nprint(sys.argv, sys.path[0] == '', __name__, __file__)\n{ending}"
+    done = same(tree, "-", "-x", "y", stdin=code)
+    assert done.stdout == ("" if "(" in ending else "['-', '-x', 'y'] True __main__ <stdin>\n")
+
+
 @pytest.mark.parametrize(
     "ending, code",
     [
