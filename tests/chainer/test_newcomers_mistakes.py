@@ -91,3 +91,20 @@ def test_a_hyperparameter_that_is_no_number_is_named(optimizer, name, together):
             p.update_rule.add_hook(lambda rule, param: None)
     with pytest.raises(TypeError, match=f"{name} must be a number, got"):
         optimizer.update(lambda: F.sum(link(np.ones((1, 2), "f"))))
+
+
+@pytest.mark.parametrize(
+    "hook, name",
+    [
+        (lambda h: h.WeightDecay("1e-4"), "weight_decay"),
+        (lambda h: h.GradientClipping("5"), "clip_norm"),
+        (lambda h: h.GradientHardClipping(-1, "1"), "hard_clip"),
+    ],
+    ids=["decay", "clipping", "hard clipping"],
+)
+def test_a_hook_whose_number_is_a_string_is_named(hook, name):
+    link = L.Linear(2, 2)
+    optimizer = chainer.optimizers.SGD().setup(link)
+    optimizer.add_hook(hook(chainer.optimizer_hooks))
+    with pytest.raises(TypeError, match=f"optimizer hook {name}: expected a number, got '"):
+        optimizer.update(lambda: F.sum(link(np.ones((1, 2), "f"))))

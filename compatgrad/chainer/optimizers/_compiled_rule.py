@@ -67,7 +67,7 @@ class CompiledRule(optimizer.UpdateRule):
                     rule._init_states(param)
                 _C.optim_update(name, params, [rule._state_tensors(names) for rule in rules], hypers, hooks)
         except TypeError:
-            _check_numbers(rules[0], hp)
+            _check_numbers(rules[0], hp, hooks)
             raise
 
     def _state_tensors(self, names):
@@ -94,8 +94,12 @@ class CompiledRule(optimizer.UpdateRule):
                 raise ValueError(f"eps of {optimizer_name} optimizer is too small for {dtype.name} ({eps})")
 
 
-def _check_numbers(rule, hp):
-    """TypeError with the name of a hyperparameter that is no number: a string from the command line, say."""
+def _check_numbers(rule, hp, hooks=()):
+    """TypeError with the name of a hyperparameter or hook whose number is none: a string from the command line, say."""
+    for name, *numbers in hooks:
+        for value in numbers:
+            if value is None or isinstance(value, str):
+                raise TypeError(f"optimizer hook {name}: expected a number, got {value!r}") from None
     for name, value in sorted(hp.get_dict().items()):
         if value is None or isinstance(value, (str, list, tuple, dict)):
             raise TypeError(f"{type(rule).__name__}: hyperparameter {name} must be a number, got {value!r}") from None
