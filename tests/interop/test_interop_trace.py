@@ -14,9 +14,10 @@ from compatgrad import _C
 
 # ops that read values on the host; their error names them, or what they are called in nnabla
 REFUSED = {
-    "bool_gather", "box_suppression", "draw", "dropout_drawn", "image_augmentation", "inq_weights", "new_generator",
-    "nn_nms_detection2d", "nn_onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence",
-    "random_choice", "random_crop", "random_erase", "random_flip", "random_shift", "unique",
+    "bipartite_matching", "bool_gather", "box_nms", "box_suppression", "draw", "dropout_drawn", "image_augmentation",
+    "inq_weights", "multibox_detection", "multibox_target", "new_generator", "nn_nms_detection2d",
+    "nn_onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence", "random_choice",
+    "random_crop", "random_erase", "random_flip", "random_shift", "region_proposals", "unique",
 }  # fmt: skip
 OPS: dict[str, list[Sample]] = {}
 for s in SAMPLES:

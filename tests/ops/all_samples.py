@@ -3,6 +3,7 @@
 import samples
 import samples_cells
 import samples_deform
+import samples_detection
 import samples_mx_linalg
 import samples_mx_loss
 import samples_mx_nn
@@ -28,6 +29,7 @@ FAMILIES = (
     samples_mx_nn,
     samples_regions,
     samples_deform,
+    samples_detection,
 )
 SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 

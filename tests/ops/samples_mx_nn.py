@@ -34,15 +34,6 @@ def gru(h, x, s):
 
 
 def others():
-    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [1.5, 1.5, 3, 3], [0.1, 0, 2, 2], [5, 5, 6, 6]])
-    for classes, kept in ((None, [1, 0, 1, 0, 1]), (np.array([0, 1, 1, 0, 0]), [1, 1, 1, 0, 1])):
-        yield sample(
-            "box_suppression",
-            lambda *given, threshold, kept=kept: np.array(kept, "bool"),
-            boxes,
-            classes,
-            threshold=0.5,
-        )
     yield sample("mx_dropout", lambda x, p: x, A(3, 4), p=0.0)
     yield sample("mx_dropout", lambda x, p: x * 0, A(3, 4), p=1.0)
 

@@ -15,45 +15,6 @@ from .nn_image import pair
 from .nn_layers import required
 
 
-def _anchors(stride: int, scales: tuple[float, ...], ratios: tuple[float, ...]) -> torch.Tensor:
-    """Boxes around the first pixel, scales within ratios of height to width: x1, y1, x2, y2."""
-    middle, boxes = 0.5 * (stride - 1), []
-    for ratio, scale in itertools.product(ratios, scales):
-        width = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
-        height = math.floor(width * ratio + 0.5) * scale
-        width *= scale
-        boxes.append([middle + side * 0.5 * (n - 1) for side in (-1, 1) for n in (width, height)])
-    return torch.tensor(boxes, dtype=torch.float32)
-
-
-def _moved(anchors: torch.Tensor, deltas: torch.Tensor, iou_loss: bool) -> torch.Tensor:
-    """Anchors (..., 4) moved by deltas of corners, or of centers and logarithms of sizes."""
-    if iou_loss:
-        return anchors + deltas
-    low, high = anchors[..., :2], anchors[..., 2:]
-    size = high - low + 1
-    center = low + 0.5 * (size - 1) + deltas[..., :2] * size
-    half = 0.5 * (torch.exp(deltas[..., 2:]) * size - 1)
-    return torch.cat([center - half, center + half], -1)
-
-
-def _kept(boxes: torch.Tensor, threshold: float, most: int) -> list[int]:
-    """Numbers of sorted boxes of which none overlaps a better one by more than a threshold, pixels being areas."""
-    low, high = boxes[:, :2], boxes[:, 2:4]
-    area = (high - low + 1).prod(1)
-    open_ = torch.ones(len(boxes), dtype=torch.bool, device=boxes.device)
-    kept: list[int] = []
-    for i in range(len(boxes)):
-        if len(kept) >= most:
-            break
-        if not open_[i]:
-            continue
-        kept.append(i)
-        shared = (torch.minimum(high[i], high) - torch.maximum(low[i], low) + 1).clamp(min=0).prod(1)
-        open_ &= ~(shared / (area[i] + area - shared) > threshold)
-    return kept
-
-
 def _proposals(
     name, cls_prob, bbox_pred, im_info, before, after, threshold, min_size, scales, ratios, stride, iou_loss
 ):
@@ -66,36 +27,10 @@ def _proposals(
         raise MXNetError(f"{name}: {kinds} anchors need {2 * kinds} channels of cls_prob, got {channels}")
     require_shape(name, "bbox_pred", bbox_pred.shape, (images, 4 * kinds, height, width))
     require_shape(name, "im_info", im_info.shape, (images, 3))
-    scores, deltas, info = (x.tensor.detach().float() for x in (cls_prob, bbox_pred, im_info))
-    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
-    shift = torch.stack([columns, rows, columns, rows], -1).to(scores) * stride
-    anchors = shift[:, :, None] + _anchors(stride, scales, ratios).to(scores)  # (height, width, kinds, 4)
-    regions, points = [], []
-    for k in range(images):
-        tall, wide, scale = info[k].tolist()
-        if height < int(tall / stride) or width < int(wide / stride):
-            raise MXNetError(f"{name}: im_info of image {k} exceeds the feature map of shape {(height, width)}")
-        delta = deltas[k].reshape(kinds, 4, height, width).permute(2, 3, 0, 1)
-        boxes = _moved(anchors, delta, iou_loss)
-        limits = torch.tensor([wide - 1, tall - 1] * 2).to(scores)
-        boxes = torch.minimum(boxes, limits).clamp(min=0)
-        score = scores[k, kinds:].permute(1, 2, 0).clone()
-        score[int(tall / stride) :] = -1
-        score[:, int(wide / stride) :] = -1
-        boxes, score = boxes.reshape(-1, 4), score.reshape(-1)
-        least = min_size * scale
-        small = ((boxes[:, 2:] - boxes[:, :2] + 1) < least).any(1)
-        grown = boxes + torch.tensor([-least / 2] * 2 + [least / 2] * 2).to(scores)
-        boxes, score = torch.where(small[:, None], grown, boxes), torch.where(small, -1.0, score)
-        count = min(before, len(boxes)) if before > 0 else len(boxes)
-        order = torch.argsort(score, descending=True, stable=True)[:count]
-        boxes, score = boxes[order], score[order]
-        kept = _kept(boxes, threshold, min(after, count))
-        chosen = torch.tensor([kept[i % len(kept)] for i in range(after)], device=boxes.device)
-        number = torch.full((after, 1), float(k)).to(scores)
-        regions.append(torch.cat([number, boxes[chosen]], 1))
-        points.append(score[chosen, None])
-    return NDArray(torch.cat(regions)), NDArray(torch.cat(points))
+    return op.region_proposals(
+        cls_prob, bbox_pred, im_info, scales=torch.tensor(scales), ratios=torch.tensor(ratios), before=before,
+        after=after, threshold=threshold, min_size=min_size, stride=stride, iou_loss=bool(iou_loss),
+    )  # fmt: skip
 
 
 @operator("cls_prob, bbox_pred, im_info", name="_contrib_MultiProposal")
