@@ -21,6 +21,7 @@ import torch
 
 from compatgrad.formats import hdf5 as hdf5_format
 from compatgrad.formats import params
+from compatgrad.formats.npz import Archive
 
 __all__ = ["Entry", "Refused", "hdf5", "mxnet_params", "nnabla_file", "nnabla_nnp", "npz"]
 
@@ -79,20 +80,17 @@ def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
 
 def npz(path: str) -> Iterator[Entry]:
     """The entries of a .npz archive, such as Chainer's."""
-    from compatgrad.chainer.serializers import npz as serializer
-
-    with serializer._open(path, False) as opened:
-        _check_archive(opened.zip, os.path.getsize(path))
-        archive = serializer._Archive(opened, repr(path))
-        for member in opened.zip.infolist():
+    with Archive(path) as archive:
+        _check_archive(archive.zip, os.path.getsize(path))
+        for member in archive.zip.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
                 raise ValueError(f"expected arrays (.npy) in the archive, found {member.filename!r}")
             yield Entry(name, partial(_array_of, archive, name, member))
 
 
-def _array_of(archive: Any, name: str, member: zipfile.ZipInfo) -> torch.Tensor | None:
-    with archive._npz.zip.open(member) as file:
+def _array_of(archive: Archive, name: str, member: zipfile.ZipInfo) -> torch.Tensor | None:
+    with archive.zip.open(member) as file:
         version = np.lib.format.read_magic(file)
         headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         if version not in headers:
@@ -100,7 +98,7 @@ def _array_of(archive: Any, name: str, member: zipfile.ZipInfo) -> torch.Tensor 
         shape, _, dtype = headers[version](file)
         rest = member.file_size - file.tell()
     if dtype.hasobject:
-        if version == (1, 0) and rest <= NONE_PICKLED and _small_pickle(archive._pickled(name)):
+        if version == (1, 0) and rest <= NONE_PICKLED and _small_pickle(archive.pickled(name) or b""):
             with suppress(ValueError):  # for every other pickle
                 if archive[name][()] is None:
                     return None
@@ -154,22 +152,18 @@ def hdf5(path: str) -> Iterator[Entry]:
     with hdf5_format.h5py().File(path, "r") as file:
         datasets = hdf5_format.datasets(file)
         if not any("need_grad" in dataset.attrs for _, dataset in datasets):
-            yield from _chainer_h5(file, datasets, size)
+            yield from _chainer_h5(datasets, size)
             return
     _check_nnabla_h5(path, size)
     yield from nnabla_file(path, ".h5")
 
 
-def _chainer_h5(file: Any, datasets: list[tuple[str, Any]], size: int) -> Iterator[Entry]:
-    from compatgrad.chainer.serializers import HDF5Deserializer
-
-    reader = HDF5Deserializer(file)
-
+def _chainer_h5(datasets: list[tuple[str, Any]], size: int) -> Iterator[Entry]:
     def load(name: str, dataset: Any) -> torch.Tensor | None:
-        if dataset.shape is not None:
-            _check_dataset(name, dataset, size)
-        value = reader(name, None)
-        return None if value is None else as_tensor(value)
+        if dataset.shape is None:
+            return None
+        _check_dataset(name, dataset, size)
+        return as_tensor(dataset)
 
     for name, dataset in datasets:
         yield Entry(name, partial(load, name, dataset))

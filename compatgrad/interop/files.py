@@ -15,7 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 import torch
 
 from compatgrad.core.files import replacing
-from compatgrad.interop import _foreign_files, _safetensors
+from compatgrad.formats import safetensors
+from compatgrad.interop import _foreign_files
 from compatgrad.interop._foreign_files import Entry, Refused
 
 __all__ = ["Contents", "load", "read_parameters", "rename", "write_parameters"]
@@ -31,7 +32,7 @@ class _Format(NamedTuple):
 
 
 def _safetensors_entries(path: str) -> Iterator[Entry]:
-    for name, tensor in _safetensors.read(path).items():
+    for name, tensor in safetensors.read(path).items():
         yield Entry(name, partial(torch.Tensor.detach, tensor))
 
 
@@ -298,7 +299,7 @@ def writer(path: _Path) -> Callable[[BinaryIO, Mapping[str, torch.Tensor]], None
         raise FileNotFoundError(errno.ENOENT, "no such folder", folder)
     ending = os.path.splitext(path)[1].lower()
     if ending == ".safetensors":
-        return _safetensors.write
+        return safetensors.write
     if ending in (".pt", ".pth"):
         return lambda file, tensors: torch.save(dict(tensors), file)
     raise ValueError(f"{os.fspath(path)}: expected a name that ends in .safetensors, .pt or .pth, found {ending!r}")
@@ -329,8 +330,8 @@ def write_parameters(path: _Path, tensors: Mapping[str, torch.Tensor]) -> None:
     if not isinstance(tensors, Mapping):
         raise TypeError(f"tensors: expected a dict from names to tensors, got {type(tensors).__name__}")
     plain = {name: _plain(name, tensor) for name, tensor in tensors.items()}
-    if write is _safetensors.write:
-        _safetensors.prepare(plain)  # for its errors, before there is a file
+    if write is safetensors.write:
+        safetensors.prepare(plain)  # for its errors, before there is a file
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: expected the name of a file, found something else there")
     with replacing(path) as file:

@@ -339,10 +339,11 @@ def test_only_what_is_needed_is_imported():
         "def has(*names): return [n for n in names if n in sys.modules]\n"
         "every = 'compatgrad.chainer', 'compatgrad.nnabla', 'compatgrad.mxnet', 'h5py', 'chainer', 'nnabla', 'mxnet'\n"
         f"print(has(*every)); read({str(GOLDEN / 'gluon.params')!r}); print(has(*every))\n"
-        f"read({str(GOLDEN / 'model.npz')!r}); print(has(*every))"
+        f"read({str(GOLDEN / 'model.npz')!r}); print(has(*every))\n"
+        f"read({str(GOLDEN / 'parameters.protobuf')!r}); print(has(*every))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:3] == ["[]", "[]", "['compatgrad.chainer']"]
+    assert done.stdout.split("\n")[:4] == ["[]", "[]", "[]", "['compatgrad.nnabla']"]
 
 
 # ---- files that were damaged on the way -------------------------------------------------------------------------

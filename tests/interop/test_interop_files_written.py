@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from compatgrad import interop
-from compatgrad.interop import _convert, _safetensors, files
+from compatgrad.formats import safetensors as own
+from compatgrad.interop import _convert, files
 from tests.interop.test_interop_files import EXPECTED, GOLDEN, MODEL, ROOT, boxed, check
 
 
 # ---- what is written --------------------------------------------------------------------------------------------
 def every_type():
-    kinds = [*_safetensors.DTYPES.values()]
+    kinds = [*own.DTYPES.values()]
     tensors = {str(kind)[6:]: torch.tensor([[0, 1, 3]]).to(kind) for kind in kinds}
     return {**tensors, "größe/W": torch.zeros(0, 2), "scalar": torch.tensor(2.5), "last": torch.ones(3).t()}
 
@@ -156,7 +157,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path, monkeypatch):
 
     path = tmp_path / "a.safetensors"
     interop.write_parameters(path, {"x": torch.ones(1)})
-    monkeypatch.setattr(_safetensors, "write", fail)
+    monkeypatch.setattr(own, "write", fail)
     for target in (path, tmp_path / "b.safetensors"):
         with pytest.raises(OSError, match="No space"):
             interop.write_parameters(target, {"x": torch.zeros(1)})

@@ -1,21 +1,15 @@
 """Saving to and loading from NPZ archives. Mirrors ``chainer.serializers.npz``.
 
-A parameter without a value is stored as an object array of None, which NumPy pickles. `load_npz` recognises
-that without unpickling and refuses every other pickle unless it is told ``allow_pickle=True``.
+A parameter without a value is stored as an object array of None; `load_npz` refuses every other object unless it is
+told ``allow_pickle=True``.
 """
-
-import collections.abc
-import io
-import os
-import pickle
-import zipfile
-import zlib
 
 import numpy
 
 from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.core.files import replacing
+from compatgrad.formats.npz import Archive
 
 
 class DictionarySerializer(serializer.Serializer):
@@ -119,99 +113,5 @@ def load_npz(file, obj, path="", strict=True, ignore_names=None, *, allow_pickle
     Raises FileNotFoundError, ``zipfile.BadZipFile`` for what is no archive or is damaged, ValueError for
     pickled objects unless `allow_pickle`: unpickling runs code that the file contains.
     """
-    with _open(file, allow_pickle) as npz:
-        NpzDeserializer(_Archive(npz, _name(file)), path=path, strict=strict, ignore_names=ignore_names).load(obj)
-
-
-def _name(file):
-    return repr(getattr(file, "name", file))
-
-
-def _open(file, allow_pickle):
-    if isinstance(file, (str, os.PathLike)):
-        with open(file, "rb") as f:
-            signature = f.read(4)
-    else:
-        signature = file.read(4)
-        file.seek(-len(signature), os.SEEK_CUR)
-    # numpy.load takes whatever is no archive for a pickle, and would advise to allow that.
-    if signature not in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise zipfile.BadZipFile(f"{_name(file)} is not an npz archive")
-    try:
-        return numpy.load(file, allow_pickle=allow_pickle)
-    except zipfile.BadZipFile as e:
-        raise zipfile.BadZipFile(f"{_name(file)} is truncated or damaged: {e}") from e
-
-
-class _Archive(collections.abc.Mapping):
-    """The arrays of an open archive; errors tell which file and which entry."""
-
-    def __init__(self, npz, name):
-        self._npz = npz
-        self.name = name
-        self.files = npz.files
-
-    def __iter__(self):
-        return iter(self.files)
-
-    def __len__(self):
-        return len(self.files)
-
-    def __contains__(self, key):
-        return key in self._npz
-
-    def __getitem__(self, key):
-        try:
-            return self._npz[key]
-        except KeyError:
-            raise KeyError(f"{key!r} is not in {self.name}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError) as e:
-            raise zipfile.BadZipFile(f"{key!r} in {self.name} is truncated or damaged: {e}") from e
-        except ValueError as e:
-            payload = self._pickled(key)
-            if payload is None:
-                raise ValueError(f"{key!r} in {self.name} cannot be read: {e}") from e
-            if not _is_pickled_none(payload):
-                raise ValueError(
-                    f"{key!r} in {self.name} is a pickled object: load_npz(..., allow_pickle=True) "
-                    "loads it, and runs code that the file contains"
-                ) from None
-            return numpy.asarray(None)
-
-    def _pickled(self, key):
-        """The pickle of an entry, or None if it holds something else."""
-        name = key if key in self._npz.zip.namelist() else key + ".npy"
-        with self._npz.zip.open(name) as f:
-            if numpy.lib.format.read_magic(f) != (1, 0):  # the format of every header that is short and ASCII
-                return None
-            _, _, dtype = numpy.lib.format.read_array_header_1_0(f)
-            return f.read() if dtype.hasobject else None
-
-
-class _Part:
-    """Stands for whatever a pickle makes, and does nothing."""
-
-    state = None
-
-    def __init__(self, *args):
-        pass
-
-    def __setstate__(self, state):
-        self.state = state
-
-
-class _Inspector(pickle.Unpickler):
-    """Unpickles the structure alone: nothing that the pickle names is imported or called."""
-
-    def find_class(self, module, name):
-        return _Part
-
-
-def _is_pickled_none(payload):
-    try:
-        array = _Inspector(io.BytesIO(payload)).load()
-    except Exception:  # a damaged pickle fails in any way
-        return False
-    # The state of an array: version, shape, dtype, order, elements.
-    state = getattr(array, "state", None)
-    return isinstance(state, tuple) and len(state) == 5 and state[1] == () and state[4] == [None]
+    with Archive(file, allow_pickle) as npz:
+        NpzDeserializer(npz, path=path, strict=strict, ignore_names=ignore_names).load(obj)
