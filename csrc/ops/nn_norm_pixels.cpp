@@ -14,10 +14,9 @@ namespace {
 
 struct Positions {
   Ints offset;
-  bool clamp = false;
 
   struct Found {
-    Tensor flat, inside;  // of shape (batch, 1, positions); no `inside` where all are
+    Tensor flat, inside;  // of shape (batch, 1, positions)
   };
   // at (batch, ..., axes): whole numbers, the last axis of the image first.
   Found find(const Tensor& at, at::IntArrayRef image) const {
@@ -29,14 +28,12 @@ struct Positions {
       const Tensor p = at.select(-1, d) + offset[d], q = p.clamp(0, last);
       const Tensor part = q.to(at::kLong) * stride;
       flat = flat.defined() ? flat + part : part;
-      if (!clamp) {
-        const Tensor ok = p.eq(q);
-        inside = inside.defined() ? inside.logical_and(ok) : ok;
-      }
+      const Tensor ok = p.eq(q);
+      inside = inside.defined() ? inside.logical_and(ok) : ok;
       stride *= last + 1;
     }
     auto line = [&](const Tensor& t) { return t.reshape({t.size(0), 1, -1}); };
-    return {line(flat), inside.defined() ? line(inside) : inside};
+    return {line(flat), line(inside)};
   }
   void check(at::IntArrayRef image, const Tensor& at) const {
     TORCH_CHECK_VALUE(
@@ -51,7 +48,7 @@ struct Positions {
   }
 };
 
-#define CG_POSITIONS(OP) required("offset", &OP::offset), param("clamp", &OP::clamp)
+#define CG_POSITIONS(OP) required("offset", &OP::offset)
 
 struct PixelsGrad : Positions {
   Ints size;
@@ -66,8 +63,7 @@ struct PixelsGrad : Positions {
     shape.append(size.begin(), size.end());
     if (gy.is_meta()) return at::empty(shape, gy.options());
     const auto [flat, inside] = find(at, size);
-    Tensor g = gy.reshape({gy.size(0), gy.size(1), -1});
-    if (inside.defined()) g = g * inside;
+    const Tensor g = gy.reshape({gy.size(0), gy.size(1), -1}) * inside;
     Tensor gx = at::zeros(shape, gy.options());
     gx.view({gy.size(0), gy.size(1), -1}).scatter_add_(2, flat.expand(g.sizes()), g);
     return gx;
@@ -86,10 +82,9 @@ struct Pixels : Positions {
     const Ints shape = result_shape(x, at);
     if (x.is_meta()) return at::empty(shape, x.options());
     const auto [flat, inside] = find(at, image);
-    Tensor y =
+    const Tensor y =
         at::gather(x.reshape({x.size(0), x.size(1), -1}), 2, flat.expand({flat.size(0), x.size(1), flat.size(2)}));
-    if (inside.defined()) y = y * inside;
-    return y.reshape(shape);
+    return (y * inside).reshape(shape);
   }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -102,7 +97,7 @@ void PixelsGrad::backward(Ctx<T>& c) {
 }
 CG_OP("nn_pixels", Pixels,
       "Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis "
-      "first; beyond the border 0, or with `clamp` the nearest pixel.")
+      "first; beyond the border 0.")
 CG_OP("nn_pixels_grad", PixelsGrad, "The gradient of nn_pixels: to images whose axes have the sizes `size`.")
 
 // A coordinate that is brought back to the pixels 0 ... size - 1.

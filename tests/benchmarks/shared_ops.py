@@ -97,20 +97,30 @@ def sampling() -> Steps:
     last = np.ascontiguousarray(grid.transpose(0, 2, 3, 1))
     volume, points = floats(2, 8, 16, 32, 32), floats(2, 16, 32, 32, 3, low=-1.1, high=1.1)
 
+    channels_last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+
+    def read(**how: Any) -> Callable[[], object]:
+        return of_torch(lambda x, g: TF.grid_sample(x, g, align_corners=True, **how), x, last)
+
     def warp(x: Any, g: Any, **how: Any) -> Any:
         return NF.warp_by_grid(x, g, align_corners=True, **how)
 
     return {
-        "torch grid_sample": of_torch(lambda x, g: TF.grid_sample(x, g, align_corners=True), x, last),
+        "torch grid_sample": read(),
         "Chainer spatial_transformer_sampler": of_chainer(F.spatial_transformer_sampler, x, grid),
         "MXNet BilinearSampler": of_mxnet(mx.nd.BilinearSampler, x, grid),
         "nnabla warp_by_grid": of_nnabla(warp, x, last),
-        "  repeat": of_nnabla(lambda x, g: warp(x, g, padding_mode="repeat"), x, last),
-        "  reflect": of_nnabla(lambda x, g: warp(x, g, padding_mode="reflect"), x, last),
-        "  channel_last": of_nnabla(
-            lambda x, g: warp(x, g, channel_last=True), np.ascontiguousarray(x.transpose(0, 2, 3, 1)), last
-        ),
+        "torch grid_sample, border": read(padding_mode="border"),
+        "nnabla warp_by_grid, repeat": of_nnabla(lambda x, g: warp(x, g, padding_mode="repeat"), x, last),
         "nnabla warp_by_flow": of_nnabla(NF.warp_by_flow, x, grid * 3),
+        "torch grid_sample, reflection": read(padding_mode="reflection"),
+        "nnabla warp_by_grid, reflect": of_nnabla(lambda x, g: warp(x, g, padding_mode="reflect"), x, last),
+        "torch grid_sample, channels last": of_torch(
+            lambda x, g: TF.grid_sample(x.permute(0, 3, 1, 2), g, align_corners=True).permute(0, 2, 3, 1).contiguous(),
+            channels_last,
+            last,
+        ),
+        "nnabla warp_by_grid, channel_last": of_nnabla(lambda x, g: warp(x, g, channel_last=True), channels_last, last),
         "torch grid_sample, volumes": of_torch(lambda x, g: TF.grid_sample(x, g, align_corners=True), volume, points),
         "nnabla warp_by_grid, volumes": of_nnabla(warp, volume, points),
     }

@@ -254,6 +254,13 @@ def test_spatial_transformers_move_and_fade():
     np.testing.assert_allclose(images.grad[0, 0], [[0, 1, 1]] * 3)
 
 
+def test_points_a_pixel_away_from_the_image_have_no_gradient():
+    images = chainer.Variable(np.arange(1.0, 6).reshape(1, 1, 1, 5))
+    points = chainer.Variable(np.array([[[[-2, -1.5, -1.25, -1, 1, 1.25, 1.5]], [[0.0] * 7]]]))
+    F.sum(F.spatial_transformer_sampler(images, points)).backward()
+    np.testing.assert_allclose(points.grad[0, 0, 0], [0, 0, 2, 2, -10, -10, 0])
+
+
 def test_copy_stays_on_the_cpu():
     x = var(X)
     y = F.copy(x, -1)

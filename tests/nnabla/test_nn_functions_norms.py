@@ -81,6 +81,25 @@ def test_second_derivative(k):
         assert error <= 1e-2 * scale
 
 
+@pytest.mark.parametrize("padding_mode", ["zero", "repeat", "reflect"])
+def test_volumes_of_one_layer_are_warped_as_images(padding_mode):
+    """Also where positions are whole pixels and the outermost ones, where gradients are of one side."""
+    image, shift = A(1, 2, 3, 5), np.float32([0, 0.5])[:, None, None, None]
+    flat = np.stack(np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 3)), -1)[None] + shift
+    results = []
+    for x, grid in (
+        (image, flat),
+        (image[:, :, None], np.concatenate([flat, np.zeros((2, 3, 5, 1))], -1)[:, None]),
+    ):
+        x, grid = variable(np.concatenate([x, x])), variable(grid.astype("float32"))
+        y = F.warp_by_grid(x, grid, padding_mode=padding_mode, align_corners=True)
+        y.forward()
+        y.backward(nnabla_norms.cotangent((2, 2, 3, 5)).reshape(y.shape))
+        results.append([v.squeeze() for v in (y.d, x.g, grid.g[..., :2])])
+    for flat_result, result in zip(*results, strict=True):
+        np.testing.assert_allclose(result, flat_result, rtol=1e-5, atol=1e-6)
+
+
 # ---- what forward writes ------------------------------------------------------------------------------------
 def test_batch_normalization_moves_the_running_statistics_at_every_forward():
     x, mean, var = variable(A(4, 3, 5)), variable(np.zeros((1, 3, 1)), False), variable(np.ones((1, 3, 1)), False)

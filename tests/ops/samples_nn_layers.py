@@ -68,10 +68,6 @@ def depthwise_transposed(x, w, b=None, divisor=1, **params):
     return transposed(x, w[:, None], b, groups=x.shape[1] // divisor, **params)
 
 
-def add_ramp(x, axis, step=1, start=0):
-    return np.moveaxis(np.moveaxis(x, axis, -1) + start + step * np.arange(x.shape[axis]), -1, axis)
-
-
 def pack(x, lengths, batch_first=False):
     x = x.swapaxes(0, 1) if batch_first else x
     alive = np.arange(len(x))[:, None] < np.asarray(lengths)
@@ -162,8 +158,6 @@ def layers():
             **params,
         )
     yield sample("inference_only", lambda x: x, A(2, 3), differentiable=())
-    yield sample("add_ramp", add_ramp, A(2, 3, 4), axis=1, step=2, start=-1)
-    yield sample("add_ramp", add_ramp, A(2, 3), axis=-1)
     lengths, batch_sizes = np.array([4, 2, 1]), np.array([3, 2, 1, 1], "int32")
     for batch_first in (False, True):
         shape = (3, 4) if batch_first else (4, 3)

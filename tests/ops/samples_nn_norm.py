@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from harness import Floats, sample
+from harness import Floats, by_torch, sample
 from samples_networks import SINGLE, transposed
 
 A = Floats
@@ -115,22 +115,34 @@ def resample_grad(gy, axis, index, size, weight=None):
     return np.moveaxis(gx, -1, axis)
 
 
-def pixels(x, at, offset, clamp=False):
+def pixels(x, at, offset):
     size = np.array(x.shape[2:])
     y = np.zeros((*x.shape[:2], *at.shape[1:-1]))
     for b, *place in np.ndindex(*at.shape[:-1]):
         p = (at[(b, *place)] + offset)[::-1].astype(int)
-        q = np.clip(p, 0, size - 1)
-        if clamp or (p == q).all():
-            y[(b, slice(None), *place)] = x[(b, slice(None), *q)]
+        if ((p >= 0) & (p < size)).all():
+            y[(b, slice(None), *place)] = x[(b, slice(None), *p)]
     return y
 
 
-def pixels_grad(gy, at, size, offset, clamp=False):
+def pixels_grad(gy, at, size, offset):
     def read(x, **_):  # a batch of images of one pixel each, for every image of the batch
-        return pixels(x, np.concatenate([at] * (len(x) // len(at))), offset, clamp)
+        return pixels(x, np.concatenate([at] * (len(x) // len(at))), offset)
 
     return transposed(read, size, gy)
+
+
+def sample_grid(x, grid, mode="linear", padding="zero", align_corners=True, channel_last=False, flow=False, axis=-1,
+                rim=False):  # fmt: skip
+    x, grid = x.movedim(-1, 1) if channel_last else x, grid.movedim(axis, -1)
+    if flow:
+        sizes = torch.tensor(x.shape[:1:-1])
+        rows, columns = torch.meshgrid(*[torch.arange(n) for n in x.shape[2:]], indexing="ij")
+        grid = (grid + torch.stack([columns, rows], -1)) * 2 / (sizes - 1) - 1
+    names = dict(linear="bilinear", zero="zeros", repeat="border", reflect="reflection")
+    how = dict(mode=names.get(mode, mode), padding_mode=names[padding], align_corners=align_corners)
+    y = torch.nn.functional.grid_sample(x, grid, **how)
+    return y.movedim(1, -1) if channel_last else y
 
 
 def reflect(s, low, high):
@@ -168,11 +180,28 @@ def geometry():
             yield sample("nn_resample", resample, A(*shape), axis=axis, tolerance=2, **params)
             yield sample("nn_resample_grad", resample_grad, A(*out), axis=axis, size=3, tolerance=2, **params)
     at = np.array([[[1, 0], [2, 1], [-1, 0], [0, 3]], [[3, 2], [0, 0], [0, 0], [4, -2]]], "float32")
-    for params in [dict(offset=[0, 0]), dict(offset=[1, -1]), dict(offset=[0, 1], clamp=True)]:
+    for params in [dict(offset=[0, 0]), dict(offset=[1, -1])]:
         yield sample("nn_pixels", pixels, A(2, 3, 3, 4), at, **params)
         yield sample("nn_pixels_grad", pixels_grad, A(2, 3, 4), at, size=[3, 4], **params)
     at = np.array([[[[1, 0, 2], [0, 1, 0]]]], "float32")
     yield sample("nn_pixels", pixels, A(1, 2, 3, 2, 4), at, offset=[0, 0, 0])
+    for params in [
+        {},
+        dict(axis=1, rim=True),
+        dict(padding="repeat"),
+        dict(padding="reflect", channel_last=True),
+        dict(padding="reflect", align_corners=False),
+        dict(align_corners=False),
+        dict(mode="nearest", axis=1),
+        dict(padding="repeat", axis=1, flow=True),
+    ]:
+        reach = 4 if "flow" in params else 1.9
+        for image in [(3, 5), (2, 3, 4)][: 1 if "flow" in params or "rim" in params else 2]:
+            out = image if "flow" in params else (2, 4, 1)[: len(image)]
+            n = len(image)
+            x = A(2, *image, 3) if "channel_last" in params else A(2, 3, *image)
+            grid = A(2, n, *out, low=-reach, high=reach) if "axis" in params else A(2, *out, n, low=-reach, high=reach)
+            yield sample("sample_grid", by_torch(sample_grid), x, grid, dtypes=SINGLE, tolerance=8, **params)
     for params in [dict(size=3), dict(size=3, mode="reflect"), dict(size=4, mode="reflect", align_corners=True)]:
         yield sample("nn_border_coordinate", border, A(40, low=-9.1, high=11.3), dtypes=SINGLE, **params)
         yield sample(

@@ -33,13 +33,7 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
     name = "BilinearSampler"
     require_ndim(name, "data", data, 4)
     require_shape(name, "grid", grid.shape, (data.shape[0], 2, *(grid.shape[2:] if grid.ndim == 4 else (1, 1))))
-    like = grid.tensor
-    half = NDArray((torch.tensor(data.shape[2:], dtype=like.dtype, device=like.device).view(2, 1, 1) - 1) / 2)
-    place = op.mul(op.add_scalar(op.flip(grid, axis=(1,)), value=1), half)
-    # The columns end where they reach 0. Here a place just one pixel before the image has a gradient already.
-    edge = place.tensor.eq(-1)
-    place = op.add(place, NDArray(edge * (torch.finfo(like.dtype).eps / 2)))
-    return op.deform_columns(data, place, ksize=(1, 1), stride=(0, 0), pad=(0, 0))
+    return op.sample_grid(data, grid, axis=1)
 
 
 @lru_cache(64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import floor
@@ -286,22 +285,7 @@ def affine_grid(theta, size, align_corners=False):
     return op.nn_affine_grid(theta, size=list(size), align_corners=align_corners)
 
 
-def _linear(x: Any, position: Any, clamp: bool = False) -> Any:
-    """Images (batch, channels, ...) at positions (batch, ..., axes), between pixels by their distances."""
-    n = x.ndim - 2
-    low = op.floor(position)
-    share = position - low
-    line = [op.expand_dims(share[..., d], axis=1) for d in range(n)]
-    total = None
-    for corner in itertools.product((0, 1), repeat=n):
-        part = op.nn_pixels(x, low, offset=list(corner), clamp=clamp)
-        for d in range(n):
-            part = part * (line[d] if corner[d] else 1 - line[d])
-        total = part if total is None else total + part
-    return total
-
-
-@function("WarpByGrid", "x, grid")
+@function("WarpByGrid", "x, grid", primitive=True)
 def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=False, channel_last=False):
     """Images read at the positions of a grid.
 
@@ -322,25 +306,12 @@ def warp_by_grid(x, grid, mode="linear", padding_mode="zero", align_corners=Fals
         raise RuntimeError(f"warp_by_grid: mode must be 'linear' or 'nearest', not {mode!r}")
     if padding_mode not in ("zero", "repeat", "reflect"):
         raise RuntimeError(f"warp_by_grid: padding_mode must be 'zero', 'repeat' or 'reflect', not {padding_mode!r}")
-    if channel_last:
-        x = op.transpose(x, axes=[0, n + 1, *range(1, n + 1)])
-    coordinates = []
-    for d in range(n):
-        size = x.shape[-1 - d]
-        p = (grid[..., d] + 1) * ((size - 1) / 2) if align_corners else ((grid[..., d] + 1) * size - 1) * 0.5
-        if padding_mode != "zero":
-            p = op.nn_border_coordinate(p, size=size, mode=padding_mode, align_corners=align_corners)
-        coordinates.append(p)
-    position = op.stack(coordinates, axis=n + 1)
-    if mode == "linear":
-        y = _linear(x, position)
-    else:  # halves are rounded away from zero
-        nearest = op.sign(position) * op.floor(op.abs(position) + 0.5)
-        y = op.nn_pixels(x, nearest, offset=[0] * n)
-    return op.transpose(y, axes=[0, *range(2, n + 2), 1]) if channel_last else y
+    return op.sample_grid(
+        x, grid, mode=mode, padding=padding_mode, align_corners=align_corners, channel_last=channel_last
+    )
 
 
-@function("WarpByFlow", "data, flow")
+@function("WarpByFlow", "data, flow", primitive=True)
 def warp_by_flow(data, flow):
     """Images moved by a flow: pixel (y, x) of the result is that of the data at (y + flow[1], x + flow[0]).
 
@@ -352,5 +323,4 @@ def warp_by_flow(data, flow):
             "warp_by_flow: data must be (batch, channels, height, width) and flow (batch, 2, height, "
             f"width), not of shapes {tuple(data.shape)} and {tuple(flow.shape)}"
         )
-    position = op.stack([op.add_ramp(flow[:, 0], axis=2), op.add_ramp(flow[:, 1], axis=1)], axis=3)
-    return _linear(data, position, clamp=True)
+    return op.sample_grid(data, flow, padding="repeat", axis=1, flow=True)
