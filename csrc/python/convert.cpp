@@ -177,12 +177,15 @@ at::Tensor tensor_of_device_array(PyObject* o, const char* what) {
 
 bool is_broadcast(const at::Tensor& t) { return at::has_internal_overlap(t) == at::MemOverlap::Yes; }
 
-void expect_writable(const at::Tensor& t) {
+static bool is_writable(const at::Tensor& t) {
   PyObject* array = memory_of(t);
   Py_buffer view;
-  if (!array) return;
-  if (PyObject_GetBuffer(array, &view, PyBUF_STRIDES | PyBUF_WRITABLE) < 0) throw PyError();
-  PyBuffer_Release(&view);
+  const bool writable = !array || PyObject_GetBuffer(array, &view, PyBUF_STRIDES | PyBUF_WRITABLE) == 0;
+  if (array) writable ? PyBuffer_Release(&view) : PyErr_Clear();
+  return writable;
+}
+void expect_writable(const at::Tensor& t) {
+  if (!is_writable(t)) fail(PyExc_ValueError, "output array is read-only");
 }
 
 PyObject* array_of_tensor(const at::Tensor& lazy) {
@@ -195,7 +198,7 @@ PyObject* array_of_tensor(const at::Tensor& lazy) {
   if (!t.is_cpu()) return call_python("compatgrad.core.arrays", "device_array", "O", o.get()).release();
   static PyObject* name = PyUnicode_InternFromString("numpy");
   Obj a = Obj::steal(PyObject_CallMethodNoArgs(o.get(), name));
-  if (is_broadcast(t)) Obj::steal(PyObject_CallMethod(a.get(), "setflags", "O", Py_False));  // as a broadcast array
+  if (is_broadcast(t) || !is_writable(t)) Obj::steal(PyObject_CallMethod(a.get(), "setflags", "O", Py_False));
   return a.release();
 }
 

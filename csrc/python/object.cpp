@@ -50,10 +50,12 @@ Items::Items(PyObject* o, const char* name) {
   o_ = Obj::steal(PySequence_Fast(o, name));
 }
 
-static PyObject* type_of_error(const c10::Error& e) {
+static PyObject* type_of_error(const std::exception& e) {
   if (dynamic_cast<const c10::IndexError*>(&e)) return PyExc_IndexError;
-  if (dynamic_cast<const c10::ValueError*>(&e)) return PyExc_ValueError;
+  if (dynamic_cast<const c10::ValueError*>(&e) || dynamic_cast<const std::invalid_argument*>(&e))
+    return PyExc_ValueError;
   if (dynamic_cast<const c10::TypeError*>(&e)) return PyExc_TypeError;
+  if (dynamic_cast<const MissingGradient*>(&e)) return PyExc_AttributeError;
   return dynamic_cast<const c10::NotImplementedError*>(&e) ? PyExc_NotImplementedError : PyExc_RuntimeError;
 }
 void set_error_from_exception() {
@@ -64,12 +66,10 @@ void set_error_from_exception() {
     PyErr_SetString(type_of_error(e), e.what_without_backtrace());
   } catch (const python_error& e) {
     const_cast<python_error&>(e).restore();
-  } catch (const MissingGradient& e) {
-    PyErr_SetString(PyExc_AttributeError, e.what());
-  } catch (const std::invalid_argument& e) {
-    PyErr_SetString(PyExc_ValueError, e.what());
+  } catch (pybind11::error_already_set& e) {  // Ctrl-C in one of torch's kernels in Python
+    e.restore();
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    PyErr_SetString(type_of_error(e), e.what());
   }
 }
 

@@ -33,13 +33,10 @@ void check_step(const Rule& rule, const Step& s, bool states_here) {
     if (&t != &s.y) expect_writable(t);
     const at::ScalarType type = t.scalar_type();
     const bool real = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
+    const char* kind = t.is_nested() ? "a nested tensor" : t.layout() == at::kStrided ? "one" : "a sparse tensor";
     if (!real || t.is_nested() || t.layout() != at::kStrided)
       fail(PyExc_TypeError, "%s: the %s must be a dense tensor of float16, bfloat16, float32 or float64, not %s of %s",
-           rule.name, what,
-           t.is_nested()                ? "a nested tensor"
-           : t.layout() == at::kStrided ? "one"
-                                        : "a sparse tensor",
-           c10::toString(type));
+           rule.name, what, kind, c10::toString(type));
   };
   const auto check_device = [&](const at::Tensor& t, const char* what) {
     if (t.device() != s.x.device())

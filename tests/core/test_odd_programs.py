@@ -327,3 +327,41 @@ def test_a_rank_is_not_cut_short():
         with pytest.raises(OverflowError, match="rank: 1099511627776 is too large"):
             target.rank = 2**40
     assert _C.VariableNode.rank.__get__(y.node) == 1
+
+
+def test_views_of_read_only_memory_are_read_only():
+    """The array of a reshaped read-only one could be written to."""
+    a = read_only(1, 2)
+    y = F.reshape(chainer.Variable(a), (2, 1))
+    with pytest.raises(ValueError, match="read-only"):
+        y.array[0] = 5
+    assert a.tolist() == [1, 2]
+
+
+# ---- Ctrl-C while a graph is built ----------------------------------------------------------------------------------
+def test_an_interrupt_keeps_its_type_in_torch_s_python_kernels():
+    """Shapes of nnabla's static graphs come from torch's meta kernels, many of them in Python: RuntimeError: X: <EMPTY
+    MESSAGE>."""
+
+    class Interrupted(BaseException):
+        pass
+
+    def handler(*_):
+        raise Interrupted
+
+    def build():
+        y = nn.Variable((2, 3, 8, 8))
+        for _ in range(20):
+            y = NF.max_pooling(NF.pad(y, (1, 1, 1, 1)), (3, 3), (1, 1))
+
+    build()
+    old = signal.signal(signal.SIGALRM, handler)
+    try:
+        for k in range(100):
+            with pytest.raises(Interrupted):  # noqa: PT012 - it may come at any place
+                signal.setitimer(signal.ITIMER_REAL, 0.0002 + k * 1e-5)
+                while True:
+                    build()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
