@@ -27,7 +27,7 @@ SWITCH = "COMPATGRAD_CUDA_KERNELS"
 _ARCHITECTURES = ("arch=compute_80,code=sm_80", "arch=compute_90,code=sm_90", "arch=compute_90,code=compute_90")
 # --fmad=false: a formula gives on a GPU what the CPU loop gives, for which there are tests everywhere
 # --threads=0: the architectures of a file at the same time, where the other files are done
-# -compress-all: of machine code nine tenths, which is decompressed when the library is loaded
+# -compress-all: the machine code is stored compressed, to a tenth of its size, and decompressed when the library is loaded
 _FLAGS = (
     "-std=c++20 -O3 --fmad=false -DNDEBUG --threads=0 -Xfatbin -compress-all -Xcompiler -fPIC,-fvisibility=hidden"
 ).split()

@@ -137,7 +137,8 @@ List<Tensor> backward(const Cell& cell, const Layout& l, c10::ArrayRef<Tensor> x
   cell.backward(x.data(), g.data(), gx.data());
   return join(l, gx.data(), shapes);
 }
-// Gradients of xs, then of gys, of the sum of ws times what `backward` gives: its derivatives along ws (dual.h).
+// The second derivatives: let s be the sum of the products of ws with the gradients that `backward` gives for xs and
+// gys. This function gives the gradients of s by xs, then those by gys (dual.h).
 template <class Cell, class T>
 List<T> second(const Cell& cell, const Layout& l, c10::ArrayRef<T> xs, c10::ArrayRef<T> gys, c10::ArrayRef<T> ws) {
   static const kernels::Kernel kernel(Cell::kernels[2]);

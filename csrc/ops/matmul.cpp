@@ -1,4 +1,4 @@
-// Products.
+// Products of matrices and vectors.
 #include <ATen/ops/linear.h>
 
 #include "ops/functions.h"

@@ -39,7 +39,8 @@ CG_OP("bool_fill", BoolFill, "x with value where mask is not zero.")
 
 // The rows of x, seen as (mask elements, elements of a slice), at which the mask is not zero.
 Tensor marked(const Tensor& mask) { return at::nonzero(at::reshape(mask, {-1}).to(at::kBool)).select(1, 0); }
-// The same where it is known how many there are, though not which: what is marked, in order, before what is not.
+// The same for a known number n of marked elements, whose shape does not depend on the mask's values: the first n
+// indices of an order in which marked elements come before the others.
 Tensor marked_first(const Tensor& mask, int64_t n) {
   return at::argsort(at::reshape(mask == 0, {-1}).to(at::kByte), true, 0, false).narrow(0, 0, n);
 }

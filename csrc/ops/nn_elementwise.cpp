@@ -1,5 +1,5 @@
-// Elementwise functions that are told apart by their slope on a kink, and
-// activations.
+// Elementwise functions with a kink, at which nnabla takes the derivative of one side where other ops take that of the
+// other, or 0; and activations.
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_max.h>

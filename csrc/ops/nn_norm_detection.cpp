@@ -1,4 +1,4 @@
-// Suppression of overlapping boxes.
+// Suppression of overlapping boxes as ONNX defines it.
 #include <ATen/ops/empty.h>
 
 #include <algorithm>

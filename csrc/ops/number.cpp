@@ -1,4 +1,4 @@
-// Numbers in arithmetic.
+// Python numbers as operands of arithmetic.
 #include <ATen/ScalarOps.h>
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scalar_tensor.h>
