@@ -1,4 +1,4 @@
-// Suppression of overlapping boxes as ONNX defines it.
+// Suppression of overlapping boxes in the forms that nnabla and ONNX give it.
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
