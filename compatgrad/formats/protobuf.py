@@ -250,7 +250,7 @@ class Message:
             self.MergeFrom(other)
         else:
             try:
-                _decode(self, memoryview(data), 1)
+                _decode(self, memoryview(data), 0)
             except DecodeError as error:
                 self.Clear()
                 raise DecodeError(f"no message {type(self).__name__}: {error}") from None

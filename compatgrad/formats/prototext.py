@@ -64,9 +64,9 @@ def merge(text: str, message: Message) -> Message:
 
 
 def _read_fields(reader: _Reader, message: Message, end: str) -> None:
-    reader.depth += 1
     if reader.depth > MAX_DEPTH:
         raise reader.error(f"more than {MAX_DEPTH} messages lie in one another")
+    reader.depth += 1
     message.SetInParent()
     while reader.kind is not None and not (end and reader.accept(end)):
         if reader.kind != "word":

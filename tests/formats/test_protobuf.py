@@ -128,9 +128,9 @@ def nested(depth):
 
 
 def test_messages_in_one_another():
-    read(nested(MAX_DEPTH - 1))
-    prototext.merge("all {" * (MAX_DEPTH - 1) + "}" * (MAX_DEPTH - 1), All())
-    for depth in (MAX_DEPTH, 20_000):
+    read(nested(MAX_DEPTH))
+    prototext.merge("all {" * MAX_DEPTH + "}" * MAX_DEPTH, All())
+    for depth in (MAX_DEPTH + 1, 20_000):
         with pytest.raises(DecodeError, match="100 messages"):
             read(nested(depth))
         with pytest.raises(DecodeError, match="100 messages"):
