@@ -1,7 +1,7 @@
 """Resizing of images, with the pixels that OpenCV takes.
 
 Each pixel of the result is a weighted sum of a few rows, then of a few columns: an array of their indices and one of
-their weights, both of shape (length of the result, number of taps), say which.
+their weights, both of shape (number of taps, length of the result), say which.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+import torch
+
+from compatgrad import _C
+from compatgrad.core.resampling import cubic, linear
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
 
 Taps = tuple[np.ndarray, np.ndarray]
+_resample = _C.op("nn_resample")
 
 
 def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,27 +29,24 @@ def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _around(below: np.ndarray, n: int, first: int, weights: list[np.ndarray]) -> Taps:
-    at = below[:, None] + np.arange(first, first + len(weights))
-    return np.clip(at, 0, n - 1), np.stack(weights, 1).astype(np.float32)
+    at = below + np.arange(first, first + len(weights))[:, None]
+    return np.clip(at, 0, n - 1), np.stack(weights).astype(np.float32)
 
 
 def _nearest(n: int, m: int) -> Taps:
     at = np.minimum(np.floor(np.arange(m) * (n / m)).astype(np.int64), n - 1)
-    return at[:, None], np.ones((m, 1), np.float32)
+    return at[None], np.ones((1, m), np.float32)
 
 
 def _linear(n: int, m: int) -> Taps:
     below, t = _positions(n, m)
-    return _around(below, n, 0, [1 - t, t])
+    return _around(below, n, 0, linear(t))
 
 
 def _cubic(n: int, m: int) -> Taps:
     below, t = _positions(n, m)
-    a = np.float32(-0.75)
-    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a  # noqa: E731
-    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1  # noqa: E731
-    w = [far(t + 1), near(t), near(1 - t)]
-    return _around(below, n, -1, [*w, 1 - w[0] - w[1] - w[2]])
+    w = cubic(t, np.float32(-0.75))
+    return _around(below, n, -1, [*w[:3], 1 - w[0] - w[1] - w[2]])
 
 
 def _lanczos(n: int, m: int) -> Taps:
@@ -58,10 +60,10 @@ def _area(n: int, m: int) -> Taps:
     scale = n / m
     edges = np.arange(m + 1) * scale
     first = np.floor(edges[:-1] + 1e-3).astype(np.int64)
-    at = first[:, None] + np.arange(int(np.ceil(scale)) + 1)
-    share = np.minimum(at + 1, edges[1:, None]) - np.maximum(at, edges[:-1, None])
+    at = first + np.arange(int(np.ceil(scale)) + 1)[:, None]
+    share = np.minimum(at + 1, edges[1:]) - np.maximum(at, edges[:-1])
     share = np.where((share > 1e-3) & (at < n), share, 0)
-    return np.minimum(at, n - 1), (share / share.sum(1, keepdims=True)).astype(np.float32)
+    return np.minimum(at, n - 1), (share / share.sum(0)).astype(np.float32)
 
 
 def _area_enlarged(n: int, m: int) -> Taps:
@@ -69,7 +71,7 @@ def _area_enlarged(n: int, m: int) -> Taps:
     below = np.floor(np.arange(m) * scale).astype(np.int64)
     t = (np.arange(m) + 1) - (below + 1) / scale
     t = np.where(t <= 0, 0, t - np.floor(t)).astype(np.float32)
-    return _around(below, n, 0, [1 - t, t])
+    return _around(below, n, 0, linear(t))
 
 
 _METHODS: dict[int, Callable[[int, int], Taps]] = {
@@ -86,20 +88,14 @@ _METHODS: dict[int, Callable[[int, int], Taps]] = {
 def _taps(n: int, m: int, method: int, enlarged: bool, channels: int = 1) -> Taps:
     """Taps of rows, or of columns whose pixels are so many numbers side by side."""
     at, weights = (_area_enlarged if method == AREA and enlarged else _METHODS[method])(n, m)
-    if channels == 1:
-        return at, weights
-    each = at[:, None] * channels + np.arange(channels)[:, None]
-    return each.reshape(-1, at.shape[1]), np.repeat(weights, channels, 0)
+    each = at[:, :, None] * channels + np.arange(channels)
+    return each.reshape(len(at), -1), np.repeat(weights, channels, 1)
 
 
 def _combine(x: np.ndarray, at: np.ndarray, weights: np.ndarray, axis: int) -> np.ndarray:
-    """Weighted rows (axis 0) or columns (1) of x: for rows, sum over k of weights[i, k] * x[at[i, k]]."""
-    weights = weights[:, None] if axis == 0 else weights
-    part = (lambda k: x[at[:, k]]) if axis == 0 else (lambda k: x[:, at[:, k]])
-    y = part(0) * weights[..., 0]
-    for k in range(1, at.shape[1]):
-        y += part(k) * weights[..., k]
-    return y
+    """Weighted rows (axis 0) or columns (1) of x."""
+    index, weight = torch.from_numpy(at), torch.from_numpy(weights)
+    return _resample(torch.from_numpy(x), axis=axis, index=index, weight=weight).tensor.numpy()
 
 
 def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
@@ -115,7 +111,7 @@ def resize(x: np.ndarray, height: int, width: int, interp: int) -> np.ndarray:
     rows, columns = _taps(h, height, interp, enlarged), _taps(w, width, interp, enlarged, channels)
     flat = np.ascontiguousarray(x).reshape(h, w * channels)
     if interp == NEAREST:
-        y = flat[rows[0][:, 0]][:, columns[0][:, 0]]
+        y = flat[rows[0][0]][:, columns[0][0]]
     elif x.dtype == np.uint8 and (interp == LINEAR or interp == AREA and enlarged):
         y = _linear_of_bytes(flat, rows, columns)
     elif x.dtype == np.uint8 and interp == LINEAR_EXACT:
@@ -134,27 +130,32 @@ def _as_dtype(y: np.ndarray, dtype: np.dtype, interp: int) -> np.ndarray:
     return np.clip(y, limits.min, limits.max).astype(dtype)
 
 
+def _whole(y: np.ndarray) -> np.ndarray:
+    """Sums of whole numbers below 2 ** 24, which float32 holds exactly."""
+    return y.astype(np.int32)
+
+
 def _exact_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
     """In integers: weights in units of 1 / 256, rounded once at the end."""
     parts = []
     for _, weights in (rows, columns):
-        second = np.rint(weights[:, 1] * 256).astype(np.int32)
-        parts.append(np.stack([256 - second, second], 1))
-    y = _combine(_combine(x, columns[0], parts[1], 1), rows[0], parts[0], 0)
+        second = np.rint(weights[1] * 256)
+        parts.append(np.stack([256 - second, second]))
+    y = _whole(_combine(_combine(x.astype(np.float32), columns[0], parts[1], 1), rows[0], parts[0], 0))
     return ((y + (1 << 15)) >> 16).astype(np.uint8)
 
 
 def _linear_of_bytes(x: np.ndarray, rows: Taps, columns: Taps) -> np.ndarray:
     """In integers: weights in units of 1 / 2048, as fast loops have it."""
     unit = 2048
-    across = np.rint(columns[1] * unit).astype(np.int32)
+    across = np.rint(columns[1] * unit)
     down = np.rint(rows[1] * unit).astype(np.int32)
-    y = _combine(x, columns[0], across, 1)
+    y = _whole(_combine(x.astype(np.float32), columns[0], across, 1))
     y >>= 4
     halves = []
     for k in (0, 1):
-        half = y[rows[0][:, k]]
-        half *= down[:, k, None]
+        half = y[rows[0][k]]
+        half *= down[k, :, None]
         half >>= 16
         halves.append(half)
     y = halves[0]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from compatgrad.core.resampling import cubic, linear
 from compatgrad.nnabla._declare import function, op
 
 __all__ = ["affine_grid", "interpolate", "onnx_resize", "warp_by_flow", "warp_by_grid"]
@@ -29,7 +30,7 @@ def _resampled(x: Any, axis: int, taps: Taps) -> Any:
 @lru_cache(256)
 def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pixel: bool, nn: bool) -> Taps:
     """Which elements of an axis of `size`, with which weights, make up each of `out`."""
-    one, i = np.float32(1), np.arange(out, dtype=np.float32)
+    i = np.arange(out, dtype=np.float32)
     if nn:
         scale = np.float32(size) / np.float32(out)
     elif out <= 1:
@@ -42,7 +43,7 @@ def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pix
     if mode == "nearest" or not (where - left).any():
         return None if size == out and (left == np.arange(out)).all() else _taps([left])
     share = where - left.astype(np.float32)
-    return _taps([left, np.minimum(left + 1, size - 1)], [one - share, share])
+    return _taps([left, np.minimum(left + 1, size - 1)], linear(share))
 
 
 def interpolation_plan(
@@ -142,15 +143,8 @@ def _cubic(x: np.ndarray, a: np.float32, size: int, exclude_outside: bool) -> tu
     """The four elements around each coordinate and their weights."""
     left = np.floor(x).astype(np.int64)
     t = x - np.floor(x)
-
-    def near(d):
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-
-    def far(d):
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
     index = [left - 1, left, left + 1, left + 2]
-    weight = [far(1 + t), near(t), near(1 - t), far(2 - t)]
+    weight = cubic(t, a)
     if exclude_outside:
         weight = [np.where((0 <= p) & (p < size), w, 0) for p, w in zip(index, weight, strict=True)]
         total = sum(weight)
@@ -177,7 +171,7 @@ def _resizing(
     elif mode == "linear":
         left = np.floor(x).astype(np.int64)
         share = x - np.clip(left, 0, size - 1)
-        index, weight = [left, left + 1], [1 - share, share]
+        index, weight = [left, left + 1], linear(share)
     else:
         index, weight = _cubic(x, np.float32(a), size, exclude_outside)
     if coordinates == "tf_crop_and_resize":
