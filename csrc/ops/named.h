@@ -21,27 +21,29 @@ class Named {
   // The first output: on tensors the kernel alone, on Vars recorded as the current mode says.
   template <class... X>
   Tensor operator()(const Tensor& x, const X&... xs) {
-    const Var in[] = {Var(x), Var(xs)...};
-    return std::move(node_->forward(in)[0]);
+    return std::move(node_->forward(all_inputs({Var(x), Var(xs)...}))[0]);
   }
   template <class... X>
   Var operator()(const Var& x, const X&... xs) {
-    const Var in[] = {x, Var(xs)...};
-    return std::move(node_->apply(in)[0]);
+    return std::move(node_->apply(all_inputs({x, Var(xs)...}))[0]);
   }
   // The same with all outputs.
   template <class... X>
   Tensors all(const Tensor& x, const X&... xs) {
-    const Var in[] = {Var(x), Var(xs)...};
-    return node_->forward(in);
+    return node_->forward(all_inputs({Var(x), Var(xs)...}));
   }
   template <class... X>
   Vars all(const Var& x, const X&... xs) {
-    const Var in[] = {x, Var(xs)...};
-    return node_->apply(in);
+    return node_->apply(all_inputs({x, Var(xs)...}));
   }
 
  private:
+  // With those that are left out: backward asks for inputs by their numbers.
+  Vars all_inputs(std::initializer_list<Var> given) const {
+    Vars in(given.begin(), given.end());
+    if (static_cast<int>(in.size()) < info_->inputs) in.resize(info_->inputs);
+    return in;
+  }
   const OpInfo* info_;
   Ref<FunctionNode> node_;
 };

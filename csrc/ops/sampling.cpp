@@ -211,7 +211,7 @@ struct SampleGrid {
     if (!linear())
       y = pixels("nn_pixels", Ints(image.size(), 0))(x, whole(grid, image));
     else if (axes(x) == 2)
-      y = columns("deform_columns")(x, rows_and_columns(grid, image), Tensor());
+      y = columns("deform_columns")(x, rows_and_columns(grid, image));
     else
       y = at::grid_sampler_3d(wide(x), wide(grid.movedim(axis, -1)), 0, aten_padding(), align_corners)
               .to(x.scalar_type());
@@ -231,7 +231,7 @@ struct SampleGrid {
     }
     if (image.size() == 2) {
       const T at = rows_and_columns(grid, image);
-      c.grad(0, [&] { return channels_back(columns("deform_columns_grad").with("insize", whole_size)(gy, at, T())); });
+      c.grad(0, [&] { return channels_back(columns("deform_columns_grad").with("insize", whole_size)(gy, at)); });
       c.grad(1, [&] {
         const T g = columns("deform_factors_grad").with("orders", Ints{1, 2})(gy, x, at);
         const auto of = [&](int64_t k) { return get_item(g, Index{IndexItem::slice({}, {}), IndexItem::integer(k)}); };
