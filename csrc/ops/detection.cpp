@@ -252,7 +252,7 @@ struct BipartiteMatching {
         int64_t count = 0;
         match(
             from.const_data_ptr<T>() + b * n * m, n, m, smallest, false,
-            [&](T v) { return smallest ? static_cast<double>(v) < limit : static_cast<double>(v) > limit; },
+            [&](Wide<T> v) { return smallest ? static_cast<double>(v) < limit : static_cast<double>(v) > limit; },
             [&](int64_t i, int64_t j) {
               row[i] = static_cast<T>(j), column[j] = static_cast<T>(i);
               return topk <= 0 || ++count <= topk;

@@ -78,11 +78,16 @@ CG_INLINE Wide<T> overlap(const Box<T>& a, const Box<T>& b, Wide<T> edge = 0) {
     return both / (both > 0 ? all : 1);
   }
 }
-// Of boxes in columns (Boxes): overlaps of one with each; whether one of them overlaps `one` by more than the limit.
+// Of boxes in columns (Boxes): overlaps of one with each; whether one of them overlaps `one` by more than the limit;
+// overlaps that are kept in `best` where they are larger, and the one's number in `which`.
 void overlaps(int64_t n, const float* const* columns, const Box<float>& one, float* to);
 void overlaps(int64_t n, const double* const* columns, const Box<double>& one, double* to);
 bool overlaps(int64_t n, const float* const* columns, const Box<float>& one, float limit, float edge);
 bool overlaps(int64_t n, const double* const* columns, const Box<double>& one, double limit, double edge);
+void overlaps(int64_t n, const float* const* columns, const Box<float>& one, int32_t number, float* to, float* best,
+              int32_t* which);
+void overlaps(int64_t n, const double* const* columns, const Box<double>& one, int32_t number, float* to, float* best,
+              int32_t* which);
 
 // Boxes in columns, which vector code reads.
 template <class T>
@@ -103,6 +108,16 @@ class Boxes {
       overlaps(size(), from(0).data(), one, to);
     else
       for (int64_t i = 0; i < size(); ++i) to[i] = overlap(one, (*this)[i]);
+  }
+  void overlap_with(const Box<T>& one, int32_t number, float* to, float* best, int32_t* which) const {
+    if constexpr (std::is_same_v<T, N>) {
+      overlaps(size(), from(0).data(), one, number, to, best, which);
+    } else {
+      for (int64_t i = 0; i < size(); ++i) {
+        to[i] = overlap(one, (*this)[i]);
+        if (to[i] > best[i]) best[i] = to[i], which[i] = number;
+      }
+    }
   }
   // Whether one overlaps `b` by more than `limit`.
   bool cover(const Box<T>& b, N limit, N edge = 0) const {
@@ -166,20 +181,28 @@ struct Suppression {
 // the first column come first.
 template <class T, class Wanted, class Take>
 void match(const T* scores, int64_t rows, int64_t columns, bool smallest, bool turned, Wanted&& wanted, Take&& take) {
-  std::vector<int64_t> heap;
-  for (int64_t k = 0; k < rows * columns; ++k)
-    if (wanted(scores[k])) heap.push_back(k);
-  const auto worse = [=](int64_t i, int64_t j) {
-    const T a = scores[i], b = scores[j];
-    if (a != b) return smallest ? a > b : a < b;
-    return turned && i % columns != j % columns ? i % columns > j % columns : i > j;
+  struct Pair {
+    Wide<T> score;
+    int64_t number;  // in the order in which equal ones come
+    bool operator<(const Pair& o) const { return score == o.score ? number > o.number : score < o.score; }
   };
-  std::make_heap(heap.begin(), heap.end(), worse);
+  std::vector<Pair> heap;
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto first = heap.size();
+    for (int64_t j = 0; j < columns; ++j)
+      if (const Wide<T> v = scores[i * columns + j]; wanted(v))
+        heap.push_back({smallest ? -v : v, turned ? j * rows + i : i * columns + j});
+    if (const auto most = first + rows; heap.size() > most) {  // other rows leave one of so many
+      std::nth_element(heap.begin() + first, heap.begin() + most, heap.end(), [](auto& a, auto& b) { return b < a; });
+      heap.resize(most);
+    }
+  }
+  std::make_heap(heap.begin(), heap.end());
   std::vector<bool> row(rows), column(columns);
   int64_t left = std::min(rows, columns);
   for (auto end = heap.end(); left > 0 && end != heap.begin();) {
-    std::pop_heap(heap.begin(), end, worse);
-    const int64_t i = *--end / columns, j = *end % columns;
+    std::pop_heap(heap.begin(), end);
+    const int64_t k = (--end)->number, i = turned ? k % rows : k / columns, j = turned ? k / rows : k % columns;
     if (row[i] || column[j]) continue;
     row[i] = column[j] = true;
     --left;

@@ -20,6 +20,20 @@ CG_INLINE void all(int64_t n, const N* const* columns, const Box<N>& box, N* __r
   for (int64_t i = 0; i < n; ++i) to[i] = overlap(one, take(c, i));
 }
 template <class N>
+CG_INLINE void most(int64_t n, const N* const* columns, const Box<N>& box, int32_t number, float* __restrict to,
+                    float* __restrict best, int32_t* __restrict which) {
+  const N* const c[] = {columns[0], columns[1], columns[2], columns[3], columns[4]};
+  const Box<N> one = box;
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = static_cast<float>(overlap(one, take(c, i)));
+    const bool better = v > best[i];
+    to[i] = v;
+    which[i] = better ? number : which[i];
+    best[i] = better ? v : best[i];
+  }
+}
+template <class N>
 CG_INLINE bool any(int64_t n, const N* const* columns, const Box<N>& box, N limit, N edge) {
   const N* const c[] = {columns[0], columns[1], columns[2], columns[3], columns[4]};
   const Box<N> one = box;
@@ -30,12 +44,16 @@ CG_INLINE bool any(int64_t n, const N* const* columns, const Box<N>& box, N limi
 
 }  // namespace
 
-#define CG_OVERLAPS(N)                                                                                       \
-  CG_SIMD CG_ROUNDED void overlaps(int64_t n, const N* const* columns, const Box<N>& one, N* to) {           \
-    all(n, columns, one, to);                                                                                \
-  }                                                                                                          \
-  CG_SIMD CG_ROUNDED bool overlaps(int64_t n, const N* const* columns, const Box<N>& one, N limit, N edge) { \
-    return any(n, columns, one, limit, edge);                                                                \
+#define CG_OVERLAPS(N)                                                                                               \
+  CG_SIMD CG_ROUNDED void overlaps(int64_t n, const N* const* columns, const Box<N>& one, N* to) {                   \
+    all(n, columns, one, to);                                                                                        \
+  }                                                                                                                  \
+  CG_SIMD CG_ROUNDED bool overlaps(int64_t n, const N* const* columns, const Box<N>& one, N limit, N edge) {         \
+    return any(n, columns, one, limit, edge);                                                                        \
+  }                                                                                                                  \
+  CG_SIMD CG_ROUNDED void overlaps(int64_t n, const N* const* columns, const Box<N>& one, int32_t number, float* to, \
+                                   float* best, int32_t* which) {                                                    \
+    most(n, columns, one, number, to, best, which);                                                                  \
   }
 CG_OVERLAPS(float)
 CG_OVERLAPS(double)
