@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from subject import chainer, f32
+
+from tests.chainer.subject import chainer, f32
 
 backend = chainer.backend
 cuda = chainer.backends.cuda

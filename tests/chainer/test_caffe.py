@@ -4,7 +4,8 @@ import types
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, F, chainer, f32
 
 L = chainer.links
 if ORIGINAL:

@@ -4,7 +4,8 @@ import importlib
 import re
 
 import pytest
-from subject import Scale, chainer, f32, var
+
+from tests.chainer.subject import Scale, chainer, f32, var
 
 G = importlib.import_module(chainer.__name__ + ".computational_graph")
 

@@ -8,7 +8,8 @@ import threading
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 configuration = importlib.import_module(chainer.__name__ + ".configuration")
 

@@ -12,7 +12,8 @@ import tarfile
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, chainer, f32
 
 D, dataset = chainer.datasets, chainer.dataset
 convert, download, image_dataset = (

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer
+
+from tests.chainer.subject import ORIGINAL, F, chainer
 
 InvalidType = chainer.utils.type_check.InvalidType
 

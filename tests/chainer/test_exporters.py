@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, F, chainer, f32
 
 L = chainer.links
 ROOT = chainer.__name__

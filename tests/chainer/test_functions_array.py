@@ -4,7 +4,8 @@ import importlib
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer, f32, var
+
+from tests.chainer.subject import ORIGINAL, F, chainer, f32, var
 
 gradient_check = importlib.import_module(f"{chainer.__name__}.gradient_check")
 InvalidType = chainer.utils.type_check.InvalidType

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, Log, chainer
+
+from tests.chainer.subject import ORIGINAL, F, Log, chainer
 
 gradient_check = importlib.import_module(f"{chainer.__name__}.gradient_check")
 InvalidType = chainer.utils.type_check.InvalidType

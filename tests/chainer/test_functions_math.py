@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 import pytest
-from subject import F, chainer, f32, var
+
+from tests.chainer.subject import F, chainer, f32, var
 
 gradient_check = importlib.import_module(f"{chainer.__name__}.gradient_check")
 InvalidType = chainer.utils.type_check.InvalidType

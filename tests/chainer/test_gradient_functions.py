@@ -4,7 +4,8 @@ import importlib
 
 import numpy as np
 import pytest
-from subject import F, chainer
+
+from tests.chainer.subject import F, chainer
 
 check_backward = importlib.import_module(f"{chainer.__name__}.gradient_check").check_backward
 RNN = f"{chainer.__name__}.functions.rnn"

@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, Scale, chainer, f32, var
+
+from tests.chainer.subject import ORIGINAL, F, Scale, chainer, f32, var
 
 H = chainer.function_hooks
 LH = importlib.import_module(chainer.__name__ + ".link_hooks")

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 I = chainer.initializers  # noqa: E741
 SHAPE = (3, 4, 2)

@@ -11,7 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 iterators, S = chainer.iterators, chainer.serializers
 ours_only = pytest.mark.skipif(ORIGINAL, reason="the original fails or hangs here")

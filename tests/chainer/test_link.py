@@ -5,7 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, chainer, f32
 
 
 class Affine(chainer.Link):

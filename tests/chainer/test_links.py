@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, F, chainer, f32
 
 L = chainer.links
 GOLDEN = Path(__file__).parent.parent / "golden" / "links.json.gz"

@@ -3,7 +3,8 @@
 import importlib
 
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 NAMES = """
 AbstractSerializer Chain ChainList DebugMode Deserializer DeviceResident DictSummary Fallback Function

@@ -4,7 +4,8 @@ import importlib
 
 import numpy as np
 import pytest
-from subject import F, chainer, f32, var
+
+from tests.chainer.subject import F, chainer, f32, var
 
 L = importlib.import_module(f"{chainer.__name__}.links")
 

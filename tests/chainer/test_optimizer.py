@@ -5,7 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from subject import chainer, f32
+
+from tests.chainer.subject import chainer, f32
 
 O = chainer.optimizers  # noqa: E741
 H = chainer.optimizer_hooks

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 O, H = chainer.optimizers, chainer.optimizer_hooks  # noqa: E741
 GOLDEN = Path(__file__).parent.parent / "golden" / "optimizer_hooks.npz"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer
+
+from tests.chainer.subject import ORIGINAL, chainer
 
 O = chainer.optimizers  # noqa: E741
 SHAPES = ((3, 4), (5,), (), (2, 1, 3))

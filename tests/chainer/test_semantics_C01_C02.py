@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from subject import chainer, f32, var
+
+from tests.chainer.subject import chainer, f32, var
 
 
 def _graph():

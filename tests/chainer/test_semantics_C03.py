@@ -5,7 +5,8 @@ import random
 
 import numpy as np
 import pytest
-from subject import Log, Scale, chainer, var
+
+from tests.chainer.subject import Log, Scale, chainer, var
 
 
 class Mix(chainer.FunctionNode):

@@ -4,7 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from subject import F, Scale, chainer, f32, var
+
+from tests.chainer.subject import F, Scale, chainer, f32, var
 
 
 @pytest.mark.semantics("C04")

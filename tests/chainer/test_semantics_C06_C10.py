@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from subject import Scale, chainer, f32, var
+
+from tests.chainer.subject import Scale, chainer, f32, var
 
 
 @pytest.mark.semantics("C06")

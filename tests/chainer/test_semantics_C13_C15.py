@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from subject import Log, Scale, chainer, f32, var
+
+from tests.chainer.subject import Log, Scale, chainer, f32, var
 
 
 class Retain(chainer.FunctionNode):

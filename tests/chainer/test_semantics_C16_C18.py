@@ -5,7 +5,8 @@ import weakref
 
 import numpy as np
 import pytest
-from subject import Log, Scale, chainer, f32, var
+
+from tests.chainer.subject import Log, Scale, chainer, f32, var
 
 
 @pytest.mark.semantics("C16")

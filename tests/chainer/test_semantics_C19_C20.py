@@ -4,7 +4,8 @@ import weakref
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, Log, Scale, chainer, f32, var
+
+from tests.chainer.subject import ORIGINAL, Log, Scale, chainer, f32, var
 
 
 def _chain():

@@ -5,7 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from subject import chainer
+
+from tests.chainer.subject import chainer
 
 
 class Plus(chainer.Link):

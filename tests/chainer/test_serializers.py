@@ -7,7 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, chainer, f32
 
 S = chainer.serializers
 npz = importlib.import_module(chainer.__name__ + ".serializers.npz")

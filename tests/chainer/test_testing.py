@@ -11,7 +11,8 @@ import warnings
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32
+
+from tests.chainer.subject import ORIGINAL, chainer, f32
 
 testing = importlib.import_module(chainer.__name__ + ".testing")
 condition, parameterized, random_module = (

@@ -5,7 +5,8 @@ import io
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, F, chainer
+
+from tests.chainer.subject import ORIGINAL, F, chainer
 
 training, S = chainer.training, chainer.serializers
 extensions, triggers = training.extensions, training.triggers

@@ -7,8 +7,9 @@ import os
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32
-from test_training import DATA, Line, X, make_trainer, mock_trainer, ours_only
+
+from tests.chainer.subject import ORIGINAL, chainer, f32
+from tests.chainer.test_training import DATA, Line, X, make_trainer, mock_trainer, ours_only
 
 training, S = chainer.training, chainer.serializers
 extensions = training.extensions

@@ -5,7 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from subject import chainer, f32
+
+from tests.chainer.subject import chainer, f32
 
 T = importlib.import_module(chainer.__name__ + ".utils.type_check")
 

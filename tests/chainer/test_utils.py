@@ -8,7 +8,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from subject import ORIGINAL, chainer, f32, var
+
+from tests.chainer.subject import ORIGINAL, chainer, f32, var
 
 utils = chainer.utils
 argument, cache, conv, conv_nd, kernels, precision = (

@@ -9,7 +9,8 @@ import weakref
 import numpy as np
 import pytest
 import torch
-from subject import ORIGINAL, chainer, f32, var
+
+from tests.chainer.subject import ORIGINAL, chainer, f32, var
 
 
 def test_the_array_is_the_one_that_was_given():

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from dags import leaf_tensors, random_graph
 
 import compatgrad as cg
+from tests.core.dags import leaf_tensors, random_graph
 
 
 def _torch_gradients(seed, order):

@@ -8,10 +8,10 @@ import weakref
 
 import pytest
 import torch
-from dags import leaf_tensors, random_graph
 
 import compatgrad as cg
 from compatgrad import _C
+from tests.core.dags import leaf_tensors, random_graph
 
 sin = _C.op("sin")
 

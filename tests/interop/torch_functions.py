@@ -3,7 +3,8 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from harness import Floats as A
+
+from tests.ops.harness import Floats as A
 
 P = {"low": 0.2, "high": 1.0}
 IDS = np.array([[2, 0, 1], [1, 1, 0]])

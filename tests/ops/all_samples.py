@@ -1,20 +1,21 @@
 """The samples of all families."""
 
-import samples
-import samples_cells
-import samples_deform
-import samples_detection
-import samples_mx_linalg
-import samples_mx_loss
-import samples_mx_nn
-import samples_networks
-import samples_nn_arrays
-import samples_nn_elementwise
-import samples_nn_layers
-import samples_nn_norm
-import samples_regions
-
 from compatgrad import _C
+from tests.ops import (
+    samples,
+    samples_cells,
+    samples_deform,
+    samples_detection,
+    samples_mx_linalg,
+    samples_mx_loss,
+    samples_mx_nn,
+    samples_networks,
+    samples_nn_arrays,
+    samples_nn_elementwise,
+    samples_nn_layers,
+    samples_nn_norm,
+    samples_regions,
+)
 
 FAMILIES = (
     samples,

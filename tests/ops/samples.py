@@ -4,7 +4,8 @@ import numpy as np
 import scipy.special as sp
 import torch
 import torch.nn.functional as F
-from harness import Floats, binary, by_torch, sample, unary
+
+from tests.ops.harness import Floats, binary, by_torch, sample, unary
 
 A = Floats
 

@@ -1,8 +1,9 @@
 """Samples of the gates of recurrent cells; the gradients' references are torch's gradients of the cells'."""
 
 import torch
-from harness import Floats as A
-from harness import by_torch, sample
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import by_torch, sample
 
 GATES = "aifo"
 

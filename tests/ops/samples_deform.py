@@ -2,9 +2,8 @@
 
 import itertools
 
-from harness import Floats, sample
-
 from tests.deform_reference import columns, columns_grad, factors_grad
+from tests.ops.harness import Floats, sample
 
 A = Floats
 CASES = [  # images, places, geometry; offsets that leave no place near a whole number

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import torch
-from harness import Floats as A
-from harness import sample
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import sample
 
 rng = np.random.default_rng(5)
 HARD = dict(differentiable=())

@@ -1,8 +1,9 @@
 """Samples of ops behind MXNet's arrays: triangular systems, eigenvalues of symmetric matrices, constants."""
 
 import numpy as np
-from harness import Floats as A
-from harness import sample
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import sample
 
 WIDE = {"dtypes": ("float32", "float64"), "tolerance": 10}
 

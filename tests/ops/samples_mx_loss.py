@@ -1,8 +1,9 @@
 """Samples of the ops behind MXNet's losses."""
 
 import numpy as np
-from harness import Floats as A
-from harness import sample
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import sample
 
 
 def pick_cross_entropy(x, t, axis=-1, keepdims=False):

@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from harness import Floats as A
-from harness import by_torch, sample
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import by_torch, sample
 
 FLAT = dict(differentiable=())  # its gradient is not the derivative of its value
 X, Y, G = (np.arange(6.0).reshape(2, 3) * k for k in (1, 2, 3))

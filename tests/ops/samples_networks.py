@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import torch
 import torch.nn.functional as F
-from harness import Floats, by_torch, sample
+
+from tests.ops.harness import Floats, by_torch, sample
 
 SINGLE = ("float32", "float64")  # float16 has too little range or precision here
 A = Floats

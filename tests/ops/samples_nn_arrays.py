@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from harness import Floats, Sample, sample
 
 from compatgrad import _C
+from tests.ops.harness import Floats, Sample, sample
 
 A = Floats
 WRITTEN = {"assign": (0,), "bool_scatter": (2,), "draw": (0,), "scatter_nd": (2,)}  # op -> inputs that it writes

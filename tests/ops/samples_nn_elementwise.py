@@ -3,8 +3,9 @@
 import numpy as np
 import scipy.special as sp
 import torch
-from harness import Floats as A
-from harness import binary, sample, unary
+
+from tests.ops.harness import Floats as A
+from tests.ops.harness import binary, sample, unary
 
 
 def mask(f, *names):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import torch.nn.functional as F
-from harness import Floats, by_torch, sample
-from samples_networks import conv, windows
+
+from tests.ops.harness import Floats, by_torch, sample
+from tests.ops.samples_networks import conv, windows
 
 A = Floats
 

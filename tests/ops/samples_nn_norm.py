@@ -2,8 +2,9 @@
 
 import numpy as np
 import torch
-from harness import Floats, by_torch, sample
-from samples_networks import SINGLE, transposed
+
+from tests.ops.harness import Floats, by_torch, sample
+from tests.ops.samples_networks import SINGLE, transposed
 
 A = Floats
 

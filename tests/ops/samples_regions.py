@@ -3,7 +3,8 @@
 import itertools
 
 import numpy as np
-from harness import Floats, sample
+
+from tests.ops.harness import Floats, sample
 
 A = Floats
 BOXES = np.array([[0, 0.3, -1.2, 4.4, 3.1], [1, 2, 1, 9, 5], [1, 30, 30, 40, 40], [0, 1, 1, 1.5, 2]])

@@ -6,10 +6,10 @@ torch's gradient of a real L by z = x + iy is dL/dx + i dL/dy.
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES, writes_inputs
-from harness import Floats, gradients
 
 from compatgrad import Variable
+from tests.ops.all_samples import SAMPLES, writes_inputs
+from tests.ops.harness import Floats, gradients
 
 STEP = 1e-6
 COMPLEX = [

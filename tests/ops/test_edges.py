@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import gradients
 
 from compatgrad import _C
+from tests.ops.harness import gradients
 
 FLOATS = [torch.float16, torch.float32, torch.float64]
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES as ALL
-from harness import Problem, constants, cotangents, gradients, numbers, strided
+
+from tests.ops.all_samples import SAMPLES as ALL
+from tests.ops.harness import Problem, constants, cotangents, gradients, numbers, strided
 
 SAMPLES = [s for s in ALL if s.targets]
 TOLERANCE = {"float16": 2e-2, "float32": 2e-5}

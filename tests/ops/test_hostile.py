@@ -9,8 +9,9 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES
-from harness import constants, cotangents, gradients
+
+from tests.ops.all_samples import SAMPLES
+from tests.ops.harness import constants, cotangents, gradients
 
 SIZES = (0, 1, "doubled")
 NUMBERS = (np.nan, np.inf, -np.inf, 1e30, -1.0, 1e6)

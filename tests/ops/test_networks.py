@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from harness import constants, gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from compatgrad import _C
+from tests.ops.harness import constants, gradients
 
 op = _C.op
 INF, NAN = float("inf"), float("nan")

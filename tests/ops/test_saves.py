@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES as ALL
-from all_samples import writes_inputs
-from harness import Problem, constants, gradients
 
 import compatgrad.nnabla as nn
 from compatgrad import _C
 from compatgrad.nnabla._frontend import op
+from tests.ops.all_samples import SAMPLES as ALL
+from tests.ops.all_samples import writes_inputs
+from tests.ops.harness import Problem, constants, gradients
 
 # Recorded before they run, they would need values for the shape of the result (swish: a rule for its broadcast).
 NOT_DEFERRED = {"bool_gather", "pack_padded_sequence", "pad_packed_sequence", "swish", "to_device", "unique"}

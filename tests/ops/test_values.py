@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES, writes_inputs
-from harness import Floats, numbers, strided
 
 from compatgrad import _C
+from tests.ops.all_samples import SAMPLES, writes_inputs
+from tests.ops.harness import Floats, numbers, strided
 
 # of float16 and float32: the reference is computed in float64 from the rounded inputs
 TOLERANCE = {"float16": 4e-3, "float32": 4e-6, "float64": 1e-12}

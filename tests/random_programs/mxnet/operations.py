@@ -2,7 +2,7 @@
 
 ` ->` behind an expression, repeated, says how many results it has. A function whose derivative jumps is
 applied to arrays moved apart by a constant, so that no result hangs on a tie. What is left out, and why, is
-said in tests/mxnet/test_mx_random_programs.py.
+said in tests/mxnet/test_random_programs.py.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 ` ->` behind an expression, repeated, says how many results it has. A function whose derivative jumps is
 applied to variables moved apart by a constant, so that no result hangs on a tie. What is left out, and why,
-is said in tests/nnabla/test_nn_random_programs.py.
+is said in tests/nnabla/test_random_programs.py.
 """
 
 import math

@@ -15,7 +15,7 @@ import pytest
 import compatgrad.nnabla as nn
 from compatgrad.nnabla.core import graph_def
 from compatgrad.nnabla.utils.load import load
-from tests.nnabla.test_nn_cli import folder, no_parameters, run  # noqa: F401
+from tests.nnabla.test_cli import folder, no_parameters, run  # noqa: F401
 
 pytest.importorskip("h5py")
 

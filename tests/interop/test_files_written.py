@@ -13,7 +13,7 @@ import torch
 from compatgrad import interop
 from compatgrad.formats import safetensors as own
 from compatgrad.interop import _convert, files
-from tests.interop.test_interop_files import EXPECTED, GOLDEN, MODEL, ROOT, boxed, check
+from tests.interop.test_files import EXPECTED, GOLDEN, MODEL, ROOT, boxed, check
 
 
 # ---- what is written --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import compatgrad.mxnet as mx
 from compatgrad.mxnet import MXNetError, autograd, gluon, nd
 from compatgrad.mxnet.gluon import rnn
 from tests.golden import mxnet_losses as golden
-from tests.mxnet.test_mx_loss import compare
+from tests.mxnet.test_loss import compare
 
 
 @pytest.mark.parametrize("name", golden.CELLS)

@@ -7,7 +7,6 @@ import weakref
 
 import numpy as np
 import pytest
-from test_nn_grad import Cube, leaf
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.function as function_types
@@ -15,6 +14,7 @@ import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.function import PythonFunction
 from compatgrad.nnabla.variable import CommunicatorBackwardCallback
+from tests.nnabla.test_grad import Cube, leaf
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ def test_a_value_is_read_in_chainer():
         message(f),
         """\
 interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
-(test_interop_export_errors.py:LINE: `return x if float(F.sum(x).array) > 0 else -x`). Return what is to be
-read as an output, and choose by values inside the graph (where) or outside the exported function
+(test_export_errors.py:LINE: `return x if float(F.sum(x).array) > 0 else -x`). Return what is to be read as an
+output, and choose by values inside the graph (where) or outside the exported function
 """,
     )
 
@@ -48,9 +48,9 @@ def test_a_value_is_read_by_a_function_on_arrays():
         message(f),
         """\
 interop.export: a value is read, and in a trace tensors have shapes and dtypes but no values
-(test_interop_export_errors.py:LINE: `return Twice().apply((x,))[0]`, in
-compatgrad.chainer.function_node.apply). Return what is to be read as an output, and choose by values inside
-the graph (where) or outside the exported function
+(test_export_errors.py:LINE: `return Twice().apply((x,))[0]`, in compatgrad.chainer.function_node.apply).
+Return what is to be read as an output, and choose by values inside the graph (where) or outside the exported
+function
 """,
     )
 
@@ -68,8 +68,7 @@ def test_a_shape_that_depends_on_values():
         message(f, frontend="compatgrad"),
         """\
 interop.export: the shape of what aten.nonzero.default gives depends on values, and a graph has only shapes
-that follow from the inputs' shapes (test_interop_export_errors.py:LINE: `return
-torch.nonzero(x.tensor).float()`)
+that follow from the inputs' shapes (test_export_errors.py:LINE: `return torch.nonzero(x.tensor).float()`)
 """,
     )
 
@@ -120,9 +119,9 @@ def test_a_network_for_one_batch_size():
     assert_expected_inline(
         message(f),
         """\
-interop.export: the network runs on the examples, but not at batch 5 (test_interop_export_errors.py:LINE:
-`return F.reshape(x, (2, 6))`, in compatgrad.chainer.functions.array.reshape.reshape): RuntimeError: shape
-'[2, 6]' is invalid for input of size 15. With dynamic=False it is exported for the examples' sizes alone
+interop.export: the network runs on the examples, but not at batch 5 (test_export_errors.py:LINE: `return
+F.reshape(x, (2, 6))`, in compatgrad.chainer.functions.array.reshape.reshape): RuntimeError: shape '[2, 6]' is
+invalid for input of size 15. With dynamic=False it is exported for the examples' sizes alone
 """,
     )
     assert interop.export(f, X, frontend="chainer", dynamic=None)(X).shape == (2, 6)

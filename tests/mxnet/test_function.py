@@ -8,7 +8,7 @@ import pytest
 
 from compatgrad.mxnet import autograd, nd
 from compatgrad.mxnet.base import MXNetError
-from tests.mxnet.test_mx_autograd import flags, marked, numbers  # noqa: F401 - flags runs around each test
+from tests.mxnet.test_autograd import flags, marked, numbers  # noqa: F401 - flags runs around each test
 
 
 # ---- M06: Function -----------------------------------------------------------------------------------------------

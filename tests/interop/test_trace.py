@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES
-from harness import Sample, gradients
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from compatgrad import _C
+from tests.ops.all_samples import SAMPLES
+from tests.ops.harness import Sample, gradients
 
 # ops that read values on the host; their error names them, or what they are called in nnabla
 REFUSED = {

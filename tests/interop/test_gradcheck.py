@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from all_samples import SAMPLES, writes_inputs
-from harness import Floats as A
-from harness import Sample
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
@@ -16,6 +13,9 @@ import compatgrad.nnabla.functions as NF
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import _C, interop
 from compatgrad.mxnet import gluon
+from tests.ops.all_samples import SAMPLES, writes_inputs
+from tests.ops.harness import Floats as A
+from tests.ops.harness import Sample
 
 
 def check(function, inputs, **tolerances):

@@ -1,4 +1,4 @@
-"""Images: files, operators, transformations and iterators (numbers of the original: test_mx_data.py)."""
+"""Images: files, operators, transformations and iterators (numbers of the original: test_data.py)."""
 
 import io
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from harness import Problem, Sample, constants, gradients, strided, tensors
 
 import compatgrad
 from compatgrad import interop
 from tests.interop.torch_functions import FUNCTIONS, MODULES, ONCE
+from tests.ops.harness import Problem, Sample, constants, gradients, strided, tensors
 
 
 class Called(Sample):

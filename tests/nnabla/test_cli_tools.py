@@ -15,7 +15,7 @@ from compatgrad.nnabla.utils.cli import cli, compare_with_cpu, profile
 from compatgrad.nnabla.utils.load import load
 from compatgrad.nnabla.utils.nnp_graph import NnpLoader
 from compatgrad.nnabla.utils.save import save
-from tests.nnabla.test_nn_cli import folder, no_parameters, run  # noqa: F401
+from tests.nnabla.test_cli import folder, no_parameters, run  # noqa: F401
 
 pytest.importorskip("h5py")
 
