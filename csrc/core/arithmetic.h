@@ -8,7 +8,7 @@ namespace cg {
 inline const at::Tensor& value(const at::Tensor& t) { return t; }
 inline const at::Tensor& value(const Var& v) { return v.data; }
 
-// ---- arith.cpp, compare.cpp -----------------------------------------------------------------------------------------
+// ---- arith.cpp, choices.cpp -----------------------------------------------------------------------------------------
 Var add_n(VarsRef);
 // Left to right, in one pass over memory where that pays; `into_first`: the first buffer may be overwritten.
 at::Tensor sum_gradients(c10::ArrayRef<at::Tensor> gs, bool into_first);

@@ -10,7 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "kernels/trace.h"
-#include "ops/nn_array.h"
+#include "ops/gather.h"
 
 namespace cg {
 namespace {

@@ -1,7 +1,7 @@
 // Activations with a learned parameter, the shape of which is x.shape[1:1 + its ndim].
 #include <ATen/ops/_prelu_kernel.h>
 
-#include "ops/nn_fused.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {

@@ -6,7 +6,7 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/threshold_backward.h>
 
-#include "ops/nn_fused.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {

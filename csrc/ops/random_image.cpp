@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "ops/nn_array.h"
-#include "ops/nn_random.h"
+#include "ops/gather.h"
+#include "ops/random.h"
 
 namespace cg {
 namespace {

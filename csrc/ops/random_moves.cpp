@@ -1,8 +1,8 @@
 // Random functions that move elements: choice, crop, flip, shift.
 #include <ATen/ops/empty.h>
 
-#include "ops/nn_array.h"
-#include "ops/nn_random.h"
+#include "ops/gather.h"
+#include "ops/random.h"
 
 namespace cg {
 namespace {

@@ -8,7 +8,7 @@
 #include <ATen/ops/lt.h>
 #include <ATen/ops/sort.h>
 
-#include "ops/nn_round.h"
+#include "ops/rounding.h"
 
 namespace cg {
 namespace {

@@ -10,8 +10,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "kernels/trace.h"
+#include "ops/gather.h"
 #include "ops/index.h"
-#include "ops/nn_array.h"
 
 namespace cg {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "kernels/trace.h"
 #include "ops/axes.h"
-#include "ops/nn_array.h"
+#include "ops/gather.h"
 
 namespace cg {
 namespace {

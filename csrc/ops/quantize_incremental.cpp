@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/nn_random.h"
+#include "ops/random.h"
 
 namespace cg {
 namespace {

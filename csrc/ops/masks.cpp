@@ -14,7 +14,7 @@
 
 #include "core/deferred.h"
 #include "kernels/trace.h"
-#include "ops/nn_array.h"
+#include "ops/gather.h"
 
 namespace cg {
 namespace {

@@ -5,7 +5,7 @@
 #include <ATen/ops/sign.h>
 #include <ATen/ops/trunc.h>
 
-#include "ops/nn_fused.h"
+#include "ops/one_loop.h"
 #include "ops/operators.h"
 
 namespace cg {

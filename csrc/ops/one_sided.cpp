@@ -14,7 +14,7 @@
 #include <ATen/ops/mish.h>
 #include <ATen/ops/mish_backward.h>
 
-#include "ops/nn_fused.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {

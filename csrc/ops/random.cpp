@@ -1,5 +1,5 @@
 // Numbers drawn from a distribution, and dropout.
-#include "ops/nn_random.h"
+#include "ops/random.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/bernoulli.h>

@@ -9,7 +9,7 @@
 #include <ATen/ops/log2.h>
 #include <ATen/ops/lt.h>
 
-#include "ops/nn_round.h"
+#include "ops/rounding.h"
 
 namespace cg {
 namespace {

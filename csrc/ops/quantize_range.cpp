@@ -20,7 +20,7 @@
 
 #include <limits>
 
-#include "ops/nn_round.h"
+#include "ops/rounding.h"
 
 namespace cg {
 namespace {

@@ -9,7 +9,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tril.h>
 
-#include "ops/nn_array.h"
+#include "ops/gather.h"
 
 namespace cg {
 namespace {

@@ -16,7 +16,7 @@
 #include "core/deferred.h"
 #include "kernels/loss.h"
 #include "kernels/raw.h"
-#include "ops/nn_fused.h"
+#include "ops/one_loop.h"
 
 namespace cg {
 namespace {
