@@ -29,8 +29,9 @@ TESTS = {
     "thread": ["tests/core/test_threads.py", "tests/core/test_engine_edges.py", "-m", "not slow"],
 }
 OPTIONS = {
-    # what Python keeps until its end is no leak; an array that is too large is an error of the test's program
-    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_segv=1",
+    # what Python keeps until its end is no leak; freed memory is held back for a while, but not so much that tests of
+    # resident memory take it for a leak; an array that is too large is an error of the test's program
+    "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=8:allocator_may_return_null=1:handle_segv=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": f"suppressions={Path(__file__).with_name('sanitize_threads.txt')}:second_deadlock_stack=1",
     "PYTHONMALLOC": "malloc",  # small objects, which Python manages itself, are blocks of memory too

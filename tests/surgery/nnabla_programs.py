@@ -162,7 +162,8 @@ class World:
         if self.rng.random() < 0.5:
             weakref.finalize(target, last).atexit = False
         else:
-            target.reviver = Reviver(self, target if self.rng.random() < 0.3 else None, last)
+            # in its dict: Variables refuse attributes that nnabla's do not have
+            target.__dict__["reviver"] = Reviver(self, target if self.rng.random() < 0.3 else None, last)
 
     def rewire(self):
         to, end = self.pick(), self.pick()
