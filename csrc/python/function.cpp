@@ -108,7 +108,7 @@ void put_inputs(PyObject* o, PyObject* value, void*) {
   }
   while (nodes.size() < f.inputs.size() && !f.inputs[nodes.size()]) nodes.emplace_back();
   if (!f.outputs.empty() && nodes.size() != f.inputs.size())
-    fail(PyExc_ValueError, "inputs: expected as many as the function has, %zu", f.inputs.size());
+    fail(PyExc_ValueError, "inputs: expected as many as the function has, %zu, got %zu", f.inputs.size(), nodes.size());
   std::swap(f.inputs, nodes);  // the old ones die last
   f.recorded = true;
 }
