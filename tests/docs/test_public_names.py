@@ -1,0 +1,46 @@
+"""Public names have types and a docstring: arguments, results, errors, an example that runs, the source."""
+
+import doctest
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from tests.docs import public_names
+
+# Modules, with all below them, whose public names are documented and typed.
+DOCUMENTED: list[str] = []
+
+# Names that examples of a frontend use without an import, as its own documentation does.
+SHORT = {
+    "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
+    "nnabla": {"nn": "", "F": ".functions", "PF": ".parametric_functions", "S": ".solvers", "I": ".initializer"},
+    "mxnet": {"mx": "", "nd": ".ndarray", "gluon": ".gluon", "autograd": ".autograd"},
+}
+NAMES = {name: value for module in DOCUMENTED for name, value in public_names.public(module).items()}
+
+
+@pytest.mark.parametrize("module", DOCUMENTED)
+def test_nothing_is_lacking(module):
+    found = {name: public_names.lacks(value) for name, value in public_names.public(module).items()}
+    assert {name: missing for name, missing in found.items() if missing} == {}
+
+
+@pytest.mark.parametrize("name", [name for name, value in NAMES.items() if ">>>" in (inspect.getdoc(value) or "")])
+def test_example(name, tmp_path, monkeypatch):
+    frontend = name.split(".")[1]
+    globs = {"np": np, "torch": torch}
+    for short, module in SHORT.get(frontend, {}).items():
+        globs[short] = importlib.import_module(f"compatgrad.{frontend}{module}")
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(NAMES[name]), globs, name, None, 0)
+    said: list[str] = []
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    try:
+        doctest.DocTestRunner(optionflags=flags).run(test, out=said.append)
+    finally:
+        if frontend == "nnabla":
+            globs["nn"].clear_parameters()
+    assert not said, "".join(said)
