@@ -191,7 +191,8 @@ def main():
         return
     names = args.only
     if not names:
-        code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom gluoncv import model_zoo as z\nprint(*z.get_model_list())"
+        code = "import sys\nsys.path.insert(0, sys.argv[1])\n"
+        code += "from gluoncv import model_zoo\nprint(*model_zoo.get_model_list())"
         listed = subprocess.run(
             [args.legacy, "-c", code, args.gluoncv], capture_output=True, text=True, check=True
         ).stdout
