@@ -10,7 +10,7 @@ __all__ = ["CONVERT", "LAYERS", "NAMES", "operator_name"]
 # op of the engine -> operator of MXNet
 NAMES = {
     "add": "broadcast_add", "sub": "broadcast_sub", "mul": "broadcast_mul", "div": "broadcast_div",
-    "pow": "broadcast_power", "mod": "broadcast_mod", "mx_maximum": "broadcast_maximum",
+    "pow": "broadcast_power", "mod": "broadcast_mod", "maximum_product": "broadcast_maximum",
     "minimum": "broadcast_minimum", "equal": "broadcast_equal", "not_equal": "broadcast_not_equal",
     "greater": "broadcast_greater", "less": "broadcast_lesser", "greater_equal": "broadcast_greater_equal",
     "less_equal": "broadcast_lesser_equal", "neg": "negative", "lgamma": "gammaln", "copy": "_copy",
@@ -52,8 +52,8 @@ CONVERT: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
     "leaky_relu": lambda p: ("LeakyReLU", {"act_type": "leaky", "slope": p["slope"]}),
     "elu": lambda p: ("LeakyReLU", {"act_type": "elu", "slope": p["alpha"]}),
     "gelu": lambda p: ("LeakyReLU", {"act_type": "gelu"}), "prelu": lambda p: ("LeakyReLU", {"act_type": "prelu"}),
-    "mx_dropout": _renamed("Dropout"), "layer_normalization": _renamed("LayerNorm", begin_axis="axis"),
-    "mx_batch_normalization": _renamed("BatchNorm", moving_mean="", moving_var=""),
+    "dropout_hashed": _renamed("Dropout"), "layer_normalization": _renamed("LayerNorm", begin_axis="axis"),
+    "batch_normalization_late": _renamed("BatchNorm", moving_mean="", moving_var=""),
     "max_pooling": lambda p: ("Pooling", {**_window(p), "pool_type": "max"}),
     "window_pooling": lambda p: ("Pooling", {
         **_window(p), "pool_type": "avg", "count_include_pad": p.get("divisor") != "valid",

@@ -18,7 +18,7 @@ from compatgrad.core.resampling import cubic, linear
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
 
 Taps = tuple[np.ndarray, np.ndarray]
-_resample = _C.op("nn_resample")
+_resample = _C.op("resample")
 
 
 def _positions(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,13 +6,13 @@
 namespace cg {
 namespace {
 
-struct MxBatchNormalization {
+struct BatchNormalizationLate {
   double eps = 1e-3, momentum = 0.9;
   int64_t axis = 1;
   bool fix_gamma = true;
   std::optional<Tensor> moving_mean, moving_var;
   static constexpr auto params() {
-    using Op = MxBatchNormalization;
+    using Op = BatchNormalizationLate;
     return std::make_tuple(param("eps", &Op::eps), param("momentum", &Op::momentum), param("axis", &Op::axis),
                            param("fix_gamma", &Op::fix_gamma), param("moving_mean", &Op::moving_mean),
                            param("moving_var", &Op::moving_var));
@@ -21,8 +21,8 @@ struct MxBatchNormalization {
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   Tensor mean, inv_std;  // of each channel, flat
   static constexpr auto stored() {
-    return std::make_tuple(param("mean", &MxBatchNormalization::mean),
-                           param("inv_std", &MxBatchNormalization::inv_std));
+    return std::make_tuple(param("mean", &BatchNormalizationLate::mean),
+                           param("inv_std", &BatchNormalizationLate::inv_std));
   }
 
   std::optional<Ints> over(int64_t ndim) const {
@@ -91,7 +91,7 @@ struct MxBatchNormalization {
     update_statistics();
   }
 };
-CG_OP("mx_batch_normalization", MxBatchNormalization,
+CG_OP("batch_normalization_late", BatchNormalizationLate,
       "gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the "
       "moving statistics take (1 - momentum) of the new ones, in place. fix_gamma: the gradient of gamma is 0.")
 

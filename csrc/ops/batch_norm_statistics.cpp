@@ -10,12 +10,12 @@
 namespace cg {
 namespace {
 
-struct NnBatchNormalization {
+struct BatchNormalizationStatistics {
   Ints axes{1};
   double decay = 0.9, eps = 1e-5;
   bool batch_stat = true, stats = false, rectify = false, update = true;
   static constexpr auto params() {
-    using Op = NnBatchNormalization;
+    using Op = BatchNormalizationStatistics;
     return std::make_tuple(param("axes", &Op::axes), param("decay", &Op::decay), param("eps", &Op::eps),
                            param("batch_stat", &Op::batch_stat), param("stats", &Op::stats),
                            param("rectify", &Op::rectify), param("update", &Op::update));
@@ -28,8 +28,8 @@ struct NnBatchNormalization {
   }
   Tensor mean, inv_std;  // of each channel, flat
   static constexpr auto stored() {
-    return std::make_tuple(param("mean", &NnBatchNormalization::mean),
-                           param("inv_std", &NnBatchNormalization::inv_std));
+    return std::make_tuple(param("mean", &BatchNormalizationStatistics::mean),
+                           param("inv_std", &BatchNormalizationStatistics::inv_std));
   }
 
   // The axes that statistics are over.
@@ -145,7 +145,7 @@ struct NnBatchNormalization {
     c.grad(2, [&] { return ggamma; });
   }
 };
-CG_OP("nn_batch_normalization", NnBatchNormalization,
+CG_OP("batch_normalization_statistics", BatchNormalizationStatistics,
       "gamma (x - mean) / std + beta of x, beta, gamma, running mean, running variance (all but x may be left out): by "
       "the statistics of x of each element of `axes`, by (1 - decay) of which the running ones move; or by the running "
       "ones. stats: mean and variance are results too. The sixth input is added; rectify: ReLU follows.")

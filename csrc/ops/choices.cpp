@@ -57,8 +57,8 @@ using Maximum = Extremum<true, false>;
 CG_POINTWISE("maximum", Maximum, "The larger of a and b; where they are equal, the gradient belongs to a.")
 using Minimum = Extremum<false, true>;
 CG_POINTWISE("minimum", Minimum, "The smaller of a and b; where they are equal, the gradient belongs to a.")
-using MxMaximum = Extremum<true, true>;
-CG_POINTWISE("mx_maximum", MxMaximum, "maximum; a gradient that is not finite reaches both inputs.")
+using MaximumProduct = Extremum<true, true>;
+CG_POINTWISE("maximum_product", MaximumProduct, "maximum; a gradient that is not finite reaches both inputs.")
 
 struct Where {
   static constexpr Mask saves = in_bit(0);

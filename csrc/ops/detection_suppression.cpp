@@ -64,7 +64,7 @@ struct NmsDetection2d {
   void backward(Ctx<T>&) {}
 };
 CG_OP(
-    "nn_nms_detection2d", NmsDetection2d,
+    "nms_detection2d", NmsDetection2d,
     "Detections (batch, boxes, 5 + classes) with zero probability where they are below thresh or overlap a better one "
     "by more than nms. Not differentiated.")
 
@@ -115,7 +115,7 @@ struct OnnxNonMaxSuppression {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("nn_onnx_non_max_suppression", OnnxNonMaxSuppression,
+CG_OP("onnx_non_max_suppression", OnnxNonMaxSuppression,
       "(batch, class, box) of the boxes chosen for each class, best first; none overlaps a better one by more than "
       "iou_threshold. Not differentiated.")
 

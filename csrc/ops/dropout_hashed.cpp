@@ -45,12 +45,12 @@ CG_DROP(float)
 CG_DROP(double)
 #undef CG_DROP
 
-struct MxDropout {
+struct DropoutHashed {
   double p = 0.5;
-  static constexpr auto params() { return std::make_tuple(param("p", &MxDropout::p)); }
+  static constexpr auto params() { return std::make_tuple(param("p", &DropoutHashed::p)); }
   static constexpr Mask saves = 0;
   Tensor mask;
-  static constexpr auto stored() { return std::make_tuple(param("mask", &MxDropout::mask)); }
+  static constexpr auto stored() { return std::make_tuple(param("mask", &DropoutHashed::mask)); }
 
   double scale() const { return p < 1 ? 1 / (1 - p) : 0; }
   Tensor forward(const Tensor& x) {
@@ -96,7 +96,7 @@ struct MxDropout {
     c.grad(0, [&] { return Named(CG_NAMED("dropout_apply")).with("scale", scale())(c.gy(), c.saved(mask)); });
   }
 };
-CG_OP("mx_dropout", MxDropout,
+CG_OP("dropout_hashed", DropoutHashed,
       "Zeros each element with probability p and divides the others by 1 - p; seeded by torch's generator.")
 
 }  // namespace

@@ -54,7 +54,7 @@ struct FourierTransform {
     c.grad(0, [&] { return run(FourierTransform{ndim, !inverse, other}, c.gy()); });
   }
 };
-CG_OP("nn_fourier_transform", FourierTransform,
+CG_OP("fourier_transform", FourierTransform,
       "Fourier transform over the `ndim` axes before the last, which holds real and imaginary parts. norm: 'backward' "
       "(inverse transforms are divided by the number of elements), 'forward', 'ortho' (by its square root).")
 
@@ -180,12 +180,12 @@ void InverseShortTime::backward(Ctx<T>& c) {
   c.grad(0, [&] { return g[0]; });
   c.grad(1, [&] { return g[1]; });
 }
-CG_OP("nn_stft", ShortTime,
+CG_OP("stft", ShortTime,
       "Real and imaginary parts (batch, fft_size / 2 + 1, frames) of the windowed frames of x (batch, samples); "
-      "transposed: the gradient of nn_istft.")
-CG_OP("nn_istft", InverseShortTime,
+      "transposed: the gradient of istft.")
+CG_OP("istft", InverseShortTime,
       "The signal (batch, samples) of real and imaginary parts: overlapping frames over the sum of squared windows; "
-      "transposed: the gradient of nn_stft.")
+      "transposed: the gradient of stft.")
 
 }  // namespace
 }  // namespace cg

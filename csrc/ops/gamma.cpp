@@ -1,59 +1,83 @@
-// The gamma function and the derivative of its logarithm as MXNet has them, which gives the latter +inf at its poles.
+// The gamma function, its logarithm and the derivatives of the logarithm.
 #include <ATen/ops/digamma.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/lgamma.h>
 #include <ATen/ops/polygamma.h>
 #include <ATen/ops/remainder.h>
 #include <ATen/ops/round.h>
+#include <ATen/ops/special_zeta.h>
 
 #include <limits>
 #include <numbers>
 
 #include "ops/functions.h"
+#include "ops/half.h"
 
 namespace cg {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-template <class F>
-Tensor at_least_float(const Tensor& x, F&& f) {
-  const auto dtype = x.scalar_type();
-  return dtype == at::kHalf || dtype == at::kBFloat16 ? f(x.to(at::kFloat)).to(dtype) : f(x);
-}
-
 Tensor poles(const Tensor& x) { return (x <= 0).logical_and_(x == at::floor(x)); }
 
-// The n-th derivative of the logarithm's derivative.
-Var psi(int64_t n, const Var& x);
+// The n-th derivative of digamma. At the poles, zero and the negative whole numbers, ATen's values differ from one n to
+// the next; MXNet's are +inf.
+template <bool infinite>
 Tensor psi(int64_t n, const Tensor& x) {
-  return at_least_float(
-      x, [&](const Tensor& t) { return (n ? at::polygamma(n, t) : at::digamma(t)).masked_fill(poles(t), kInf); });
+  return at_least_float(x, [&](const Tensor& t) {
+    const Tensor y = n == 0   ? at::digamma(t)
+                     : n == 1 ? at::special_zeta(2, t)  // ATen's own trigamma has ten digits only
+                              : at::polygamma(n, t);
+    return infinite ? y.masked_fill(poles(t), std::numeric_limits<double>::infinity()) : y;
+  });
 }
+template <bool infinite>
+Var psi(int64_t n, const Var& x);
 
-struct MxPsi {
+template <bool infinite>
+struct PolyGamma {
   int64_t n = 0;
-  static constexpr auto params() { return std::make_tuple(param("n", &MxPsi::n)); }
+  static constexpr auto params() { return std::make_tuple(required("n", &PolyGamma::n)); }
   static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return psi(n, x); }
+  Tensor forward(const Tensor& x) { return psi<infinite>(n, x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi(n + 1, c.in(0)); });
+    c.grad(0, [&] { return c.gy() * psi<infinite>(n + 1, c.in(0)); });
   }
 };
-CG_OP("mx_psi", MxPsi, "n-th derivative of digamma; infinite at the poles.")
+using PolyGammaOfATen = PolyGamma<false>;
+CG_OP("polygamma", PolyGammaOfATen, "n-th derivative of digamma.")
+using PolyGammaInfinite = PolyGamma<true>;
+CG_OP("polygamma_infinite", PolyGammaInfinite, "n-th derivative of digamma; +inf at the poles.")
 
-struct MxLGamma {
+template <bool infinite>
+Var psi(int64_t n, const Var& x) {
+  return run(PolyGamma<infinite>{n}, x);
+}
+
+struct Digamma {
+  static constexpr Mask saves = in_bit(0);
+  Tensor forward(const Tensor& x) { return psi<false>(0, x); }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    c.grad(0, [&] { return c.gy() * psi<false>(1, c.in(0)); });
+  }
+};
+CG_OP("digamma", Digamma, "Derivative of lgamma.")
+
+template <bool infinite>
+struct LogGamma {
   static constexpr Mask saves = in_bit(0);
   Tensor forward(const Tensor& x) {
     return at_least_float(x, [](const Tensor& t) { return at::lgamma(t); });
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi(0, c.in(0)); });
+    c.grad(0, [&] { return c.gy() * psi<infinite>(0, c.in(0)); });
   }
 };
-CG_OP("mx_lgamma", MxLGamma, "log(|gamma(x)|); its derivative is +inf at the poles.")
+using LogGammaOfATen = LogGamma<false>;
+CG_OP("lgamma", LogGammaOfATen, "log(|gamma(x)|)")
+using LogGammaInfinite = LogGamma<true>;
+CG_OP("lgamma_infinite", LogGammaInfinite, "log(|gamma(x)|); its derivative is +inf at the poles.")
 
 // By reflection below one half: the logarithm knows no sign.
 Tensor gamma(const Tensor& given) {
@@ -66,17 +90,15 @@ Tensor gamma(const Tensor& given) {
   return at::where(x == 0, 1 / x, y).to(given.scalar_type());
 }
 
-struct MxGamma {
+struct Gamma {
   static constexpr Mask saves = in_bit(0) | out_bit(0);
   Tensor forward(const Tensor& x) { return gamma(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.out(0) * psi(0, c.in(0))); });
+    c.grad(0, [&] { return c.gy() * (c.out(0) * psi<true>(0, c.in(0))); });
   }
 };
-CG_OP("mx_gamma", MxGamma, "The gamma function; NaN at its poles but 0, where it is infinite.")
-
-Var psi(int64_t n, const Var& x) { return run(MxPsi{n}, x); }
+CG_OP("gamma", Gamma, "The gamma function; NaN at its poles but 0, where it is infinite.")
 
 }  // namespace
 }  // namespace cg

@@ -82,7 +82,7 @@ struct SpectralNorm {
       if (!test) c.in(1).copy_(new_u.reshape(c.in(1).sizes()));
   }
 };
-CG_OP("nn_spectral_norm", SpectralNorm,
+CG_OP("spectral_norm", SpectralNorm,
       "w over its largest singular value, as power iterations from u give it. Unless `test`, u becomes the last left "
       "singular vector; backward writes it once more. output_u: the given u is a result too.")
 
@@ -127,7 +127,7 @@ struct MeanSubtraction {
   }
 };
 CG_OP(
-    "nn_mean_subtraction", MeanSubtraction,
+    "mean_subtraction", MeanSubtraction,
     "x less the running mean over the axes before base_axis. update: the mean of x enters the running one with weight "
     "1 / (t + 1), and t is counted up, both in place.")
 
@@ -149,7 +149,7 @@ struct ClipByTensors {
     c.grad(2, [&] { return at_high; });
   }
 };
-CG_OP("nn_clip", ClipByTensors, "x, but at least `low` and, first of all, at most `high`, element by element.")
+CG_OP("clip_between", ClipByTensors, "x, but at least `low` and, first of all, at most `high`, element by element.")
 
 struct ClipGradByValue {
   static constexpr Mask saves = in_bit(1) | in_bit(2);
@@ -159,7 +159,7 @@ struct ClipGradByValue {
     c.grad(0, [&] { return run(ClipByTensors{}, c.gy(), c.in(1), c.in(2)); });
   }
 };
-CG_OP("nn_clip_grad_by_value", ClipGradByValue, "x; its gradient is clipped to the second and third input.")
+CG_OP("clip_grad_by_value", ClipGradByValue, "x; its gradient is clipped to the second and third input.")
 
 struct ClipGradByNorm {
   double norm = 1;
@@ -177,7 +177,7 @@ struct ClipGradByNorm {
     });
   }
 };
-CG_OP("nn_clip_grad_by_norm", ClipGradByNorm, "x; its gradient is scaled to the L2 norm `norm` over `axes`.")
+CG_OP("clip_grad_by_norm", ClipGradByNorm, "x; its gradient is scaled to the L2 norm `norm` over `axes`.")
 
 struct VatNoise {
   int64_t base_axis = 1;
@@ -196,7 +196,7 @@ struct VatNoise {
   void backward(Ctx<Tensor>& c) { c.in(1).copy_(c.gy() * eps); }
   void backward(Ctx<Var>&) {}
 };
-CG_OP("nn_vat_noise", VatNoise,
+CG_OP("vat_noise", VatNoise,
       "eps x / |x| over the axes from base_axis on. Has no gradient: backward writes eps times that of the result into "
       "the second input.")
 

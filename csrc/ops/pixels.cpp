@@ -95,10 +95,10 @@ template <class T>
 void PixelsGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(Pixels{*this}, c.gy(), c.in(1)); });
 }
-CG_OP("nn_pixels", Pixels,
+CG_OP("pixels", Pixels,
       "Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis "
       "first; beyond the border 0.")
-CG_OP("nn_pixels_grad", PixelsGrad, "The gradient of nn_pixels: to images whose axes have the sizes `size`.")
+CG_OP("pixels_grad", PixelsGrad, "The gradient of pixels: to images whose axes have the sizes `size`.")
 
 // A coordinate that is brought back to the pixels 0 ... size - 1.
 struct Border {
@@ -144,7 +144,7 @@ struct BorderCoordinateGrad : Border {
     c.grad(0, [&] { return run(*this, c.gy(), c.in(1)); });
   }
 };
-CG_POINTWISE("nn_border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of nn_border_coordinate at s.")
+CG_POINTWISE("border_coordinate_grad", BorderCoordinateGrad, "gy times the slope of border_coordinate at s.")
 
 struct BorderCoordinate : Border {
   static constexpr auto params() { return std::make_tuple(CG_BORDER(BorderCoordinate)); }
@@ -156,7 +156,7 @@ struct BorderCoordinate : Border {
   }
 };
 CG_POINTWISE(
-    "nn_border_coordinate", BorderCoordinate,
+    "border_coordinate", BorderCoordinate,
     "Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at the "
     "last pixels with align_corners, else at their outer edges).")
 
@@ -216,9 +216,9 @@ template <class T>
 void AffineGridGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(AffineGrid{*this}, c.gy()); });
 }
-CG_OP("nn_affine_grid", AffineGrid,
+CG_OP("affine_grid", AffineGrid,
       "The grid of the unit cube of shape `size`, transformed by theta (batch, axes, axes + 1), the last axis first.")
-CG_OP("nn_affine_grid_grad", AffineGridGrad, "The gradient of nn_affine_grid.")
+CG_OP("affine_grid_grad", AffineGridGrad, "The gradient of affine_grid.")
 
 }  // namespace
 }  // namespace cg

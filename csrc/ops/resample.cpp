@@ -44,7 +44,7 @@ struct Taps {
   Ints resized(const Tensor& x, int64_t n, int64_t from) const {
     TORCH_CHECK_VALUE(axis >= 0 && axis < x.dim() && index.dim() == 2 && n >= 0 && x.size(axis) == from &&
                           (!weight || weight->sizes() == index.sizes()),
-                      "nn_resample: index ", index.sizes(), " along axis ", axis, " does not fit shape ", x.sizes());
+                      "resample: index ", index.sizes(), " along axis ", axis, " does not fit shape ", x.sizes());
     Ints r = ints(x.sizes());
     r[axis] = n;
     return r;
@@ -119,7 +119,7 @@ struct Taps {
     const Tensor positions = index.contiguous();
     r.at.assign(positions.const_data_ptr<int64_t>(), positions.const_data_ptr<int64_t>() + positions.numel());
     for (int64_t i : r.at)
-      TORCH_CHECK_INDEX(i >= 0 && i < size, "nn_resample: index ", i, " is out of range for ", size, " elements");
+      TORCH_CHECK_INDEX(i >= 0 && i < size, "resample: index ", i, " is out of range for ", size, " elements");
     if (weight) {
       const Tensor w = weight->to(c10::CppTypeToScalarType<S>::value).contiguous();
       r.weight.assign(w.const_data_ptr<S>(), w.const_data_ptr<S>() + w.numel());
@@ -196,9 +196,9 @@ template <class T>
 void ResampleGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(Resample{*this}, c.gy()); });
 }
-CG_OP("nn_resample", Resample,
+CG_OP("resample", Resample,
       "Element i along `axis` of the result is the sum of weight[k, i] times element index[k, i] of x.")
-CG_OP("nn_resample_grad", ResampleGrad, "The gradient of nn_resample: to `size` elements along the axis.")
+CG_OP("resample_grad", ResampleGrad, "The gradient of resample: to `size` elements along the axis.")
 
 }  // namespace
 }  // namespace cg

@@ -79,7 +79,7 @@ struct SampleGrid {
   template <class T>
   T place(const T& grid, int64_t d, int64_t size) const {
     const T p = unbounded(grid, d, size);
-    return bounded() ? border("nn_border_coordinate", size)(p) : p;
+    return bounded() ? border("border_coordinate", size)(p) : p;
   }
   // Gradients of places on their way back to the grid.
   template <class T>
@@ -88,7 +88,7 @@ struct SampleGrid {
     for (int64_t d = 0; d < static_cast<int64_t>(image.size()); ++d) {
       const int64_t size = image[image.size() - 1 - d];
       T g = gradients[d];
-      if (bounded()) g = border("nn_border_coordinate_grad", size)(g, unbounded(grid, d, size));
+      if (bounded()) g = border("border_coordinate_grad", size)(g, unbounded(grid, d, size));
       Ints shape = ints(value(grid).sizes());
       shape[wrap_axis(axis, value(grid).dim())] = 1;
       parts.push_back(reshape(flow ? g : g * scale(size), shape));
@@ -169,8 +169,8 @@ struct SampleGrid {
           if (d != without) w = w * (offset[d] ? share[d] : 1 - share[d]);
         return w;
       };
-      add_to(gx, pixels("nn_pixels_grad", offset).with("size", image)(weighed(gy, -1), low));
-      const T product = sum(gy * pixels("nn_pixels", offset)(x, low), {1}, true);
+      add_to(gx, pixels("pixels_grad", offset).with("size", image)(weighed(gy, -1), low));
+      const T product = sum(gy * pixels("pixels", offset)(x, low), {1}, true);
       for (int64_t d = 0; d < n; ++d) add_to(places[d], weighed(offset[d] ? product : negated(product), d));
     }
     for (T& g : places) {
@@ -188,7 +188,7 @@ struct SampleGrid {
     for (int64_t d = 0; d < static_cast<int64_t>(image.size()); ++d) {
       const int64_t size = size_of(image, d);
       const Tensor p = unbounded(grid, d, size), q = place(grid, d, size);
-      const Tensor slope = border("nn_border_coordinate_grad", size)(at::ones_like(p), p);
+      const Tensor slope = border("border_coordinate_grad", size)(at::ones_like(p), p);
       if (q.eq(0).logical_or_(q.eq(size - 1)).logical_and_(slope.ne(0)).any().item<bool>()) return true;
     }
     return false;
@@ -209,7 +209,7 @@ struct SampleGrid {
     const at::IntArrayRef image = x.sizes().slice(2);
     Tensor y;
     if (!linear())
-      y = pixels("nn_pixels", Ints(image.size(), 0))(x, whole(grid, image));
+      y = pixels("pixels", Ints(image.size(), 0))(x, whole(grid, image));
     else if (axes(x) == 2)
       y = columns("deform_columns")(x, rows_and_columns(grid, image));
     else
@@ -224,7 +224,7 @@ struct SampleGrid {
     if (!linear()) {
       c.grad(0, [&] {
         const T at = whole(grid, image);
-        return channels_back(pixels("nn_pixels_grad", Ints(image.size(), 0)).with("size", image)(gy, at));
+        return channels_back(pixels("pixels_grad", Ints(image.size(), 0)).with("size", image)(gy, at));
       });
       c.grad(1, [&] { return zeros_as(grid); });
       return;
@@ -263,7 +263,7 @@ CG_OP(
     "(batch, ..., axes) or with axis=1 (batch, axes, ...), the image's last axis first: -1 ... 1 from centre to centre "
     "of the outermost pixels with align_corners, else from edge to edge. flow: the grid tells how many pixels a place "
     "is moved. mode: 'linear' or 'nearest'. padding: beyond the border is 'zero', or places are brought back as by "
-    "nn_border_coordinate.")
+    "border_coordinate.")
 
 }  // namespace
 }  // namespace cg

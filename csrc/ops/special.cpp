@@ -1,9 +1,7 @@
-// Special functions: error, normal distribution, gamma and zeta.
+// Special functions: error, normal distribution and zeta.
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/erfinv.h>
-#include <ATen/ops/lgamma.h>
-#include <ATen/ops/polygamma.h>
 #include <ATen/ops/special_erfcx.h>
 #include <ATen/ops/special_log_ndtr.h>
 #include <ATen/ops/special_ndtr.h>
@@ -13,6 +11,7 @@
 #include <numbers>
 
 #include "ops/functions.h"
+#include "ops/half.h"
 
 namespace cg {
 namespace {
@@ -20,21 +19,6 @@ namespace {
 using std::numbers::inv_sqrtpi, std::numbers::sqrt2;
 constexpr double kSqrtPi = 1 / inv_sqrtpi;
 
-// For kernels that know no float16.
-template <class F>
-Tensor at_least_float(const Tensor& x, F&& f) {
-  const auto dtype = x.scalar_type();
-  return dtype == at::kHalf || dtype == at::kBFloat16 ? f(x.to(at::kFloat)).to(dtype) : f(x);
-}
-
-// The n-th derivative of digamma.
-Var psi(int64_t n, const Var& x);
-Tensor psi(int64_t n, const Tensor& x) {
-  return at_least_float(x, [&](const Tensor& t) {
-    return n == 1 ? at::special_zeta(2, t)  // ATen's own trigamma has ten digits only
-                  : at::polygamma(n, t);
-  });
-}
 Var erfcx(const Var& x);
 Tensor erfcx(const Tensor& x) {
   return at_least_float(x, [](const Tensor& t) { return at::special_erfcx(t); });
@@ -135,40 +119,6 @@ struct LogNdtr {
 };
 CG_OP("log_ndtr", LogNdtr, "log(ndtr(x)), exact also for large negative x.")
 
-struct LGamma {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) {
-    return at_least_float(x, [](const Tensor& t) { return at::lgamma(t); });
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi(0, c.in(0)); });
-  }
-};
-CG_OP("lgamma", LGamma, "log(|gamma(x)|)")
-
-struct Digamma {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return psi(0, x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi(1, c.in(0)); });
-  }
-};
-CG_OP("digamma", Digamma, "Derivative of lgamma.")
-
-struct PolyGamma {
-  int64_t n = 0;
-  static constexpr auto params() { return std::make_tuple(required("n", &PolyGamma::n)); }
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return psi(n, x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi(n + 1, c.in(0)); });
-  }
-};
-CG_OP("polygamma", PolyGamma, "n-th derivative of digamma.")
-
 struct Zeta {
   static constexpr Mask saves = in_bit(0) | in_bit(1);
   static constexpr bool any_dtype = true;
@@ -181,7 +131,6 @@ struct Zeta {
 };
 CG_OP("zeta", Zeta, "Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiated by q only.")
 
-Var psi(int64_t n, const Var& x) { return run(PolyGamma{n}, x); }
 Var erfcx(const Var& x) { return run(Erfcx{}, x); }
 Var zeta(const Var& s, const Var& q) { return run(Zeta{}, s, q); }
 

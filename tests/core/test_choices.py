@@ -16,7 +16,7 @@ WAYS = {
 }
 MASKS = {
     "minimum": lambda a, b: ops.minimum(-a, -b),
-    "mx_maximum": ops.mx_maximum,
+    "maximum_product": ops.maximum_product,
     "maximum_last": ops.maximum_last,
     "minimum_last": lambda a, b: ops.minimum_last(-a, -b),
 }

@@ -15,8 +15,8 @@ from tests.ops.harness import Sample, gradients
 # ops that read values on the host; their error names them, or what they are called in nnabla
 REFUSED = {
     "bipartite_matching", "bool_gather", "box_nms", "box_suppression", "draw", "dropout_drawn", "image_augmentation",
-    "inq_weights", "multibox_detection", "multibox_target", "new_generator", "nn_nms_detection2d",
-    "nn_onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence", "random_choice",
+    "inq_weights", "multibox_detection", "multibox_target", "new_generator", "nms_detection2d",
+    "onnx_non_max_suppression", "nonzero", "pack_padded_sequence", "pad_packed_sequence", "random_choice",
     "random_crop", "random_erase", "random_flip", "random_shift", "region_proposals", "unique",
 }  # fmt: skip
 OPS: dict[str, list[Sample]] = {}

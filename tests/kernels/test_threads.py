@@ -8,7 +8,7 @@ from compatgrad import _C
 LOOPS = {
     "window_pooling": (dict(ksize=(3, 2), stride=(2, 1), pad=(1, 0)), (3, 23, 31, 41)),
     "repeat_blocks": (dict(kernel=(2, 3)), (2, 33, 19, 31)),
-    "nn_resample": (
+    "resample": (
         dict(axis=2, index=torch.tensor([[0, 3, 5, 8, 9], [1, 4, 6, 9, 9]]), weight=torch.rand(2, 5)),
         (5, 67, 10, 129),
     ),

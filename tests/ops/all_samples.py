@@ -3,17 +3,18 @@
 from compatgrad import _C
 from tests.ops import (
     samples,
+    samples_arrays,
     samples_cells,
     samples_deform,
     samples_detection,
-    samples_mx_linalg,
-    samples_mx_loss,
-    samples_mx_nn,
+    samples_elementwise,
+    samples_geometry,
+    samples_layers,
+    samples_linalg,
+    samples_loss,
     samples_networks,
-    samples_nn_arrays,
-    samples_nn_elementwise,
-    samples_nn_layers,
-    samples_nn_norm,
+    samples_normalization,
+    samples_recurrent,
     samples_regions,
 )
 
@@ -21,13 +22,14 @@ FAMILIES = (
     samples,
     samples_networks,
     samples_cells,
-    samples_nn_arrays,
-    samples_nn_elementwise,
-    samples_nn_layers,
-    samples_nn_norm,
-    samples_mx_linalg,
-    samples_mx_loss,
-    samples_mx_nn,
+    samples_arrays,
+    samples_elementwise,
+    samples_layers,
+    samples_normalization,
+    samples_geometry,
+    samples_linalg,
+    samples_loss,
+    samples_recurrent,
     samples_regions,
     samples_deform,
     samples_detection,
@@ -38,4 +40,4 @@ SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 def writes_inputs(sample):
     """Whether the op updates some of its inputs in place: running statistics, quantised weights."""
     updates = any(name == "update" for name, *_ in _C.op_info(sample.op)["params"])
-    return sample.op in samples_nn_layers.WRITES or updates and sample.params.get("update", True)
+    return sample.op in samples_layers.WRITES or updates and sample.params.get("update", True)

@@ -37,7 +37,8 @@ def test_convolution(name, stride, pad, needs):
     found = _C.grad(
         _C.native_frontend, [y], [v for v, _ in asked], [_C.Variable(gy)], [None] * len(asked), False, None, False
     )
-    np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-4)
+    # the rounding of a long sum goes with its terms: torch's kernels add in an order that depends on the processor
+    np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-5 * float(ty.abs().max()))
     for g, (_, e) in zip(found, asked, strict=True):
         np.testing.assert_allclose(g.tensor.numpy(), e.numpy(), rtol=1e-4, atol=1e-4 * e.abs().max())
 

@@ -65,7 +65,7 @@ def fft(data, compute_size=128):
     """
     if data.ndim not in (2, 4):
         raise MXNetError(f"fft: data must be 2-D or 4-D, got the shape {data.shape}")
-    y = op.nn_fourier_transform(op.stack([data, data * 0], axis=data.ndim), ndim=1)
+    y = op.fourier_transform(op.stack([data, data * 0], axis=data.ndim), ndim=1)
     return op.reshape(y, shape=(*data.shape[:-1], 2 * data.shape[-1]))
 
 
@@ -75,7 +75,7 @@ def ifft(data, compute_size=128):
     if data.ndim not in (2, 4) or data.shape[-1] % 2:
         raise MXNetError(f"ifft: data must be 2-D or 4-D with an even last axis, got the shape {data.shape}")
     n = data.shape[-1] // 2
-    y = op.nn_fourier_transform(op.reshape(data, shape=(*data.shape[:-1], n, 2)), ndim=1, inverse=True, norm="forward")
+    y = op.fourier_transform(op.reshape(data, shape=(*data.shape[:-1], n, 2)), ndim=1, inverse=True, norm="forward")
     return op.get_item(y, index=(Ellipsis, 0))
 
 

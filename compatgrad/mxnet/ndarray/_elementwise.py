@@ -61,7 +61,7 @@ _PLAIN = {  # MXNet's name -> the engine's
     "arctan": "arctan", "arctanh": "arctanh", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos",
     "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erfinv": "erfinv",
     "exp": "exp", "expm1": "expm1", "fix": "fix", "floor": "floor",
-    "gamma": "mx_gamma", "gammaln": "mx_lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "gamma": "gamma", "gammaln": "lgamma_infinite", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
     "log_sigmoid": "log_sigmoid", "mish": "mish", "negative": "neg", "reciprocal": "reciprocal",
     "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sign": "sign", "sin": "sin", "sinh": "sinh", "softsign": "softsign",
     "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "fix",
@@ -185,7 +185,7 @@ def _hypot(a: NDArray, b: NDArray) -> NDArray:
 _BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {
     "add": (op.add, "lhs + rhs"), "sub": (op.sub, "lhs - rhs"), "mul": (op.mul, "lhs * rhs"),
     "div": (op.div, "lhs / rhs"), "mod": (_remainder, "The remainder of lhs / rhs, of the sign of rhs."),
-    "power": (op.pow, "lhs ** rhs"), "maximum": (op.mx_maximum, "The larger of both."),
+    "power": (op.pow, "lhs ** rhs"), "maximum": (op.maximum_product, "The larger of both."),
     "minimum": (op.minimum, "The smaller of both."), "hypot": (_hypot, "sqrt(lhs ** 2 + rhs ** 2)"),
     "equal": (_as_float(op.equal), "1 where lhs == rhs, else 0."),
     "not_equal": (_as_float(op.not_equal), "1 where lhs != rhs, else 0."),
@@ -197,7 +197,7 @@ _BINARY: dict[str, tuple[Callable[[NDArray, NDArray], NDArray], str]] = {
     "logical_or": (_as_float(op.logical_or), "1 where one is not zero, else 0."),
     "logical_xor": (_as_float(op.logical_xor), "1 where just one is not zero, else 0."),
 }  # fmt: skip
-_NATIVE = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "power": "pow", "maximum": "mx_maximum",
+_NATIVE = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "power": "pow", "maximum": "maximum_product",
            "minimum": "minimum"}  # fmt: skip
 _ALIASES = {
     "broadcast_add": ("broadcast_plus",), "broadcast_sub": ("broadcast_minus",), "elemwise_add": ("_plus", "_add"),

@@ -56,7 +56,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     if transform_type == "affine":
         require_shape(name, "data", data.shape, (data.shape[0], 6))
         size = pair(name, "target_shape", target_shape)
-        grid = op.nn_affine_grid(op.reshape(data, shape=(data.shape[0], 2, 3)), size=size, align_corners=True)
+        grid = op.affine_grid(op.reshape(data, shape=(data.shape[0], 2, 3)), size=size, align_corners=True)
         return op.transpose(grid, axes=(0, 3, 1, 2))
     require_ndim(name, "data", data, 4)
     require_shape(name, "data", data.shape, (data.shape[0], 2, *data.shape[2:]))

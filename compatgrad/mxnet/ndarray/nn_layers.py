@@ -253,7 +253,7 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N8
     if p == 1:
         return op.mul_scalar(data, value=math.nan)
     if not axes:
-        return op.mx_dropout(data, p=p)
+        return op.dropout_hashed(data, p=p)
     t = data.tensor
     shared = set(axes_in("Dropout", axes, data.ndim, "axes"))
     sizes = [1 if k in shared else n for k, n in enumerate(data.shape)]

@@ -39,7 +39,7 @@ def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_g
     if moving_mean.shape != gamma.shape or moving_var.shape != gamma.shape or more or not trained:
         _check_batch(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
     if trained:
-        y = op.mx_batch_normalization(
+        y = op.batch_normalization_late(
             data, gamma, beta, eps=eps, momentum=momentum, axis=axis, fix_gamma=fix_gamma,
             moving_mean=moving_mean.tensor, moving_var=moving_var.tensor,
         )  # fmt: skip

@@ -195,7 +195,7 @@ def _run(
     last: list[list[NDArray]] = [[] for _ in states]
     for layer in range(net.layers):
         if layer and p and _get_mode("training"):
-            x = op.mx_dropout(x, p=p)
+            x = op.dropout_hashed(x, p=p)
         sides = []
         for d in range(net.directions):
             k = layer * net.directions + d

@@ -22,7 +22,7 @@ def _data_grad(
         return op.identity(dy)
     for k, taps in enumerate(plan):
         if taps is not None:
-            dy = op.nn_resample_grad(dy, axis=first + k, index=taps[0], weight=taps[1], size=xshape[first + k])
+            dy = op.resample_grad(dy, axis=first + k, index=taps[0], weight=taps[1], size=xshape[first + k])
     return dy
 
 

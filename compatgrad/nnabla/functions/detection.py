@@ -19,7 +19,7 @@ def nms_detection2d(x, thresh=0.5, nms=0.45, nms_per_class=True):
     """
     if x.ndim != 3 or x.shape[2] <= 5:
         raise RuntimeError(f"nms_detection2d: x must be (batch, boxes, 5 + classes), not of shape {tuple(x.shape)}")
-    return op.nn_nms_detection2d(x, thresh=thresh, nms=nms, per_class=nms_per_class)
+    return op.nms_detection2d(x, thresh=thresh, nms=nms, per_class=nms_per_class)
 
 
 @function("ONNXNonMaxSuppression", "boxes, scores", primitive=True, setup="data")
@@ -43,7 +43,7 @@ def onnx_non_max_suppression(
         raise RuntimeError(f"{name}: center_point_box must be 0 or 1, not {center_point_box}")
     if max_output_boxes_per_class < 0:
         raise RuntimeError(f"{name}: max_output_boxes_per_class must not be negative, not {max_output_boxes_per_class}")
-    return op.nn_onnx_non_max_suppression(
+    return op.onnx_non_max_suppression(
         boxes,
         scores,
         center_point_box=bool(center_point_box),

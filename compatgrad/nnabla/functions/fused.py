@@ -61,7 +61,7 @@ def _fused_convolution(
     )
     if beta is not None:
         axis = h.ndim - 1 if channel_last else base_axis % h.ndim
-        h = op.nn_batch_normalization(
+        h = op.batch_normalization_statistics(
             h,
             beta,
             gamma,

@@ -23,7 +23,7 @@ def _taps(index: Any, weight: Any = None) -> Taps:
 
 
 def _resampled(x: Any, axis: int, taps: Taps) -> Any:
-    return x if taps is None else op.nn_resample(x, axis=axis, index=taps[0], weight=taps[1])
+    return x if taps is None else op.resample(x, axis=axis, index=taps[0], weight=taps[1])
 
 
 # ---- interpolation ------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def affine_grid(theta, size, align_corners=False):
         raise RuntimeError(
             f"affine_grid: the shape of theta must be (B, {n}, {n + 1}) for {n}D, not {tuple(theta.shape)}"
         )
-    return op.nn_affine_grid(theta, size=list(size), align_corners=align_corners)
+    return op.affine_grid(theta, size=list(size), align_corners=align_corners)
 
 
 @function("WarpByGrid", "x, grid", primitive=True)

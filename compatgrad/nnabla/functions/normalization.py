@@ -102,7 +102,7 @@ def _batch_normalization(
         batch_stat,
         n_outputs,
     )
-    return op.nn_batch_normalization(
+    return op.batch_normalization_statistics(
         x,
         beta,
         gamma,
@@ -143,7 +143,7 @@ def _fused_batch_normalization(
         n_outputs,
     )
     expect_shape("fused_batch_normalization", "z", z, x.shape)
-    return op.nn_batch_normalization(
+    return op.batch_normalization_statistics(
         x,
         beta,
         gamma,
@@ -185,7 +185,7 @@ def _sync_batch_normalization(
         batch_stat,
         n_outputs,
     )
-    return op.nn_batch_normalization(
+    return op.batch_normalization_statistics(
         x,
         beta,
         gamma,
@@ -344,7 +344,7 @@ def sync_batch_normalization(
 # ---- by an array's own statistics ---------------------------------------------------------------------------
 def _standardized(x: Any, axes: Sequence[int], eps: float, n_outputs: int) -> tuple:
     """(x - mean) / std by the statistics of each element of `axes`, and, for 3 outputs, mean and variance."""
-    y = op.nn_batch_normalization(x, axes=axes, eps=eps, stats=n_outputs == 3)
+    y = op.batch_normalization_statistics(x, axes=axes, eps=eps, stats=n_outputs == 3)
     return tuple(y) if n_outputs == 3 else (y,)
 
 
@@ -436,7 +436,7 @@ def _instance_normalization(
             )
         return op.broadcast_to(parameter, shape=shape)
 
-    return op.nn_batch_normalization(
+    return op.batch_normalization_statistics(
         x, whole("beta", beta), whole("gamma", gamma), axes=axes, eps=eps, stats=n_outputs == 3
     )
 
@@ -555,7 +555,7 @@ def _spectral_norm(w, u, dim=0, itr=1, eps=1e-12, test=False, output_u=False, n_
     expect_shape("spectral_norm", "u", u, (w.shape[dim],))
     if itr < 1:
         raise RuntimeError(f"spectral_norm: itr must be greater than 0, not {itr}")
-    return op.nn_spectral_norm(w, u, dim=dim, iterations=itr, eps=eps, test=test, output_u=output_u)
+    return op.spectral_norm(w, u, dim=dim, iterations=itr, eps=eps, test=test, output_u=output_u)
 
 
 def spectral_norm(w, u, dim=0, itr=1, eps=1e-12, test=False, output_u=False):
@@ -600,7 +600,7 @@ def _mean_subtraction(x, rmean, t=None, base_axis=1, update_running_mean=True):
         raise RuntimeError("mean_subtraction: t must be given where update_running_mean is True")
     if t is not None and t.size != 1:
         raise RuntimeError(f"mean_subtraction: the size of t must be 1, not {t.size}")
-    return op.nn_mean_subtraction(x, rmean, t, base_axis=base_axis, update=update_running_mean)
+    return op.mean_subtraction(x, rmean, t, base_axis=base_axis, update=update_running_mean)
 
 
 def mean_subtraction(x, mean, t, base_axis=1, update_running_mean=True):
@@ -619,7 +619,7 @@ def clip_grad_by_value(x, min, max):
 
     min, max: x's shape, or ones that broadcast to it; they get no gradient.
     """
-    return op.nn_clip_grad_by_value(x, min, max)
+    return op.clip_grad_by_value(x, min, max)
 
 
 @function("ClipGradByNorm", "x", primitive=True, defaults={"axes": lambda x: list(range(x.ndim))})
@@ -630,7 +630,7 @@ def clip_grad_by_norm(x, clip_norm=1.0, axes=None):
     """
     axes = range(x.ndim) if axes is None else axes
     axes = refined("clip_grad_by_norm", "axes", axes, x.ndim)
-    return op.nn_clip_grad_by_norm(x, norm=clip_norm, axes=axes)
+    return op.clip_grad_by_norm(x, norm=clip_norm, axes=axes)
 
 
 @function("VATNoise", "x, w", primitive=True, effects=True)
@@ -642,4 +642,4 @@ def vat_noise(x, w, base_axis=1, eps=1.0):
     """
     (base_axis,) = refined("vat_noise", "base_axis", base_axis, x.ndim)
     expect_shape("vat_noise", "w", w, x.shape)
-    return op.nn_vat_noise(x, w, base_axis=base_axis, eps=eps)
+    return op.vat_noise(x, w, base_axis=base_axis, eps=eps)

@@ -27,14 +27,14 @@ def fft(x, signal_ndim, normalized=False):
     elements. RuntimeError where x has another shape.
     """
     _check_complex("fft", x, signal_ndim)
-    return op.nn_fourier_transform(x, ndim=signal_ndim, norm="ortho" if normalized else "backward")
+    return op.fourier_transform(x, ndim=signal_ndim, norm="ortho" if normalized else "backward")
 
 
 @function("IFFT", "x", primitive=True)
 def ifft(x, signal_ndim, normalized=False):
     """The inverse of `fft`: divided by the number of elements or, `normalized`, by its square root."""
     _check_complex("ifft", x, signal_ndim)
-    return op.nn_fourier_transform(x, ndim=signal_ndim, inverse=True, norm="ortho" if normalized else "backward")
+    return op.fourier_transform(x, ndim=signal_ndim, inverse=True, norm="ortho" if normalized else "backward")
 
 
 @lru_cache(64)
@@ -94,7 +94,7 @@ def _stft(
             raise RuntimeError("stft: pad_mode must be 'constant' with as_istft_backward=True, for istft does not pad")
         frames = (x.shape[1] + 2 * border - fft_size) // stride + 1
         _check_overlap("stft", frames, window_size, stride, fft_size, window_type, center)
-    return op.nn_stft(
+    return op.stft(
         x,
         window_size=window_size,
         stride=stride,
@@ -155,7 +155,7 @@ def _istft(
                 f"no effect; it is {pad_mode!r}"
             )
         _check_overlap("istft", shape[2], window_size, stride, fft_size, window_type, center)
-    return op.nn_istft(
+    return op.istft(
         y_r,
         y_i,
         window_size=window_size,

@@ -1,4 +1,4 @@
-"""Samples of the ops behind MXNet's layers."""
+"""Samples of recurrent layers, CTC, dropout and normalization whose statistics move in backward."""
 
 import numpy as np
 import torch
@@ -22,9 +22,9 @@ def normalizations():
     for shape, axis in (((6, 3), 1), ((4, 3, 5), 1), ((3, 2, 4, 4), -3), ((4, 2, 3), -1), ((2, 17, 20), 1)):
         inputs = A(*shape, low=-2, high=3), A(shape[axis], low=0.5, high=2), A(shape[axis])
         more = dict(eps=1e-2, axis=axis, tolerance=4)
-        yield sample("mx_batch_normalization", by_torch(batch_norm), *inputs, fix_gamma=False, **more)
+        yield sample("batch_normalization_late", by_torch(batch_norm), *inputs, fix_gamma=False, **more)
     moving = dict(moving_mean=torch.zeros(3), moving_var=torch.ones(3), momentum=0.5)
-    yield sample("mx_batch_normalization", by_torch(batch_norm), A(4, 3, 2), np.ones(3), A(3), tolerance=4, **moving)
+    yield sample("batch_normalization_late", by_torch(batch_norm), A(4, 3, 2), np.ones(3), A(3), tolerance=4, **moving)
 
 
 def gru(h, x, s):
@@ -35,8 +35,8 @@ def gru(h, x, s):
 
 
 def others():
-    yield sample("mx_dropout", lambda x, p: x, A(3, 4), p=0.0)
-    yield sample("mx_dropout", lambda x, p: x * 0, A(3, 4), p=1.0)
+    yield sample("dropout_hashed", lambda x, p: x, A(3, 4), p=0.0)
+    yield sample("dropout_hashed", lambda x, p: x * 0, A(3, 4), p=1.0)
 
 
 def ctc(x, labels, steps, lengths, blank=0):

@@ -1,4 +1,4 @@
-"""Samples of the ops behind nnabla's normalization, geometry, Fourier transforms and detection."""
+"""Samples of reading and resampling images, Fourier transforms and detection."""
 
 import numpy as np
 import torch
@@ -7,98 +7,6 @@ from tests.ops.harness import Floats, by_torch, sample
 from tests.ops.samples_networks import SINGLE, transposed
 
 A = Floats
-
-
-# ---- normalization ------------------------------------------------------------------------------------------
-def batch_norm(
-    x,
-    beta=None,
-    gamma=None,
-    mean=None,
-    var=None,
-    z=None,
-    axes=(1,),
-    eps=1e-5,
-    batch_stat=True,
-    stats=False,
-    rectify=False,
-    decay=0.9,
-    update=True,
-):
-    over = tuple(a for a in range(x.ndim) if a not in {b % x.ndim for b in axes})
-    m, v = (x.mean(over, keepdims=True), x.var(over, keepdims=True)) if batch_stat else (mean, var)
-    y = (x - m) / np.sqrt(v + eps) * (1 if gamma is None else gamma) + (0 if beta is None else beta)
-    y = y if z is None else y + z
-    y = np.maximum(y, 0) if rectify else y
-    return [y, m, v] if stats else y
-
-
-def spectral_norm(w, u, dim=0, iterations=1, eps=1e-12, test=False, output_u=False, update=True):
-    m, new = np.moveaxis(w, dim, 0).reshape(w.shape[dim], -1), u
-    for _ in range(iterations):
-        v = new @ m / np.sqrt(np.sum((new @ m) ** 2) + eps)
-        new = m @ v / np.sqrt(np.sum((m @ v) ** 2) + eps)
-    y = w / (new @ m @ v)
-    return [y, u] if output_u else y
-
-
-def mean_subtraction(x, mean, t=None, base_axis=1, update=True):
-    now = x.mean(tuple(range(base_axis % x.ndim)))
-    return x - (mean + (now - mean) / (t + 1) if update else mean)
-
-
-def vat_noise(x, w, base_axis=1, eps=1.0, update=True):
-    return eps * x / np.sqrt((x * x).sum(tuple(range(base_axis % x.ndim, x.ndim)), keepdims=True) + 1e-8)
-
-
-def normalizations():
-    for shape, axes in [((3, 2, 4), [1]), ((4, 3), [-1]), ((2, 3, 2, 2), [1, 3]), ((2, 3, 5), [0, 1])]:
-        p = [n if a in {b % len(shape) for b in axes} else 1 for a, n in enumerate(shape)]
-        x = A(*shape, low=-2, high=3)
-        full = [x, A(*p), A(*p, low=0.5, high=2), A(*p), A(*p, low=0.5, high=2)]
-        more = dict(axes=axes, eps=1e-2, tolerance=4)
-        yield sample("nn_batch_normalization", batch_norm, *full, differentiable=(0, 1, 2), decay=0.8, **more)
-        yield sample("nn_batch_normalization", batch_norm, *full, batch_stat=False, differentiable=(0, 1, 2), **more)
-        yield sample("nn_batch_normalization", batch_norm, x, stats=True, **more)
-        yield sample(
-            "nn_batch_normalization",
-            batch_norm,
-            *full[:2],
-            None,
-            *full[3:],
-            A(*shape),
-            rectify=True,
-            stats=True,
-            update=False,
-            differentiable=(0, 1, 5),
-            **more,
-        )
-    for shape, params in [
-        ((4, 3), {}),
-        ((2, 3, 2), dict(dim=1, iterations=2, output_u=True)),
-        ((2, 2, 3), dict(dim=-1, eps=1e-3, test=True, update=False)),
-    ]:
-        yield sample(
-            "nn_spectral_norm",
-            spectral_norm,
-            A(*shape),
-            A(shape[params.get("dim", 0)]),
-            dtypes=SINGLE,
-            differentiable=(),
-            tolerance=4,
-            **params,
-        )
-    yield sample("nn_mean_subtraction", mean_subtraction, A(2, 3, 4), A(3, 4), np.array([3.0]), differentiable=(0,))
-    yield sample(
-        "nn_mean_subtraction", mean_subtraction, A(2, 3, 4), A(4), np.array(0), base_axis=-1, differentiable=(0,)
-    )
-    yield sample("nn_mean_subtraction", mean_subtraction, A(2, 3), A(3), base_axis=1, update=False)
-    yield sample(
-        "nn_vat_noise", vat_noise, A(2, 3, 4), A(2, 3, 4), base_axis=-2, eps=3.0, update=True, differentiable=()
-    )
-    yield sample("nn_clip", np.clip, A(3, 4, low=-2, high=2), A(3, 4, low=-1, high=0), A(3, 4, low=0.1, high=1))
-    yield sample("nn_clip_grad_by_value", lambda x, low, high: x, A(3), A(3), A(3), differentiable=())
-    yield sample("nn_clip_grad_by_norm", lambda x, axes, norm: x, A(3), axes=[0], norm=2.0, differentiable=())
 
 
 # ---- geometry -----------------------------------------------------------------------------------------------
@@ -178,14 +86,14 @@ def geometry():
     for shape, axis in [((3,), 0), ((2, 3, 2), 1), ((3, 2), 0), ((2, 3), 1)]:
         out = [5 if a == axis else n for a, n in enumerate(shape)]
         for params in [dict(index=index, weight=weight), dict(index=index[:1])]:
-            yield sample("nn_resample", resample, A(*shape), axis=axis, tolerance=2, **params)
-            yield sample("nn_resample_grad", resample_grad, A(*out), axis=axis, size=3, tolerance=2, **params)
+            yield sample("resample", resample, A(*shape), axis=axis, tolerance=2, **params)
+            yield sample("resample_grad", resample_grad, A(*out), axis=axis, size=3, tolerance=2, **params)
     at = np.array([[[1, 0], [2, 1], [-1, 0], [0, 3]], [[3, 2], [0, 0], [0, 0], [4, -2]]], "float32")
     for params in [dict(offset=[0, 0]), dict(offset=[1, -1])]:
-        yield sample("nn_pixels", pixels, A(2, 3, 3, 4), at, **params)
-        yield sample("nn_pixels_grad", pixels_grad, A(2, 3, 4), at, size=[3, 4], **params)
+        yield sample("pixels", pixels, A(2, 3, 3, 4), at, **params)
+        yield sample("pixels_grad", pixels_grad, A(2, 3, 4), at, size=[3, 4], **params)
     at = np.array([[[[1, 0, 2], [0, 1, 0]]]], "float32")
-    yield sample("nn_pixels", pixels, A(1, 2, 3, 2, 4), at, offset=[0, 0, 0])
+    yield sample("pixels", pixels, A(1, 2, 3, 2, 4), at, offset=[0, 0, 0])
     for params in [
         {},
         dict(axis=1, rim=True),
@@ -204,9 +112,9 @@ def geometry():
             grid = A(2, n, *out, low=-reach, high=reach) if "axis" in params else A(2, *out, n, low=-reach, high=reach)
             yield sample("sample_grid", by_torch(sample_grid), x, grid, dtypes=SINGLE, tolerance=8, **params)
     for params in [dict(size=3), dict(size=3, mode="reflect"), dict(size=4, mode="reflect", align_corners=True)]:
-        yield sample("nn_border_coordinate", border, A(40, low=-9.1, high=11.3), dtypes=SINGLE, **params)
+        yield sample("border_coordinate", border, A(40, low=-9.1, high=11.3), dtypes=SINGLE, **params)
         yield sample(
-            "nn_border_coordinate_grad",
+            "border_coordinate_grad",
             border_grad,
             A(40),
             A(40, low=-9.1, high=11.3),
@@ -216,9 +124,9 @@ def geometry():
         )
     for size, params in [([3, 4], {}), ([2, 5], dict(align_corners=True)), ([2, 3, 2], {})]:
         n = len(size)
-        yield sample("nn_affine_grid", affine_grid, A(2, n, n + 1), size=size, dtypes=SINGLE, tolerance=2, **params)
+        yield sample("affine_grid", affine_grid, A(2, n, n + 1), size=size, dtypes=SINGLE, tolerance=2, **params)
         yield sample(
-            "nn_affine_grid_grad", affine_grid_grad, A(2, *size, n), size=size, dtypes=SINGLE, tolerance=4, **params
+            "affine_grid_grad", affine_grid_grad, A(2, *size, n), size=size, dtypes=SINGLE, tolerance=4, **params
         )
 
 
@@ -281,7 +189,7 @@ def istft(
 def spectra():
     for shape, ndim in [((2, 5, 2), 1), ((3, 4, 2), 2), ((2, 3, 2, 4, 2), 3)]:
         for params in [{}, dict(inverse=True), dict(norm="ortho"), dict(inverse=True, norm="forward")]:
-            yield sample("nn_fourier_transform", fourier, A(*shape), ndim=ndim, dtypes=SINGLE, tolerance=4, **params)
+            yield sample("fourier_transform", fourier, A(*shape), ndim=ndim, dtypes=SINGLE, tolerance=4, **params)
     for params in [
         dict(window_size=8, stride=4, fft_size=8),
         dict(window_size=6, stride=2, fft_size=8, pad_mode="constant"),
@@ -290,12 +198,12 @@ def spectra():
     ]:
         more = dict(params, dtypes=SINGLE, tolerance=8)
         bins = params["fft_size"] // 2 + 1
-        yield sample("nn_stft", stft, A(2, 17), transposed=False, **more)
-        yield sample("nn_istft", istft, A(2, bins, 4), A(2, bins, 4), **more)
-        yield sample("nn_istft", istft, A(2, bins, 4), A(2, bins, 4), transposed=True, **more)
+        yield sample("stft", stft, A(2, 17), transposed=False, **more)
+        yield sample("istft", istft, A(2, bins, 4), A(2, bins, 4), **more)
+        yield sample("istft", istft, A(2, bins, 4), A(2, bins, 4), transposed=True, **more)
         length = istft(np.zeros((1, bins, 4)), np.zeros((1, bins, 4)), **params).shape[1]
-        yield sample("nn_stft", stft, A(2, length), transposed=True, **more)
-        yield sample("nn_istft", istft, A(1, bins, 4), A(1, bins, 4), transposed=True, samples=length + 1, **more)
+        yield sample("stft", stft, A(2, length), transposed=True, **more)
+        yield sample("istft", istft, A(1, bins, 4), A(1, bins, 4), transposed=True, samples=length + 1, **more)
 
 
 # ---- detection ----------------------------------------------------------------------------------------------
@@ -348,15 +256,15 @@ def detection():
     x = np.concatenate([rng.random((2, 12, 2)) * 3, rng.random((2, 12, 5)) + 0.4], -1)
     x = np.float32(x).astype("float64")
     for params in [{}, dict(thresh=0.7, nms=0.2), dict(thresh=0.6, nms=0.1, per_class=False)]:
-        yield sample("nn_nms_detection2d", nms, x, tolerance=1e6, **params)
+        yield sample("nms_detection2d", nms, x, tolerance=1e6, **params)
     scores = np.float32(rng.standard_normal((2, 3, 12))).astype("float64")
     for params in [
         {},
         dict(max_output_boxes=3, iou_threshold=0.1, score_threshold=-0.5),
         dict(max_output_boxes=5, iou_threshold=0.3, center_point_box=True),
     ]:
-        yield sample("nn_onnx_non_max_suppression", chosen, x[..., :4], scores, **params)
+        yield sample("onnx_non_max_suppression", chosen, x[..., :4], scores, **params)
 
 
-FAMILIES = normalizations, geometry, spectra, detection
+FAMILIES = geometry, spectra, detection
 SAMPLES: list = [s for family in FAMILIES for group in family() for s in group]

@@ -1,4 +1,4 @@
-"""Samples of ops behind MXNet's arrays: triangular systems, eigenvalues of symmetric matrices, constants."""
+"""Samples of triangular systems, eigenvalues of symmetric matrices, constants."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Samples of the ops behind MXNet's losses."""
+"""Samples of losses whose gradient is not their derivative."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Samples of the ops behind nnabla's layers."""
+"""Samples of layers with parameters that forward updates."""
 
 import numpy as np
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Samples of the ops behind nnabla's functions of arrays: indices, order, masks, matrices, random numbers."""
+"""Samples of ops on arrays: indices, order, masks, matrices, random numbers."""
 
 import numpy as np
 import torch
