@@ -1,4 +1,4 @@
-#include "kernels/window.h"
+#include "kernels/window_places.h"
 
 #include "kernels/cuda.cuh"
 #include "kernels/register.h"

@@ -1,5 +1,6 @@
-// Windows over the last axes of images: sums of what is in them, the transpose, which writes an element to all of its
-// window, and the same with one chosen place of each window. On a GPU a call takes an element of the result, on a CPU
+// Windows over the last axes of images: sums of what is in them, and the transpose, which writes an element to all of
+// its window (one chosen place of each window: window_places.h). On a GPU a call takes an element of the result, on a
+// CPU
 // (`whole`) a line of it: all gather, so that nothing is added by two threads.
 #pragma once
 #include "kernels/call.h"
@@ -28,6 +29,25 @@ struct WindowSizes {
     first = low > 0 ? (low + stride[k] - 1) / stride[k] : 0;
     stop = high < map[k] ? high : map[k];
   }
+  // Entry k of the first `axes` axes of all maps (`in_map`) or images: its plane and place, and along each of these
+  // axes what its window covers of the image, or the windows that it lies in.
+  struct Place {
+    int64_t plane, at[3], from[3], stop[3];
+  };
+  template <bool in_map, int axes = 3>
+  CG_FN Place place(int64_t k) const {
+    const int64_t* sizes = in_map ? map : image;
+    Place p;
+    for (int d = axes; d-- > 0; k /= sizes[d]) {
+      p.at[d] = k % sizes[d];
+      if (in_map)
+        inside(d, p.at[d], p.from[d], p.stop[d]);
+      else
+        around(d, p.at[d], p.from[d], p.stop[d]);
+    }
+    p.plane = k;
+    return p;
+  }
 };
 inline bool window_sizes(const Call& c, WindowSizes& s) {
   if (c.n_integers != WindowSizes::count) return false;
@@ -53,12 +73,7 @@ struct WindowSums {
   T* y;
   const T* x;
   CG_FN void operator()(int64_t k) const {
-    const int64_t c = k % size.map[2], b = k / size.map[2] % size.map[1];
-    const int64_t plane = k / size.map_size(), a = k / (size.map[2] * size.map[1]) % size.map[0];
-    int64_t from[3], stop[3];
-    size.inside(0, a, from[0], stop[0]);
-    size.inside(1, b, from[1], stop[1]);
-    size.inside(2, c, from[2], stop[2]);
+    const auto [plane, at, from, stop] = size.template place<true>(k);
     const T* p = x + plane * size.image_size();
     C sum = 0;
     for (int64_t i = from[0]; i < stop[0]; ++i)
@@ -84,10 +99,7 @@ struct WindowSumsLine : WindowSums<T> {
       for (int64_t i = 0; i < s.map[2]; ++i) WindowSums<T>::operator()(k * s.map[2] + i);
       return;
     }
-    const int64_t b = k % s.map[1], a = k / s.map[1] % s.map[0], plane = k / (s.map[1] * s.map[0]);
-    int64_t from[2], stop[2];
-    s.inside(0, a, from[0], stop[0]);
-    s.inside(1, b, from[1], stop[1]);
+    const auto [plane, at, from, stop] = s.template place<true, 2>(k);
     const T* p = this->x + plane * s.image_size();
     T* to = this->y + k * s.map[2];
     for (int64_t first = 0; first < s.map[2]; first += count) {
@@ -127,12 +139,7 @@ struct WindowSpread {
   T* y;
   const T* x;
   CG_FN void operator()(int64_t k) const {
-    const int64_t c = k % size.image[2], b = k / size.image[2] % size.image[1];
-    const int64_t plane = k / size.image_size(), a = k / (size.image[2] * size.image[1]) % size.image[0];
-    int64_t from[3], stop[3];
-    size.around(0, a, from[0], stop[0]);
-    size.around(1, b, from[1], stop[1]);
-    size.around(2, c, from[2], stop[2]);
+    const auto [plane, at, from, stop] = size.template place<false>(k);
     const T* p = x + plane * size.map_size();
     C sum = 0;
     for (int64_t i = from[0]; i < stop[0]; ++i)
@@ -157,10 +164,7 @@ struct WindowSpreadLine : WindowSpread<T> {
   }
   CG_FN void operator()(int64_t k) const {
     const WindowSizes& s = this->size;
-    const int64_t b = k % s.image[1], a = k / s.image[1] % s.image[0], plane = k / (s.image[1] * s.image[0]);
-    int64_t from[2], stop[2];
-    s.around(0, a, from[0], stop[0]);
-    s.around(1, b, from[1], stop[1]);
+    const auto [plane, at, from, stop] = s.template place<false, 2>(k);
     const T* p = this->x + plane * s.map_size();
     T* to = this->y + k * s.image[2];
     const int64_t step = s.stride[2];
@@ -198,82 +202,6 @@ struct WindowSpreadLine : WindowSpread<T> {
   }
 };
 
-// Of each pixel, the elements whose place is that pixel. places: in the window, in C order, of int32.
-template <class T>
-struct WindowScatter {
-  using C = compute_t<T>;
-  WindowSizes size;
-  T* y;
-  const T* x;
-  const int32_t* places;
-  CG_FN void operator()(int64_t k) const {
-    const int64_t c = k % size.image[2], b = k / size.image[2] % size.image[1];
-    const int64_t plane = k / size.image_size(), a = k / (size.image[2] * size.image[1]) % size.image[0];
-    int64_t from[3], stop[3];
-    size.around(0, a, from[0], stop[0]);
-    size.around(1, b, from[1], stop[1]);
-    size.around(2, c, from[2], stop[2]);
-    C sum = 0;
-    for (int64_t i = from[0]; i < stop[0]; ++i)
-      for (int64_t j = from[1]; j < stop[1]; ++j) {
-        const int64_t row = ((plane * size.map[0] + i) * size.map[1] + j) * size.map[2];
-        const int64_t place = ((a - size.start(0, i)) * size.ksize[1] + b - size.start(1, j)) * size.ksize[2] + c;
-        for (int64_t l = from[2]; l < stop[2]; ++l)
-          sum += places[row + l] == place - size.start(2, l) ? C(widen(x[row + l])) : C(0);
-      }
-    y[k] = narrow<T>(sum);
-  }
-};
-template <class T>
-struct WindowScatterLine : WindowScatter<T> {
-  using C = compute_t<T>;
-  CG_FN void operator()(int64_t k) const {
-    const WindowSizes& s = this->size;
-    const int64_t b = k % s.image[1], a = k / s.image[1] % s.image[0], plane = k / (s.image[1] * s.image[0]);
-    int64_t from[3], stop[3];
-    s.around(0, a, from[0], stop[0]);
-    s.around(1, b, from[1], stop[1]);
-    T* to = this->y + k * s.image[2];
-    for (int64_t first = 0; first < s.image[2]; first += kLine) {
-      const int64_t n = s.image[2] - first < kLine ? s.image[2] - first : kLine;
-      int64_t last;
-      s.around(2, first, from[2], last);
-      s.around(2, first + n - 1, last, stop[2]);
-      C line[kLine];
-      for (int64_t i = 0; i < n; ++i) line[i] = 0;
-      for (int64_t i = from[0]; i < stop[0]; ++i)
-        for (int64_t j = from[1]; j < stop[1]; ++j) {
-          const int64_t row = ((plane * s.map[0] + i) * s.map[1] + j) * s.map[2];
-          const int64_t place = ((a - s.start(0, i)) * s.ksize[1] + b - s.start(1, j)) * s.ksize[2];
-          for (int64_t m = from[2]; m < stop[2]; ++m) {
-            const int64_t l = this->places[row + m] - place, at = s.start(2, m) + l - first;
-            if (l >= 0 && l < s.ksize[2] && at >= 0 && at < n) line[at] += widen(this->x[row + m]);
-          }
-        }
-      for (int64_t i = 0; i < n; ++i) to[first + i] = narrow<T>(line[i]);
-    }
-  }
-};
-// Of each window the pixel at its place; 0 beyond the image.
-template <class T>
-struct WindowPicks {
-  using C = compute_t<T>;
-  WindowSizes size;
-  T* y;
-  const T* x;
-  const int32_t* places;
-  CG_FN void operator()(int64_t k) const {
-    const int64_t c = k % size.map[2], b = k / size.map[2] % size.map[1];
-    const int64_t plane = k / size.map_size(), a = k / (size.map[2] * size.map[1]) % size.map[0];
-    const int32_t place = places[k], columns = int32_t(size.ksize[2]), rows = int32_t(size.ksize[1]);
-    const int64_t i = size.start(0, a) + place / (rows * columns), l = size.start(2, c) + place % columns;
-    const int64_t j = size.start(1, b) + place / columns % rows;
-    const bool inside = i >= 0 && i < size.image[0] && j >= 0 && j < size.image[1] && l >= 0 && l < size.image[2];
-    const int64_t at = inside ? (i * size.image[1] + j) * size.image[2] + l : 0;
-    y[k] = inside ? x[plane * size.image_size() + at] : narrow<T>(C(0));
-  }
-};
-
 // Operands: y (planes, map), x (planes, image), or the other way round for window_spread. Numbers: the divisor.
 template <class Run>
 Status window_sums(const Call& c) {
@@ -300,29 +228,4 @@ Status window_spread(const Call& c) {
     return Run::each(f, c.sizes[0], c, 1);
   });
 }
-// Operands: y (planes, image), x (planes, map), places.
-template <class Run>
-Status window_scatter(const Call& c) {
-  return by_dtype(c, [&]<class T>() {
-    WindowSizes s;
-    if (!window_sizes(c, s) || c.operands != 3 || c.sizes[0] != s.planes * s.image_size() ||
-        c.sizes[1] != s.planes * s.map_size() || c.sizes[2] != c.sizes[1])
-      return kBadCall;
-    const WindowScatter<T> f{s, operand<T>(c, 0), operand<T>(c, 1), operand<int32_t>(c, 2)};
-    if (s.whole) return Run::each(WindowScatterLine<T>{f}, s.planes * s.image[0] * s.image[1], c, 2 * s.image[2]);
-    return Run::each(f, c.sizes[0], c, 4);
-  });
-}
-// Operands: y (planes, map), x (planes, image), places. A call takes an element.
-template <class Run>
-Status window_picks(const Call& c) {
-  return by_dtype(c, [&]<class T>() {
-    WindowSizes s;
-    if (!window_sizes(c, s) || c.operands != 3 || c.sizes[0] != s.planes * s.map_size() ||
-        c.sizes[1] != s.planes * s.image_size() || c.sizes[2] != c.sizes[0])
-      return kBadCall;
-    return Run::each(WindowPicks<T>{s, operand<T>(c, 0), operand<T>(c, 1), operand<int32_t>(c, 2)}, c.sizes[0], c, 4);
-  });
-}
-
 }  // namespace cg::kernels

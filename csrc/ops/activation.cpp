@@ -11,7 +11,7 @@
 
 #include <numbers>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -67,15 +67,8 @@ struct Sigmoid {
 };
 CG_POINTWISE("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
 
-struct LogSigmoid {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::log_sigmoid(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * sigmoid(-c.in(0)); });
-  }
-};
-CG_OP("log_sigmoid", LogSigmoid, "log(sigmoid(x)) without overflow.")
+CG_UNARY(LogSigmoid, "log_sigmoid", in_bit(0), at::log_sigmoid(x), c.gy() * sigmoid(-c.in(0)),
+         "log(sigmoid(x)) without overflow.")
 
 struct ELUGrad {
   double alpha = 1, scale = 1;
@@ -197,15 +190,7 @@ struct SiLUGrad {
 };
 CG_OP("silu_grad", SiLUGrad, "gy times the derivative of silu at x.")
 
-struct SiLU {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::silu(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return silu_backward(c.gy(), c.in(0)); });
-  }
-};
-CG_OP("silu", SiLU, "x * sigmoid(x)")
+CG_UNARY(SiLU, "silu", in_bit(0), at::silu(x), silu_backward(c.gy(), c.in(0)), "x * sigmoid(x)")
 
 struct SoftSign {
   static constexpr bool real = true;

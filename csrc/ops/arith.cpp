@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "kernels/sum_tensors.h"
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -47,15 +47,8 @@ struct Sub {
 CG_POINTWISE("sub", Sub, "a - b")
 
 // By the convention for complex gradients (core/pass.h) the formula is the conjugate of the gradient.
-struct Conj {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return x.is_complex() ? at::conj_physical(x) : at::alias(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return conj(c.gy()); });
-  }
-};
-CG_POINTWISE("conj", Conj, "The complex conjugate.")
+CG_POINTWISE_UNARY(Conj, "conj", 0, x.is_complex() ? at::conj_physical(x) : at::alias(x), conj(c.gy()),
+                   "The complex conjugate.")
 
 // Each input is read only by the gradient of the other.
 Mask saves_of_product(c10::ArrayRef<bool> needs) { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
@@ -83,17 +76,8 @@ struct Div {
 };
 CG_POINTWISE("div", Div, "a / b")
 
-struct Neg {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) {
-    return modular(x, x, [](const Tensor& x, const Tensor&) { return few::neg(x); });
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return negated(c.gy()); });
-  }
-};
-CG_POINTWISE("neg", Neg, "-x")
+CG_POINTWISE_UNARY(Neg, "neg", 0, modular(x, x, [](const Tensor& x, const Tensor&) { return few::neg(x); }),
+                   negated(c.gy()), "-x")
 
 struct AddScalar {
   c10::Scalar value = 0;
@@ -206,95 +190,17 @@ struct AddN {
 };
 CG_OP("add_n", AddN, "Sum of any number of tensors, left to right, with broadcasting.")
 
-struct Exp {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::exp(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * c.out(0); });
-  }
-};
-CG_POINTWISE("exp", Exp, "e ** x")
-
-struct Log {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::log(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / c.in(0); });
-  }
-};
-CG_POINTWISE("log", Log, "Natural logarithm.")
-
-struct Sqrt {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::sqrt(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (c.out(0) * 2.0); });
-  }
-};
-CG_POINTWISE("sqrt", Sqrt, "Square root.")
-
-struct Rsqrt {
-  static constexpr Mask saves = in_bit(0) | out_bit(0);
-  Tensor forward(const Tensor& x) { return at::rsqrt(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.out(0) / c.in(0)) * -0.5; });
-  }
-};
-CG_POINTWISE("rsqrt", Rsqrt, "1 / sqrt(x)")
-
-struct Square {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return few::square(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.in(0) * 2.0); });
-  }
-};
-CG_POINTWISE("square", Square, "x * x")
-
-struct Cbrt {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::copysign(at::pow(at::abs(x), 1.0 / 3), x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (square(c.out(0)) * 3); });
-  }
-};
-CG_POINTWISE("cbrt", Cbrt, "The cube root, of negative numbers too.")
-
-struct Reciprocal {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::reciprocal(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return -(c.gy() * square(c.out(0))); });
-  }
-};
-CG_POINTWISE("reciprocal", Reciprocal, "1 / x")
-
-struct Abs {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::abs(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * sign(c.in(0)); });
-  }
-};
-CG_POINTWISE("abs", Abs, "|x|; the gradient at 0 is 0.")
-
-struct Sign {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return at::sign(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return zeros_as(c.gy()); });
-  }
-};
-CG_POINTWISE("sign", Sign, "-1, 0 or 1; its gradient is 0.")
+CG_POINTWISE_UNARY(Exp, "exp", out_bit(0), at::exp(x), c.gy() * c.out(0), "e ** x")
+CG_POINTWISE_UNARY(Log, "log", in_bit(0), at::log(x), c.gy() / c.in(0), "Natural logarithm.")
+CG_POINTWISE_UNARY(Sqrt, "sqrt", out_bit(0), at::sqrt(x), c.gy() / (c.out(0) * 2.0), "Square root.")
+CG_POINTWISE_UNARY(Rsqrt, "rsqrt", in_bit(0) | out_bit(0), at::rsqrt(x), c.gy() * (c.out(0) / c.in(0)) * -0.5,
+                   "1 / sqrt(x)")
+CG_POINTWISE_UNARY(Square, "square", in_bit(0), few::square(x), c.gy() * (c.in(0) * 2.0), "x * x")
+CG_POINTWISE_UNARY(Cbrt, "cbrt", out_bit(0), at::copysign(at::pow(at::abs(x), 1.0 / 3), x),
+                   c.gy() / (square(c.out(0)) * 3), "The cube root, of negative numbers too.")
+CG_POINTWISE_UNARY(Reciprocal, "reciprocal", out_bit(0), at::reciprocal(x), -(c.gy() * square(c.out(0))), "1 / x")
+CG_POINTWISE_UNARY(Abs, "abs", in_bit(0), at::abs(x), c.gy() * sign(c.in(0)), "|x|; the gradient at 0 is 0.")
+CG_POINTWISE_UNARY(Sign, "sign", 0, at::sign(x), zeros_as(c.gy()), "-1, 0 or 1; its gradient is 0.")
 
 }  // namespace
 

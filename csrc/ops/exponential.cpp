@@ -8,60 +8,18 @@
 
 #include <numbers>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
 
-struct Expm1 {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::expm1(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.out(0) + 1); });
-  }
-};
-CG_POINTWISE("expm1", Expm1, "exp(x) - 1, exact also near 0.")
-
-struct Exp2 {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::exp2(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.out(0) * std::numbers::ln2); });
-  }
-};
-CG_POINTWISE("exp2", Exp2, "2 ** x")
-
-struct Log1p {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::log1p(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (c.in(0) + 1); });
-  }
-};
-CG_POINTWISE("log1p", Log1p, "log(1 + x), exact also near 0.")
-
-struct Log2 {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::log2(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (c.in(0) * std::numbers::ln2); });
-  }
-};
-CG_POINTWISE("log2", Log2, "Logarithm to the base 2.")
-
-struct Log10 {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::log10(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (c.in(0) * std::numbers::ln10); });
-  }
-};
-CG_POINTWISE("log10", Log10, "Logarithm to the base 10.")
+CG_POINTWISE_UNARY(Expm1, "expm1", out_bit(0), at::expm1(x), c.gy() * (c.out(0) + 1), "exp(x) - 1, exact also near 0.")
+CG_POINTWISE_UNARY(Exp2, "exp2", out_bit(0), at::exp2(x), c.gy() * (c.out(0) * std::numbers::ln2), "2 ** x")
+CG_POINTWISE_UNARY(Log1p, "log1p", in_bit(0), at::log1p(x), c.gy() / (c.in(0) + 1), "log(1 + x), exact also near 0.")
+CG_POINTWISE_UNARY(Log2, "log2", in_bit(0), at::log2(x), c.gy() / (c.in(0) * std::numbers::ln2),
+                   "Logarithm to the base 2.")
+CG_POINTWISE_UNARY(Log10, "log10", in_bit(0), at::log10(x), c.gy() / (c.in(0) * std::numbers::ln10),
+                   "Logarithm to the base 10.")
 
 struct LogAddExp {
   static constexpr Mask saves = in_bit(0) | in_bit(1);

@@ -10,8 +10,8 @@
 #include <limits>
 #include <numbers>
 
-#include "ops/functions.h"
 #include "ops/half.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -53,15 +53,7 @@ Var psi(int64_t n, const Var& x) {
   return run(PolyGamma<infinite>{n}, x);
 }
 
-struct Digamma {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return psi<false>(0, x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * psi<false>(1, c.in(0)); });
-  }
-};
-CG_OP("digamma", Digamma, "Derivative of lgamma.")
+CG_UNARY(Digamma, "digamma", in_bit(0), psi<false>(0, x), c.gy() * psi<false>(1, c.in(0)), "Derivative of lgamma.")
 
 template <bool infinite>
 struct LogGamma {
@@ -90,15 +82,8 @@ Tensor gamma(const Tensor& given) {
   return at::where(x == 0, 1 / x, y).to(given.scalar_type());
 }
 
-struct Gamma {
-  static constexpr Mask saves = in_bit(0) | out_bit(0);
-  Tensor forward(const Tensor& x) { return gamma(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (c.out(0) * psi<true>(0, c.in(0))); });
-  }
-};
-CG_OP("gamma", Gamma, "The gamma function; NaN at its poles but 0, where it is infinite.")
+CG_UNARY(Gamma, "gamma", in_bit(0) | out_bit(0), gamma(x), c.gy() * (c.out(0) * psi<true>(0, c.in(0))),
+         "The gamma function; NaN at its poles but 0, where it is infinite.")
 
 }  // namespace
 }  // namespace cg

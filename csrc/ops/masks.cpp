@@ -15,6 +15,7 @@
 #include "core/deferred.h"
 #include "kernels/trace.h"
 #include "ops/gather.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -239,15 +240,7 @@ struct Eye {
 CG_OP("eye_like", Eye, "Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere; constant in x.")
 
 // ---- ends of a graph ------------------------------------------------------------------------------------------------
-struct Unlink {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return x; }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return zeros_as(c.gy()); });
-  }
-};
-CG_OP("unlink", Unlink, "x itself; its gradient is 0.")
+CG_UNARY(Unlink, "unlink", 0, x, zeros_as(c.gy()), "x itself; its gradient is 0.")
 
 struct Sink {
   static constexpr Mask saves = 0;

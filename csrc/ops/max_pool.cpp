@@ -2,8 +2,8 @@
 //
 // Where the maxima are is kept in one of two forms: position in the window, which our CPU kernel stores as a byte and
 // users see as `indexes`; or, where ATen's kernels run, position in the padded image ("flat"). Loops over bytes in main
-// memory (kernels/pool.h) do the gradient of pooling; the kernels of kernels/window.h take the users' positions in
-// other dtypes and on a GPU.
+// memory (kernels/pool.h) do the gradient of pooling; the kernels of kernels/window_places.h take the users' positions
+// in other dtypes and on a GPU.
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>

@@ -15,6 +15,7 @@
 #include <ATen/ops/mish_backward.h>
 
 #include "ops/one_loop.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -174,15 +175,7 @@ struct EluRight {
 };
 CG_POINTWISE("elu_right", EluRight, "x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.")
 
-struct TanhShrink {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return x - at::tanh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * square(tanh(c.in(0))); });
-  }
-};
-CG_POINTWISE("tanh_shrink", TanhShrink, "x - tanh(x)")
+CG_POINTWISE_UNARY(TanhShrink, "tanh_shrink", in_bit(0), x - at::tanh(x), c.gy() * square(tanh(c.in(0))), "x - tanh(x)")
 
 // With s = sigmoid(x) and q = (1 - s) ** 2, tanh(log(1 + exp(x))) is (1 - q) /
 // (1 + q): nothing overflows.

@@ -4,7 +4,7 @@
 #include <ATen/ops/squeeze.h>
 #include <ATen/ops/unsqueeze.h>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -122,25 +122,8 @@ struct Convert {
 };
 CG_OP("convert", Convert, "x in another dtype; integers have gradients too, cut to whole numbers.")
 
-struct Identity {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return x; }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy(); });
-  }
-};
-CG_POINTWISE("identity", Identity, "x itself, as the result of a function.")
-
-struct Copy {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) { return x.clone(); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy(); });
-  }
-};
-CG_OP("copy", Copy, "A copy of x.")
+CG_POINTWISE_UNARY(Identity, "identity", 0, x, c.gy(), "x itself, as the result of a function.")
+CG_UNARY(Copy, "copy", 0, x.clone(), c.gy(), "A copy of x.")
 
 }  // namespace
 

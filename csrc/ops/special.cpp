@@ -10,8 +10,8 @@
 
 #include <numbers>
 
-#include "ops/functions.h"
 #include "ops/half.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -29,95 +29,29 @@ Tensor zeta(const Tensor& s, const Tensor& q) {
   return at_least_float(q, [&](const Tensor& t) { return at::special_zeta(order.to(t.scalar_type()), t); });
 }
 
-struct Erf {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::erf(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(-square(c.in(0))) * (2 * inv_sqrtpi)); });
-  }
-};
-CG_POINTWISE("erf", Erf, "Error function.")
-
-struct Erfc {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::erfc(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(-square(c.in(0))) * (-2 * inv_sqrtpi)); });
-  }
-};
-CG_OP("erfc", Erfc, "1 - erf(x), exact also for large x.")
-
-struct Erfcx {
-  static constexpr Mask saves = in_bit(0) | out_bit(0);
-  Tensor forward(const Tensor& x) { return erfcx(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * ((c.in(0) * c.out(0) - inv_sqrtpi) * 2); });
-  }
-};
-CG_OP("erfcx", Erfcx, "exp(x * x) * erfc(x)")
-
-struct ErfInv {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) {
-    return at_least_float(x, [](const Tensor& t) { return at::erfinv(t); });
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(square(c.out(0))) * (kSqrtPi / 2)); });
-  }
-};
-CG_OP("erfinv", ErfInv, "Inverse of erf.")
+CG_POINTWISE_UNARY(Erf, "erf", in_bit(0), at::erf(x), c.gy() * (exp(-square(c.in(0))) * (2 * inv_sqrtpi)),
+                   "Error function.")
+CG_UNARY(Erfc, "erfc", in_bit(0), at::erfc(x), c.gy() * (exp(-square(c.in(0))) * (-2 * inv_sqrtpi)),
+         "1 - erf(x), exact also for large x.")
+CG_UNARY(Erfcx, "erfcx", in_bit(0) | out_bit(0), erfcx(x), c.gy() * ((c.in(0) * c.out(0) - inv_sqrtpi) * 2),
+         "exp(x * x) * erfc(x)")
+CG_UNARY(ErfInv, "erfinv", out_bit(0), at_least_float(x, [](const Tensor& t) { return at::erfinv(t); }),
+         c.gy() * (exp(square(c.out(0))) * (kSqrtPi / 2)), "Inverse of erf.")
 
 Tensor ndtri(const Tensor& x) {
   return at_least_float(x, [](const Tensor& t) { return at::special_ndtri(t); });
 }
 
-struct ErfcInv {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return ndtri(x * 0.5).mul_(-1 / sqrt2); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(square(c.out(0))) * (-kSqrtPi / 2)); });
-  }
-};
-CG_OP("erfcinv", ErfcInv, "Inverse of erfc.")
-
-struct Ndtr {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) {
-    return at_least_float(x, [](const Tensor& t) { return at::special_ndtr(t); });
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(square(c.in(0)) * -0.5) * (inv_sqrtpi / sqrt2)); });
-  }
-};
-CG_OP("ndtr", Ndtr, "Distribution function of the standard normal distribution.")
-
-struct Ndtri {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return ndtri(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (exp(square(c.out(0)) * 0.5) * (kSqrtPi * sqrt2)); });
-  }
-};
-CG_OP("ndtri", Ndtri, "Inverse of ndtr.")
-
-struct LogNdtr {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) {
-    return at_least_float(x, [](const Tensor& t) { return at::special_log_ndtr(t); });
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (sqrt2 * inv_sqrtpi) / erfcx(c.in(0) * (-1 / sqrt2)); });
-  }
-};
-CG_OP("log_ndtr", LogNdtr, "log(ndtr(x)), exact also for large negative x.")
+CG_UNARY(ErfcInv, "erfcinv", out_bit(0), ndtri(x * 0.5).mul_(-1 / sqrt2),
+         c.gy() * (exp(square(c.out(0))) * (-kSqrtPi / 2)), "Inverse of erfc.")
+CG_UNARY(Ndtr, "ndtr", in_bit(0), at_least_float(x, [](const Tensor& t) { return at::special_ndtr(t); }),
+         c.gy() * (exp(square(c.in(0)) * -0.5) * (inv_sqrtpi / sqrt2)),
+         "Distribution function of the standard normal distribution.")
+CG_UNARY(Ndtri, "ndtri", out_bit(0), ndtri(x), c.gy() * (exp(square(c.out(0)) * 0.5) * (kSqrtPi * sqrt2)),
+         "Inverse of ndtr.")
+CG_UNARY(LogNdtr, "log_ndtr", in_bit(0), at_least_float(x, [](const Tensor& t) { return at::special_log_ndtr(t); }),
+         c.gy() * (sqrt2 * inv_sqrtpi) / erfcx(c.in(0) * (-1 / sqrt2)),
+         "log(ndtr(x)), exact also for large negative x.")
 
 struct Zeta {
   static constexpr Mask saves = in_bit(0) | in_bit(1);

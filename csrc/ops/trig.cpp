@@ -8,70 +8,20 @@
 #include <ATen/ops/atan2.h>
 #include <ATen/ops/tan.h>
 
-#include "ops/functions.h"
+#include "ops/unary.h"
 
 namespace cg {
 namespace {
 
-struct Sin {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::sin(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * cos(c.in(0)); });
-  }
-};
-CG_POINTWISE("sin", Sin, "Sine of x in radians.")
-
-struct Cos {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::cos(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return negated(c.gy() * sin(c.in(0))); });
-  }
-};
-CG_POINTWISE("cos", Cos, "Cosine of x in radians.")
-
-struct Tan {
-  static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::tan(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * (square(c.out(0)) + 1); });
-  }
-};
-CG_POINTWISE("tan", Tan, "Tangent of x in radians.")
-
-struct ArcSin {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arcsin(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * rsqrt(1 - square(c.in(0))); });
-  }
-};
-CG_POINTWISE("arcsin", ArcSin, "Inverse sine, in [-pi/2, pi/2].")
-
-struct ArcCos {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arccos(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return -(c.gy() * rsqrt(1 - square(c.in(0)))); });
-  }
-};
-CG_POINTWISE("arccos", ArcCos, "Inverse cosine, in [0, pi].")
-
-struct ArcTan {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arctan(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (square(c.in(0)) + 1); });
-  }
-};
-CG_POINTWISE("arctan", ArcTan, "Inverse tangent, in [-pi/2, pi/2].")
+CG_POINTWISE_UNARY(Sin, "sin", in_bit(0), at::sin(x), c.gy() * cos(c.in(0)), "Sine of x in radians.")
+CG_POINTWISE_UNARY(Cos, "cos", in_bit(0), at::cos(x), negated(c.gy() * sin(c.in(0))), "Cosine of x in radians.")
+CG_POINTWISE_UNARY(Tan, "tan", out_bit(0), at::tan(x), c.gy() * (square(c.out(0)) + 1), "Tangent of x in radians.")
+CG_POINTWISE_UNARY(ArcSin, "arcsin", in_bit(0), at::arcsin(x), c.gy() * rsqrt(1 - square(c.in(0))),
+                   "Inverse sine, in [-pi/2, pi/2].")
+CG_POINTWISE_UNARY(ArcCos, "arccos", in_bit(0), at::arccos(x), -(c.gy() * rsqrt(1 - square(c.in(0)))),
+                   "Inverse cosine, in [0, pi].")
+CG_POINTWISE_UNARY(ArcTan, "arctan", in_bit(0), at::arctan(x), c.gy() / (square(c.in(0)) + 1),
+                   "Inverse tangent, in [-pi/2, pi/2].")
 
 struct ArcTan2 {
   static constexpr Mask saves = in_bit(0) | in_bit(1);
@@ -86,55 +36,14 @@ struct ArcTan2 {
 };
 CG_POINTWISE("arctan2", ArcTan2, "Angle of the point (b, a), in [-pi, pi].")
 
-struct Sinh {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::sinh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * cosh(c.in(0)); });
-  }
-};
-CG_POINTWISE("sinh", Sinh, "Hyperbolic sine.")
-
-struct Cosh {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::cosh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * sinh(c.in(0)); });
-  }
-};
-CG_POINTWISE("cosh", Cosh, "Hyperbolic cosine.")
-
-struct ArcSinh {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arcsinh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * rsqrt(square(c.in(0)) + 1); });
-  }
-};
-CG_POINTWISE("arcsinh", ArcSinh, "Inverse hyperbolic sine.")
-
-struct ArcCosh {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arccosh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() * rsqrt(square(c.in(0)) - 1); });
-  }
-};
-CG_POINTWISE("arccosh", ArcCosh, "Inverse hyperbolic cosine, for x >= 1.")
-
-struct ArcTanh {
-  static constexpr Mask saves = in_bit(0);
-  Tensor forward(const Tensor& x) { return at::arctanh(x); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy() / (1 - square(c.in(0))); });
-  }
-};
-CG_POINTWISE("arctanh", ArcTanh, "Inverse hyperbolic tangent, for |x| < 1.")
+CG_POINTWISE_UNARY(Sinh, "sinh", in_bit(0), at::sinh(x), c.gy() * cosh(c.in(0)), "Hyperbolic sine.")
+CG_POINTWISE_UNARY(Cosh, "cosh", in_bit(0), at::cosh(x), c.gy() * sinh(c.in(0)), "Hyperbolic cosine.")
+CG_POINTWISE_UNARY(ArcSinh, "arcsinh", in_bit(0), at::arcsinh(x), c.gy() * rsqrt(square(c.in(0)) + 1),
+                   "Inverse hyperbolic sine.")
+CG_POINTWISE_UNARY(ArcCosh, "arccosh", in_bit(0), at::arccosh(x), c.gy() * rsqrt(square(c.in(0)) - 1),
+                   "Inverse hyperbolic cosine, for x >= 1.")
+CG_POINTWISE_UNARY(ArcTanh, "arctanh", in_bit(0), at::arctanh(x), c.gy() / (1 - square(c.in(0))),
+                   "Inverse hyperbolic tangent, for |x| < 1.")
 
 }  // namespace
 

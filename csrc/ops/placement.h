@@ -1,0 +1,53 @@
+// Where a convolution places its filter.
+#pragma once
+#include <ATen/ops/constant_pad_nd.h>
+
+#include "core/op.h"
+
+namespace cg {
+
+// Where the filter is placed. Empty lists: stride 1, no padding, no dilation; one entry serves all axes.
+struct Placement {
+  Ints stride, pad, dilate;
+  int64_t groups = 1;
+
+  void complete(int64_t ndim) {
+    auto fill = [&](Ints& v, int64_t value) {
+      if (v.size() <= 1) v.assign(ndim, v.empty() ? value : v[0]);
+    };
+    fill(stride, 1);
+    fill(pad, 0);
+    fill(dilate, 1);
+    for (int64_t v : stride) TORCH_CHECK_VALUE(v > 0, "convolution: stride must be positive, not ", v);
+    for (int64_t v : dilate) TORCH_CHECK_VALUE(v > 0, "convolution: dilate must be positive, not ", v);
+    TORCH_CHECK_VALUE(groups > 0, "convolution: groups must be positive, not ", groups);
+  }
+  // Length of the image that `n` positions of the filter touch on axis k, without padding.
+  int64_t touched(size_t k, int64_t n, int64_t filter) const {
+    return stride[k] * (n - 1) + dilate[k] * (filter - 1) + 1 - 2 * pad[k];
+  }
+  // How far the last position reaches beyond the image, as constant_pad_nd takes it; empty where it never does.
+  Ints overhang(at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filter) const {
+    const size_t n = stride.size();
+    Ints r;
+    for (size_t k = 0; k < n; ++k) {
+      const int64_t more = touched(k, map[k + 2], filter[k + 2]) - image[k + 2];
+      if (more <= 0) continue;
+      r.resize(2 * n, 0);
+      r[2 * (n - 1 - k) + 1] = more;
+    }
+    return r;
+  }
+};
+
+inline Tensor extended(const Tensor& image, const Ints& overhang) {
+  return overhang.empty() ? image : at::constant_pad_nd(image, overhang, 0);
+}
+// Drops what `extended` added.
+inline Tensor cropped(Tensor image, at::IntArrayRef sizes) {
+  for (int64_t k = 2; k < image.dim(); ++k)
+    if (image.size(k) > sizes[k]) image = image.narrow(k, 0, sizes[k]);
+  return image.contiguous();
+}
+
+}  // namespace cg
