@@ -26,6 +26,7 @@ from compatgrad import _C
 from compatgrad import core as _core
 from compatgrad.core import bridge
 from compatgrad.core.configuration import using_modes
+from compatgrad.core.declarations import Inputs, made_of
 from compatgrad.core.masks import EVERY_INPUT
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._frontend import constant, fe, op
@@ -55,10 +56,8 @@ class Spec:
         self.body = body
         self.made: Callable[..., Any]  # what a user calls
         self.name = body.__name__
-        names = [n.strip() for n in inputs.split(",") if n.strip()]
-        self.variadic = bool(names) and names[0].startswith("*")
-        self.inputs = tuple(n.strip("*?") for n in names)
-        self.optional = tuple(n.endswith("?") for n in names)
+        declared = Inputs(inputs)
+        self.variadic, self.inputs, self.optional = declared.variadic, declared.names, declared.optional
         self.primitive: bool = options.pop("primitive", False)
         self.effects: bool = options.pop("effects", False)
         self.setup: str | None = options.pop("setup", None)
@@ -467,10 +466,8 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         if tests:
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context}
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float))}
-        exec(source, scope)  # noqa: S102 - a signature of its own: one Python frame per call
-        made = scope[spec.name]
-        made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, body.__qualname__
-        made.body, made.spec = body, spec
+        made = made_of(source, spec.name, scope, body)
+        made.__qualname__, made.spec = body.__qualname__, spec
         spec.made = made
         return made
 

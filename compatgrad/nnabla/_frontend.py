@@ -8,24 +8,13 @@ import torch
 
 from compatgrad import _C
 from compatgrad import core as core  # the classes of plain tensors, inside composite functions
+from compatgrad.core.declarations import Ops
 
 fe = _C.Frontend("nnabla", "numpy")
 fe.deferred = True
 fe.record_constants = True
 
-
-class Ops:
-    """Every op of the engine as a function of nnabla Variables: ``op.sin(x)``."""
-
-    def __init__(self) -> None:
-        for name in _C.op_names():
-            setattr(self, name, fe.bind(name, None, "any", name))
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the engine has no op '{name}'")
-
-
-op = Ops()
+op = Ops(fe)
 
 
 def constant(value: Any) -> Any:

@@ -48,6 +48,8 @@ def test_ranges_know_their_length(given, options, length):
 def test_layers_and_their_parameters():
     y = S.FullyConnected(S.Variable("a", shape=(0, 10)), num_hidden=21, name="fc") + S.Variable("c", shape=(5, 0))
     assert y.infer_shape()[0] == [(5, 10), (21, 10), (21,), (5, 21)]
+    y = S.Convolution_v1(X, kernel=(1, 1), num_filter=2, name="n")
+    assert y.infer_shape(x=(1, 3, 4, 4)) == ([(1, 3, 4, 4), (2, 3, 1, 1), (2,)], [(1, 2, 4, 4)], [])
     y = S.Convolution(S.Variable("a", shape=(0, 10, 0, 0)), num_filter=21, kernel=(3, 3), pad=(1, 1))
     y = y + S.Variable("c", shape=(5, 21, 32, 32))
     assert y.infer_shape()[0][0] == (5, 10, 32, 32)

@@ -32,7 +32,7 @@ def box_iou(lhs, rhs, format="corner"):
     return op.box_iou(lhs, rhs, centered=format == "center")
 
 
-@operator("data", name="_contrib_bipartite_matching")
+@operator("data", name="_contrib_bipartite_matching", outputs=2)
 def bipartite_matching(data, is_ascend=False, threshold=None, topk=-1):
     """Pairs of rows and columns of scores (..., n, m), the best scores first, each row and column once.
 
@@ -95,7 +95,7 @@ def box_nms(
 
 
 # ---- targets ---------------------------------------------------------------------------------------------------------
-@operator("samples, matches, anchors, refs, means?, stds?", name="_contrib_box_encode")
+@operator("samples, matches, anchors, refs, means?, stds?", name="_contrib_box_encode", outputs=2)
 def box_encode(samples, matches, anchors, refs, means=None, stds=None):
     """What a network must give for each anchor to find its reference box; and a mask of which anchors count.
 
@@ -156,7 +156,7 @@ def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -
     )  # fmt: skip
 
 
-@operator("anchor, label, cls_pred", name="_contrib_MultiBoxTarget")
+@operator("anchor, label, cls_pred", name="_contrib_MultiBoxTarget", outputs="loc_target, loc_mask, cls_target")
 def multibox_target(
     anchor, label, cls_pred, overlap_threshold=0.5, ignore_label=-1.0, negative_mining_ratio=-1.0,
     negative_mining_thresh=0.5, minimum_negative_samples=0, variances=(0.1, 0.1, 0.2, 0.2),

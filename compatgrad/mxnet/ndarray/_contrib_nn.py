@@ -23,7 +23,7 @@ _SIZES: dict[str, Callable[[int], int]] = {
 }  # fmt: skip
 
 
-@operator("data, like?", name="_contrib_BilinearResize2D")
+@operator("data, like? if mode=like", name="_contrib_BilinearResize2D")
 def bilinear_resize_2d(
     data, like=None, height=1, width=1, scale_height=None, scale_width=None, mode="size", align_corners=True
 ):
@@ -152,7 +152,7 @@ def _deformable(name, data, offset, mask, weight, bias, kernel, stride, dilate, 
     return op.convolution(columns, weight, bias, groups=num_group)
 
 
-@operator("data, offset, weight, bias?", name="_contrib_DeformableConvolution")
+@operator("data, offset, weight, bias? unless no_bias", name="_contrib_DeformableConvolution")
 def deformable_convolution(
     data, offset, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
     num_deformable_group=1, workspace=1024, no_bias=False, layout=None,
@@ -169,7 +169,7 @@ def deformable_convolution(
                        num_filter, num_group, num_deformable_group, no_bias, layout, True)  # fmt: skip
 
 
-@operator("data, offset, mask, weight, bias?", name="_contrib_ModulatedDeformableConvolution")
+@operator("data, offset, mask, weight, bias? unless no_bias", name="_contrib_ModulatedDeformableConvolution")
 def modulated_deformable_convolution(
     data, offset, mask, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1,
     num_deformable_group=1, workspace=1024, no_bias=False, im2col_step=64, layout=None,

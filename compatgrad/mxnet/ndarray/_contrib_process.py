@@ -11,7 +11,7 @@ from .ndarray import NDArray
 from .nn_layers import required
 
 
-@operator("lda, alpha, beta, state, lags, marks, valid_length, max_time", name="_contrib_hawkesll")
+@operator("lda, alpha, beta, state, lags, marks, valid_length, max_time", name="_contrib_hawkesll", outputs=2)
 def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     """Log likelihoods (samples,) of Hawkes processes up to `max_time` (samples,), and their states then.
 

@@ -33,7 +33,7 @@ def _proposals(
     )  # fmt: skip
 
 
-@operator("cls_prob, bbox_pred, im_info", name="_contrib_MultiProposal")
+@operator("cls_prob, bbox_pred, im_info", name="_contrib_MultiProposal", outputs="output, score? if output_score")
 def multi_proposal(
     cls_prob, bbox_pred, im_info, rpn_pre_nms_top_n=6000, rpn_post_nms_top_n=300, threshold=0.7, rpn_min_size=16,
     scales=(4.0, 8.0, 16.0, 32.0), ratios=(0.5, 1.0, 2.0), feature_stride=16, output_score=False, iou_loss=False,
@@ -51,7 +51,7 @@ def multi_proposal(
     return list(y) if output_score else y[0]
 
 
-@operator("cls_prob, bbox_pred, im_info", name="_contrib_Proposal")
+@operator("cls_prob, bbox_pred, im_info", name="_contrib_Proposal", outputs="output, score? if output_score")
 def proposal(
     cls_prob, bbox_pred, im_info, rpn_pre_nms_top_n=6000, rpn_post_nms_top_n=300, threshold=0.7, rpn_min_size=16,
     scales=(4.0, 8.0, 16.0, 32.0), ratios=(0.5, 1.0, 2.0), feature_stride=16, output_score=False, iou_loss=False,
@@ -105,7 +105,7 @@ def rroi_align(data, rois, pooled_size=None, spatial_scale=None, sampling_ratio=
     return op.stack(found, axis=0)
 
 
-@operator("data, rois, trans?", name="_contrib_DeformablePSROIPooling")
+@operator("data, rois, trans?", name="_contrib_DeformablePSROIPooling", outputs="output, kept?")
 def deformable_psroi_pooling(
     data, rois, trans=None, spatial_scale=None, output_dim=None, group_size=None, pooled_size=None, part_size=0,
     sample_per_part=1, trans_std=0.0, no_trans=False,

@@ -174,4 +174,4 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
 
 
 for _function, _alias in ((zeros, "_zeros"), (ones, "_ones"), (full, "_full"), (arange, "_arange"), (eye, "_eye")):
-    register(_function, (_alias,))
+    register(_function, (_alias,), inputs="")

@@ -22,8 +22,10 @@ from .ndarray import NDArray
 __all__: list[str] = []
 
 
-def _add(function: Callable[..., Any], aliases: tuple[str, ...] = (), method: bool = False) -> None:
-    register(function, aliases, method)
+def _add(
+    function: Callable[..., Any], aliases: tuple[str, ...] = (), method: bool = False, inputs: str | None = None
+) -> None:
+    register(function, aliases, method, inputs)
     for name in (function.__name__, *aliases):
         if not name.startswith("_"):
             globals()[name] = function
@@ -225,7 +227,7 @@ for _name, (_body, _doc) in _BINARY.items():
         _call: Callable[..., Any] = _binary(_public, _name, _body, _doc, _strict)
         if _name in _NATIVE and not _strict:
             _call = fe.bind(_NATIVE[_name], _call, "float", _public, _doc, __name__)
-        _add(_call, _ALIASES.get(_public, ()))
+        _add(_call, _ALIASES.get(_public, ()), inputs="lhs, rhs")
 
 
 # ---- an array and a number, and Python's operators ---------------------------------------------------------------

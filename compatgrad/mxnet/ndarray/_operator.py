@@ -13,18 +13,20 @@ differentiated at any order.
 
 from __future__ import annotations
 
-import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from compatgrad import _C
 from compatgrad.core.crossing import to
+from compatgrad.core.declarations import Inputs, made_of
 
 from .._frontend import op as op
 from ..base import MXNetError
+from ._declaration import Declaration, describe
+from ._declaration import parse as parse
 from .ndarray import NDArray
 
 __all__ = ["op", "operator", "operators"]
@@ -60,19 +62,6 @@ def explain(who: str, e: Exception, inputs: Sequence[Any]) -> Exception:
 
 
 _OUR_FILES: set[str] = {__file__}
-
-
-def parse(value: Any) -> Any:
-    """An attribute that a program wrote as a string, as its value: "(2, 2)", "True", "0.5", "-inf"."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(value) if value in _NOT_FINITE else ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
-
-
-_NOT_FINITE = ("inf", "-inf", "nan")  # as symbols write them, which are no literals of Python
 
 
 def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str], inputs: Sequence[Any] = ()) -> None:
@@ -134,10 +123,14 @@ def operator(
     name: str | None = None,
     view: bool = False,
     stored: Callable[..., Any] | None = None,
+    outputs: int | str | Callable[[Mapping[str, Any]], int] = 1,
+    states: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares an operator; see the module's text.
 
     `inputs`: names of the tensor inputs in order, "?" after an optional one, "*data" for any number of them.
+    "bias? unless no_bias", "state_cell? if mode=lstm": whether an optional one is there, as the parameters say it.
+    `outputs`, `states`: what graphs know of the results and of the inputs that are written to, see `Declaration`.
     `view`: the result may share memory with an input; otherwise it gets its own where an op gives a view.
     `method`: also a method of NDArray. `name`: MXNet's name, where it is not the body's.
     `stored(y, *arguments)`: the result with the storage type that MXNet gives it where the first input is sparse.
@@ -145,10 +138,9 @@ def operator(
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
         public = name or body.__name__
-        names = [n.strip() for n in inputs.split(",") if n.strip()]
-        variadic = bool(names) and names[0].startswith("*")
-        optional = {n.strip("*?") for n in names if n.endswith("?")}
-        names = [n.strip("*?") for n in names]
+        declared = Inputs(inputs)
+        names, variadic = declared.names, declared.variadic
+        optional = {item.name for item in declared.items if item.optional}
         parameters = list(inspect.signature(body).parameters.values())
         signature, arguments, checks, scope = [], [], [], {}
         for i, p in enumerate(parameters):
@@ -192,18 +184,19 @@ def operator(
                   "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
                   "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         _OUR_FILES.update((file, body.__code__.co_filename))
-        exec(compile(source, file, "exec"), scope)  # noqa: S102 - a signature of its own: one frame per call
-        made = scope[public]
-        made.__doc__, made.__module__, made.__qualname__ = body.__doc__, body.__module__, public
-        made.body = body
-        made.inputs, made.optional, made.variadic = tuple(names), frozenset(optional), variadic
+        made = describe(made_of(source, public, scope, body, file), Declaration(declared, outputs, states, body))
+        made.__qualname__ = public
         return register(made, aliases, method)
 
     return declare
 
 
-def register(function: Callable[..., Any], aliases: Sequence[str] = (), method: bool = False) -> Callable[..., Any]:
-    """Enters a finished function under its names."""
+def register(
+    function: Callable[..., Any], aliases: Sequence[str] = (), method: bool = False, inputs: str | None = None
+) -> Callable[..., Any]:
+    """Enters a finished function under its names; `inputs` as for `operator`, where graphs have the function too."""
+    if inputs is not None:
+        describe(function, Declaration(inputs))
     for alias in (function.__name__, *aliases):
         operators[alias] = function
     if method:

@@ -57,13 +57,13 @@ def _check(name: str, **arrays: NDArray) -> None:
             raise MXNetError(f"{name}: {argument} must be int8 or uint8, got {x.tensor.dtype}")
 
 
-@operator("data, min_range, max_range", name="_contrib_quantize")
+@operator("data, min_range, max_range", name="_contrib_quantize", outputs=3)
 def quantize(data, min_range, max_range, out_type="uint8"):
     """`data` as uint8 or int8 for a range, and the ends of the range that it stands for then."""
     return _quantized("quantize", data, _number(min_range), _number(max_range), out_type)
 
 
-@operator("data", name="_contrib_quantize_v2")
+@operator("data", name="_contrib_quantize_v2", outputs=3)
 def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=None):
     """`data` as int8 or uint8 ("auto": uint8 where the range has no negative numbers), for the given range or its own.
 
@@ -77,7 +77,7 @@ def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=Non
     return _quantized("quantize_v2", data, low, high, out_type)
 
 
-@operator("data", name="_contrib_quantize_asym")
+@operator("data", name="_contrib_quantize_asym", outputs=3)
 def quantize_asym(data, min_calib_range=None, max_calib_range=None):
     """`data` as uint8 with a step and an offset of its own: the array, 1 / step, and the offset."""
     t = data.tensor.detach().float()
@@ -99,7 +99,7 @@ def dequantize(data, min_range, max_range, out_type="float32"):
     return NDArray((t.double() * (_reach(low, high) / _TOPS[t.dtype])).float())
 
 
-@operator("data, min_range, max_range", name="_contrib_requantize")
+@operator("data, min_range, max_range", name="_contrib_requantize", outputs=3)
 def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None, max_calib_range=None):
     """int32 numbers as int8 for the given range, or for the one that they fill; with the ends of that range."""
     one_of("requantize", "out_type", out_type, ("int8", "auto"))
@@ -135,6 +135,7 @@ def _with_bias(name, y, data, weight, bias, ranges, no_bias):
 
 
 _RANGES = "min_data?, max_data?, min_weight?, max_weight?, min_bias?, max_bias?"
+_RANGED = "output, min_output, max_output"
 
 
 def _arranged(no_bias: bool, bias: Any, ranges: list[Any]) -> tuple[Any, list[Any]]:
@@ -144,7 +145,7 @@ def _arranged(no_bias: bool, bias: Any, ranges: list[Any]) -> tuple[Any, list[An
     return bias, ranges
 
 
-@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_fully_connected")
+@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_fully_connected", outputs=_RANGED)
 def quantized_fully_connected(
     data, weight, bias=None, min_data=None, max_data=None, min_weight=None, max_weight=None, min_bias=None,
     max_bias=None, num_hidden=None, no_bias=False, flatten=True,
@@ -162,7 +163,7 @@ def quantized_fully_connected(
     return _with_bias(name, y, data, weight, bias, ranges, no_bias)
 
 
-@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_conv")
+@operator(f"data, weight, bias?, {_RANGES}", name="_contrib_quantized_conv", outputs=_RANGED)
 def quantized_conv(
     data, weight, bias=None, min_data=None, max_data=None, min_weight=None, max_weight=None, min_bias=None,
     max_bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
@@ -177,7 +178,7 @@ def quantized_conv(
     return _with_bias("quantized_conv", y, data, weight, bias, ranges, no_bias)
 
 
-@operator("data, min_data, max_data", name="_contrib_quantized_pooling")
+@operator("data, min_data, max_data", name="_contrib_quantized_pooling", outputs=_RANGED)
 def quantized_pooling(
     data, min_data, max_data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False,
     pooling_convention="valid", stride=(), pad=(), p_value=None, count_include_pad=True, layout=None,
@@ -190,20 +191,20 @@ def quantized_pooling(
     return [NDArray(y.tensor.round().to(data.tensor.dtype)), min_data, max_data]
 
 
-@operator("data, min_data, max_data", name="_contrib_quantized_act")
+@operator("data, min_data, max_data", name="_contrib_quantized_act", outputs=_RANGED)
 def quantized_act(data, min_data, max_data, act_type=None):
     """relu of 8-bit numbers, whose range stays what it is."""
     one_of("quantized_act", "act_type", act_type, ("relu",))
     return [NDArray(data.tensor.clamp(min=0)), min_data, max_data]
 
 
-@operator("data, min_data, max_data", name="_contrib_quantized_flatten")
+@operator("data, min_data, max_data", name="_contrib_quantized_flatten", outputs=_RANGED)
 def quantized_flatten(data, min_data, max_data):
     """The array with one axis after the first, whose range stays what it is."""
     return [op.reshape(data, shape=(data.shape[0], -1)), min_data, max_data]
 
 
-@operator("data, weight, min_weight, max_weight", name="_contrib_quantized_embedding")
+@operator("data, weight, min_weight, max_weight", name="_contrib_quantized_embedding", outputs=_RANGED)
 def quantized_embedding(
     data, weight, min_weight, max_weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False
 ):
@@ -216,7 +217,7 @@ def _real(x: NDArray, low: NDArray, high: NDArray) -> torch.Tensor:
     return x.tensor.double() * _unit(low, high, x.tensor.dtype)
 
 
-@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_add")
+@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_add", outputs=_RANGED)
 def quantized_elemwise_add(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None
 ):  # fmt: skip
@@ -231,7 +232,7 @@ def quantized_elemwise_add(
     return [NDArray(scaled.round().to(torch.int32)), *_ends(-reach, reach, lhs)]
 
 
-@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_mul")
+@operator("lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max", name="_contrib_quantized_elemwise_mul", outputs=_RANGED)
 def quantized_elemwise_mul(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None,
     enable_float_output=False,
@@ -248,7 +249,7 @@ def quantized_elemwise_mul(
     return [NDArray(y.to(torch.int32)), *_product_range(unit, lhs)]
 
 
-@operator("*data", name="_contrib_quantized_concat")
+@operator("*data", name="_contrib_quantized_concat", outputs=_RANGED)
 def quantized_concat(data, num_args=None, dim=1):
     """8-bit arrays, followed by their lower and upper ends in turn, joined along an axis in the widest range."""
     n = len(data) // 3
@@ -260,7 +261,10 @@ def quantized_concat(data, num_args=None, dim=1):
     return [NDArray(torch.cat(parts, int(dim))), *_ends(-reach, reach, arrays[0])]
 
 
-@operator("data, gamma, beta, moving_mean, moving_var, min_data, max_data", name="_contrib_quantized_batch_norm")
+@operator(
+    "data, gamma, beta, moving_mean, moving_var, min_data, max_data", name="_contrib_quantized_batch_norm",
+    outputs=_RANGED,
+)  # fmt: skip
 def quantized_batch_norm(
     data, gamma, beta, moving_mean, moving_var, min_data, max_data, eps=1e-3, momentum=0.9, fix_gamma=True,
     use_global_stats=False, output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,

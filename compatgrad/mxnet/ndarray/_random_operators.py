@@ -12,6 +12,7 @@ import torch
 
 from ..base import MXNetError, _Null
 from ..context import Context, current_context
+from ._declaration import Declaration, describe
 from ._distributions import DISTRIBUTIONS, draw, draw_integers
 from ._operator import not_an_array, op, parse, register, write
 from ._random_state import generator
@@ -105,11 +106,14 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
     return _named(random, who)
 
 
+def _of_sample(distribution: str) -> tuple[str, ...]:
+    """Names of the parameters; the original calls the normal distribution's by other names than `random_normal`."""
+    return ("mu", "sigma") if distribution == "normal" else tuple(DISTRIBUTIONS[distribution].params)
+
+
 def _make_sample(distribution: str) -> Callable[..., NDArray]:
-    d = DISTRIBUTIONS[distribution]
     who = f"sample_{distribution}"
-    # the original calls the normal distribution's parameters by other names here
-    names = ("mu", "sigma") if distribution == "normal" else tuple(d.params)
+    names = _of_sample(distribution)
 
     def sample(*args: Any, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
         named = _arguments(who, (*names, "shape", "dtype"), args, kwargs)
@@ -181,8 +185,8 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return function
 
 
-def _add(function: Callable[..., Any], *aliases: str) -> None:
-    register(function, aliases)
+def _add(function: Callable[..., Any], *aliases: str, inputs: str | None = None) -> None:
+    register(function, aliases, inputs=inputs)
     for name in (function.__name__, *aliases):
         globals()[name] = function
         __all__.append(name)
@@ -190,8 +194,8 @@ def _add(function: Callable[..., Any], *aliases: str) -> None:
 
 for _name in DISTRIBUTIONS:
     # `nd.uniform` and `nd.normal` are the operators, `nd.random.uniform` is the function of the module
-    _add(_make_random(_name), f"_random_{_name}", *((_name,) if _name in ("uniform", "normal") else ()))
-    _add(_make_sample(_name), f"_sample_{_name}")
+    _add(_make_random(_name), f"_random_{_name}", *((_name,) if _name in ("uniform", "normal") else ()), inputs="")
+    _add(_make_sample(_name), f"_sample_{_name}", inputs=", ".join(_of_sample(_name)))
     likes[f"{_name}_like"] = register(_make_like(_name), (f"_random_{_name}_like",))
 
 
@@ -213,7 +217,7 @@ def random_randint(
     return _finish(who, draw_integers(low, high, shape, dtype, context.torch_device, who), context, out)
 
 
-_add(random_randint, "_random_randint")
+_add(random_randint, "_random_randint", inputs="")
 
 
 def sample_multinomial(
@@ -259,6 +263,7 @@ def sample_multinomial(
 
 
 _add(sample_multinomial, "_sample_multinomial")
+describe(sample_multinomial, Declaration(outputs=lambda p: 2 if p.get("get_prob") else 1))
 
 
 def shuffle(data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
@@ -309,3 +314,4 @@ def _sample_unique_zipfian(
 
 
 register(_sample_unique_zipfian)
+describe(_sample_unique_zipfian, Declaration("", outputs=2))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _creation, _stored
+from ._declaration import Declaration, declarations, describe
 from ._elementwise import _pair
 from ._random_operators import context_of_argument
 from .arrays import concat, cumsum, identity
@@ -31,7 +32,7 @@ def _elementwise(kind: str) -> Callable[..., Any]:
         y = _pair(kind, lhs, rhs)
         return y if lhs.stype == rhs.stype == "default" else _stored.elementwise(kind, y, lhs, rhs)
 
-    return run
+    return describe(run, Declaration("lhs, rhs"))
 
 
 SCALARS: dict[str, Callable[..., Any]] = {}
@@ -102,3 +103,8 @@ SCALARS.update(
     _identity_with_attr_like_rhs=lambda lhs, rhs: identity(lhs),
     _grad_add=SCALARS["elemwise_add"],
 )
+for _name in ("_full", "_zeros", "_ones", "_arange", "_linspace"):
+    describe(SCALARS[_name], Declaration(""))
+describe(_rnn_param_concat, Declaration("*args"))
+describe(_rnn, declarations[RNN])
+describe(SCALARS["_identity_with_attr_like_rhs"], Declaration("lhs, rhs"))

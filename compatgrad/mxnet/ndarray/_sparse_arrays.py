@@ -438,8 +438,7 @@ def retain(
     return y if out is None else write(out, y)
 
 
-retain.inputs, retain.optional, retain.variadic = ("data", "indices"), frozenset(), False  # type: ignore[attr-defined]
-register(retain, ("_sparse_retain", "sparse_retain"))
+register(retain, ("_sparse_retain", "sparse_retain"), inputs="data, indices")
 
 
 def _where_stored(x: Any) -> torch.Tensor:

@@ -82,7 +82,7 @@ def stack(data, axis=0):
     return op.stack(data, axis=axis_in("stack", axis, len(first) + 1))
 
 
-@operator("data", aliases=("SliceChannel",), method=True)
+@operator("data", aliases=("SliceChannel",), method=True, outputs=lambda p: p.get("num_outputs") or 1)
 def split(data, num_outputs, axis=1, squeeze_axis=False):
     """`num_outputs` equal parts along `axis`, without that axis if `squeeze_axis`: a list, or the only part itself.
 
@@ -109,7 +109,7 @@ def _parts(data: NDArray, indices: list[int], axis: int, squeeze_axis: bool) -> 
     return parts if len(parts) > 1 else parts[0]
 
 
-@operator("data")
+@operator("data", outputs=lambda p: p["sections"] or len(p["indices"]))
 def _split_v2(data, indices=(), axis=1, squeeze_axis=False, sections=0):
     """Parts of an axis: `sections` equal ones, or those that begin at 0 and at `indices`."""
     axis = axis_in("split_v2", axis, data.tensor.dim())
@@ -211,7 +211,7 @@ def amp_cast(data, dtype):
     return op.cast(data, dtype=t)
 
 
-@operator("*data")
+@operator("*data", outputs=lambda p: p.get("num_outputs") or 1)
 def amp_multicast(data, num_outputs=None, cast_narrow=False):
     """Floats as the widest (cast_narrow: narrowest) of their dtypes; other arrays as they are. A list."""
     _count("amp_multicast", "num_outputs", num_outputs, data)

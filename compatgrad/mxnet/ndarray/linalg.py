@@ -270,7 +270,7 @@ def linalg_det(A):  # noqa: N803
     return vector(op.det(A))
 
 
-@operator("A")
+@operator("A", outputs=2)
 def linalg_slogdet(A):  # noqa: N803
     """Signs and logarithms of the absolute values of determinants, a list. Signs are constant."""
     _square("linalg_slogdet", A)
@@ -279,7 +279,7 @@ def linalg_slogdet(A):  # noqa: N803
     return [op.straight_through(sign, op.unlink(size)), size]
 
 
-@operator("A")
+@operator("A", outputs=2)
 def linalg_gelqf(A):  # noqa: N803
     """Q and L, a list, with A = L Q for matrices with at least as many columns as rows: orthonormal rows of Q, lower
     triangular L.
@@ -294,7 +294,7 @@ def linalg_gelqf(A):  # noqa: N803
     return [op.solve_triangular(c, m), op.matmul(known, c)]
 
 
-@operator("A")
+@operator("A", outputs=2)
 def linalg_syevd(A):  # noqa: N803
     """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric matrices, a list: A = U^T diag(L) U.
 

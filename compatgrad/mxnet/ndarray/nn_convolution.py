@@ -63,7 +63,7 @@ def _check_positive(name: str, **values: tuple[int, ...]) -> None:
 
 
 # ---- convolution -----------------------------------------------------------------------------------------------------
-@operator("data, weight, bias?", aliases=("Convolution_v1",))
+@operator("data, weight, bias? unless no_bias", aliases=("Convolution_v1",))
 def Convolution(  # noqa: N802
     data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
     no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
@@ -117,7 +117,7 @@ def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, gr
     return _to_last(y) if last else y
 
 
-@operator("data, weight, bias?")
+@operator("data, weight, bias? unless no_bias")
 def Deconvolution(  # noqa: N802
     data, weight, bias=None, kernel=None, stride=(), dilate=(), pad=(), adj=(), target_shape=(), num_filter=None,
     num_group=1, workspace=512, no_bias=True, cudnn_tune=None, cudnn_off=False, layout=None,
@@ -165,7 +165,7 @@ def Deconvolution(  # noqa: N802
 _POOLS = ("max", "avg", "sum", "lp")
 
 
-@operator("data", aliases=("Pooling_v1",))
+@operator("data", aliases=("Pooling_v1",), outputs="output, kept?")
 def Pooling(  # noqa: N802
     data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False, pooling_convention="valid", stride=(),
     pad=(), p_value=None, count_include_pad=None, layout=None,

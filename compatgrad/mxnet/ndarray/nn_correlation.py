@@ -21,7 +21,7 @@ def _distance(x: NDArray, y: NDArray) -> NDArray:
     return op.where(op.greater_equal_scalar(far, value=0), far, op.neg(far))
 
 
-@operator("data1, data2")
+@operator("data1, data2", outputs="output, kept1?, kept2?")
 def Correlation(  # noqa: N802
     data1, data2, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=0, is_multiply=True
 ):

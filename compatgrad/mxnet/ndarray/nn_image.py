@@ -23,7 +23,7 @@ def pair(name: str, argument: str, value: Any) -> tuple[int, int]:
 
 
 # ---- along a grid ----------------------------------------------------------------------------------------------------
-@operator("data, grid")
+@operator("data, grid", outputs="output, kept?")
 def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
     """data (batch, channels, height, width) read at grid (batch, 2, height', width'), between pixels by distance.
 
@@ -67,7 +67,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     return op.add_scalar(op.div(place, NDArray((size - 1).clamp(min=1) / 2)), value=-1)
 
 
-@operator("data, loc")
+@operator("data, loc", outputs="output, grid?, kept?")
 def SpatialTransformer(  # noqa: N802
     data, loc, target_shape=(0, 0), transform_type="affine", sampler_type="bilinear", cudnn_off=None
 ):

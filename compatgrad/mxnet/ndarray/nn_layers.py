@@ -43,7 +43,7 @@ def slices(x: NDArray, axis: int) -> list[NDArray]:
 
 
 # ---- fully connected -------------------------------------------------------------------------------------------------
-@operator("data, weight, bias?")
+@operator("data, weight, bias? unless no_bias")
 def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):  # noqa: N802
     """data @ weight.T + bias for weight (num_hidden, in) and bias (num_hidden,).
 
@@ -102,7 +102,7 @@ def _along_channels(name: str, gamma: NDArray, data: NDArray) -> NDArray:
 _LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
 
 
-@operator("data, gamma?")
+@operator("data, gamma? if act_type=prelu")
 def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):  # noqa: N802
     """x where it is positive, else something that grows slowly.
 
@@ -161,7 +161,7 @@ def _no_length(name: str, use_length: Any) -> None:
         raise MXNetError(f"{name}: use_length must be False: this operator takes no length")
 
 
-@operator("data, length?", method=True)
+@operator("data, length? if use_length", method=True)
 def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length=False):
     """exp(data / temperature), scaled to sum 1 along `axis`.
 
@@ -236,7 +236,7 @@ def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True
 
 
 # ---- dropout and embedding -------------------------------------------------------------------------------------------
-@operator("data")
+@operator("data", outputs="output, mask?")
 def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N802
     """Zeros each element with probability `p` and divides the others by 1 - p.
 

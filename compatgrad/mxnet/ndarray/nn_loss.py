@@ -178,7 +178,10 @@ def _label_lengths(label: torch.Tensor, padding: int) -> torch.Tensor:
     return (label == padding).to(torch.int64).cumsum(1).eq(0).sum(1)
 
 
-@operator("data, label, data_lengths?, label_lengths?", aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"))
+@operator(
+    "data, label, data_lengths? if use_data_lengths, label_lengths? if use_label_lengths",
+    aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"), outputs="output, grad?",
+)  # fmt: skip
 def CTCLoss(  # noqa: N802
     data, label, data_lengths=None, label_lengths=None, use_data_lengths=False, use_label_lengths=False,
     blank_label="first",

@@ -14,6 +14,9 @@ from .ndarray import NDArray
 from .nn_layers import required
 
 _get_mode = _C.get_mode
+_STATES = "moving_mean, moving_var"
+_INPUTS = f"data, gamma, beta, {_STATES}"
+_OUTPUTS = "output, mean? if output_mean_var, var? if output_mean_var"
 
 
 # ---- batch normalisation ---------------------------------------------------------------------------------------------
@@ -58,7 +61,7 @@ def _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_g
     return [y, mean, var] if more else y
 
 
-@operator("data, gamma, beta, moving_mean, moving_var")
+@operator(_INPUTS, states=_STATES, outputs=_OUTPUTS)
 def BatchNorm(  # noqa: N802
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
@@ -77,7 +80,7 @@ def BatchNorm(  # noqa: N802
     return y
 
 
-@operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_BatchNormWithReLU")
+@operator(_INPUTS, name="_contrib_BatchNormWithReLU", states=_STATES, outputs=f"{_OUTPUTS}, kept?")
 def batch_norm_with_relu(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
@@ -88,7 +91,7 @@ def batch_norm_with_relu(
     return [op.relu(y[0]), *y[1:]] if output_mean_var else op.relu(y)
 
 
-@operator("data, gamma, beta, moving_mean, moving_var", name="BatchNorm_v1")
+@operator(_INPUTS, name="BatchNorm_v1", states=_STATES, outputs=_OUTPUTS)
 def batch_norm_v1(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False,
@@ -98,7 +101,7 @@ def batch_norm_v1(
                        output_mean_var, 1)  # fmt: skip
 
 
-@operator("data, gamma, beta, moving_mean, moving_var", name="_contrib_SyncBatchNorm")
+@operator(_INPUTS, name="_contrib_SyncBatchNorm", states=_STATES, outputs=_OUTPUTS)
 def sync_batch_norm(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, ndev=1, key="",
@@ -109,7 +112,7 @@ def sync_batch_norm(
 
 
 # ---- over parts of samples -------------------------------------------------------------------------------------------
-@operator("data, gamma, beta")
+@operator("data, gamma, beta", outputs="output, mean? if output_mean_var, std? if output_mean_var")
 def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics along `axis`; gamma and beta have its length.
 
@@ -137,7 +140,7 @@ def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # n
     return [y, op.expand_dims(mean, axis=k), op.expand_dims(op.sqrt(var), axis=k)]
 
 
-@operator("data, gamma, beta")
+@operator("data, gamma, beta", outputs="output, mean? if output_mean_var, std? if output_mean_var")
 def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each sample's groups of channels.
 
@@ -159,7 +162,7 @@ def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):
     return [y, mean, op.sqrt(var)]
 
 
-@operator("data, gamma, beta")
+@operator("data, gamma, beta", outputs="output, mean?, var?")
 def InstanceNorm(data, gamma, beta, eps=1e-3):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel of each sample.
 
@@ -181,7 +184,7 @@ _OVER: dict[str, Callable[[int], tuple[int, ...]]] = {
 }
 
 
-@operator("data")
+@operator("data", outputs="output, norm?")
 def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
     """data / sqrt(sum of squares + eps), summed over each sample ("instance"), over axis 1 ("channel") or over the
     axes from 2 on ("spatial"). MXNetError for another mode, and for less than three axes where it needs them.
@@ -195,7 +198,7 @@ def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
     return op.mul(data, op.rsqrt(op.add_scalar(total, value=eps)))
 
 
-@operator("data")
+@operator("data", outputs="output, norm?")
 def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):  # noqa: N802
     """data / (knorm + alpha / nsize * s) ** beta, s summing the squares of `nsize` channels around each one.
 

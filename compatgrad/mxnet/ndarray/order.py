@@ -35,7 +35,7 @@ def _leading(t: torch.Tensor, axis: int, k: int, is_ascend: bool) -> torch.Tenso
     return _order(t, axis, is_ascend).narrow(axis, 0, k)
 
 
-@operator("data", method=True)
+@operator("data", method=True, outputs=lambda p: 2 if p["ret_typ"] == "both" else 1)
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest (`is_ascend`: smallest) elements along `axis`, in order; k < 1 means all of them.
 
@@ -92,7 +92,7 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[ND
     ]
 
 
-@operator("data, bins?")
+@operator("data, bins?", outputs=2)
 def _histogram(data, bins=None, bin_cnt=None, range=None):  # noqa: A002
     """How many elements fall between `bins`, or into `bin_cnt` bins of equal width over `range`; and the bins' ends."""
     return histogram(data, bin_cnt if bins is None else bins, range)

@@ -103,7 +103,7 @@ def norm(data, ord=2, axis=None, out_dtype=None, keepdims=False):
     return y if y.tensor.dtype == dtype else op.cast(y, dtype)
 
 
-@operator("data")
+@operator("data", outputs=2)
 def moments(data, axes=None, keepdims=False):
     """Mean and variance over `axes`, a list of two arrays. MXNetError where `axes` is not given."""
     if axes is None or not len(as_ints("moments", "axes", axes)):

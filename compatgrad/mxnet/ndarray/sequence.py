@@ -24,7 +24,7 @@ def _lengths(name: str, data: NDArray, lengths: NDArray | None, used: bool, axis
     return as_index(lengths)
 
 
-@operator("data, sequence_length?")
+@operator("data, sequence_length? if use_sequence_length")
 def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):  # noqa: N802
     """Sequences with `value` from their lengths on. data: (time, batch, ...), or (batch, time, ...) with axis=1.
 
@@ -40,7 +40,7 @@ def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.
     return op.where(NDArray(inside), data, NDArray(torch.full((1,), value, dtype=t.dtype, device=t.device)))
 
 
-@operator("data, sequence_length?")
+@operator("data, sequence_length? if use_sequence_length")
 def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
     """The last element of each sequence: (batch, ...). See `SequenceMask`; a length of 0 is an MXNetError."""
     lengths = _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis)
@@ -53,7 +53,7 @@ def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):
     return op.gather_nd(data, NDArray(torch.stack([lengths - 1, batch] if axis == 0 else [batch, lengths - 1])))
 
 
-@operator("data, sequence_length?")
+@operator("data, sequence_length? if use_sequence_length")
 def SequenceReverse(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
     """Each sequence in reverse order, what lies beyond its length unchanged. data: (time, batch, ...); axis is 0."""
     if axis != 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..ndarray._declaration import Declaration, describe
 from ..ndarray._operator import operators, write
 from ..ndarray.ndarray import NDArray
 from ._array import ndarray
@@ -17,8 +18,9 @@ def declare(name: str, run: Callable[..., Any], inputs: tuple[str, ...], optiona
     """Enters an operator: names of its inputs, of the optional ones, and how many results users see."""
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"What graphs of `mx.sym.np` call {name}."
-    run.inputs, run.optional, run.variadic = inputs, frozenset(optional), variadic  # type: ignore[attr-defined]
-    run.visible, run.any_parameters = visible, True  # type: ignore[attr-defined]
+    run.any_parameters = True  # type: ignore[attr-defined]
+    text = "*data" if variadic else ", ".join(f"{n}?" if n in optional else n for n in inputs)
+    describe(run, Declaration(text, visible))
     operators.setdefault(name, run)
 
 

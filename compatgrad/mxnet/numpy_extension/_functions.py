@@ -12,6 +12,7 @@ from compatgrad import _C
 
 from ..base import MXNetError
 from ..ndarray import contrib
+from ..ndarray._declaration import Declaration, describe
 from ..ndarray._operator import op, operators
 from ..ndarray.ndarray import NDArray
 from ..numpy import ndarray
@@ -283,5 +284,5 @@ def _checked(input: Any, msg: str = "Constraint violated.", out: Any = None, nam
     return constraint_check(input, msg)
 
 
-_checked.inputs, _checked.variadic, _checked.optional = ("input",), False, frozenset()  # type: ignore[attr-defined]
+describe(_checked, Declaration("input"))
 operators.setdefault("_npx_constraint_check", _checked)

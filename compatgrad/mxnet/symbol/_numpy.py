@@ -19,6 +19,7 @@ from ..numpy_extension._functions import GRAPH_NAMES
 from . import _np_operators as _graph
 from ._compose import function_of
 from ._custom import Custom
+from ._facts import inputs_of
 from .symbol import Symbol, load, load_json
 
 __all__ = ["_Symbol", "np", "npx"]
@@ -265,7 +266,7 @@ def _of_random(name: str) -> Any:
                 raise ValueError("bernoulli: either prob or logit must be given, and not both")
             given["is_logit"] = "logit" in given
         s = _as_np(function_of(op, name)(**given))
-        return _with_none(s, operators[op].inputs)  # type: ignore[attr-defined]
+        return _with_none(s, inputs_of(op))
 
     return call
 

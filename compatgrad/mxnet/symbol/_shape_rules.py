@@ -440,6 +440,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmin", "_sparse_retain"), _first),
     "FullyConnected": _dense,
     "Convolution": _convolution,
+    "Convolution_v1": _convolution,
     "Deconvolution": _deconvolution,
     "_contrib_DeformableConvolution": _convolution,
     "_contrib_ModulatedDeformableConvolution": _convolution,
