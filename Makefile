@@ -5,6 +5,7 @@
 #   make test    run the tests             (make test ARGS="tests/core -x")
 #   make bench   print the benchmarks' table
 #   make sanitize  look for memory errors and races in the kernels, on a GPU where there is one, and in the module
+#   make stubs   write the types of the ops, after a change of an op's name or parameters
 #   make lint types build kernels clean
 #
 # PYTHON  the Python to start from
@@ -23,7 +24,7 @@ python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check install --quiet
 cxx_files = $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: demo test bench sanitize lint types build kernels clean
+.PHONY: demo test bench sanitize lint types stubs build kernels clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.have-demo build
@@ -46,6 +47,9 @@ lint: $(VENV)/.have-lint
 
 types: $(VENV)/.have-lint
 	$(python) -m mypy
+
+stubs: build
+	$(python) -m compatgrad.ops._stub
 
 build: $(VENV)/.have-torch
 	$(python) -m compatgrad._build --inplace

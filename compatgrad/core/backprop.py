@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import torch
 
 from compatgrad import _C
+
+if TYPE_CHECKING:
+    _V = TypeVar("_V", bound=_C.Variable)
+    _Given: TypeAlias = _C.Variable | torch.Tensor | Sequence[_C.Variable | torch.Tensor | None] | None
 
 __all__ = ["backward", "compute_grad", "follow", "grad"]
 
@@ -71,7 +76,36 @@ def _gradients(given, variables: list, what: str, of: str) -> list:
     return gs
 
 
-def grad(*args, **kwargs):
+@overload
+def grad(
+    outputs: _C.Variable | Sequence[_C.Variable],
+    inputs: _V | Sequence[_V],
+    grad_outputs: _Given = None,
+    grad_inputs: _Given = None,
+    set_grad: bool = False,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+) -> list[_V | None]: ...
+@overload
+def grad(
+    outputs: _C.Variable | Sequence[_C.Variable],
+    inputs: Sequence[_V],
+    grad_outputs: Any = None,
+    *,
+    persistent_outputs: Sequence[bool] = (),
+    bind_grad_output: bool = False,
+) -> list[_V]: ...
+@overload
+def grad(
+    heads: _C.Variable | Sequence[_C.Variable],
+    variables: _C.Variable | Sequence[_C.Variable],
+    head_grads: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> Any: ...
+def grad(*args: Any, **kwargs: Any) -> Any:
     """Gradients of `outputs` with respect to `inputs`, by the rules of the frontend that the outputs belong to.
 
     It takes what `chainer.grad`, `nnabla.grad` or `mxnet.autograd.grad` takes, positional and by keyword, and gives

@@ -7,6 +7,8 @@ ops such as `concat`), parameters follow, positional or by keyword; `op.__doc__`
 
 Raises TypeError for inputs that are no tensors and for unknown parameters, ValueError for shapes and dtypes
 that the kernel refuses, with the op and the shapes named, IndexError for indices out of range.
+
+`__init__.pyi` beside this file has their types; `make stubs` writes it.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ from typing import Any
 
 from compatgrad import _C
 from compatgrad import core as core  # makes its Variable the class of the results
-from compatgrad.core.signatures import signature_of
-from compatgrad.ops._parameters import parameters_of
+from compatgrad.ops._parameters import describe as describe
 
 __all__ = ["describe", *sorted(_C.op_names())]
 # Names of the module itself: through __getattr__ each use of one would take 0.5 us.
@@ -29,23 +30,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-def describe(name: str) -> str:
-    """The op's signature, what it computes and what its parameters mean, as text.
-
-    name: str; a name of `compatgrad.ops`. The inputs that are tensors stand before the slash. ValueError where there is
-    no such op.
-
-        >>> import compatgrad
-        >>> print(compatgrad.ops.describe("sum"))
-        sum(x0, /, axis=None, keepdims=False)
-            Sum over axis (None: all).
-            axis: int, tuple of ints or None
-            keepdims: bool; keep the axes that are reduced, with length 1
-
-    Source: `compatgrad/ops/__init__.py`; the ops themselves are in `csrc/ops`.
-    """
-    op = _C.op(name)
-    info = _C.op_info(name)
-    return "\n    ".join([f"{name}{signature_of(op)}", info["doc"], *parameters_of(info)])

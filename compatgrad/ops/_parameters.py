@@ -1,4 +1,4 @@
-"""What ops' parameters mean, for `describe`: those that mean the same in every op are told once, here."""
+"""What ops' parameters mean: those that mean the same in every op are told once, here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core.signatures import signature_of
 
-__all__ = ["parameters_of"]
+__all__ = ["describe", "parameters_of"]
 
 _KINDS = {
     "ints": "int or tuple of ints",
@@ -150,3 +151,30 @@ def parameters_of(info: dict[str, Any]) -> list[str]:
         meaning = None if told else _meaning(info["name"], name)
         lines.append(f"{name}: {_KINDS[kind]}" + (f"; {meaning}" if meaning else ""))
     return lines
+
+
+def describe(name: str) -> str:
+    """The op's signature, what it computes and what its parameters mean, as text.
+
+    Args:
+        name: the name of an op, one of `compatgrad.ops.__all__`.
+
+    Returns:
+        Several lines. The inputs that are tensors stand before the slash of the signature.
+
+    Raises:
+        ValueError: there is no op `name`.
+
+    Example:
+        >>> import compatgrad
+        >>> print(compatgrad.ops.describe("sum"))
+        sum(x0, /, axis=None, keepdims=False)
+            Sum over axis (None: all).
+            axis: int, tuple of ints or None
+            keepdims: bool; keep the axes that are reduced, with length 1
+
+    Source: `compatgrad/ops/_parameters.py`; the ops themselves are in `csrc/ops`.
+    """
+    op = _C.op(name)
+    info = _C.op_info(name)
+    return "\n    ".join([f"{name}{signature_of(op)}", info["doc"], *parameters_of(info)])

@@ -82,6 +82,9 @@ def test_wheel_for_a_torch_with_cuda_holds_the_kernels(checkout):
 def test_wheel_is_well_formed(checkout):
     checkout.write("site/compatgrad/__pycache__/stale.pyc", "")
     checkout.write("site/compatgrad/_lib/stale.so", "")
+    types = ["compatgrad/py.typed", "compatgrad/ops/__init__.pyi"]
+    for name in types:
+        checkout.write(f"site/{name}", "")
     with zipfile.ZipFile(build(checkout, "build_wheel")) as archive:
         names = archive.namelist()
         (record,) = [name for name in names if name.endswith(".dist-info/RECORD")]
@@ -90,7 +93,7 @@ def test_wheel_is_well_formed(checkout):
         scripts = archive.read(record.replace("RECORD", "entry_points.txt")).decode()
     assert sorted(listed) == sorted(names) and len(set(names)) == len(names)
     assert not [name for name in names if "stale" in name]
-    for name in ("compatgrad/csrc/core/answer.h", "compatgrad/chainer/links/connection/linear.py"):
+    for name in ["compatgrad/csrc/core/answer.h", "compatgrad/chainer/links/connection/linear.py", *types]:
         assert name in names
     assert record.replace("RECORD", "licenses/LICENSE") in names
     required = [name for name in metadata.get_all("Requires-Dist") if "extra" not in name]

@@ -1,0 +1,3653 @@
+# Written by `make stubs` from the registry of ops; do not edit. Inputs that are tensors have no names.
+
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy.typing as npt
+import torch
+
+from compatgrad import _C
+from compatgrad.core.variable import Variable as _Variable
+from compatgrad.ops._parameters import describe as describe
+
+_Input: TypeAlias = _C.Variable | torch.Tensor | npt.NDArray[Any]
+_Ints: TypeAlias = int | Sequence[int]
+_DType: TypeAlias = torch.dtype | npt.DTypeLike
+_Index: TypeAlias = (
+    int
+    | slice
+    | EllipsisType
+    | Sequence[int]
+    | Sequence[bool]
+    | torch.Tensor
+    | npt.NDArray[Any]
+    | _C.Variable
+    | tuple[int | slice | EllipsisType | Sequence[int] | torch.Tensor | npt.NDArray[Any] | _C.Variable | None, ...]
+    | None
+)
+
+__all__ = [
+    "abs",
+    "abs_right",
+    "absolute_error",
+    "absolute_error_right",
+    "add",
+    "add_active",
+    "add_along",
+    "add_apart",
+    "add_n",
+    "add_scalar",
+    "affine",
+    "affine_grid",
+    "affine_grid_grad",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "assign",
+    "average_pooling",
+    "batch_normalization",
+    "batch_normalization_grad",
+    "batch_normalization_late",
+    "batch_normalization_statistics",
+    "binary_cross_entropy",
+    "binary_sigmoid",
+    "binary_tanh",
+    "binary_weights",
+    "bipartite_matching",
+    "bit_shift",
+    "bool_fill",
+    "bool_gather",
+    "bool_scatter",
+    "border_coordinate",
+    "border_coordinate_grad",
+    "box_decode",
+    "box_encode",
+    "box_iou",
+    "box_nms",
+    "box_suppression",
+    "broadcast_to",
+    "cast",
+    "categorical_cross_entropy",
+    "cbrt",
+    "ceil",
+    "celu",
+    "cholesky",
+    "clip",
+    "clip_between",
+    "clip_grad_by_norm",
+    "clip_grad_by_value",
+    "clipped_relu",
+    "col2im",
+    "concat",
+    "confusion_matrix",
+    "conj",
+    "constant_of",
+    "convert",
+    "convolution",
+    "convolution_grad_w",
+    "copy",
+    "cos",
+    "cosh",
+    "crelu",
+    "ctc_loss",
+    "cumprod",
+    "cumsum",
+    "deconvolution",
+    "deform_columns",
+    "deform_columns_grad",
+    "deform_factors_grad",
+    "depthwise_convolution",
+    "depthwise_deconvolution",
+    "describe",
+    "det",
+    "diagonal",
+    "diagonal_grad",
+    "digamma",
+    "div",
+    "div_scalar",
+    "draw",
+    "dropout",
+    "dropout_apply",
+    "dropout_drawn",
+    "dropout_hashed",
+    "dropout_mask",
+    "edges",
+    "eigen_symmetric",
+    "einsum",
+    "elu",
+    "elu_grad",
+    "elu_right",
+    "embed",
+    "embedding",
+    "embedding_grad",
+    "equal",
+    "equal_scalar",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfcx",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expand_dims",
+    "expm1",
+    "extreme",
+    "eye_like",
+    "fix",
+    "fixed_batch_normalization",
+    "fixed_point_quantize",
+    "flip",
+    "floor",
+    "fmod",
+    "fourier_transform",
+    "gamma",
+    "gather",
+    "gather_along",
+    "gather_nd",
+    "gelu",
+    "gelu_grad",
+    "get_item",
+    "get_item_grad",
+    "greater",
+    "greater_equal",
+    "greater_equal_scalar",
+    "greater_scalar",
+    "group_normalization",
+    "group_normalization_grad",
+    "gru",
+    "gru_grad",
+    "gru_reset",
+    "gru_reset_grad",
+    "gru_update",
+    "gru_update_grad",
+    "hard_sigmoid",
+    "hard_sigmoid_closed",
+    "hardtanh_grad",
+    "huber_error",
+    "huber_loss",
+    "identity",
+    "im2col",
+    "image_augmentation",
+    "inference_only",
+    "inq_weights",
+    "inverse",
+    "isinf",
+    "isnan",
+    "istft",
+    "layer_normalization",
+    "layer_normalization_grad",
+    "leaky_relu",
+    "leaky_relu_grad",
+    "less",
+    "less_equal",
+    "less_equal_scalar",
+    "less_scalar",
+    "lgamma",
+    "lgamma_infinite",
+    "linear",
+    "linear_scan",
+    "local_response_normalization",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "log_abs_det",
+    "log_ndtr",
+    "log_sigmoid",
+    "log_softmax",
+    "log_softmax_grad",
+    "logaddexp",
+    "logical_and",
+    "logical_and_scalar",
+    "logical_not",
+    "logical_or",
+    "logical_or_scalar",
+    "logical_xor",
+    "logical_xor_scalar",
+    "logistic_loss",
+    "logsumexp",
+    "loss_output",
+    "lstm",
+    "lstm_grad",
+    "matmul",
+    "max",
+    "max_pooling",
+    "max_pooling_at",
+    "max_pooling_grad",
+    "maximum",
+    "maximum_last",
+    "maximum_product",
+    "maximum_scalar",
+    "mean",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "mean_subtraction",
+    "mgu_reset",
+    "mgu_reset_grad",
+    "mgu_update",
+    "mgu_update_grad",
+    "min",
+    "min_max_quantize",
+    "minimum",
+    "minimum_last",
+    "minimum_scalar",
+    "mish",
+    "mod",
+    "mul",
+    "mul_active",
+    "mul_scalar",
+    "multibox_detection",
+    "multibox_prior",
+    "multibox_target",
+    "ndtr",
+    "ndtri",
+    "neg",
+    "new_generator",
+    "nms_detection2d",
+    "nonzero",
+    "normalize",
+    "not_equal",
+    "not_equal_scalar",
+    "one_hot",
+    "onnx_non_max_suppression",
+    "pack_padded_sequence",
+    "pad",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "peephole_cell",
+    "peephole_cell_grad",
+    "peephole_output",
+    "peephole_output_grad",
+    "pick_cross_entropy",
+    "pixels",
+    "pixels_grad",
+    "polygamma",
+    "polygamma_infinite",
+    "pow",
+    "pow2_quantize",
+    "pow_scalar",
+    "prelu",
+    "prod",
+    "prune",
+    "random_choice",
+    "random_crop",
+    "random_erase",
+    "random_flip",
+    "random_shift",
+    "rdiv_scalar",
+    "reciprocal",
+    "region_proposals",
+    "relu",
+    "relu_grad",
+    "repeat",
+    "repeat_blocks",
+    "repeat_grad",
+    "resample",
+    "resample_grad",
+    "reset_inf",
+    "reset_nan",
+    "reshape",
+    "resize",
+    "resize_grad",
+    "rint",
+    "rnn_layer",
+    "roi_align",
+    "roi_align_grad",
+    "roi_average",
+    "roi_average_grad",
+    "roi_max",
+    "roi_max_align",
+    "roi_max_align_at",
+    "roi_max_align_grad",
+    "roi_max_at",
+    "roi_max_grad",
+    "rpow_scalar",
+    "rsqrt",
+    "rsub_scalar",
+    "running_sum",
+    "sample_grid",
+    "scatter_add",
+    "scatter_add_along",
+    "scatter_along",
+    "scatter_nd",
+    "searchsorted",
+    "select_along",
+    "select_item",
+    "sigmoid",
+    "sigmoid_cross_entropy",
+    "sigmoid_grad",
+    "sign",
+    "silu",
+    "silu_grad",
+    "sin",
+    "sinc",
+    "sinh",
+    "sink",
+    "slstm",
+    "slstm_grad",
+    "softmax",
+    "softmax_cross_entropy",
+    "softmax_cross_entropy_along",
+    "softmax_grad",
+    "softplus",
+    "softplus_grad",
+    "softsign",
+    "solve_triangular",
+    "sort",
+    "spectral_norm",
+    "split",
+    "sqrt",
+    "square",
+    "squared_error",
+    "squeeze",
+    "stack",
+    "ste_ceil",
+    "ste_floor",
+    "ste_round",
+    "ste_sign",
+    "stft",
+    "stop_gradient",
+    "straight_through",
+    "sub",
+    "sum",
+    "sum_pooling",
+    "sum_to",
+    "swish",
+    "tan",
+    "tanh",
+    "tanh_grad",
+    "tanh_shrink",
+    "tie",
+    "tile",
+    "to_device",
+    "top_k",
+    "top_k_grad",
+    "top_k_mask",
+    "top_n_error",
+    "transpose",
+    "transposed_convolution",
+    "tree_lstm",
+    "tree_lstm_grad",
+    "tril",
+    "triu",
+    "unique",
+    "unlink",
+    "unpooling",
+    "unstack",
+    "var",
+    "vat_noise",
+    "where",
+    "window_pooling",
+    "zeta",
+]
+
+def abs(x0: _Input, /) -> _Variable:
+    """|x|; the gradient at 0 is 0."""
+
+def abs_right(x0: _Input, /) -> _Variable:
+    """|x|; the gradient at 0 is 1."""
+
+def absolute_error(x0: _Input, x1: _Input, /) -> _Variable:
+    """|a - b|; the gradient at 0 is 0."""
+
+def absolute_error_right(x0: _Input, x1: _Input, /) -> _Variable:
+    """|a - b|; where a and b are equal, the gradient of b is 1."""
+
+def add(x0: _Input, x1: _Input, /) -> _Variable:
+    """a + b"""
+
+def add_active(tensors: Sequence[_Input], /, active: _Input | None = None) -> _Variable:
+    """Sum of tensors of one shape, without those for which active is 0.
+
+    Args:
+        active: tensor or None
+    """
+
+def add_along(x0: _Input, x1: _Input, /, axis: int, size: int) -> _Variable:
+    """Zeros of the given size along axis, to which gy is added at a one-dimensional index.
+
+    Args:
+        axis: int
+        size: int
+    """
+
+def add_apart(x0: _Input, x1: _Input, /) -> _Variable:
+    """a + b, such as the two biases of a gate; what is written into the gradient of one is not seen in the other's."""
+
+def add_n(tensors: Sequence[_Input], /) -> _Variable:
+    """Sum of any number of tensors, left to right, with broadcasting."""
+
+def add_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """x + value
+
+    Args:
+        value: number
+    """
+
+def affine(x0: _Input, x1: _Input, x2: _Input | None = None, /, base_axis: int = 1) -> _Variable:
+    """x @ w + b for w (in, *out), b (*out): the axes of x from base_axis on are one of length in, and become *out.
+
+    Args:
+        base_axis: int
+    """
+
+def affine_grid(x0: _Input, /, size: _Ints, align_corners: bool = False) -> _Variable:
+    """The grid of the unit cube of shape `size`, transformed by theta (batch, axes, axes + 1), the last axis first.
+
+    Args:
+        size: int or tuple of ints
+        align_corners: bool; the first and the last pixel's centre keep their places; else the image's outer edges
+            do
+    """
+
+def affine_grid_grad(x0: _Input, /, size: _Ints, align_corners: bool = False) -> _Variable:
+    """The gradient of affine_grid.
+
+    Args:
+        size: int or tuple of ints; as in affine_grid
+        align_corners: bool; as in affine_grid
+    """
+
+def arccos(x0: _Input, /) -> _Variable:
+    """Inverse cosine, in [0, pi]."""
+
+def arccosh(x0: _Input, /) -> _Variable:
+    """Inverse hyperbolic cosine, for x >= 1."""
+
+def arcsin(x0: _Input, /) -> _Variable:
+    """Inverse sine, in [-pi/2, pi/2]."""
+
+def arcsinh(x0: _Input, /) -> _Variable:
+    """Inverse hyperbolic sine."""
+
+def arctan(x0: _Input, /) -> _Variable:
+    """Inverse tangent, in [-pi/2, pi/2]."""
+
+def arctan2(x0: _Input, x1: _Input, /) -> _Variable:
+    """Angle of the point (b, a), in [-pi, pi]."""
+
+def arctanh(x0: _Input, /) -> _Variable:
+    """Inverse hyperbolic tangent, for |x| < 1."""
+
+def assign(x0: _Input, x1: _Input, /) -> _Variable:
+    """Writes the second input into the first and gives a copy; the gradient belongs to the first."""
+
+def average_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    pad_value: float | None = 0.0,
+) -> _Variable:
+    """Mean of each window over the axes after the first two. pad_value 0: the padding counts as zeros; None: it
+    does not count.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        pad_value: float or None
+    """
+
+def batch_normalization(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    eps: float = 2e-05,
+    axis: _Ints | None = None,
+    running_mean: _Input | None = None,
+    running_var: _Input | None = None,
+    decay: float = 0.9,
+) -> _Variable:
+    """gamma (x - mean) / std + beta by the statistics of x over axis (None: the first axis and those that gamma
+    does not have). Running statistics are updated in place by (1 - decay) of the new ones.
+
+    Args:
+        eps: float; what is added to the variance
+        axis: int, tuple of ints or None
+        running_mean: tensor or None; tensor of gamma's shape that is updated in place
+        running_var: tensor or None; tensor of gamma's shape that is updated in place
+        decay: float
+    """
+
+def batch_normalization_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    /,
+    eps: float = 2e-05,
+    axis: _Ints | None = None,
+) -> tuple[_Variable, ...]:
+    """Gradients of x, gamma and beta of batch_normalization from x, gamma and that of the result; mean and 1 / std,
+    where given, are those of x.
+
+    Args:
+        eps: float; as in batch_normalization
+        axis: int, tuple of ints or None; as in batch_normalization
+    """
+
+def batch_normalization_late(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    axis: int = 1,
+    fix_gamma: bool = True,
+    moving_mean: _Input | None = None,
+    moving_var: _Input | None = None,
+) -> _Variable:
+    """gamma (x - mean) / std + beta by the statistics of x of each channel. When its gradients are computed, the
+    moving statistics take (1 - momentum) of the new ones, in place. fix_gamma: the gradient of gamma is 0.
+
+    Args:
+        eps: float; what is added to a variance, so that nothing is divided by 0
+        momentum: float
+        axis: int; the axis of channels
+        fix_gamma: bool
+        moving_mean: tensor or None; tensor of gamma's shape that is updated in place
+        moving_var: tensor or None; tensor of gamma's shape that is updated in place
+    """
+
+@overload
+def batch_normalization_statistics(
+    x0: _Input,
+    x1: _Input | None = None,
+    x2: _Input | None = None,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+    axes: _Ints = (1,),
+    decay: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    stats: Literal[False] = False,
+    rectify: bool = False,
+    update: bool = True,
+) -> _Variable:
+    """gamma (x - mean) / std + beta of x, beta, gamma, running mean, running variance (all but x may be left out):
+    by the statistics of x of each element of `axes`, by (1 - decay) of which the running ones move; or by the
+    running ones. stats: mean and variance are results too. The sixth input is added; rectify: ReLU follows.
+
+    Args:
+        axes: int or tuple of ints
+        decay: float
+        eps: float; what is added to a variance, so that nothing is divided by 0
+        batch_stat: bool; by the statistics of x, else by the running ones
+        stats: bool
+        rectify: bool
+        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+    """
+
+@overload
+def batch_normalization_statistics(
+    x0: _Input,
+    x1: _Input | None = None,
+    x2: _Input | None = None,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+    axes: _Ints = (1,),
+    decay: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    *,
+    stats: Literal[True],
+    rectify: bool = False,
+    update: bool = True,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def batch_normalization_statistics(
+    x0: _Input,
+    x1: _Input | None = None,
+    x2: _Input | None = None,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+    axes: _Ints = (1,),
+    decay: float = 0.9,
+    eps: float = 1e-05,
+    batch_stat: bool = True,
+    stats: bool = False,
+    rectify: bool = False,
+    update: bool = True,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def binary_cross_entropy(x0: _Input, x1: _Input, /) -> _Variable:
+    """-t log(p) - (1 - t) log(1 - p), element by element, with both logarithms cut off just above 0."""
+
+def binary_sigmoid(x0: _Input, /) -> _Variable:
+    """1 where x > 0, else 0; the gradient is that of x / 2 between -1 and 1, else 0."""
+
+def binary_tanh(x0: _Input, /) -> _Variable:
+    """1 where x > 0, else -1; the gradient is that of x between -1 and 1, else 0."""
+
+def binary_weights(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    quantize_zero_to: float = 1.0,
+    axis: _Ints = (),
+) -> _Variable:
+    """The signs of w, which are also written into the second input; times the mean of |w| over axis where there is
+    a third input, which gets those means. The gradient is handed on to w.
+
+    Args:
+        quantize_zero_to: float; the sign of 0
+        axis: int or tuple of ints
+    """
+
+def bipartite_matching(
+    x0: _Input,
+    /,
+    threshold: float,
+    smallest: bool = False,
+    topk: int = -1,
+) -> tuple[_Variable, ...]:
+    """Pairs of rows and columns of scores x (batch, n, m) above threshold (smallest: below it), the best first,
+    each row and column once: each row's column (batch, n), and each column's row (batch, m); -1: none. With topk >
+    0 it ends after topk + 1 pairs. Not differentiated.
+
+    Args:
+        threshold: float
+        smallest: bool
+        topk: int
+    """
+
+def bit_shift(x0: _Input, x1: _Input, /, direction: str = 'LEFT') -> _Variable:
+    """x with its bits moved by shift places to the LEFT or RIGHT; unsigned integers, no gradient.
+
+    Args:
+        direction: str; "LEFT" or "RIGHT"
+    """
+
+def bool_fill(x0: _Input, x1: _Input, /, value: float = 0.0) -> _Variable:
+    """x with value where mask is not zero.
+
+    Args:
+        value: float
+    """
+
+def bool_gather(x0: _Input, x1: _Input, /) -> _Variable:
+    """The slices of x at which mask is not zero, each as a row."""
+
+def bool_scatter(x0: _Input, x1: _Input, x2: _Input | None = None, /) -> _Variable:
+    """Zeros, or `out`, with the rows of x where mask is not zero."""
+
+def border_coordinate(x0: _Input, /, size: int, mode: str = 'repeat', align_corners: bool = False) -> _Variable:
+    """Coordinates brought back to an axis of `size` pixels: 'repeat' stays at its ends, 'reflect' turns there (at
+    the last pixels with align_corners, else at their outer edges).
+
+    Args:
+        size: int
+        mode: str; how what lies between or beyond the pixels is found
+        align_corners: bool
+    """
+
+def border_coordinate_grad(
+    x0: _Input,
+    x1: _Input,
+    /,
+    size: int,
+    mode: str = 'repeat',
+    align_corners: bool = False,
+) -> _Variable:
+    """gy times the slope of border_coordinate at s.
+
+    Args:
+        size: int; as in border_coordinate
+        mode: str; as in border_coordinate
+        align_corners: bool; as in border_coordinate
+    """
+
+def box_decode(
+    x0: _Input,
+    x1: _Input,
+    /,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    centered: bool = True,
+) -> _Variable:
+    """The boxes, corners, that x (batch, n, 4), times std0, std1, std2 and std3, means for anchors (1, n, 4),
+    centered ones or corners; clip > 0 bounds the logarithms of sizes. Not differentiated.
+
+    Args:
+        std0: float
+        std1: float
+        std2: float
+        std3: float
+        clip: float
+        centered: bool
+    """
+
+def box_encode(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+) -> tuple[_Variable, ...]:
+    """What a network must give for anchors (batch, n, 4) to find their boxes, zeros where samples (batch, n) is not
+    above 0.5, and 1 where it is: twice (batch, n, 4). matches (batch, n): which of refs (batch, m, 4) belong to the
+    anchors; all are corners. means and stds (4) are taken off and divided by. Not differentiated.
+    """
+
+def box_iou(x0: _Input, x1: _Input, /, centered: bool = False) -> _Variable:
+    """Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4): corners, or centered: x and y
+    of the center, width, height. Not differentiated.
+
+    Args:
+        centered: bool
+    """
+
+def box_nms(
+    x0: _Input,
+    /,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    centered_in: bool = False,
+    centered_out: bool = False,
+) -> _Variable:
+    """Boxes x (batch, boxes, width) by falling scores, without those that overlap a better one by more than
+    overlap_thresh; -1 at the end for those that are gone. coord_start, score_index and id_index: the columns of
+    four numbers, corners or centered_in, of the score and, unless negative, of the class. Boxes whose score is not
+    above valid_thresh, those of class background_id and all after the best topk are gone; boxes of different
+    classes stay both, unless force_suppress. centered_out: give centers and sizes.
+
+    Args:
+        overlap_thresh: float
+        valid_thresh: float
+        topk: int
+        coord_start: int
+        score_index: int
+        id_index: int
+        background_id: int
+        force_suppress: bool
+        centered_in: bool
+        centered_out: bool
+    """
+
+def box_suppression(x0: _Input, x1: _Input | None = None, /, threshold: float = 0.5) -> _Variable:
+    """Which of boxes (n, 4), corners, best first, stay: those that no better one of the same class that stays
+    overlaps by more than threshold. Not differentiated.
+
+    Args:
+        threshold: float
+    """
+
+def broadcast_to(x0: _Input, /, shape: _Ints) -> _Variable:
+    """A view of x with NumPy's broadcasting to shape.
+
+    Args:
+        shape: int or tuple of ints
+    """
+
+def cast(x0: _Input, /, dtype: _DType) -> _Variable:
+    """x in another dtype.
+
+    Args:
+        dtype: dtype of torch or NumPy
+    """
+
+def categorical_cross_entropy(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
+    """-log(p)[t] along axis, where t has length 1, cut off just above p = 0; 0 for labels below 0.
+
+    Args:
+        axis: int
+    """
+
+def cbrt(x0: _Input, /) -> _Variable:
+    """The cube root, of negative numbers too."""
+
+def ceil(x0: _Input, /) -> _Variable:
+    """Smallest integer >= x; its gradient is 0."""
+
+def celu(x0: _Input, /, alpha: float = 1.0, axis: int = 1) -> _Variable:
+    """elu_right of x and of -x, joined along axis.
+
+    Args:
+        alpha: float; as in elu_right
+        axis: int
+    """
+
+def cholesky(x0: _Input, /, upper: bool = False) -> _Variable:
+    """The triangular factors of positive definite matrices.
+
+    Args:
+        upper: bool; give the upper triangle, else the lower one
+    """
+
+def clip(x0: _Input, /, min: float | None = None, max: float | None = None, product: bool = True) -> _Variable:
+    """x limited to [min, max]; the gradient on a limit is 1. product: it is multiplied by 0 beyond them.
+
+    Args:
+        min: float or None
+        max: float or None
+        product: bool
+    """
+
+def clip_between(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """x, but at least `low` and, first of all, at most `high`, element by element."""
+
+def clip_grad_by_norm(x0: _Input, /, *, norm: float = 1.0, axes: _Ints) -> _Variable:
+    """x; its gradient is scaled to the L2 norm `norm` over `axes`.
+
+    Args:
+        norm: float
+        axes: int or tuple of ints
+    """
+
+def clip_grad_by_value(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """x; its gradient is clipped to the second and third input."""
+
+def clipped_relu(x0: _Input, /, z: float = 20.0, product: bool = True) -> _Variable:
+    """min(max(x, 0), z); the gradient at 0 and at z is 0. product: as in clip.
+
+    Args:
+        z: float
+        product: bool
+    """
+
+def col2im(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    insize: _Ints,
+    stride: _Ints = (1, 1),
+    pad: _Ints = (0, 0),
+    dilate: _Ints = (1, 1),
+) -> _Variable:
+    """Sum of overlapping patches, the gradient of im2col: to images of height and width `insize`.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        insize: int or tuple of ints
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+    """
+
+def concat(tensors: Sequence[_Input], /, axis: int = 1) -> _Variable:
+    """Joins tensors along an axis.
+
+    Args:
+        axis: int
+    """
+
+def confusion_matrix(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
+    """How often label t (row) met the largest class of x along axis (column), as int32; no gradient.
+
+    Args:
+        axis: int
+    """
+
+def conj(x0: _Input, /) -> _Variable:
+    """The complex conjugate."""
+
+def constant_of(x0: _Input, x1: _Input, /) -> _Variable:
+    """y, as what was computed from x; the gradient of x is 0."""
+
+def convert(x0: _Input, /, dtype: _DType) -> _Variable:
+    """x in another dtype; integers have gradients too, cut to whole numbers.
+
+    Args:
+        dtype: dtype of torch or NumPy
+    """
+
+def convolution(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+    outsize: _Ints | None = None,
+) -> _Variable:
+    """Cross-correlation of x (batch, in, *size) with w (out, in / groups, *filter), plus b (out,).
+
+    Args:
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        groups: int
+        outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
+            windows as fit
+    """
+
+def convolution_grad_w(
+    x0: _Input,
+    x1: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+) -> _Variable:
+    """The gradient of convolution(x, w) with respect to w, from x and the gradient of the result.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; as in convolution
+        pad: int or tuple of ints; as in convolution
+        dilate: int or tuple of ints; as in convolution
+        groups: int; as in convolution
+    """
+
+def copy(x0: _Input, /) -> _Variable:
+    """A copy of x."""
+
+def cos(x0: _Input, /) -> _Variable:
+    """Cosine of x in radians."""
+
+def cosh(x0: _Input, /) -> _Variable:
+    """Hyperbolic cosine."""
+
+def crelu(x0: _Input, /, axis: int = 1) -> _Variable:
+    """max(x, 0) and max(-x, 0), joined along axis; the gradient at 0 is that of the second.
+
+    Args:
+        axis: int
+    """
+
+def ctc_loss(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    /,
+    blank: int = 0,
+    lowest: float | None = None,
+    reduce: str = 'no',
+) -> _Variable:
+    """-log of the probability of labels (batch, length) given x (time, batch, classes) before softmax, steps
+    (batch,) of which count and label lengths (batch,). Where a label needs more steps than there are it is 0, or
+    with `lowest` what the recursion makes of that logarithm of no probability; a sample of 0 steps then has the
+    loss of all steps and no gradient.
+
+    Args:
+        blank: int; the class of no label
+        lowest: float or None; the logarithm of no probability, for losses of impossible labels; None: they are 0
+        reduce: str; "mean", or "no" for the losses of all samples
+    """
+
+def cumprod(x0: _Input, /, axis: int | None = None) -> _Variable:
+    """Cumulative product along axis (None: over all elements in C order).
+
+    Args:
+        axis: int or None
+    """
+
+def cumsum(x0: _Input, /, axis: int | None = None) -> _Variable:
+    """Cumulative sum along axis (None: over all elements in C order).
+
+    Args:
+        axis: int or None
+    """
+
+def deconvolution(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+    outsize: _Ints | None = None,
+) -> _Variable:
+    """Transposed convolution: x (batch, in, *size), w (in, out / groups, *filter), b (out,); the gradient of
+    convolution with respect to its image.
+
+    Args:
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        groups: int
+        outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
+            windows as fit
+    """
+
+def deform_columns(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    *,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+    clamp: bool = False,
+    orders: _Ints = (0,),
+) -> _Variable:
+    """Columns (batch, channels * taps, *out) of images for deformable convolution: bilinear samples at row * stride
+    - pad + tap * dilate + offset. offset (batch, groups * taps * 2, *out): rows before columns, for each group of
+    channels. factors (batch, groups * taps, *out): what samples are multiplied by. The image fades to zero over a
+    pixel; clamp: places in it alone count, and beyond the last pixel's centre is that pixel. orders: several
+    factors for each tap, of the sample (0) and its derivatives by row (1), column (2) and both (3), are added up.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints
+        pad: int or tuple of ints
+        dilate: int or tuple of ints
+        groups: int
+        clamp: bool
+        orders: int or tuple of ints
+    """
+
+def deform_columns_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    *,
+    insize: _Ints,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+    clamp: bool = False,
+    orders: _Ints = (0,),
+) -> _Variable:
+    """The gradient of deform_columns by its images, which have the shape insize.
+
+    Args:
+        insize: int or tuple of ints
+        ksize: int or tuple of ints; as in deform_columns
+        stride: int or tuple of ints; as in deform_columns
+        pad: int or tuple of ints; as in deform_columns
+        dilate: int or tuple of ints; as in deform_columns
+        groups: int; as in deform_columns
+        clamp: bool; as in deform_columns
+        orders: int or tuple of ints; as in deform_columns
+    """
+
+def deform_factors_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    dilate: _Ints = (),
+    groups: int = 1,
+    clamp: bool = False,
+    orders: _Ints = (0,),
+) -> _Variable:
+    """The gradient of deform_columns by its factors, from that of the columns, images and offset.
+
+    Args:
+        ksize: int or tuple of ints; as in deform_columns
+        stride: int or tuple of ints; as in deform_columns
+        pad: int or tuple of ints; as in deform_columns
+        dilate: int or tuple of ints; as in deform_columns
+        groups: int; as in deform_columns
+        clamp: bool; as in deform_columns
+        orders: int or tuple of ints; as in deform_columns
+    """
+
+def depthwise_convolution(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    *,
+    stride: _Ints,
+    pad: _Ints,
+    dilate: _Ints,
+) -> _Variable:
+    """Cross-correlation of each channel of x (batch, channels, *size) with kernels of its own, w (channels *
+    multiplier, *filter), plus b (channels * multiplier,).
+
+    Args:
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+    """
+
+def depthwise_deconvolution(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    *,
+    stride: _Ints,
+    pad: _Ints,
+    dilate: _Ints,
+    divisor: int = 1,
+) -> _Variable:
+    """Transposed convolution of each channel of x (batch, channels, *size) with its kernel in w (channels,
+    *filter), each divisor channels added up; plus b (channels / divisor,).
+
+    Args:
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        divisor: int
+    """
+
+def det(x0: _Input, /) -> _Variable:
+    """The determinants of square matrices."""
+
+def diagonal(x0: _Input, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _Variable:
+    """The diagonal of the matrices in axis1 and axis2, as the last axis.
+
+    Args:
+        offset: int; how many columns to the right of the main diagonal
+        axis1: int
+        axis2: int
+    """
+
+def diagonal_grad(x0: _Input, /, shape: _Ints, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _Variable:
+    """Zeros of shape, with gy on the diagonal.
+
+    Args:
+        shape: int or tuple of ints
+        offset: int; as in diagonal
+        axis1: int; as in diagonal
+        axis2: int; as in diagonal
+    """
+
+def digamma(x0: _Input, /) -> _Variable:
+    """Derivative of lgamma."""
+
+def div(x0: _Input, x1: _Input, /) -> _Variable:
+    """a / b"""
+
+def div_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """x / value, divided and not multiplied by the inverse.
+
+    Args:
+        value: number
+    """
+
+def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str = 'cpu') -> _Variable:
+    """Numbers of the distribution `kind` (uniform, normal, integer, binomial, gamma, beta) with parameters a and b,
+    drawn from a generator's state, which moves on.
+
+    Args:
+        kind: str
+        a: float
+        b: float
+        shape: int or tuple of ints; the shape of the result
+        device: str; where the result is made, as "cpu" or "cuda:0"
+    """
+
+def dropout(x0: _Input, /, ratio: float = 0.5) -> _Variable:
+    """Zeros each element with probability ratio, drawn from torch's generator, and scales the others by 1 / (1 -
+    ratio).
+
+    Args:
+        ratio: float
+    """
+
+def dropout_apply(x0: _Input, x1: _Input, /, scale: float = 1.0) -> _Variable:
+    """x * mask * scale; the mask is a tensor of booleans or numbers.
+
+    Args:
+        scale: float
+    """
+
+def dropout_drawn(x0: _Input, /, *, p: float = 0.5, rng: _Input) -> _Variable:
+    """Zeros each element with probability p, drawn from a generator's state, and scales the others by 1 / (1 - p).
+
+    Args:
+        p: float
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def dropout_hashed(x0: _Input, /, p: float = 0.5) -> _Variable:
+    """Zeros each element with probability p and divides the others by 1 - p; seeded by torch's generator.
+
+    Args:
+        p: float
+    """
+
+def dropout_mask(x0: _Input, /, mask: _Input, scale: float = 1.0) -> _Variable:
+    """x * mask * scale; the mask is boolean or numbers.
+
+    Args:
+        mask: tensor
+        scale: float
+    """
+
+def edges(x0: _Input, /, before: _Ints, after: _Ints, mode: str) -> _Variable:
+    """x with before[i] elements before and after[i] after its axes (the last ones, where there are more axes than
+    numbers), made of those at its edges.
+
+    Args:
+        before: int or tuple of ints
+        after: int or tuple of ints
+        mode: str; "repeat" the element at the edge, "reflect" around it, or "symmetric": around its outer side
+    """
+
+def eigen_symmetric(x0: _Input, /) -> tuple[_Variable, ...]:
+    """Eigenvectors (as rows) and ascending eigenvalues of symmetric matrices, of which the lower half is read."""
+
+def einsum(tensors: Sequence[_Input], /, equation: str) -> _Variable:
+    """Einstein's summation of an explicit equation.
+
+    Args:
+        equation: str
+    """
+
+def elu(x0: _Input, /, alpha: float = 1.0, scale: float = 1.0) -> _Variable:
+    """scale * x where x > 0, else scale * alpha * (exp(x) - 1).
+
+    Args:
+        alpha: float
+        scale: float
+    """
+
+def elu_grad(x0: _Input, x1: _Input, /, alpha: float = 1.0, scale: float = 1.0, is_result: bool = False) -> _Variable:
+    """gy * scale where x > 0, else gy * scale * alpha * exp(x). is_result: x is the output of elu.
+
+    Args:
+        alpha: float
+        scale: float
+        is_result: bool
+    """
+
+def elu_right(x0: _Input, /, alpha: float = 1.0) -> _Variable:
+    """x where x >= 0, else alpha * (exp(x) - 1); the gradient at 0 is 1.
+
+    Args:
+        alpha: float
+    """
+
+def embed(x0: _Input, x1: _Input, /) -> _Variable:
+    """w[ids]: slices of w along its first axis. Negative ids count from the end."""
+
+def embedding(x0: _Input, x1: _Input, /, ignore_index: int | None = None) -> _Variable:
+    """Rows w[ids]; zeros where an id is ignore_index. Negative ids count from the end.
+
+    Args:
+        ignore_index: int or None
+    """
+
+def embedding_grad(x0: _Input, x1: _Input, /, rows: int, ignore_index: int | None = None) -> _Variable:
+    """The gradient of embedding by its table of `rows` rows, from that of the result.
+
+    Args:
+        rows: int
+        ignore_index: int or None; as in embedding
+    """
+
+def equal(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a == b, else 0; no gradient."""
+
+def equal_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x == value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def erf(x0: _Input, /) -> _Variable:
+    """Error function."""
+
+def erfc(x0: _Input, /) -> _Variable:
+    """1 - erf(x), exact also for large x."""
+
+def erfcinv(x0: _Input, /) -> _Variable:
+    """Inverse of erfc."""
+
+def erfcx(x0: _Input, /) -> _Variable:
+    """exp(x * x) * erfc(x)"""
+
+def erfinv(x0: _Input, /) -> _Variable:
+    """Inverse of erf."""
+
+def exp(x0: _Input, /) -> _Variable:
+    """e ** x"""
+
+def exp2(x0: _Input, /) -> _Variable:
+    """2 ** x"""
+
+def expand_dims(x0: _Input, /, axis: int) -> _Variable:
+    """A new axis of length 1 at the given place.
+
+    Args:
+        axis: int
+    """
+
+def expm1(x0: _Input, /) -> _Variable:
+    """exp(x) - 1, exact also near 0."""
+
+@overload
+def extreme(
+    x0: _Input,
+    /,
+    axis: _Ints | None = None,
+    keepdims: bool = False,
+    smallest: bool = False,
+    with_index: Literal[False] = False,
+    only_index: bool = False,
+) -> _Variable:
+    """Largest (smallest) element over axis; the first one has the gradient and the position.
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+        smallest: bool
+        with_index: bool; give the positions too, as int64
+        only_index: bool; give the positions alone, as int64
+    """
+
+@overload
+def extreme(
+    x0: _Input,
+    /,
+    axis: _Ints | None = None,
+    keepdims: bool = False,
+    smallest: bool = False,
+    *,
+    with_index: Literal[True],
+    only_index: Literal[False] = False,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def extreme(
+    x0: _Input,
+    /,
+    axis: _Ints | None = None,
+    keepdims: bool = False,
+    smallest: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def eye_like(x0: _Input, /, k: int = 0) -> _Variable:
+    """Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere; constant in x.
+
+    Args:
+        k: int
+    """
+
+def fix(x0: _Input, /) -> _Variable:
+    """x rounded towards 0; its gradient is 0."""
+
+def fixed_batch_normalization(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input,
+    /,
+    eps: float = 2e-05,
+    axis: _Ints | None = None,
+) -> _Variable:
+    """gamma (x - mean) / sqrt(var + eps) + beta with given statistics.
+
+    Args:
+        eps: float
+        axis: int, tuple of ints or None; the axis, or the axes, over which the op works; a negative one counts from
+            the end
+    """
+
+def fixed_point_quantize(
+    x0: _Input,
+    /,
+    sign: bool = True,
+    n: int = 8,
+    delta: float = 0.0625,
+    ste_fine_grained: bool = True,
+) -> _Variable:
+    """x rounded to multiples of delta, halves away from 0, and limited to what n bits hold (one of them for the
+    sign).
+
+    Args:
+        sign: bool
+        n: int
+        delta: float
+        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
+            everywhere
+    """
+
+def flip(x0: _Input, /, axis: _Ints) -> _Variable:
+    """x with the order of elements reversed along axis.
+
+    Args:
+        axis: int or tuple of ints
+    """
+
+def floor(x0: _Input, /) -> _Variable:
+    """Largest integer <= x; its gradient is 0."""
+
+def fmod(x0: _Input, x1: _Input, /) -> _Variable:
+    """Remainder of a / b with the sign of a."""
+
+def fourier_transform(x0: _Input, /, ndim: int, inverse: bool = False, norm: str = 'backward') -> _Variable:
+    """Fourier transform over the `ndim` axes before the last, which holds real and imaginary parts. norm:
+    'backward' (inverse transforms are divided by the number of elements), 'forward', 'ortho' (by its square root).
+
+    Args:
+        ndim: int
+        inverse: bool
+        norm: str
+    """
+
+def gamma(x0: _Input, /) -> _Variable:
+    """The gamma function; NaN at its poles but 0, where it is infinite."""
+
+def gather(x0: _Input, x1: _Input, /, axis: int = 0, batch_dims: int = 0) -> _Variable:
+    """x's slices along axis at indices; the first batch_dims axes of both belong together.
+
+    Args:
+        axis: int
+        batch_dims: int
+    """
+
+def gather_along(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
+    """x[i, index[i, j], k] along an axis, for an index of x's number of dimensions.
+
+    Args:
+        axis: int
+    """
+
+def gather_nd(x0: _Input, x1: _Input, /) -> _Variable:
+    """x[indices[0], indices[1], ...]."""
+
+def gelu(x0: _Input, /, approximate: bool = False) -> _Variable:
+    """x times the normal distribution function at x. approximate: by tanh.
+
+    Args:
+        approximate: bool
+    """
+
+def gelu_grad(x0: _Input, x1: _Input, /, approximate: bool = False) -> _Variable:
+    """gy times the derivative of gelu at x.
+
+    Args:
+        approximate: bool; as in gelu
+    """
+
+def get_item(x0: _Input, /, index: _Index) -> _Variable:
+    """x[index] as NumPy reads it.
+
+    Args:
+        index: what stands in x[...]
+    """
+
+def get_item_grad(x0: _Input, /, index: _Index, shape: _Ints) -> _Variable:
+    """Zeros of shape, to which gy is added at index.
+
+    Args:
+        index: what stands in x[...]
+        shape: int or tuple of ints
+    """
+
+def greater(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a > b, else 0; no gradient."""
+
+def greater_equal(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a >= b, else 0; no gradient."""
+
+def greater_equal_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x >= value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def greater_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x > value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def group_normalization(x0: _Input, x1: _Input, x2: _Input, /, groups: int, eps: float = 1e-05) -> _Variable:
+    """gamma (x - mean) / std + beta by the statistics of each sample's groups of channels.
+
+    Args:
+        groups: int
+        eps: float; what is added to a variance, so that nothing is divided by 0
+    """
+
+def group_normalization_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    /,
+    groups: int = 1,
+    eps: float = 1e-05,
+) -> tuple[_Variable, ...]:
+    """Gradients of x, gamma and beta of group_normalization from x, gamma and that of the result; mean and 1 / std,
+    where given, are those of x.
+
+    Args:
+        groups: int; as in group_normalization
+        eps: float; as in group_normalization
+    """
+
+def gru(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """One step of a GRU from h, the gates of the input and those of h, each r, z, n along the second axis: r = s(x
+    + s), z = s(x + s), n = tanh(x + r s), h' = n + z (h - n).
+    """
+
+def gru_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of gru, from these and those of its outputs."""
+
+def gru_reset(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """s(a + b) h: what a GRU has of h before the matrix product."""
+
+def gru_reset_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of gru_reset, from these and those of its outputs."""
+
+def gru_update(x0: _Input, x1: _Input, x2: _Input, x3: _Input, x4: _Input, /) -> _Variable:
+    """The state of a GRU from z and n, each of the input and of the state, and h: with z = s(zx + zh) it is z
+    tanh(nx + nh) + (1 - z) h.
+    """
+
+def gru_update_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, x4: _Input, x5: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of gru_update, from these and those of its outputs."""
+
+def hard_sigmoid(x0: _Input, /, product: bool = True) -> _Variable:
+    """0.2 * x + 0.5, limited to [0, 1]. product: as in clip.
+
+    Args:
+        product: bool
+    """
+
+def hard_sigmoid_closed(x0: _Input, /) -> _Variable:
+    """0.2 * x + 0.5, limited to [0, 1]; the gradient on a limit is 0.2."""
+
+def hardtanh_grad(x0: _Input, x1: _Input, /, lower: float, upper: float) -> _Variable:
+    """gy where lower < x < upper, else 0; constant in x.
+
+    Args:
+        lower: float
+        upper: float
+    """
+
+def huber_error(x0: _Input, x1: _Input, /, delta: float = 1.0) -> _Variable:
+    """(a - b) ** 2 where |a - b| < delta, else delta (2 |a - b| - delta).
+
+    Args:
+        delta: float
+    """
+
+def huber_loss(x0: _Input, x1: _Input, /, delta: float = 1.0) -> _Variable:
+    """(a - b) ** 2 / 2 where |a - b| <= delta, else delta (|a - b| - delta / 2).
+
+    Args:
+        delta: float
+    """
+
+def identity(x0: _Input, /) -> _Variable:
+    """x itself, as the result of a function."""
+
+def im2col(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (1, 1),
+    pad: _Ints = (0, 0),
+    dilate: _Ints = (1, 1),
+    cover_all: bool = False,
+    outsize: _Ints | None = None,
+) -> _Variable:
+    """Patches of images: (batch, channels * height * width of a patch, rows, columns of patches).
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is 1
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
+            windows as fit
+    """
+
+def image_augmentation(
+    x0: _Input,
+    /,
+    *,
+    shape: _Ints,
+    pad: _Ints = (0, 0),
+    min_scale: float = 1.0,
+    max_scale: float = 1.0,
+    angle: float = 0.0,
+    aspect_ratio: float = 1.0,
+    distortion: float = 0.0,
+    flip_lr: bool = False,
+    flip_ud: bool = False,
+    brightness: float = 0.0,
+    brightness_each: bool = False,
+    contrast: float = 1.0,
+    contrast_center: float = 0.0,
+    contrast_each: bool = False,
+    noise: float = 0.0,
+    rng: _Input,
+) -> _Variable:
+    """Images scaled, turned, stretched, bent, mirrored, brightened and noised at random, from a generator's state.
+
+    Args:
+        shape: int or tuple of ints; the shape of the result
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        min_scale: float; as in nnabla.functions.image_augmentation
+        max_scale: float; as in nnabla.functions.image_augmentation
+        angle: float; as in nnabla.functions.image_augmentation
+        aspect_ratio: float; as in nnabla.functions.image_augmentation
+        distortion: float; as in nnabla.functions.image_augmentation
+        flip_lr: bool; as in nnabla.functions.image_augmentation
+        flip_ud: bool; as in nnabla.functions.image_augmentation
+        brightness: float; as in nnabla.functions.image_augmentation
+        brightness_each: bool; as in nnabla.functions.image_augmentation
+        contrast: float; as in nnabla.functions.image_augmentation
+        contrast_center: float; as in nnabla.functions.image_augmentation
+        contrast_each: bool; as in nnabla.functions.image_augmentation
+        noise: float; as in nnabla.functions.image_augmentation
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def inference_only(x0: _Input, /) -> _Variable:
+    """x, whose gradient must not be asked for."""
+
+def inq_weights(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input,
+    x5: _Input,
+    /,
+    num_bits: int = 4,
+    inq_iterations: _Ints = (),
+    random: bool = False,
+) -> _Variable:
+    """One step of quantizing w in place: where indicators are 1, weights are powers of two and stay. At the steps
+    in inq_iterations half of the others become so, those of largest absolute value, or each or not at random; at
+    the last of them all. The third and fourth input are memory that the caller keeps, steps is this step and the
+    last that was made, then the state of a generator. The gradient is handed on to w.
+
+    Args:
+        num_bits: int; bits of a quantized weight
+        inq_iterations: int or tuple of ints
+        random: bool
+    """
+
+def inverse(x0: _Input, /) -> _Variable:
+    """The inverses of square matrices; not finite where there is none."""
+
+def isinf(x0: _Input, /) -> _Variable:
+    """1 where x is infinite, else 0; no gradient."""
+
+def isnan(x0: _Input, /) -> _Variable:
+    """1 where x is NaN, else 0; no gradient."""
+
+def istft(
+    x0: _Input,
+    x1: _Input,
+    /,
+    window_size: int,
+    stride: int,
+    fft_size: int,
+    window_type: str = 'hanning',
+    center: bool = True,
+    pad_mode: str = 'reflect',
+    transposed: bool = False,
+    samples: int | None = None,
+) -> _Variable:
+    """The signal (batch, samples) of real and imaginary parts: overlapping frames over the sum of squared windows;
+    transposed: the gradient of stft.
+
+    Args:
+        window_size: int; as in nnabla.functions.istft
+        stride: int; samples between frames
+        fft_size: int; as in nnabla.functions.istft
+        window_type: str; as in nnabla.functions.istft
+        center: bool; as in nnabla.functions.istft
+        pad_mode: str; as in nnabla.functions.istft
+        transposed: bool
+        samples: int or None
+    """
+
+def layer_normalization(x0: _Input, x1: _Input, x2: _Input, /, eps: float = 1e-05) -> _Variable:
+    """gamma (x - mean) / std + beta by the statistics of each row of x.
+
+    Args:
+        eps: float; what is added to a variance, so that nothing is divided by 0
+    """
+
+def layer_normalization_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input | None = None,
+    x4: _Input | None = None,
+    /,
+    eps: float = 1e-05,
+) -> tuple[_Variable, ...]:
+    """Gradients of x, gamma and beta of layer_normalization from x, gamma and that of the result; mean and 1 / std,
+    where given, are those of x.
+
+    Args:
+        eps: float; as in layer_normalization
+    """
+
+def leaky_relu(x0: _Input, /, slope: float = 0.2) -> _Variable:
+    """x where x > 0, else slope * x.
+
+    Args:
+        slope: float
+    """
+
+def leaky_relu_grad(x0: _Input, x1: _Input, /, slope: float, is_result: bool = False) -> _Variable:
+    """gy where x > 0, else slope * gy; constant in x.
+
+    Args:
+        slope: float
+        is_result: bool; x is the result of leaky_relu, not its input
+    """
+
+def less(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a < b, else 0; no gradient."""
+
+def less_equal(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a <= b, else 0; no gradient."""
+
+def less_equal_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x <= value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def less_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x < value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def lgamma(x0: _Input, /) -> _Variable:
+    """log(|gamma(x)|)"""
+
+def lgamma_infinite(x0: _Input, /) -> _Variable:
+    """log(|gamma(x)|); its derivative is +inf at the poles."""
+
+def linear(x0: _Input, x1: _Input, x2: _Input | None = None, /) -> _Variable:
+    """x @ w.T + b for x (batch, in), w (out, in), b (out,)."""
+
+def linear_scan(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
+    """y[0] = b[0], y[i] = a[i - 1] * y[i - 1] + b[i] along axis; a is one shorter than b.
+
+    Args:
+        axis: int
+    """
+
+def local_response_normalization(
+    x0: _Input,
+    /,
+    n: int = 5,
+    k: float = 2.0,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+) -> _Variable:
+    """x / (k + alpha * sum of squares over n neighbouring channels) ** beta
+
+    Args:
+        n: int
+        k: float
+        alpha: float
+        beta: float
+    """
+
+def log(x0: _Input, /) -> _Variable:
+    """Natural logarithm."""
+
+def log10(x0: _Input, /) -> _Variable:
+    """Logarithm to the base 10."""
+
+def log1p(x0: _Input, /) -> _Variable:
+    """log(1 + x), exact also near 0."""
+
+def log2(x0: _Input, /) -> _Variable:
+    """Logarithm to the base 2."""
+
+def log_abs_det(x0: _Input, /) -> _Variable:
+    """log|det x| of square matrices."""
+
+def log_ndtr(x0: _Input, /) -> _Variable:
+    """log(ndtr(x)), exact also for large negative x."""
+
+def log_sigmoid(x0: _Input, /) -> _Variable:
+    """log(sigmoid(x)) without overflow."""
+
+def log_softmax(x0: _Input, /, axis: int = 1) -> _Variable:
+    """Logarithm of softmax along axis.
+
+    Args:
+        axis: int
+    """
+
+def log_softmax_grad(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
+    """gy - exp(y) sum(gy): the gradient of log_softmax from its result y.
+
+    Args:
+        axis: int; as in log_softmax
+    """
+
+def logaddexp(x0: _Input, x1: _Input, /) -> _Variable:
+    """log(exp(a) + exp(b)) without overflow."""
+
+def logical_and(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where neither a nor b is 0, else 0; no gradient."""
+
+def logical_and_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x is not 0 and value is true, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def logical_not(x0: _Input, /) -> _Variable:
+    """1 where x is 0, else 0; no gradient."""
+
+def logical_or(x0: _Input, x1: _Input, /) -> _Variable:
+    """0 where a and b are 0, else 1; no gradient."""
+
+def logical_or_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x is not 0 or value is true, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def logical_xor(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where one of a and b is 0, else 0; no gradient."""
+
+def logical_xor_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where either x is not 0 or value is true, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def logistic_loss(x0: _Input, x1: _Input, /) -> _Variable:
+    """-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), element by element; constant in t."""
+
+def logsumexp(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """log(sum(exp(x))) over axis (None: all) without overflow.
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def loss_output(x0: _Input, x1: _Input, x2: _Input, /, multiply: bool = False) -> _Variable:
+    """y, the second input; its derivative by x is the third input, whatever the gradient of the result is, or times
+    that one with multiply.
+
+    Args:
+        multiply: bool
+    """
+
+def lstm(x0: _Input, x1: _Input, /, order: str = '') -> tuple[_Variable, ...]:
+    """One step of an LSTM: c' = tanh(a) s(i) + c s(f) and h = s(o) tanh(c'), with a, i, f, o interleaved along the
+    second axis of x, or with `order`, such as ifao, in four parts of it, in this order. Samples of c beyond those
+    of x have ended; their c is passed on.
+
+    Args:
+        order: str
+    """
+
+def lstm_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    x3: _Input | None = None,
+    /,
+    order: str = '',
+) -> tuple[_Variable, ...]:
+    """Gradients of c and x of lstm, from c, x and the gradients of c' and h.
+
+    Args:
+        order: str; as in lstm
+    """
+
+def matmul(x0: _Input, x1: _Input, /, transa: bool = False, transb: bool = False) -> _Variable:
+    """NumPy's matmul: vectors, matrices, batches with broadcasting.
+
+    Args:
+        transa: bool; exchange the last two axes of the first input
+        transb: bool; exchange the last two axes of the second input
+    """
+
+def max(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """Largest element over axis (None: all); every tie gets the gradient.
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+@overload
+def max_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    cover_all: bool = True,
+    return_indices: Literal[False] = False,
+) -> _Variable:
+    """Maximum of each window over the axes after the first two; with return_indices also its position in the
+    window.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        return_indices: bool
+    """
+
+@overload
+def max_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    cover_all: bool = True,
+    *,
+    return_indices: Literal[True],
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def max_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def max_pooling_at(
+    x0: _Input,
+    x1: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    flat: bool = False,
+) -> _Variable:
+    """The element of each window which indexes names; its gradient is max_pooling_grad.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        flat: bool; as in max_pooling_grad
+    """
+
+def max_pooling_grad(
+    x0: _Input,
+    x1: _Input,
+    /,
+    ksize: _Ints,
+    insize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    flat: bool = False,
+) -> _Variable:
+    """Adds each element to that of its window which indexes names: upsampling, and the gradient of max_pooling.
+    flat: indexes count in the padded image.
+
+    Args:
+        ksize: int or tuple of ints; as in max_pooling
+        insize: int or tuple of ints; the sizes of the images, without batch and channels
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; as in max_pooling
+        flat: bool
+    """
+
+def maximum(x0: _Input, x1: _Input, /) -> _Variable:
+    """The larger of a and b; where they are equal, the gradient belongs to a."""
+
+def maximum_last(x0: _Input, x1: _Input, /) -> _Variable:
+    """a where a > b, else b, which then gets the gradient."""
+
+def maximum_product(x0: _Input, x1: _Input, /) -> _Variable:
+    """maximum; a gradient that is not finite reaches both inputs."""
+
+def maximum_scalar(x0: _Input, /, value: float, product: bool = False) -> _Variable:
+    """x where x > value, else value; the gradient is 0 unless x > value. product: it is multiplied by 0.
+
+    Args:
+        value: float
+        product: bool
+    """
+
+def mean(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """Arithmetic mean over axis (None: all).
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def mean_absolute_error(x0: _Input, x1: _Input, /) -> _Variable:
+    """Mean of |a - b|."""
+
+def mean_squared_error(x0: _Input, x1: _Input, /) -> _Variable:
+    """Mean of (a - b) ** 2."""
+
+def mean_subtraction(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    base_axis: int = 1,
+    update: bool = True,
+) -> _Variable:
+    """x less the running mean over the axes before base_axis. update: the mean of x enters the running one with
+    weight 1 / (t + 1), and t is counted up, both in place.
+
+    Args:
+        base_axis: int
+        update: bool
+    """
+
+def mgu_reset(x0: _Input, x1: _Input, /) -> _Variable:
+    """s(f) h: what a minimal gated unit has of h before the matrix product."""
+
+def mgu_reset_grad(x0: _Input, x1: _Input, x2: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of mgu_reset, from these and those of its outputs."""
+
+def mgu_update(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """The state of a minimal gated unit from f, n and h: s(f) tanh(n) + (1 - s(f)) h."""
+
+def mgu_update_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of mgu_update, from these and those of its outputs."""
+
+def min(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """Smallest element over axis (None: all); every tie gets the gradient.
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def min_max_quantize(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input,
+    /,
+    decay: float = 0.999,
+    x_min_max: bool = False,
+    ema: bool = False,
+    ste_fine_grained: bool = True,
+    eps: float = 0.01,
+    update: bool = True,
+) -> _Variable:
+    """x on a grid between level_min and level_max that spans [min, max]; min and max, inputs 1 and 2, are
+    overwritten by the range that was used (update). The gradient of x is 1, or (ste_fine_grained) 0 beyond the
+    range.
+
+    Args:
+        decay: float; as in nnabla.functions.min_max_quantize
+        x_min_max: bool; as in nnabla.functions.min_max_quantize
+        ema: bool; as in nnabla.functions.min_max_quantize
+        ste_fine_grained: bool
+        eps: float; what is added to a variance, so that nothing is divided by 0
+        update: bool
+    """
+
+def minimum(x0: _Input, x1: _Input, /) -> _Variable:
+    """The smaller of a and b; where they are equal, the gradient belongs to a."""
+
+def minimum_last(x0: _Input, x1: _Input, /) -> _Variable:
+    """a where a < b, else b, which then gets the gradient."""
+
+def minimum_scalar(x0: _Input, /, value: float, product: bool = False) -> _Variable:
+    """x where x < value, else value; the gradient is 0 unless x < value. product: it is multiplied by 0.
+
+    Args:
+        value: float
+        product: bool
+    """
+
+def mish(x0: _Input, /) -> _Variable:
+    """x * tanh(log(1 + exp(x)))"""
+
+def mod(x0: _Input, x1: _Input, /, fmod: bool = False) -> _Variable:
+    """Remainder of a / b, in the dtype of a: with the sign of a for floats and where fmod, else with that of b.
+
+    Args:
+        fmod: bool
+    """
+
+def mul(x0: _Input, x1: _Input, /) -> _Variable:
+    """a * b"""
+
+def mul_active(tensors: Sequence[_Input], /, active: _Input | None = None) -> _Variable:
+    """Product of tensors of one shape, without those for which active is 0.
+
+    Args:
+        active: tensor or None
+    """
+
+def mul_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """x * value
+
+    Args:
+        value: number
+    """
+
+def multibox_detection(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    variances: _Input,
+    clip: bool = True,
+    threshold: float = 0.01,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    topk: int = -1,
+) -> _Variable:
+    """Detections (batch, n, 6): class, score, corners, best first; class -1: none. cls_prob (batch, classes, n),
+    class 0 being the background; loc_pred (batch, n * 4), times variances; anchor (1, n, 4). Gone are scores below
+    threshold, all but the best topk, and boxes that a better one of the same class (of any, with force_suppress)
+    overlaps by nms_threshold, where that is in (0, 1]. clip: cut boxes to [0, 1]. Not differentiated.
+
+    Args:
+        variances: tensor
+        clip: bool
+        threshold: float
+        nms_threshold: float
+        force_suppress: bool
+        topk: int
+    """
+
+def multibox_prior(
+    x0: _Input,
+    /,
+    sizes: _Input,
+    ratios: _Input,
+    clip: bool = False,
+    step_y: float = -1.0,
+    step_x: float = -1.0,
+    offset_y: float = 0.5,
+    offset_x: float = 0.5,
+) -> _Variable:
+    """Anchors around each pixel of x (batch, channels, height, width): (1, height * width * k, 4), corners. Each
+    pixel has one for each of sizes with the first of ratios (width / height) and one for each other ratio with the
+    first size. step_y, step_x: the distance of pixels, 1 / size unless both are positive; offset_y, offset_x: where
+    in a pixel the center is; clip: cut to [0, 1]. Not differentiated.
+
+    Args:
+        sizes: tensor
+        ratios: tensor
+        clip: bool
+        step_y: float
+        step_x: float
+        offset_y: float
+        offset_x: float
+    """
+
+def multibox_target(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    variances: _Input,
+    overlap_threshold: float = 0.5,
+    ignore_label: float = -1.0,
+    mining_ratio: float = -1.0,
+    mining_threshold: float = 0.5,
+) -> tuple[_Variable, ...]:
+    """What a single-shot detector must give: offsets over variances (batch, n * 4), their mask, classes (batch, n).
+    anchor (1, n, 4); label (batch, m, 5 or more): class, corners, ended by a class -1; cls_pred (batch, classes,
+    n). An anchor gets the box that it overlaps most, if by more than overlap_threshold, and each box its best
+    anchor; class 0 means none. With mining_ratio > 0 only that many hardest anchors without a box per one with a
+    box count, of those that overlap no box by mining_threshold; the others have ignore_label. Not differentiated.
+
+    Args:
+        variances: tensor
+        overlap_threshold: float
+        ignore_label: float
+        mining_ratio: float
+        mining_threshold: float
+    """
+
+def ndtr(x0: _Input, /) -> _Variable:
+    """Distribution function of the standard normal distribution."""
+
+def ndtri(x0: _Input, /) -> _Variable:
+    """Inverse of ndtr."""
+
+def neg(x0: _Input, /) -> _Variable:
+    """-x"""
+
+def new_generator(x0: _Input, /) -> _Variable:
+    """The state of a random generator, seeded with an integer."""
+
+def nms_detection2d(x0: _Input, /, thresh: float = 0.5, nms: float = 0.45, per_class: bool = True) -> _Variable:
+    """Detections (batch, boxes, 5 + classes) with zero probability where they are below thresh or overlap a better
+    one by more than nms. Not differentiated.
+
+    Args:
+        thresh: float
+        nms: float
+        per_class: bool; as in nnabla.functions.nms_detection2d
+    """
+
+def nonzero(x0: _Input, /) -> _Variable:
+    """The positions of the elements that are not zero, one row per axis."""
+
+def normalize(x0: _Input, /, eps: float = 1e-05, axis: _Ints = (1,)) -> _Variable:
+    """x / (L2 norm of x along axis + eps)
+
+    Args:
+        eps: float
+        axis: int or tuple of ints
+    """
+
+def not_equal(x0: _Input, x1: _Input, /) -> _Variable:
+    """1 where a != b, else 0; no gradient."""
+
+def not_equal_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """1 where x != value, else 0; no gradient.
+
+    Args:
+        value: number
+    """
+
+def one_hot(x0: _Input, /, shape: _Ints) -> _Variable:
+    """A one at the position that the last axis of integers names, zeros elsewhere.
+
+    Args:
+        shape: int or tuple of ints; the sizes of the axes that the positions are in
+    """
+
+def onnx_non_max_suppression(
+    x0: _Input,
+    x1: _Input,
+    /,
+    center_point_box: bool = False,
+    max_output_boxes: int = 0,
+    iou_threshold: float = 0.0,
+    score_threshold: float = 0.0,
+) -> _Variable:
+    """(batch, class, box) of the boxes chosen for each class, best first; none overlaps a better one by more than
+    iou_threshold. Not differentiated.
+
+    Args:
+        center_point_box: bool; as in nnabla.functions.onnx_non_max_suppression
+        max_output_boxes: int; as in nnabla.functions.onnx_non_max_suppression
+        iou_threshold: float
+        score_threshold: float; as in nnabla.functions.onnx_non_max_suppression
+    """
+
+def pack_padded_sequence(x0: _Input, x1: _Input, /, batch_first: bool = False) -> tuple[_Variable, ...]:
+    """The rows of x (time, batch, ...) that lengths (batch,), which do not increase, say are there, one time step
+    after another; and how many there are at each step. batch_first: x (batch, time, ...).
+
+    Args:
+        batch_first: bool
+    """
+
+def pad(x0: _Input, /, pad_width: _Ints, value: float = 0.0) -> _Variable:
+    """x with pad_width[2 * i] values before and pad_width[2 * i + 1] after its axes; the last ones, if there are
+    more.
+
+    Args:
+        pad_width: int or tuple of ints
+        value: float; the number that is put around x
+    """
+
+def pad_packed_sequence(
+    x0: _Input,
+    x1: _Input,
+    /,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int = -1,
+) -> tuple[_Variable, ...]:
+    """The inverse of pack_padded_sequence: rows that are missing get padding_value, up to total_length steps; and
+    the lengths.
+
+    Args:
+        batch_first: bool; as in pack_padded_sequence
+        padding_value: float
+        total_length: int
+    """
+
+def pad_sequence(tensors: Sequence[_Input], /, length: int | None = None, value: complex = 0) -> _Variable:
+    """Sequences as the rows of one tensor, filled up with value to length, or the longest.
+
+    Args:
+        length: int or None
+        value: number
+    """
+
+def peephole_cell(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """The cell of a peephole LSTM from c, x (a, i, f, o interleaved along the second axis) and what i and f see of
+    c: c' = tanh(a) s(i + p) + s(f + q) c, and o.
+    """
+
+def peephole_cell_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of peephole_cell, from these and those of its outputs."""
+
+def peephole_output(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """The output of a peephole LSTM from c', o and what it sees of c': s(o + p) tanh(c')."""
+
+def peephole_output_grad(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of peephole_output, from these and those of its outputs."""
+
+def pick_cross_entropy(x0: _Input, x1: _Input, /, axis: int = -1, keepdims: bool = False) -> _Variable:
+    """-log(softmax(x)) at the labels t along axis. t has the shape of x without that axis (or with length 1 there)
+    and any dtype; a label out of range counts as the nearest class.
+
+    Args:
+        axis: int
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def pixels(x0: _Input, x1: _Input, /, offset: _Ints) -> _Variable:
+    """Images (batch, channels, ...) read at positions (batch, ..., axes) + offset, whole numbers with the last axis
+    first; beyond the border 0.
+
+    Args:
+        offset: int or tuple of ints
+    """
+
+def pixels_grad(x0: _Input, x1: _Input, /, offset: _Ints, size: _Ints) -> _Variable:
+    """The gradient of pixels: to images whose axes have the sizes `size`.
+
+    Args:
+        offset: int or tuple of ints; as in pixels
+        size: int or tuple of ints
+    """
+
+def polygamma(x0: _Input, /, n: int) -> _Variable:
+    """n-th derivative of digamma.
+
+    Args:
+        n: int
+    """
+
+def polygamma_infinite(x0: _Input, /, n: int) -> _Variable:
+    """n-th derivative of digamma; +inf at the poles.
+
+    Args:
+        n: int
+    """
+
+def pow(x0: _Input, x1: _Input, /) -> _Variable:
+    """a ** b, elementwise."""
+
+def pow2_quantize(
+    x0: _Input,
+    /,
+    sign: bool = True,
+    with_zero: bool = True,
+    n: int = 8,
+    m: int = 1,
+    ste_fine_grained: bool = True,
+) -> _Variable:
+    """x rounded, geometrically, to powers of two up to 2 ** m, as many as n bits hold (less one each for sign and
+    with_zero).
+
+    Args:
+        sign: bool
+        with_zero: bool
+        n: int
+        m: int
+        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
+            everywhere
+    """
+
+def pow_scalar(x0: _Input, /, exponent: complex) -> _Variable:
+    """x ** exponent
+
+    Args:
+        exponent: number
+    """
+
+def prelu(x0: _Input, x1: _Input, /) -> _Variable:
+    """x where x >= 0, else w * x."""
+
+def prod(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """Product over axis (None: all).
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def prune(x0: _Input, /, rate: float = 0.9) -> _Variable:
+    """x with that share of its elements (rate) set to 0 that are the smallest; the gradient passes unchanged.
+
+    Args:
+        rate: float
+    """
+
+def random_choice(x0: _Input, x1: _Input, /, *, shape: _Ints, replace: bool = True, rng: _Input) -> _Variable:
+    """Elements of each row of x, drawn with the probabilities that w is proportional to.
+
+    Args:
+        shape: int or tuple of ints; the shape of the result
+        replace: bool; as in nnabla.functions.random_choice
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def random_crop(x0: _Input, /, *, shape: _Ints, base_axis: int = 1, rng: _Input) -> _Variable:
+    """A part of x of the given shape (its last axes), elsewhere for each sample.
+
+    Args:
+        shape: int or tuple of ints
+        base_axis: int; the first axis of a sample; the axes before it count samples
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def random_erase(
+    x0: _Input,
+    /,
+    *,
+    prob: float = 0.5,
+    area_low: float = 0.02,
+    area_high: float = 0.4,
+    aspect_low: float = 0.3,
+    aspect_high: float = 3.3333,
+    low: float = 0.0,
+    high: float = 255.0,
+    n: int = 1,
+    share: bool = True,
+    base_axis: int = 1,
+    channel_last: bool = False,
+    ste_fine_grained: bool = True,
+    rng: _Input,
+) -> _Variable:
+    """n rectangles of each image replaced by random numbers, each with probability prob; drawn from a generator's
+    state.
+
+    Args:
+        prob: float
+        area_low: float; as in nnabla.functions.random_erase
+        area_high: float; as in nnabla.functions.random_erase
+        aspect_low: float; as in nnabla.functions.random_erase
+        aspect_high: float; as in nnabla.functions.random_erase
+        low: float; as in nnabla.functions.random_erase
+        high: float; as in nnabla.functions.random_erase
+        n: int
+        share: bool; as in nnabla.functions.random_erase
+        base_axis: int; the first axis of a sample; the axes before it count samples
+        channel_last: bool; as in nnabla.functions.random_erase
+        ste_fine_grained: bool; the gradient is 0 where the result does not follow x; else it is handed on
+            everywhere
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def random_flip(x0: _Input, /, *, axes: _Ints, base_axis: int = 1, rng: _Input) -> _Variable:
+    """x with the order on each of the axes reversed, or not, for each sample.
+
+    Args:
+        axes: int or tuple of ints
+        base_axis: int; the first axis of a sample; the axes before it count samples
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def random_shift(
+    x0: _Input,
+    /,
+    *,
+    shifts: _Ints,
+    border_mode: str = 'nearest',
+    constant_value: float = 0.0,
+    base_axis: int = 1,
+    rng: _Input,
+) -> _Variable:
+    """x shifted by up to shifts[i] along its last axes, by other steps for each sample.
+
+    Args:
+        shifts: int or tuple of ints
+        border_mode: str; as in nnabla.functions.random_shift
+        constant_value: float; as in nnabla.functions.random_shift
+        base_axis: int; the first axis of a sample; the axes before it count samples
+        rng: tensor; the state of a generator, as `compatgrad.nnabla.random.new_generator()` makes it; it moves on
+    """
+
+def rdiv_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """value / x
+
+    Args:
+        value: number
+    """
+
+def reciprocal(x0: _Input, /) -> _Variable:
+    """1 / x"""
+
+def region_proposals(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    scales: _Input,
+    ratios: _Input,
+    before: int = 6000,
+    after: int = 300,
+    stride: int = 16,
+    threshold: float = 0.7,
+    min_size: float = 16.0,
+    iou_loss: bool = False,
+) -> tuple[_Variable, ...]:
+    """The best regions of each image by a proposal network, (images * after, 5): the image's number and corners;
+    and their scores (images * after, 1). cls_prob (images, 2 * kinds, height, width), whose second half are scores;
+    bbox_pred (images, 4 * kinds, height, width), how the anchors move, corners with iou_loss; im_info (images, 3):
+    height, width, scale. kinds: scales within ratios, around each pixel, which are stride apart. Of the best
+    `before` regions those stay that no better one overlaps by more than threshold; smaller ones than min_size come
+    last. Not differentiated.
+
+    Args:
+        scales: tensor
+        ratios: tensor
+        before: int
+        after: int
+        stride: int
+        threshold: float
+        min_size: float
+        iou_loss: bool
+    """
+
+def relu(x0: _Input, /, rule: str = 'product') -> _Variable:
+    """max(x, 0); the gradient at 0 is 0. rule: as in relu_grad.
+
+    Args:
+        rule: str
+    """
+
+def relu_grad(x0: _Input, x1: _Input, /, rule: str = 'product') -> _Variable:
+    """gy where y > 0, else gy times 0; constant in y. rule: choice gives 0 instead, slope NaN where y is NaN.
+
+    Args:
+        rule: str
+    """
+
+def repeat(x0: _Input, /, repeats: _Ints, axis: int | None = None) -> _Variable:
+    """Each element repeated: repeats[0] times, or repeats[i] times along axis.
+
+    Args:
+        repeats: int or tuple of ints
+        axis: int or None
+    """
+
+def repeat_blocks(x0: _Input, /, kernel: _Ints) -> _Variable:
+    """Each element repeated along the last axes, kernel saying how often.
+
+    Args:
+        kernel: int or tuple of ints
+    """
+
+def repeat_grad(x0: _Input, /, repeats: _Ints, axis: int | None, shape: _Ints) -> _Variable:
+    """Sums the repetitions that `repeat` made of an input of the given shape.
+
+    Args:
+        repeats: int or tuple of ints; as in repeat
+        axis: int or None; as in repeat
+        shape: int or tuple of ints
+    """
+
+def resample(x0: _Input, /, axis: int, index: _Input, weight: _Input | None = None) -> _Variable:
+    """Element i along `axis` of the result is the sum of weight[k, i] times element index[k, i] of x.
+
+    Args:
+        axis: int
+        index: tensor
+        weight: tensor or None
+    """
+
+def resample_grad(x0: _Input, /, *, axis: int, index: _Input, weight: _Input | None = None, size: int) -> _Variable:
+    """The gradient of resample: to `size` elements along the axis.
+
+    Args:
+        axis: int
+        index: tensor; as in resample
+        weight: tensor or None; as in resample
+        size: int
+    """
+
+def reset_inf(x0: _Input, /, value: float = 0.0) -> _Variable:
+    """value where x is infinite, else x; the gradient is 0 where x is infinite.
+
+    Args:
+        value: float
+    """
+
+def reset_nan(x0: _Input, /, value: float = 0.0) -> _Variable:
+    """value where x is NaN, else x; the gradient is 0 where x is NaN.
+
+    Args:
+        value: float
+    """
+
+def reshape(x0: _Input, /, shape: _Ints) -> _Variable:
+    """Same elements in C order, new shape; one entry may be -1.
+
+    Args:
+        shape: int or tuple of ints
+    """
+
+def resize(x0: _Input, /, size: _Ints, align_corners: bool = True, mode: str = 'bilinear') -> _Variable:
+    """Images (batch, channels, height, width) in another size. align_corners: corners map to corners, else pixels
+    are areas.
+
+    Args:
+        size: int or tuple of ints
+        align_corners: bool
+        mode: str; "bilinear" or "nearest"
+    """
+
+def resize_grad(
+    x0: _Input,
+    /,
+    size: _Ints,
+    insize: _Ints,
+    align_corners: bool = True,
+    mode: str = 'bilinear',
+) -> _Variable:
+    """The gradient of resize: from images of `size` to those of shape `insize`.
+
+    Args:
+        size: int or tuple of ints
+        insize: int or tuple of ints
+        align_corners: bool; as in resize
+        mode: str; as in resize
+    """
+
+def rint(x0: _Input, /) -> _Variable:
+    """x rounded to the nearest integer, halves to the even one; its gradient is 0."""
+
+def rnn_layer(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input | None = None,
+    /,
+    mode: str = 'lstm',
+    order: str = '',
+    reverse: bool = False,
+) -> _Variable | tuple[_Variable, ...]:
+    """States h (time, batch, units) of a recurrent layer, of an LSTM also its cells, and of an LSTM and a GRU what
+    goes into the gates, with a GRU what of the state does; from the input's part of the gates x (time, batch,
+    gates), the first h, the first cells (LSTM) and the state's weight (gates, units) and bias. mode: lstm (`order`
+    as in the op lstm), gru, rnn_tanh, rnn_relu. reverse: from the last step to the first.
+
+    Args:
+        mode: str
+        order: str
+        reverse: bool
+    """
+
+def roi_align(
+    x0: _Input,
+    x1: _Input,
+    /,
+    output_size: _Ints,
+    scale_y: float = 1.0,
+    scale_x: float = 1.0,
+    sampling_ratio: int = -1,
+    sampling_ratio_x: int | None = None,
+    group: _Ints = (),
+) -> _Variable:
+    """Regions of x (batch, channels, height, width) as maps of output_size: means of sampling_ratio ** 2 bilinear
+    samples per element, or about one per pixel where it is not positive; sampling_ratio_x: along columns. boxes
+    (regions, 5): image, x1, y1, x2, y2, times the scales. group (rows, columns): each group of bins reads a channel
+    of its own.
+
+    Args:
+        output_size: int or tuple of ints
+        scale_y: float; factor of the boxes' y
+        scale_x: float; factor of the boxes' x
+        sampling_ratio: int
+        sampling_ratio_x: int or None
+        group: int or tuple of ints
+    """
+
+def roi_align_grad(
+    x0: _Input,
+    x1: _Input,
+    /,
+    insize: _Ints,
+    output_size: _Ints,
+    scale_y: float = 1.0,
+    scale_x: float = 1.0,
+    sampling_ratio: int = -1,
+    sampling_ratio_x: int | None = None,
+    group: _Ints = (),
+) -> _Variable:
+    """The gradient of roi_align by its images, which have the shape insize.
+
+    Args:
+        insize: int or tuple of ints
+        output_size: int or tuple of ints; as in roi_align
+        scale_y: float; as in roi_align
+        scale_x: float; as in roi_align
+        sampling_ratio: int; as in roi_align
+        sampling_ratio_x: int or None; as in roi_align
+        group: int or tuple of ints; as in roi_align
+    """
+
+def roi_average(x0: _Input, x1: _Input, /, output_size: _Ints, group: _Ints = ()) -> _Variable:
+    """Means of bins of whole pixels of x (batch, channels, height, width), 0 in empty ones. bins (regions, 1 + 2
+    rows + 2 columns), integers: image, first row of each bin, row past its last one, and the same for columns.
+    group: as in roi_align.
+
+    Args:
+        output_size: int or tuple of ints; rows and columns of the maps that regions become
+        group: int or tuple of ints
+    """
+
+def roi_average_grad(x0: _Input, x1: _Input, /, insize: _Ints, output_size: _Ints, group: _Ints = ()) -> _Variable:
+    """The gradient of roi_average by its images, which have the shape insize.
+
+    Args:
+        insize: int or tuple of ints
+        output_size: int or tuple of ints; as in roi_average
+        group: int or tuple of ints; as in roi_average
+    """
+
+def roi_max(
+    x0: _Input,
+    x1: _Input,
+    /,
+    output_size: _Ints,
+    group: _Ints = (),
+    empty: float = 0.0,
+) -> tuple[_Variable, ...]:
+    """Maxima instead of roi_average's means; empty: where there is no pixel. Also the place of each maximum, row *
+    width + column, -1: none.
+
+    Args:
+        output_size: int or tuple of ints; as in roi_align
+        group: int or tuple of ints; as in roi_align
+        empty: float
+    """
+
+def roi_max_align(
+    x0: _Input,
+    x1: _Input,
+    /,
+    output_size: _Ints,
+    scale_y: float = 1.0,
+    scale_x: float = 1.0,
+    sampling_ratio: int = -1,
+    sampling_ratio_x: int | None = None,
+    group: _Ints = (),
+    empty: float = 0.0,
+) -> tuple[_Variable, ...]:
+    """Maxima instead of roi_align's means; empty: where there is no sample. Also the place of each maximum, row *
+    columns + column among the samples of its bin, -1: none.
+
+    Args:
+        output_size: int or tuple of ints; as in roi_align
+        scale_y: float; as in roi_align
+        scale_x: float; as in roi_align
+        sampling_ratio: int; as in roi_align
+        sampling_ratio_x: int or None; as in roi_align
+        group: int or tuple of ints; as in roi_align
+        empty: float
+    """
+
+def roi_max_align_at(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    output_size: _Ints,
+    scale_y: float = 1.0,
+    scale_x: float = 1.0,
+    sampling_ratio: int = -1,
+    sampling_ratio_x: int | None = None,
+    group: _Ints = (),
+) -> _Variable:
+    """The samples that places names; its gradient is roi_max_align_grad.
+
+    Args:
+        output_size: int or tuple of ints; as in roi_align
+        scale_y: float; as in roi_align
+        scale_x: float; as in roi_align
+        sampling_ratio: int; as in roi_align
+        sampling_ratio_x: int or None; as in roi_align
+        group: int or tuple of ints; as in roi_align
+    """
+
+def roi_max_align_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    insize: _Ints,
+    output_size: _Ints,
+    scale_y: float = 1.0,
+    scale_x: float = 1.0,
+    sampling_ratio: int = -1,
+    sampling_ratio_x: int | None = None,
+    group: _Ints = (),
+) -> _Variable:
+    """Adds each element to what the sample that places names is made of.
+
+    Args:
+        insize: int or tuple of ints; the shape of the images
+        output_size: int or tuple of ints; as in roi_max_align
+        scale_y: float; as in roi_max_align
+        scale_x: float; as in roi_max_align
+        sampling_ratio: int; as in roi_max_align
+        sampling_ratio_x: int or None; as in roi_max_align
+        group: int or tuple of ints; as in roi_max_align
+    """
+
+def roi_max_at(x0: _Input, x1: _Input, x2: _Input, /, output_size: _Ints, group: _Ints = ()) -> _Variable:
+    """The pixels that places names; its gradient is roi_max_grad.
+
+    Args:
+        output_size: int or tuple of ints; as in roi_align
+        group: int or tuple of ints; as in roi_align
+    """
+
+def roi_max_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    /,
+    insize: _Ints,
+    output_size: _Ints,
+    group: _Ints = (),
+) -> _Variable:
+    """Adds each element to the pixel that places names.
+
+    Args:
+        insize: int or tuple of ints; the shape of the images
+        output_size: int or tuple of ints; as in roi_max
+        group: int or tuple of ints; as in roi_max
+    """
+
+def rpow_scalar(x0: _Input, /, base: complex) -> _Variable:
+    """base ** x
+
+    Args:
+        base: number
+    """
+
+def rsqrt(x0: _Input, /) -> _Variable:
+    """1 / sqrt(x)"""
+
+def rsub_scalar(x0: _Input, /, value: complex) -> _Variable:
+    """value - x
+
+    Args:
+        value: number
+    """
+
+def running_sum(x0: _Input, /, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> _Variable:
+    """Sums along an axis up to each element, or without it, from either end.
+
+    Args:
+        axis: int
+        exclusive: bool; without the element itself
+        reverse: bool; from the end of the axis
+    """
+
+def sample_grid(
+    x0: _Input,
+    x1: _Input,
+    /,
+    mode: str = 'linear',
+    padding: str = 'zero',
+    align_corners: bool = True,
+    channel_last: bool = False,
+    flow: bool = False,
+    rim: bool = False,
+    axis: int = -1,
+) -> _Variable:
+    """Images (batch, channels, ...) of two or three axes, with channel_last the channels at the end, read at a grid
+    (batch, ..., axes) or with axis=1 (batch, axes, ...), the image's last axis first: -1 ... 1 from centre to
+    centre of the outermost pixels with align_corners, else from edge to edge. flow: the grid tells how many pixels
+    a place is moved. mode: 'linear' or 'nearest'. padding: beyond the border is 'zero', or places are brought back
+    as by border_coordinate.
+
+    Args:
+        mode: str
+        padding: str; "zero", or places come back to the nearest ("repeat") or by reflection ("reflect")
+        align_corners: bool
+        channel_last: bool
+        flow: bool; the grid tells by how many pixels places move
+        rim: bool; places are rounded as counted from a pixel before the image, where the gradient is 0
+        axis: int; the grid's axis of coordinates, 1 or -1
+    """
+
+def scatter_add(x0: _Input, x1: _Input, /, index: _Index) -> _Variable:
+    """A copy of a, to which b is added at index.
+
+    Args:
+        index: what stands in x[...]
+    """
+
+def scatter_add_along(x0: _Input, x1: _Input, x2: _Input, /, axis: int = 0) -> _Variable:
+    """x0 to which x1 is added at indices along an axis.
+
+    Args:
+        axis: int
+    """
+
+def scatter_along(x0: _Input, x1: _Input, /, axis: int, shape: _Ints) -> _Variable:
+    """Zeros of shape, to which gy is added where gather_along would pick.
+
+    Args:
+        axis: int; the axis, or the axes, over which the op works; a negative one counts from the end
+        shape: int or tuple of ints
+    """
+
+def scatter_nd(x0: _Input, x1: _Input, x2: _Input | None = None, /, *, shape: _Ints, add: bool = False) -> _Variable:
+    """Zeros of shape, or `out`, into which data is written (or added) at indices.
+
+    Args:
+        shape: int or tuple of ints
+        add: bool; add to what is there, else replace it
+    """
+
+def searchsorted(x0: _Input, x1: _Input, /, right: bool = False) -> _Variable:
+    """Where each value would be put in to keep the sequence sorted; its gradient is 0.
+
+    Args:
+        right: bool; behind equal elements, else before them
+    """
+
+def select_along(x0: _Input, x1: _Input, /, axis: int = 0) -> _Variable:
+    """The slices of x along axis that a one-dimensional index names.
+
+    Args:
+        axis: int
+    """
+
+def select_item(x0: _Input, x1: _Input, /) -> _Variable:
+    """One element of each row: x[i, t[i]]."""
+
+def sigmoid(x0: _Input, /) -> _Variable:
+    """1 / (1 + exp(-x))"""
+
+def sigmoid_cross_entropy(x0: _Input, x1: _Input, /, normalize: bool = True, reduce: str = 'mean') -> _Variable:
+    """-log(sigmoid(x)) where t is 1, -log(1 - sigmoid(x)) where it is 0, and 0 where it is -1.
+
+    Args:
+        normalize: bool; the mean is over the labels that are not -1, else over the batch
+        reduce: str; "mean", or "no" for the losses of all elements
+    """
+
+def sigmoid_grad(x0: _Input, x1: _Input, /) -> _Variable:
+    """gy * y * (1 - y)"""
+
+def sign(x0: _Input, /) -> _Variable:
+    """-1, 0 or 1; its gradient is 0."""
+
+def silu(x0: _Input, /) -> _Variable:
+    """x * sigmoid(x)"""
+
+def silu_grad(x0: _Input, x1: _Input, /) -> _Variable:
+    """gy times the derivative of silu at x."""
+
+def sin(x0: _Input, /) -> _Variable:
+    """Sine of x in radians."""
+
+def sinc(x0: _Input, /, order: int = 0) -> _Variable:
+    """sin(x) / x, 1 at 0; or its derivative of a given order.
+
+    Args:
+        order: int
+    """
+
+def sinh(x0: _Input, /) -> _Variable:
+    """Hyperbolic sine."""
+
+def sink(tensors: Sequence[_Input], /) -> _Variable:
+    """A zero that needs all inputs; each of them gets a gradient of ones."""
+
+def slstm(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:
+    """One step of an S-LSTM from cells c1, c2 and inputs x1, x2, each a, i, f, o interleaved along the second axis:
+    c = tanh(a1) s(i1) + tanh(a2) s(i2) + s(f1) c1 + s(f2) c2, h = s(o1 + o2) tanh(c).
+    """
+
+def slstm_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input | None = None,
+    x5: _Input | None = None,
+    /,
+) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of slstm, from these and those of its outputs."""
+
+def softmax(x0: _Input, /, axis: int = 1) -> _Variable:
+    """exp(x), scaled to sum 1 along axis.
+
+    Args:
+        axis: int
+    """
+
+def softmax_cross_entropy(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    ignore_label: int = -1,
+    normalize: bool = True,
+    reduce: str = 'mean',
+) -> _Variable:
+    """-log(softmax(x))[label] over the second axis, times class_weight[label]; 0 for ignore_label. The mean is over
+    labels that are not ignored (normalize) or over the batch.
+
+    Args:
+        ignore_label: int
+        normalize: bool
+        reduce: str; "mean", or "no" for the losses of all labels
+    """
+
+def softmax_cross_entropy_along(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
+    """-log(softmax(x))[t] along axis, where t has length 1; 0 for labels below 0.
+
+    Args:
+        axis: int
+    """
+
+def softmax_grad(x0: _Input, x1: _Input, /, axis: int = 1) -> _Variable:
+    """y (gy - sum(gy y)): the gradient of softmax from its result y.
+
+    Args:
+        axis: int; as in softmax
+    """
+
+def softplus(x0: _Input, /, beta: float = 1.0) -> _Variable:
+    """log(1 + exp(beta * x)) / beta
+
+    Args:
+        beta: float
+    """
+
+def softplus_grad(x0: _Input, x1: _Input, /, beta: float = 1.0) -> _Variable:
+    """gy * sigmoid(beta * x)
+
+    Args:
+        beta: float
+    """
+
+def softsign(x0: _Input, /) -> _Variable:
+    """x / (1 + |x|)"""
+
+def solve_triangular(
+    x0: _Input,
+    x1: _Input,
+    /,
+    lower: bool = True,
+    transpose: bool = False,
+    right: bool = False,
+) -> _Variable:
+    """x of a x = b (right: x a = b) for the lower or upper triangles of a, transposed if asked for.
+
+    Args:
+        lower: bool
+        transpose: bool; transpose a
+        right: bool
+    """
+
+@overload
+def sort(
+    x0: _Input,
+    /,
+    axis: int = -1,
+    reverse: bool = False,
+    with_index: Literal[False] = False,
+    only_index: bool = False,
+) -> _Variable:
+    """x sorted along an axis, equal elements in their order; with positions where asked for.
+
+    Args:
+        axis: int
+        reverse: bool; largest first
+        with_index: bool; give the positions too, as int64
+        only_index: bool; give the positions alone, as int64
+    """
+
+@overload
+def sort(
+    x0: _Input,
+    /,
+    axis: int = -1,
+    reverse: bool = False,
+    *,
+    with_index: Literal[True],
+    only_index: Literal[False] = False,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def sort(
+    x0: _Input,
+    /,
+    axis: int = -1,
+    reverse: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+@overload
+def spectral_norm(
+    x0: _Input,
+    x1: _Input,
+    /,
+    dim: int = 0,
+    iterations: int = 1,
+    eps: float = 1e-12,
+    test: bool = False,
+    output_u: Literal[False] = False,
+    update: bool = True,
+) -> _Variable:
+    """w over its largest singular value, as power iterations from u give it. Unless `test`, u becomes the last left
+    singular vector; backward writes it once more. output_u: the given u is a result too.
+
+    Args:
+        dim: int; as in nnabla.functions.spectral_norm
+        iterations: int
+        eps: float; what is added to a variance, so that nothing is divided by 0
+        test: bool
+        output_u: bool
+        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+    """
+
+@overload
+def spectral_norm(
+    x0: _Input,
+    x1: _Input,
+    /,
+    dim: int = 0,
+    iterations: int = 1,
+    eps: float = 1e-12,
+    test: bool = False,
+    *,
+    output_u: Literal[True],
+    update: bool = True,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def spectral_norm(
+    x0: _Input,
+    x1: _Input,
+    /,
+    dim: int = 0,
+    iterations: int = 1,
+    eps: float = 1e-12,
+    test: bool = False,
+    output_u: bool = False,
+    update: bool = True,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def split(x0: _Input, /, indices: _Ints, axis: int = 0) -> _Variable | tuple[_Variable, ...]:
+    """Cuts x along an axis before each of the indices.
+
+    Args:
+        indices: int or tuple of ints
+        axis: int
+    """
+
+def sqrt(x0: _Input, /) -> _Variable:
+    """Square root."""
+
+def square(x0: _Input, /) -> _Variable:
+    """x * x"""
+
+def squared_error(x0: _Input, x1: _Input, /) -> _Variable:
+    """(a - b) ** 2"""
+
+def squeeze(x0: _Input, /, axis: _Ints | None = None) -> _Variable:
+    """Without the given axes of length 1 (None: all of them).
+
+    Args:
+        axis: int, tuple of ints or None; the axis, or the axes, over which the op works; a negative one counts from
+            the end
+    """
+
+def stack(tensors: Sequence[_Input], /, axis: int = 0) -> _Variable:
+    """Joins tensors along a new axis.
+
+    Args:
+        axis: int
+    """
+
+def ste_ceil(x0: _Input, /) -> _Variable:
+    """Smallest integer >= x; the gradient passes unchanged."""
+
+def ste_floor(x0: _Input, /) -> _Variable:
+    """Largest integer <= x; the gradient passes unchanged."""
+
+def ste_round(x0: _Input, /) -> _Variable:
+    """x rounded to the nearest integer, halves away from zero; the gradient passes unchanged."""
+
+def ste_sign(x0: _Input, /, alpha: float = 1.0) -> _Variable:
+    """-1, 1, or alpha where x is 0; the gradient passes unchanged.
+
+    Args:
+        alpha: float
+    """
+
+def stft(
+    x0: _Input,
+    /,
+    window_size: int,
+    stride: int,
+    fft_size: int,
+    window_type: str = 'hanning',
+    center: bool = True,
+    pad_mode: str = 'reflect',
+    transposed: bool = False,
+) -> tuple[_Variable, ...]:
+    """Real and imaginary parts (batch, fft_size / 2 + 1, frames) of the windowed frames of x (batch, samples);
+    transposed: the gradient of istft.
+
+    Args:
+        window_size: int; as in nnabla.functions.stft
+        stride: int; samples between frames
+        fft_size: int
+        window_type: str; as in nnabla.functions.stft
+        center: bool; as in nnabla.functions.stft
+        pad_mode: str; as in nnabla.functions.stft
+        transposed: bool
+    """
+
+def stop_gradient(x0: _Input, /) -> _Variable:
+    """x as a constant: no gradient passes."""
+
+def straight_through(x0: _Input, x1: _Input, /) -> _Variable:
+    """The value of a, with the gradient that b would have."""
+
+def sub(x0: _Input, x1: _Input, /) -> _Variable:
+    """a - b"""
+
+def sum(x0: _Input, /, axis: _Ints | None = None, keepdims: bool = False) -> _Variable:
+    """Sum over axis (None: all).
+
+    Args:
+        axis: int, tuple of ints or None
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def sum_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    cover_all: bool = False,
+    outsize: _Ints | None = None,
+    divisor: int = 1,
+) -> _Variable:
+    """Sum of each window over the axes after the first two, divided by divisor.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
+            windows as fit
+        divisor: int
+    """
+
+def sum_to(x0: _Input, /, shape: _Ints) -> _Variable:
+    """Sums x to shape, the inverse of broadcasting.
+
+    Args:
+        shape: int or tuple of ints
+    """
+
+def swish(x0: _Input, x1: _Input, /) -> _Variable:
+    """x * sigmoid(beta * x)"""
+
+def tan(x0: _Input, /) -> _Variable:
+    """Tangent of x in radians."""
+
+def tanh(x0: _Input, /) -> _Variable:
+    """Hyperbolic tangent."""
+
+def tanh_grad(x0: _Input, x1: _Input, /) -> _Variable:
+    """gy * (1 - y * y)"""
+
+def tanh_shrink(x0: _Input, /) -> _Variable:
+    """x - tanh(x)"""
+
+def tie(x0: _Input, x1: _Input, /) -> _Variable:
+    """x, which counts as computed from `to`, without a gradient for it."""
+
+def tile(x0: _Input, /, reps: _Ints) -> _Variable:
+    """x repeated reps[i] times along axis i.
+
+    Args:
+        reps: int or tuple of ints
+    """
+
+def to_device(x0: _Input, /, device: str) -> _Variable:
+    """x on another device, "cpu" or "cuda:1"; x itself where it is there.
+
+    Args:
+        device: str
+    """
+
+@overload
+def top_k(
+    x0: _Input,
+    /,
+    k: int,
+    abs: bool = False,
+    reduce: bool = True,
+    base_axis: int = 1,
+    largest: bool = True,
+    with_index: Literal[False] = False,
+) -> _Variable:
+    """The k largest (smallest) elements of each sample, in order; with positions where asked for.
+
+    Args:
+        k: int
+        abs: bool; order elements by their absolute values
+        reduce: bool; give k elements; else an array like x with the others set to 0
+        base_axis: int; the first axis of a sample; the axes before it count samples
+        largest: bool
+        with_index: bool; give the positions too, as int64
+    """
+
+@overload
+def top_k(
+    x0: _Input,
+    /,
+    k: int,
+    abs: bool = False,
+    reduce: bool = True,
+    base_axis: int = 1,
+    largest: bool = True,
+    *,
+    with_index: Literal[True],
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def top_k(
+    x0: _Input,
+    /,
+    k: int,
+    abs: bool = False,
+    reduce: bool = True,
+    base_axis: int = 1,
+    largest: bool = True,
+    with_index: bool = False,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def top_k_grad(x0: _Input, /, k: int, abs: bool = False, base_axis: int = 1) -> _Variable:
+    """x; of its gradient the k largest elements of each sample pass.
+
+    Args:
+        k: int
+        abs: bool; as in top_k
+        base_axis: int; as in top_k
+    """
+
+def top_k_mask(x0: _Input, /, k: int, abs: bool = False, base_axis: int = 1) -> _Variable:
+    """x with all but the k largest elements of each sample set to 0.
+
+    Args:
+        k: int
+        abs: bool; order elements by their absolute values
+        base_axis: int; the first axis of a sample; the axes before it count samples
+    """
+
+def top_n_error(x0: _Input, x1: _Input, /, axis: int = 1, n: int = 1) -> _Variable:
+    """1 where t is not among the n largest classes along axis, else 0; no gradient.
+
+    Args:
+        axis: int
+        n: int
+    """
+
+def transpose(x0: _Input, /, axes: _Ints | None = None) -> _Variable:
+    """Permutes the axes; reverses them when axes is None.
+
+    Args:
+        axes: int, tuple of ints or None
+    """
+
+def transposed_convolution(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input | None = None,
+    /,
+    *,
+    stride: _Ints,
+    pad: _Ints,
+    dilate: _Ints,
+    groups: int = 1,
+    output_padding: _Ints = (),
+) -> _Variable:
+    """As deconvolution, the size of the result being the smallest plus output_padding, which is less than stride.
+
+    Args:
+        stride: int or tuple of ints
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        dilate: int or tuple of ints; distance between the elements of a filter, for each axis; () is 1
+        groups: int; groups of channels, each of which the op treats by itself
+        output_padding: int or tuple of ints
+    """
+
+def tree_lstm(tensors: Sequence[_Input], /) -> tuple[_Variable, ...]:
+    """One step of a Tree-LSTM from the children's cells c1, ..., cn and x, which has a, i, o, f1, ..., fn in this
+    order along the second axis: c' = tanh(a) s(i) + s(f1) c1 + ..., h = s(o) tanh(c').
+    """
+
+def tree_lstm_grad(tensors: Sequence[_Input], /) -> tuple[_Variable, ...]:
+    """Gradients of the inputs of tree_lstm, from these and those of its outputs."""
+
+def tril(x0: _Input, /, k: int = 0) -> _Variable:
+    """Zeros above the k-th diagonal of the last two axes.
+
+    Args:
+        k: int
+    """
+
+def triu(x0: _Input, /, k: int = 0) -> _Variable:
+    """Zeros below the k-th diagonal of the last two axes.
+
+    Args:
+        k: int
+    """
+
+@overload
+def unique(
+    x0: _Input,
+    /,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: Literal[False] = False,
+    with_inverse: Literal[False] = False,
+    with_counts: Literal[False] = False,
+) -> _Variable:
+    """The distinct elements (slices along axis) of x, sorted or as they appear first.
+
+    Args:
+        axis: int or None
+        sorted: bool
+        with_index: bool; give where each occurs first, too
+        with_inverse: bool; give each element's place among the distinct ones, too
+        with_counts: bool; give how often each occurs, too
+    """
+
+@overload
+def unique(
+    x0: _Input,
+    /,
+    axis: int | None = None,
+    sorted: bool = True,
+    *,
+    with_index: Literal[True],
+    with_inverse: bool = False,
+    with_counts: bool = False,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def unique(
+    x0: _Input,
+    /,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: bool = False,
+    *,
+    with_inverse: Literal[True],
+    with_counts: bool = False,
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def unique(
+    x0: _Input,
+    /,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: bool = False,
+    with_inverse: bool = False,
+    *,
+    with_counts: Literal[True],
+) -> tuple[_Variable, ...]: ...
+
+@overload
+def unique(
+    x0: _Input,
+    /,
+    axis: int | None = None,
+    sorted: bool = True,
+    with_index: bool = False,
+    with_inverse: bool = False,
+    with_counts: bool = False,
+) -> _Variable | tuple[_Variable, ...]: ...
+
+def unlink(x0: _Input, /) -> _Variable:
+    """x itself; its gradient is 0."""
+
+def unpooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    outsize: _Ints | None = None,
+    cover_all: bool = True,
+    divisor: int = 1,
+) -> _Variable:
+    """Adds each element, divided by divisor, to all elements of its window: sum_pooling transposed.
+
+    Args:
+        ksize: int or tuple of ints; the size of a window, for each axis; one number stands for all
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        outsize: int, tuple of ints or None; the sizes of the result's axes after the first two; None: as many
+            windows as fit
+        cover_all: bool; windows that reach beyond the end count too, so that every element is in one
+        divisor: int
+    """
+
+def unstack(x0: _Input, /, axis: int = 0) -> _Variable | tuple[_Variable, ...]:
+    """All slices of x along an axis, which they lose.
+
+    Args:
+        axis: int
+    """
+
+def var(x0: _Input, /, axis: _Ints | None = None, ddof: float = 0.0, keepdims: bool = False) -> _Variable:
+    """Variance over axis (None: all); divides by n - ddof.
+
+    Args:
+        axis: int, tuple of ints or None
+        ddof: float
+        keepdims: bool; keep the axes that are reduced, with length 1
+    """
+
+def vat_noise(x0: _Input, x1: _Input, /, base_axis: int = 1, eps: float = 1.0, update: bool = True) -> _Variable:
+    """eps x / |x| over the axes from base_axis on. Has no gradient: backward writes eps times that of the result
+    into the second input.
+
+    Args:
+        base_axis: int
+        eps: float
+        update: bool; write to the inputs that are memory; False for a forward pass that is repeated
+    """
+
+def where(x0: _Input, x1: _Input, x2: _Input, /) -> _Variable:
+    """a where condition is not zero, else b."""
+
+def window_pooling(
+    x0: _Input,
+    /,
+    ksize: _Ints,
+    stride: _Ints = (),
+    pad: _Ints = (),
+    ignore_border: bool = True,
+    divisor: str = 'none',
+) -> _Variable:
+    """Sum of each window over as many of the last axes as ksize has entries; without ignore_border also of those
+    that reach beyond the padding if they begin in the image. divisor: 'padded' divides by the elements of the
+    padded image in the window, 'image' by those of the image.
+
+    Args:
+        ksize: int or tuple of ints
+        stride: int or tuple of ints; steps between windows, for each axis; () is ksize
+        pad: int or tuple of ints; elements that are taken to lie before and after each axis; () is 0
+        ignore_border: bool
+        divisor: str
+    """
+
+def zeta(x0: _Input, x1: _Input, /) -> _Variable:
+    """Hurwitz zeta function: the sum of (k + q) ** -s for k = 0, 1, ...; differentiated by q only."""
