@@ -1,12 +1,22 @@
 """Monitors: series of numbers, times and images, to the log and to files in one folder."""
 
+from __future__ import annotations
+
 import os
 import time
+from typing import TYPE_CHECKING
 
-import numpy
+import numpy as np
 
 from .core.file_errors import reading
 from .logger import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ._nd_array import NdArray
+    from .variable import Variable
 
 __all__ = [
     "Monitor",
@@ -21,14 +31,30 @@ __all__ = [
 
 
 class Monitor:
-    """The folder `save_path`, made if need be, into which monitors write."""
+    """The folder into which monitors write; it is made if need be.
 
-    def __init__(self, save_path):
+    Args:
+        save_path: the folder's path.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.monitor import Monitor
+        >>> monitor = Monitor("results/first")
+        >>> os.path.isdir(monitor.save_path)
+        True
+
+    Source: `nnabla.monitor.Monitor` of nnabla 1.39.0.
+    """
+
+    def __init__(self, save_path: str) -> None:
         self._save_path = save_path
         os.makedirs(save_path, exist_ok=True)
 
     @property
-    def save_path(self):
+    def save_path(self) -> str:
         """The folder's path."""
         return self._save_path
 
@@ -38,7 +64,7 @@ class _Lines:
 
     _suffix = ""
 
-    def __init__(self, name, monitor, interval, verbose):
+    def __init__(self, name: str, monitor: Monitor | None, interval: int, verbose: bool) -> None:
         self.name = name
         self.interval = interval
         self.verbose = verbose
@@ -61,37 +87,74 @@ class _Lines:
 
 
 class MonitorSeries(_Lines):
-    """Numbers: every `interval` calls their mean goes to the log and to `<name>.series.txt`.
+    r"""Numbers: every `interval` calls their mean goes to the log and to the file `<name>.series.txt`.
 
-    name: str. monitor: a Monitor, or None for no file. verbose: whether to log.
+    Args:
+        name: what the log calls the numbers; spaces become "-" in the file's name.
+        monitor: the folder of the file; None for no file.
+        interval: how many indices a mean is of.
+        verbose: whether the means go to the log.
+
+    Raises:
+        AttributeError: `monitor` is neither a Monitor nor None.
+
+    Example:
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorSeries
+        >>> loss = MonitorSeries("Training loss", Monitor("results"), interval=2, verbose=False)
+        >>> for i, value in enumerate([8.0, 6.0, 4.0, 2.0]):
+        ...     loss.add(i, value)
+        >>> open("results/Training-loss.series.txt").read()
+        '1 7\n3 3\n'
+
+    Source: `nnabla.monitor.MonitorSeries` of nnabla 1.39.0.
     """
 
     _suffix = ".series.txt"
 
-    def __init__(self, name, monitor=None, interval=1, verbose=True):
+    def __init__(self, name: str, monitor: Monitor | None = None, interval: int = 1, verbose: bool = True) -> None:
         super().__init__(name, monitor, interval, verbose)
         self.buf = []
 
-    def add(self, index, value):
-        """Adds `value` (a number) at `index` (int)."""
+    def add(self, index: int, value: float | np.ndarray) -> None:
+        """Adds a number, or an array of which all elements count, at an index that grows from call to call."""
         self.buf.append(value)
         if self._is_due(index):
-            mean = numpy.mean(self.buf)
+            mean = np.mean(self.buf)
             self._write(index, mean, f"{index} {mean:g}")
             self.buf = []
 
 
 class MonitorTimeElapsed(_Lines):
-    """Times: every `interval` calls the seconds since the last line, to the log and to `<name>.timer.txt`."""
+    """Times: every `interval` calls the seconds since the last line go to the log and to the file `<name>.timer.txt`.
+
+    Args:
+        name: what the log calls the times; spaces become "-" in the file's name.
+        monitor: the folder of the file; None for no file.
+        interval: how many indices a line is of.
+        verbose: whether the times go to the log.
+
+    Raises:
+        AttributeError: `monitor` is neither a Monitor nor None.
+
+    Example:
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorTimeElapsed
+        >>> timer = MonitorTimeElapsed("Training time", Monitor("results"), interval=2, verbose=False)
+        >>> for i in range(4):
+        ...     timer.add(i)
+        >>> len(open("results/Training-time.timer.txt").readlines())
+        2
+
+    Source: `nnabla.monitor.MonitorTimeElapsed` of nnabla 1.39.0.
+    """
 
     _suffix = ".timer.txt"
 
-    def __init__(self, name, monitor=None, interval=100, verbose=True):
+    def __init__(self, name: str, monitor: Monitor | None = None, interval: int = 100, verbose: bool = True) -> None:
         super().__init__(name, monitor, interval, verbose)
         self.start = self.lap = time.time()
 
-    def add(self, index):
-        """Says that `index` (int) is reached."""
+    def add(self, index: int) -> None:
+        """Says that `index`, which grows from call to call, is reached."""
         if self._is_due(index):
             now = time.time()
             elapsed, total, steps = now - self.lap, now - self.start, index - self.flush_at
@@ -101,13 +164,40 @@ class MonitorTimeElapsed(_Lines):
 
 
 class MonitorImage:
-    """Images: at index 0 and at the end of every `interval` indices, to `<name>/<index>-<number>.png`.
+    """Images: at index 0 and at the end of every `interval` indices, into the files `<name>/<index>-<number>.png`.
 
-    num_images: how many of a batch. normalize_method: a function from the batch (N, C, H, W) to values in
-    [0, 1]; by default the batch's minimum and maximum become 0 and 1.
+    Args:
+        name: the folder's name; spaces become "-".
+        monitor: the folder in which that folder is made.
+        interval: how many indices lie between images.
+        verbose: whether the log says where images are written.
+        num_images: how many images of a batch are written.
+        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for one that maps
+            the batch's minimum and maximum to 0 and 1.
+
+    Raises:
+        AttributeError: `monitor` is not a Monitor.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorImage
+        >>> images = MonitorImage("generated", Monitor("results"), verbose=False, num_images=2)
+        >>> images.add(0, nn.Variable.from_numpy_array(np.random.rand(4, 3, 8, 8)))
+        >>> sorted(os.listdir("results/generated"))
+        ['000000-000.png', '000000-001.png']
+
+    Source: `nnabla.monitor.MonitorImage` of nnabla 1.39.0.
     """
 
-    def __init__(self, name, monitor, interval=1000, verbose=True, num_images=16, normalize_method=None):
+    def __init__(
+        self,
+        name: str,
+        monitor: Monitor,
+        interval: int = 1000,
+        verbose: bool = True,
+        num_images: int = 16,
+        normalize_method: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
         self.name = name
         self.interval = interval
         self.verbose = verbose
@@ -116,25 +206,26 @@ class MonitorImage:
         self.save_dir = os.path.join(monitor.save_path, name.replace(" ", "-"))
         os.makedirs(self.save_dir, exist_ok=True)
 
-    def default_normalize_method(self, x):
-        """`x` mapped linearly onto [0, 1]."""
+    def default_normalize_method(self, x: np.ndarray) -> np.ndarray:
+        """The array `x` mapped linearly onto [0, 1]."""
         low, high = x.min(), x.max()
         return (x - low) / (high - low)
 
-    def add(self, index, var):
-        """Adds a batch: a Variable, an NdArray or a numpy array of shape (N, ..., C, H, W).
+    def add(self, index: int, var: Variable | NdArray | np.ndarray) -> None:
+        """Adds a batch of shape (N, ..., C, H, W), which is written at indices that are due.
 
-        Channels after the third are left out; two channels become three, the last of ones.
+        Channels after the third are left out; two channels become three, the last of ones. AssertionError for less than
+        three axes.
         """
         if index != 0 and (index + 1) % self.interval != 0:
             return
         assert getattr(var, "ndim", 0) > 2, f"MonitorImage.add: expected (N, ..., C, H, W), got {var!r}"
         # a Variable has `d`, an NdArray `data`: an array of them
-        data = var if isinstance(var, numpy.ndarray) else var.d if hasattr(var, "d") else var.data
-        data = numpy.array(data).reshape(-1, *data.shape[-3:])[: self.num_images]
+        data = var if isinstance(var, np.ndarray) else var.d if hasattr(var, "d") else var.data
+        data = np.array(data).reshape(-1, *data.shape[-3:])[: self.num_images]
         data = self.normalize_method(data)[:, :3]
         if data.shape[1] == 2:
-            data = numpy.concatenate([data, numpy.ones_like(data[:, :1])], axis=1)
+            data = np.concatenate([data, np.ones_like(data[:, :1])], axis=1)
         where = self._save(index, data)
         if self.verbose:
             logger.info("iter=%s {%s} %s.", index, self.name, where)
@@ -149,7 +240,30 @@ class MonitorImage:
 
 
 class MonitorImageTile(MonitorImage):
-    """Images, the batch as one picture: `<name>/<index>.png`. The arguments are those of `MonitorImage`."""
+    """Images, the batch as one picture: into the file `<name>/<index>.png`.
+
+    Args:
+        name: the folder's name; spaces become "-".
+        monitor: the folder in which that folder is made.
+        interval: how many indices lie between pictures.
+        verbose: whether the log says where pictures are written.
+        num_images: how many images of a batch the picture has.
+        normalize_method: a function from the batch, an array (N, C, H, W), to values in [0, 1]; None for one that maps
+            the batch's minimum and maximum to 0 and 1.
+
+    Raises:
+        AttributeError: `monitor` is not a Monitor.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorImageTile
+        >>> images = MonitorImageTile("generated", Monitor("results"), verbose=False, num_images=4)
+        >>> images.add(0, np.random.rand(4, 3, 8, 8))
+        >>> os.listdir("results/generated")
+        ['000000.png']
+
+    Source: `nnabla.monitor.MonitorImageTile` of nnabla 1.39.0.
+    """
 
     def _save(self, index, data):
         from .utils.image_utils import imsave
@@ -159,17 +273,33 @@ class MonitorImageTile(MonitorImage):
         return f"is written to {path}"
 
 
-def tile_images(data, padsize=1, padval=0):
-    """One picture of the images `data`, an array (B, C, H, W): the smallest square grid that holds them.
+def tile_images(data: np.ndarray, padsize: int = 1, padval: float = 0) -> np.ndarray:
+    """One picture of a batch of images: the smallest square grid that holds them.
 
-    padsize: pixels of value `padval` to the right of and below each image. Returns (height, width, C), or
-    (height, width) for a single channel.
+    Args:
+        data: array (B, C, H, W).
+        padsize: how many pixels stand to the right of and below each image.
+        padval: the value of these pixels, and of the places without an image.
+
+    Returns:
+        Array (height, width, C), or (height, width) for a single channel, of the dtype of `data`.
+
+    Raises:
+        AssertionError: `data` has not four axes.
+
+    Example:
+        >>> from compatgrad.nnabla.monitor import tile_images
+        >>> tile_images(np.arange(1, 4).reshape(3, 1, 1, 1), padsize=0)
+        array([[1, 2],
+               [3, 0]])
+
+    Source: `nnabla.monitor.tile_images` of nnabla 1.39.0.
     """
     assert data.ndim == 4, f"tile_images: expected an array (B, C, H, W), got shape {data.shape}"
     count, channels, height, width = data.shape
-    n = int(numpy.ceil(numpy.sqrt(count)))
+    n = int(np.ceil(np.sqrt(count)))
     height, width = height + padsize, width + padsize
-    grid = numpy.full((n * n, height, width, channels), padval, data.dtype)
+    grid = np.full((n * n, height, width, channels), padval, data.dtype)
     grid[:count, : height - padsize, : width - padsize] = data.transpose(0, 2, 3, 1)
     grid = grid.reshape(n, n, height, width, channels).transpose(0, 2, 1, 3, 4)
     picture = grid.reshape(n * height, n * width, channels)
@@ -180,19 +310,57 @@ def _plot(filename, column, factor, plot_kwargs):
     import matplotlib.pyplot as plt
 
     with reading(filename, "monitor"):
-        index, values = numpy.loadtxt(filename, usecols=(0, column), unpack=True, ndmin=2)
+        index, values = np.loadtxt(filename, usecols=(0, column), unpack=True, ndmin=2)
     plt.plot(index.astype(int), values * factor, **(plot_kwargs or {}))
 
 
-def plot_series(filename, plot_kwargs=None):
-    """Plots a `MonitorSeries` file; plot_kwargs go to matplotlib's `plot`. Needs matplotlib."""
+def plot_series(filename: str, plot_kwargs: Mapping[str, Any] | None = None) -> None:
+    """Plots the file of a `MonitorSeries` into the current figure of matplotlib.
+
+    Args:
+        filename: the file's path.
+        plot_kwargs: keyword arguments for `matplotlib.pyplot.plot`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: matplotlib is not installed.
+        ValueError: the file is not one of a monitor.
+
+    Example:
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorSeries, plot_series
+        >>> MonitorSeries("loss", Monitor("results"), verbose=False).add(0, 1.0)
+        >>> plot_series("results/loss.series.txt", {"label": "loss"})  # doctest: +SKIP
+
+    Source: `nnabla.monitor.plot_series` of nnabla 1.39.0.
+    """
     _plot(filename, 1, 1, plot_kwargs)
 
 
-def plot_time_elapsed(filename, elapsed=False, unit="s", plot_kwargs=None):
-    """Plots a `MonitorTimeElapsed` file: time per line, or with `elapsed` since the start. Needs matplotlib.
+def plot_time_elapsed(
+    filename: str,
+    elapsed: bool = False,
+    unit: str = "s",
+    plot_kwargs: Mapping[str, Any] | None = None,
+) -> None:
+    """Plots the file of a `MonitorTimeElapsed` into the current figure of matplotlib.
 
-    unit: "s", "m", "h" or "d"; ValueError for another.
+    Args:
+        filename: the file's path.
+        elapsed: whether the time since the start is plotted, instead of the time per line.
+        unit: "s", "m", "h" or "d": seconds, minutes, hours or days.
+        plot_kwargs: keyword arguments for `matplotlib.pyplot.plot`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: matplotlib is not installed.
+        ValueError: `unit` is another one, or the file is not one of a monitor.
+
+    Example:
+        >>> from compatgrad.nnabla.monitor import Monitor, MonitorTimeElapsed, plot_time_elapsed
+        >>> MonitorTimeElapsed("time", Monitor("results"), interval=1, verbose=False).add(0)
+        >>> plot_time_elapsed("results/time.timer.txt", unit="m")  # doctest: +SKIP
+
+    Source: `nnabla.monitor.plot_time_elapsed` of nnabla 1.39.0.
     """
     seconds = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     if unit not in seconds:

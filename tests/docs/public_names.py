@@ -33,10 +33,16 @@ def modules(name: str) -> Iterator[Any]:
 
 
 def public(name: str) -> dict[str, Any]:
-    """The classes and functions of compatgrad that public modules below `name` show, each by its shortest name."""
+    """The classes and functions of compatgrad that public modules below `name` show, each by its shortest name.
+
+    A module with `__all__` shows what it defines and what that names, not what else it imports.
+    """
     found: dict[int, tuple[str, Any]] = {}
     for module in modules(name):
+        shown = getattr(module, "__all__", None)
         for key, value in list(vars(module).items()):
+            if shown is not None and key not in shown and getattr(value, "__module__", "") != module.__name__:
+                continue
             if key.startswith("_") or inspect.ismodule(value) or not callable(value):
                 continue
             if not str(getattr(value, "__module__", "")).startswith("compatgrad"):

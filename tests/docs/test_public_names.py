@@ -11,7 +11,21 @@ import torch
 from tests.docs import public_names
 
 # Modules, with all below them, whose public names are documented and typed.
-DOCUMENTED: list[str] = []
+DOCUMENTED: list[str] = [
+    "compatgrad.nnabla.context",
+    "compatgrad.nnabla.ext_utils",
+    "compatgrad.nnabla.logger",
+    "compatgrad.nnabla.monitor",
+    "compatgrad.nnabla.utils.communicator_util",
+    "compatgrad.nnabla.utils.create_cache",
+    "compatgrad.nnabla.utils.data_iterator",
+    "compatgrad.nnabla.utils.data_source",
+    "compatgrad.nnabla.utils.data_source_implements",
+    "compatgrad.nnabla.utils.data_source_loader",
+    "compatgrad.nnabla.utils.download",
+    "compatgrad.nnabla.utils.learning_rate_scheduler",
+    "compatgrad.nnabla.utils.progress",
+]
 
 # Names that examples of a frontend use without an import, as its own documentation does.
 SHORT = {

@@ -1,21 +1,44 @@
 """Opening files on disk, on the web and in S3, and telling their kinds."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
 import urllib.request
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from compatgrad.formats import hdf5
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
 
 class FileReader:
-    """Opens files: `base_uri`, or files named relative to it.
+    """Opens files on disk, on the web and in S3, by their own names or relative to another's.
 
-    base_uri: a path, an http(s) address, or s3://bucket/key, which needs boto3 and its credentials.
+    Args:
+        base_uri: a path, an http(s) address, or s3://bucket/key, which needs boto3 and its credentials.
+
+    Raises:
+        ImportError: boto3 is needed and not installed.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.utils.data_source_loader import FileReader
+        >>> os.mkdir("data")
+        >>> _ = open("data/list.txt", "w").write("a.csv"), open("data/a.csv", "w").write("1,2")
+        >>> reader = FileReader("data/list.txt")
+        >>> with reader.open(textmode=True) as names, reader.open(names.read()) as file:
+        ...     file.read(), file.ext
+        (b'1,2', '.csv')
+
+    Source: `nnabla.utils.data_source_loader.FileReader` of nnabla 1.39.0.
     """
 
-    def __init__(self, base_uri):
+    def __init__(self, base_uri: str) -> None:
         self._base_uri = base_uri
         self.base_ext = os.path.splitext(base_uri)[1].lower()
         scheme = base_uri.partition("://")[0].lower()
@@ -37,7 +60,7 @@ class FileReader:
         # urljoin knows http only
         return urljoin("http://" + rest, filename).replace("http://", scheme + "://", 1)
 
-    def read_s3_object(self, key):
+    def read_s3_object(self, key: str) -> bytes:
         """The bytes of the object `key` in the bucket."""
         return self._s3_bucket.Object(key).get()["Body"].read()
 
@@ -52,18 +75,18 @@ class FileReader:
         return io.StringIO(data.decode(encoding)) if textmode else io.BytesIO(data)
 
     @contextlib.contextmanager
-    def open(self, filename=None, textmode=False, encoding="utf-8-sig"):
-        """A context manager that gives the opened file; it has its extension as `ext`.
+    def open(self, filename: str | None = None, textmode: bool = False, encoding: str = "utf-8-sig") -> Iterator[Any]:
+        """A context manager that gives the opened file, which has its extension as `ext`.
 
-        filename: relative to base_uri; None for base_uri itself. textmode: str in `encoding` instead of
-        bytes.
+        `filename` is relative to the file `base_uri`, which is opened where it is None. With `textmode` the file gives
+        str, decoded by `encoding`, else bytes. FileNotFoundError where there is no such file on disk.
         """
         path = self._base_uri if filename is None else self._path(filename, self._base_uri)
         with _Named(self._open(path, textmode, encoding), os.path.splitext(path)[1].lower()) as file:
             yield file
 
     @contextlib.contextmanager
-    def open_cache(self, cache_name):
+    def open_cache(self, cache_name: str) -> Iterator[Any]:
         """A context manager that gives the .h5 file `cache_name` in the folder base_uri."""
         path = self._path(cache_name, self._base_uri + "/")
         if self._file_type == "file":
@@ -73,7 +96,7 @@ class FileReader:
             with self._open(path, False, None) as file, hdf5.h5py().File(file, "r") as h5:
                 yield h5
 
-    def listdir(self):
+    def listdir(self) -> list[str]:
         """The sorted names of the .h5 files in the folder base_uri; None on the web."""
         if self._file_type == "http":
             return None
@@ -117,10 +140,25 @@ _SIGNATURES = {
 }
 
 
-def get_file_extension(source):
-    """The extension, such as ".png", of a path or an opened file; "" where unknown.
+def get_file_extension(source: Any) -> str:
+    """The extension of what a data source names, in lower case.
 
-    Files without a name are recognised by how they begin.
+    Args:
+        source: a path, an address, or an open file, of which the first bytes tell the kind where it has no name.
+
+    Returns:
+        The extension with its dot; "" where it is not known, and for anything else.
+
+    Raises:
+        OSError: an open file without a name cannot go back to its start.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.nnabla.utils.data_source_loader import get_file_extension
+        >>> get_file_extension("data/photo.JPG"), get_file_extension(io.BytesIO(b"GIF89a..."))
+        ('.jpg', '.gif')
+
+    Source: `nnabla.utils.data_source_loader.get_file_extension` of nnabla 1.39.0.
     """
     if isinstance(source, str):
         return os.path.splitext(source)[1].lower()
@@ -137,9 +175,25 @@ def get_file_extension(source):
 
 
 class ResourceFileReader:
-    """A file whose extension is known: a path or a seekable binary file. ValueError for another source."""
+    """A file whose extension is known: a path, an address, or an open file.
 
-    def __init__(self, source):
+    Args:
+        source: the path or address, or a file opened for reading bytes that can go back to its start.
+
+    Raises:
+        ValueError: `source` is something else.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_source_loader import ResourceFileReader
+        >>> _ = open("a.csv", "w").write("1,2")
+        >>> with ResourceFileReader("a.csv").open() as file:
+        ...     file.read(), file.ext
+        (b'1,2', '.csv')
+
+    Source: `nnabla.utils.data_source_loader.ResourceFileReader` of nnabla 1.39.0.
+    """
+
+    def __init__(self, source: str | BinaryIO) -> None:
         self._source = source
         if isinstance(source, str):
             self.handler = FileReader(source)
@@ -166,7 +220,7 @@ class ResourceFileReader:
         return isinstance(first, bytes)
 
     @contextlib.contextmanager
-    def open(self):
+    def open(self) -> Iterator[Any]:
         """A context manager that gives the opened file; it has its extension as `ext`."""
         if isinstance(self.handler, FileReader):
             with self.handler.open() as file:

@@ -1,20 +1,57 @@
 """One communicator for all of a program."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..logger import logger
+
+if TYPE_CHECKING:
+    from ..communicators import MultiProcessCommunicator
 
 _current_communicator = None
 
 
-def current_communicator():
-    """The communicator that `create_communicator` made, or None."""
+def current_communicator() -> MultiProcessCommunicator | None:
+    """The communicator that `create_communicator` made.
+
+    Returns:
+        The communicator, or None in a program of one process.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.communicator_util import current_communicator
+        >>> current_communicator() is None
+        True
+
+    Source: `nnabla.utils.communicator_util.current_communicator` of nnabla 1.39.0.
+    """
     return _current_communicator
 
 
-def create_communicator(ignore_error=False, extension_module="cudnn", type_config="float"):
-    """Makes the program's communicator where several processes run it, else None.
+def create_communicator(
+    ignore_error: bool = False,
+    extension_module: str = "cudnn",
+    type_config: str = "float",
+) -> MultiProcessCommunicator | None:
+    """Makes the program's communicator where a launcher started several processes.
 
-    A single process, started without a launcher, gets None. With `ignore_error` a failure is logged instead
-    of raised.
+    Args:
+        ignore_error: whether a failure is logged instead of raised.
+        extension_module: the extension whose context the communicator gets: "cpu", "cuda" or "cudnn".
+        type_config: that context's precision, "float" or "half".
+
+    Returns:
+        The communicator; None for a single process, which needs none.
+
+    Raises:
+        RuntimeError: the processes do not find one another.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.communicator_util import create_communicator
+        >>> create_communicator() is None  # no launcher
+        True
+
+    Source: `nnabla.utils.communicator_util.create_communicator` of nnabla 1.39.0.
     """
     global _current_communicator
     from .. import communicators
@@ -38,6 +75,17 @@ def create_communicator(ignore_error=False, extension_module="cudnn", type_confi
     return _current_communicator
 
 
-def single_or_rankzero():
-    """Whether this is the only process, or the first one."""
+def single_or_rankzero() -> bool:
+    """Whether this process is the only one or the first one, which logs and writes files for all.
+
+    Returns:
+        True in a program of one process.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.communicator_util import single_or_rankzero
+        >>> single_or_rankzero()
+        True
+
+    Source: `nnabla.utils.communicator_util.single_or_rankzero` of nnabla 1.39.0.
+    """
     return not _current_communicator or _current_communicator.rank == 0

@@ -1,9 +1,12 @@
 """Data iterators: endless minibatches from data sources."""
 
+from __future__ import annotations
+
 import atexit
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
-import numpy
+import numpy as np
 
 from ..logger import logger
 from .data_source import (
@@ -18,31 +21,55 @@ from .data_source_implements import (
     SimpleDataSource,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from .data_source import DataSource
+
 
 class DataIterator:
-    """Minibatches of `batch_size` examples from `data_source`, without end.
+    """Minibatches of `batch_size` examples from a data source, without end.
 
-    `next()`, or iteration, gives a tuple with one numpy array per variable, examples along the first axis. A
-    batch may reach into the next epoch.
+    `next()`, or iteration, gives a tuple with one numpy array per variable, whose first axis is the batch. A batch may
+    reach into the next epoch. An iterator is closed by `close`, or at the end of a `with` block.
 
-    rng: kept for compatibility; sources draw the order. use_thread: a thread reads the next batch while the
-    last one is used. epoch_begin_callbacks, epoch_end_callbacks: functions of the epoch's number, called by
-    `next`. stop_exhausted: raises StopIteration where fewer than batch_size examples are left in the first
-    epoch.
+    Args:
+        data_source (DataSource): gives the examples and their order.
+        batch_size: the number of examples in a batch.
+        rng: kept for compatibility; data sources draw the order.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        epoch_begin_callbacks: functions of the epoch's number, called by `next` where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called by `next` where an epoch ends.
+        stop_exhausted: whether `next` raises StopIteration where fewer than `batch_size` examples are left in the first
+            epoch.
+
+    Raises:
+        AttributeError: `data_source` is not a DataSource.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import DataIterator, SimpleDataSource
+        >>> source = SimpleDataSource(lambda i: (np.array([i]), np.array([i * i])), num_examples=3)
+        >>> with DataIterator(source, batch_size=2, use_thread=False) as batches:
+        ...     x, y = batches.next()
+        >>> x.tolist(), y.tolist()
+        ([[0], [1]], [[0], [1]])
+
+    Source: `nnabla.utils.data_iterator.DataIterator` of nnabla 1.39.0.
     """
 
     def __init__(
         self,
-        data_source,
-        batch_size,
-        rng=None,
-        use_thread=True,
-        epoch_begin_callbacks=(),
-        epoch_end_callbacks=(),
-        stop_exhausted=False,
-    ):
+        data_source: DataSource,
+        batch_size: int,
+        rng: np.random.RandomState | None = None,
+        use_thread: bool = True,
+        epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+        epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+        stop_exhausted: bool = False,
+    ) -> None:
         logger.info("Using DataIterator")
-        self._rng = numpy.random.RandomState(313) if rng is None else rng
+        self._rng = np.random.RandomState(313) if rng is None else rng
         self._stop_exhausted = stop_exhausted
         self._data_source = data_source
         self._shuffle = data_source.shuffle
@@ -71,7 +98,7 @@ class DataIterator:
     def __exit__(self, type, value, traceback):
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the thread and closes the data source; more calls do nothing."""
         if not self._closed:
             atexit.unregister(self.close)
@@ -81,27 +108,27 @@ class DataIterator:
             self._closed = True
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         """The number of epochs that are complete."""
         return self._current_epoch
 
     @property
-    def position(self):
+    def position(self) -> int:
         """How many examples of this epoch the source has given; the batch read ahead is counted."""
         return self._data_source.position
 
     @property
-    def size(self):
+    def size(self) -> int:
         """The number of examples in an epoch."""
         return self._size
 
     @property
-    def variables(self):
+    def variables(self) -> Sequence[str]:
         """The names of the variables."""
         return self._variables
 
     @property
-    def batch_size(self):
+    def batch_size(self) -> int:
         """The number of examples in a batch."""
         return self._batch_size
 
@@ -129,11 +156,16 @@ class DataIterator:
                 self._reset()
         if ended:
             source.apply_order()
-        batch = tuple(numpy.array([example[i] for example in examples]) for i in range(len(self._variables)))
+        batch = tuple(np.array([example[i] for example in examples]) for i in range(len(self._variables)))
         return batch, ended
 
-    def next(self):
-        """The next batch: a tuple of numpy arrays. StopIteration at the end, with stop_exhausted."""
+    def next(self) -> tuple[np.ndarray, ...]:
+        """The next batch: a tuple of arrays (batch_size, ...), one for each variable.
+
+        Raises:
+            StopIteration: with `stop_exhausted`, where fewer than `batch_size` examples are left.
+            ValueError: the examples of a variable differ in shape.
+        """
         batch, ended = self._pending.result() if self._thread else self._next()
         if batch is None:
             if self._stop_exhausted and self._data_source.position + self._batch_size >= self._size:
@@ -151,11 +183,11 @@ class DataIterator:
         for callback in callbacks:
             callback(self._current_epoch)
 
-    def register_epoch_end_callback(self, callback):
+    def register_epoch_end_callback(self, callback: Callable[[int], Any]) -> None:
         """Has `callback(epoch)` called at the end of each epoch."""
         self._epoch_end_callbacks.append(callback)
 
-    def register_epoch_begin_callback(self, callback):
+    def register_epoch_begin_callback(self, callback: Callable[[int], Any]) -> None:
         """Has `callback(epoch)` called at the beginning of each epoch after the first."""
         self._epoch_begin_callbacks.append(callback)
 
@@ -170,21 +202,31 @@ class DataIterator:
 
     def slice(
         self,
-        rng,
-        num_of_slices=None,
-        slice_pos=None,
-        slice_start=None,
-        slice_end=None,
-        cache_dir=None,
-        use_cache=False,
-        drop_last=False,
-    ):
-        """A new iterator over a part of the examples, by part number or by range.
+        rng: np.random.RandomState | None,
+        num_of_slices: int | None = None,
+        slice_pos: int | None = None,
+        slice_start: int | None = None,
+        slice_end: int | None = None,
+        cache_dir: str | None = None,
+        use_cache: bool = False,
+        drop_last: bool = False,
+    ) -> DataIterator | None:
+        """A new iterator over a part of the examples, chosen by the part's number or by a range.
 
-        num_of_slices, slice_pos: part `slice_pos` of that many equal parts; where they do not come out even,
-        drop_last leaves examples out, else some are in two parts. slice_start, slice_end: a range. use_cache,
-        cache_dir: whether the part is cached in memory, and also in files where a folder is given or the
-        source has one. Returns None, after a line in the log, unless exactly one of both is given.
+        Processes that train together read one part each.
+
+        Args:
+            rng: draws the order in which a cache gives its examples; None for seed 313.
+            num_of_slices: into how many parts of equal size the examples are divided.
+            slice_pos: the number of the part, from 0.
+            slice_start: the first example of a range.
+            slice_end: the example behind the range.
+            cache_dir: the folder of the cache's files, by default that of the source's own cache.
+            use_cache: whether the part is cached in memory, and also in files where there is a folder.
+            drop_last: whether examples are left out where the parts do not come out even; else some are in two parts.
+
+        Returns:
+            The iterator, or None after a line in the log, unless a part's number or a range is given, and not both.
         """
         by_part = num_of_slices is not None and slice_pos is not None
         by_range = slice_start is not None and slice_end is not None
@@ -213,22 +255,45 @@ class DataIterator:
 
 
 def data_iterator(
-    data_source,
-    batch_size,
-    rng=None,
-    use_thread=True,
-    with_memory_cache=True,
-    with_file_cache=False,
-    cache_dir=None,
-    epoch_begin_callbacks=(),
-    epoch_end_callbacks=(),
-    stop_exhausted=False,
-):
-    """A `DataIterator` over `data_source`, with caches.
+    data_source: DataSource,
+    batch_size: int,
+    rng: np.random.RandomState | None = None,
+    use_thread: bool = True,
+    with_memory_cache: bool = True,
+    with_file_cache: bool = False,
+    cache_dir: str | None = None,
+    epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+    epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+    stop_exhausted: bool = False,
+) -> DataIterator:
+    """A `DataIterator` over a data source, with caches between the two.
 
-    rng: draws the order where a cache does. with_memory_cache: examples stay in memory if they are small
-    enough. with_file_cache: examples are copied to files at first, in cache_dir, or in a temporary folder
-    where that is None. The other arguments are those of `DataIterator`.
+    Args:
+        data_source (DataSource): gives the examples.
+        batch_size: the number of examples in a batch.
+        rng: draws the order where a cache does; None for seed 313.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        with_memory_cache: whether examples stay in memory, if all of them are small enough.
+        with_file_cache: whether all examples are copied to files at first.
+        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+
+    Returns:
+        The iterator.
+
+    Raises:
+        AttributeError: `data_source` is not a DataSource.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource, data_iterator
+        >>> source = SimpleDataSource(lambda i: (np.float32(i),), num_examples=4)
+        >>> batches = data_iterator(source, 2, use_thread=False, stop_exhausted=True)
+        >>> [x.tolist() for x, in batches]
+        [[0.0, 1.0], [2.0, 3.0]]
+
+    Source: `nnabla.utils.data_iterator.data_iterator` of nnabla 1.39.0.
     """
     if with_file_cache:
         data_source = DataSourceWithFileCache(data_source, cache_dir=cache_dir, shuffle=data_source.shuffle, rng=rng)
@@ -245,22 +310,52 @@ def data_iterator(
 
 
 def data_iterator_simple(
-    load_func,
-    num_examples,
-    batch_size,
-    shuffle=False,
-    rng=None,
-    use_thread=True,
-    with_memory_cache=False,
-    with_file_cache=False,
-    cache_dir=None,
-    epoch_begin_callbacks=(),
-    epoch_end_callbacks=(),
-    stop_exhausted=False,
-):
-    """A `DataIterator` over a function: `load_func(i)` gives the tuple of arrays of example i < num_examples.
+    load_func: Callable[[int], tuple[np.ndarray, ...]],
+    num_examples: int,
+    batch_size: int,
+    shuffle: bool = False,
+    rng: np.random.RandomState | None = None,
+    use_thread: bool = True,
+    with_memory_cache: bool = False,
+    with_file_cache: bool = False,
+    cache_dir: str | None = None,
+    epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+    epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+    stop_exhausted: bool = False,
+) -> DataIterator:
+    """A `DataIterator` over a function that gives one example at a time.
 
-    shuffle: whether the order changes with every epoch. The other arguments are those of `data_iterator`.
+    Args:
+        load_func: `load_func(i)` gives the tuple of arrays of example i.
+        num_examples: the number of examples; i goes from 0 to before it.
+        batch_size: the number of examples in a batch.
+        shuffle: whether the order changes with every epoch.
+        rng: draws the order; None for seed 313.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        with_memory_cache: whether examples stay in memory, if all of them are small enough.
+        with_file_cache: whether all examples are copied to files at first.
+        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+
+    Returns:
+        The iterator.
+
+    Raises:
+        TypeError: `load_func` cannot be called, or gives something without a length.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import data_iterator_simple
+        >>> examples = lambda i: (np.full(2, i), np.array(i % 2))
+        >>> batches = data_iterator_simple(examples, 4, batch_size=3, use_thread=False)
+        >>> x, label = batches.next()
+        >>> x.shape, label.tolist()
+        ((3, 2), [0, 1, 0])
+        >>> batches.next()[1].tolist()  # the last example, and the first two of the next epoch
+        [1, 0, 1]
+
+    Source: `nnabla.utils.data_iterator.data_iterator_simple` of nnabla 1.39.0.
     """
     return data_iterator(
         SimpleDataSource(load_func, num_examples, shuffle=shuffle, rng=rng),
@@ -277,23 +372,51 @@ def data_iterator_simple(
 
 
 def data_iterator_csv_dataset(
-    uri,
-    batch_size,
-    shuffle=False,
-    rng=None,
-    use_thread=True,
-    normalize=True,
-    with_memory_cache=True,
-    with_file_cache=True,
-    cache_dir=None,
-    epoch_begin_callbacks=(),
-    epoch_end_callbacks=(),
-    stop_exhausted=False,
-):
-    """A `DataIterator` over a CSV file, a path or an address; see `CsvDataSource`.
+    uri: str,
+    batch_size: int,
+    shuffle: bool = False,
+    rng: np.random.RandomState | None = None,
+    use_thread: bool = True,
+    normalize: bool = True,
+    with_memory_cache: bool = True,
+    with_file_cache: bool = True,
+    cache_dir: str | None = None,
+    epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+    epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+    stop_exhausted: bool = False,
+) -> DataIterator:
+    r"""A `DataIterator` over a CSV file, whose form `CsvDataSource` tells.
 
-    shuffle: whether the order changes with every epoch. normalize: images are divided by their largest
-    value. The other arguments are those of `data_iterator`.
+    Args:
+        uri: the file's path, or its address on the web or S3.
+        batch_size: the number of examples in a batch.
+        shuffle: whether the order changes with every epoch.
+        rng: draws the order; None for seed 313.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        normalize: whether images are divided by their largest possible value.
+        with_memory_cache: whether examples stay in memory, if all of them are small enough.
+        with_file_cache: whether all examples are copied to files at first.
+        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+
+    Returns:
+        The iterator.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a line has more or fewer columns than the header.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import data_iterator_csv_dataset
+        >>> _ = open("points.csv", "w").write("x__0,x__1,y:label\n1,2,0\n3,4,1\n")
+        >>> with data_iterator_csv_dataset("points.csv", 2, use_thread=False, with_file_cache=False) as batches:
+        ...     x, y = batches.next()
+        >>> batches.variables, x.tolist(), y.tolist()
+        (('x', 'y'), [[1.0, 2.0], [3.0, 4.0]], [[0.0], [1.0]])
+
+    Source: `nnabla.utils.data_iterator.data_iterator_csv_dataset` of nnabla 1.39.0.
     """
     return data_iterator(
         CsvDataSource(uri, shuffle=shuffle, rng=rng, normalize=normalize),
@@ -310,21 +433,51 @@ def data_iterator_csv_dataset(
 
 
 def data_iterator_cache(
-    uri,
-    batch_size,
-    shuffle=False,
-    rng=None,
-    use_thread=True,
-    normalize=True,
-    with_memory_cache=True,
-    epoch_begin_callbacks=(),
-    epoch_end_callbacks=(),
-    stop_exhausted=False,
-):
-    """A `DataIterator` over the folder `uri` of cache files; see `CacheDataSource`.
+    uri: str,
+    batch_size: int,
+    shuffle: bool = False,
+    rng: np.random.RandomState | None = None,
+    use_thread: bool = True,
+    normalize: bool = True,
+    with_memory_cache: bool = True,
+    epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+    epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+    stop_exhausted: bool = False,
+) -> DataIterator:
+    r"""A `DataIterator` over a folder of cache files, which `CreateCache` or a data source with a file cache wrote.
 
-    shuffle: whether the order changes with every epoch. normalize: uint8 and uint16 arrays become float32 in
-    [0, 1]. The other arguments are those of `data_iterator`.
+    Args:
+        uri: the folder's path, or its address on S3.
+        batch_size: the number of examples in a batch.
+        shuffle: whether the order of the files, and of the examples in each, changes with every epoch.
+        rng: draws the order; None for seed 313.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        normalize: whether uint8 and uint16 arrays become float32 in [0, 1].
+        with_memory_cache: whether examples stay in memory, if all of them are small enough.
+        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+
+    Returns:
+        The iterator.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.utils.create_cache import CreateCache
+        >>> from compatgrad.nnabla.utils.data_iterator import data_iterator_cache
+        >>> _ = open("points.csv", "w").write("x__0,x__1\n1,2\n3,4\n")
+        >>> os.mkdir("cache")
+        >>> CreateCache("points.csv").create("cache")
+        >>> with data_iterator_cache("cache", 2, use_thread=False) as batches:
+        ...     x, = batches.next()
+        >>> x
+        array([[1., 2.],
+               [3., 4.]], dtype=float32)
+
+    Source: `nnabla.utils.data_iterator.data_iterator_cache` of nnabla 1.39.0.
     """
     return data_iterator(
         CacheDataSource(uri, shuffle=shuffle, rng=rng, normalize=normalize),
@@ -339,21 +492,46 @@ def data_iterator_cache(
 
 
 def data_iterator_concat_datasets(
-    data_source_list,
-    batch_size,
-    shuffle=False,
-    rng=None,
-    use_thread=True,
-    with_memory_cache=True,
-    with_file_cache=False,
-    cache_dir=None,
-    epoch_begin_callbacks=(),
-    epoch_end_callbacks=(),
-    stop_exhausted=False,
-):
+    data_source_list: Sequence[DataSource],
+    batch_size: int,
+    shuffle: bool = False,
+    rng: np.random.RandomState | None = None,
+    use_thread: bool = True,
+    with_memory_cache: bool = True,
+    with_file_cache: bool = False,
+    cache_dir: str | None = None,
+    epoch_begin_callbacks: Iterable[Callable[[int], Any]] = (),
+    epoch_end_callbacks: Iterable[Callable[[int], Any]] = (),
+    stop_exhausted: bool = False,
+) -> DataIterator:
     """A `DataIterator` over several data sources, one after the other or, with `shuffle`, mixed.
 
-    The other arguments are those of `data_iterator`.
+    Args:
+        data_source_list: the sources, which have the same variables.
+        batch_size: the number of examples in a batch.
+        shuffle: whether the examples of all sources come in an order that changes with every epoch.
+        rng: draws the order; None for seed 313.
+        use_thread: whether a thread reads the next batch while the program uses the last one.
+        with_memory_cache: whether examples stay in memory, if all of them are small enough.
+        with_file_cache: whether all examples are copied to files at first.
+        cache_dir: the folder of these files, kept afterwards; None for a temporary one.
+        epoch_begin_callbacks: functions of the epoch's number, called where an epoch begins.
+        epoch_end_callbacks: functions of the epoch's number, called where an epoch ends.
+        stop_exhausted: whether the iterator stops before the first batch that the first epoch cannot fill.
+
+    Returns:
+        The iterator.
+
+    Raises:
+        IndexError: there are no sources.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource, data_iterator_concat_datasets
+        >>> sources = [SimpleDataSource(lambda i, first=first: (np.int64(first + i),), 2) for first in (0, 10)]
+        >>> data_iterator_concat_datasets(sources, batch_size=4, use_thread=False).next()
+        (array([ 0,  1, 10, 11]),)
+
+    Source: `nnabla.utils.data_iterator.data_iterator_concat_datasets` of nnabla 1.39.0.
     """
     return data_iterator(
         ConcatDataSource(data_source_list, shuffle=shuffle, rng=rng),

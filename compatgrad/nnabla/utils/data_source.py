@@ -1,5 +1,7 @@
 """Data sources: what data iterators read. A program's own are subclasses of `DataSource`."""
 
+from __future__ import annotations
+
 import atexit
 import csv
 import os
@@ -7,10 +9,11 @@ import shutil
 import tempfile
 import threading
 from multiprocessing.pool import ThreadPool
+from typing import TYPE_CHECKING
 
-import numpy
+import numpy as np
 
-from compatgrad.core.files import beside, replacing
+from compatgrad.core import files
 from compatgrad.formats import hdf5
 
 from ..config import nnabla_config
@@ -19,19 +22,41 @@ from ._file_readers import FileReader
 from .communicator_util import single_or_rankzero
 from .progress import progress
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 _TRIES = 10
 
 
 class DataSource:
-    """Base class. A subclass sets `_size` and `_variables` and defines `_get_data(position)`.
+    """Base class of what data iterators read: examples by their position.
 
-    shuffle: whether the order of examples changes with every epoch; doing so is up to the subclass, in
-    `reset`. rng: a numpy RandomState, by default one with seed 313.
+    A subclass sets `_size`, the number of examples, and `_variables`, their names, and defines `_get_data(position)`,
+    which gives an example as a tuple of arrays. Where `shuffle` is set, its `reset` makes the order of the next epoch.
+
+    Args:
+        shuffle: whether the order of examples changes with every epoch.
+        rng: draws the order; None for seed 313.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_source import DataSource
+        >>> class Squares(DataSource):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self._size, self._variables = 3, ("x", "y")
+        ...     def _get_data(self, position):
+        ...         return np.array(position), np.array(position**2)
+        >>> with Squares() as source:
+        ...     [tuple(map(int, source.next())) for _ in range(source.size)]
+        [(0, 0), (1, 1), (2, 4)]
+
+    Source: `nnabla.utils.data_source.DataSource` of nnabla 1.39.0.
     """
 
-    def __init__(self, shuffle=False, rng=None):
+    def __init__(self, shuffle: bool = False, rng: np.random.RandomState | None = None) -> None:
         logger.info("DataSource with shuffle(%s)", shuffle)
-        self._rng = numpy.random.RandomState(313) if rng is None else rng
+        self._rng = np.random.RandomState(313) if rng is None else rng
         self._variables = None
         self._generation = -1
         self._shuffle = shuffle
@@ -62,8 +87,8 @@ class DataSource:
     def __exit__(self, type, value, traceback):
         self.close()
 
-    def close(self):
-        """Gives back what is held; more calls do nothing."""
+    def close(self) -> None:
+        """Gives back files, threads and folders that the source holds; more calls do nothing."""
         if not self._closed:
             atexit.unregister(self.close)
             self._closed = True
@@ -73,33 +98,33 @@ class DataSource:
         """What `close` does, once."""
 
     @property
-    def order(self):
+    def order(self) -> Sequence[Any] | None:
         """The examples' indices in their order, or None."""
         return self._order
 
     @property
-    def variables(self):
+    def variables(self) -> Sequence[str] | None:
         """The names of the variables."""
         return self._variables
 
-    def next(self):
-        """The next example."""
+    def next(self) -> Sequence[Any]:
+        """The example at the position, which goes on by one: a sequence with one array per variable."""
         data = self._get_data(self._position)
         self._position += 1
         return data
 
     @property
-    def position(self):
+    def position(self) -> int:
         """How many examples of this epoch have been read."""
         return self._position
 
     @property
-    def size(self):
+    def size(self) -> int:
         """The number of examples."""
         return self._size
 
     @property
-    def shuffle(self):
+    def shuffle(self) -> bool:
         """Whether the order changes with every epoch."""
         return self._shuffle
 
@@ -107,28 +132,67 @@ class DataSource:
     def shuffle(self, value):
         self._shuffle = value
 
-    def reset(self):
+    def reset(self) -> None:
         """Goes back to the first example."""
         self._position = 0
 
-    def apply_order(self):
+    def apply_order(self) -> None:
         """Called when a batch is complete and an epoch ended in it."""
 
 
 class DataSourceWithFileCacheError(Exception):
-    """The cache cannot be made."""
+    """The source of a file cache gave no example, ten times.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_source import DataSourceWithFileCacheError
+        >>> raise DataSourceWithFileCacheError("no example at position 3")
+        Traceback (most recent call last):
+            ...
+        compatgrad.nnabla.utils.data_source.DataSourceWithFileCacheError: no example at position 3
+
+    Source: `nnabla.utils.data_source.DataSourceWithFileCacheError` of nnabla 1.39.0.
+    """
 
 
 class DataSourceWithFileCache(DataSource):
     """Another source's examples, copied into files at first and read from these.
 
-    data_source: a DataSource. cache_dir: the files' folder, kept afterwards; None for a temporary one.
-    cache_file_name_prefix: how the files' names begin. shuffle, rng: as for `DataSource`; files and examples
-    within each are shuffled. The configuration's section DATA_ITERATOR has the examples per file, the number
-    of threads that read the source, and the format, .npy or .h5.
+    The configuration's section DATA_ITERATOR has the number of examples per file, the number of threads that read the
+    source, and the files' format, .npy or .h5.
+
+    Args:
+        data_source (DataSource): gives the examples. Those of one variable have the same shape.
+        cache_dir: the files' folder, kept afterwards; None for a temporary one.
+        cache_file_name_prefix: how the files' names begin.
+        shuffle: whether the order of the files, and of the examples in each, changes with every epoch.
+        rng: draws the order; None for seed 313.
+
+    Raises:
+        DataSourceWithFileCacheError: the source gives None for an example, ten times.
+        ValueError: the examples of a variable differ in shape.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource
+        >>> from compatgrad.nnabla.utils.data_source import DataSourceWithFileCache
+        >>> os.mkdir("files")
+        >>> source = DataSourceWithFileCache(SimpleDataSource(lambda i: (np.array([i]),), 3), cache_dir="files")
+        >>> sorted(os.listdir("files"))
+        ['cache_00000000_00000002.npy', 'cache_index.csv', 'cache_info.csv']
+        >>> source.next()
+        [array([0])]
+
+    Source: `nnabla.utils.data_source.DataSourceWithFileCache` of nnabla 1.39.0.
     """
 
-    def __init__(self, data_source, cache_dir=None, cache_file_name_prefix="cache", shuffle=False, rng=None):
+    def __init__(
+        self,
+        data_source: DataSource,
+        cache_dir: str | None = None,
+        cache_file_name_prefix: str = "cache",
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+    ) -> None:
         logger.info("Using DataSourceWithFileCache")
         super().__init__(shuffle=shuffle, rng=rng)
         self._cache_file_name_prefix = cache_file_name_prefix
@@ -200,22 +264,22 @@ class DataSourceWithFileCache(DataSource):
         columns = {}
         for i, name in enumerate(self._variables):
             values = [example[i] for example in examples]
-            values = [v if isinstance(v, numpy.ndarray) else numpy.array(v, numpy.float32) for v in values]
+            values = [v if isinstance(v, np.ndarray) else np.array(v, np.float32) for v in values]
             shapes = {v.shape for v in values}
             if len(shapes) > 1:
                 raise ValueError(f"DataSourceWithFileCache: the examples of {name!r} differ in shape: {sorted(shapes)}")
-            columns[name] = numpy.array(values)
+            columns[name] = np.array(values)
         name = f"{self._cache_file_name_prefix}_{start:08d}_{start + len(examples) - 1:08d}"
         name = os.path.join(self._cache_dir, name + self._cache_file_format)
         logger.info("Creating cache file %s", name)
         if self._cache_file_format == ".h5":
-            with beside(name) as target, hdf5.h5py().File(target, "w") as file:
+            with files.beside(name) as target, hdf5.h5py().File(target, "w") as file:
                 for key, column in columns.items():
                     file.create_dataset(key, data=column)
         else:
-            with replacing(name) as file:
+            with files.replacing(name) as file:
                 for column in columns.values():
-                    numpy.save(file, column)
+                    np.save(file, column)
         self._cache_file_names.append(name)
         self._cache_file_data_orders.append(list(range(len(examples))))
 
@@ -230,7 +294,7 @@ class DataSourceWithFileCache(DataSource):
         name = self._cache_file_names[file]
         if self._cache_file_format == ".npy":
             with open(name, "rb") as npy:
-                return {variable: numpy.load(npy, allow_pickle=True) for variable in self._variables}
+                return {variable: np.load(npy, allow_pickle=True) for variable in self._variables}
         with hdf5.h5py().File(name, "r") as h5:
             return {key: dataset[()] for key, dataset in h5.items()}
 
@@ -248,7 +312,7 @@ class DataSourceWithFileCache(DataSource):
             shutil.rmtree(self._cache_dir, ignore_errors=True)
         self._data_source.close()
 
-    def reset(self):
+    def reset(self) -> None:
         with self._thread_lock:
             if self._shuffle:
                 self._cache_file_order = list(self._rng.permutation(self._cache_file_order))
@@ -264,11 +328,33 @@ class DataSourceWithFileCache(DataSource):
 class DataSourceWithMemoryCache(DataSource):
     """Another source's examples, kept in memory once they are read, if all of them are small enough.
 
-    The limit is `data_source_buffer_max_size` bytes in the configuration's section DATA_ITERATOR.
-    data_source: a DataSource. shuffle, rng: as for `DataSource`.
+    The limit is `data_source_buffer_max_size` bytes in the configuration's section DATA_ITERATOR; the size of the first
+    example is taken for that of all.
+
+    Args:
+        data_source (DataSource): gives the examples.
+        shuffle: whether the order changes with every epoch.
+        rng: draws the order; None for seed 313.
+
+    Raises:
+        AttributeError: `data_source` is not a DataSource.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource
+        >>> from compatgrad.nnabla.utils.data_source import DataSourceWithMemoryCache
+        >>> source = DataSourceWithMemoryCache(SimpleDataSource(lambda i: (np.array([i]),), 3))
+        >>> source.next(), source.size
+        ((array([0]),), 3)
+
+    Source: `nnabla.utils.data_source.DataSourceWithMemoryCache` of nnabla 1.39.0.
     """
 
-    def __init__(self, data_source, shuffle=False, rng=None):
+    def __init__(
+        self,
+        data_source: DataSource,
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+    ) -> None:
         logger.info("Using DataSourceWithMemoryCache")
         super().__init__(shuffle=shuffle, rng=rng)
         self._size = data_source._size
@@ -279,7 +365,7 @@ class DataSourceWithMemoryCache(DataSource):
         self._buffer_max_size = int(nnabla_config.get("DATA_ITERATOR", "data_source_buffer_max_size"))
         self._data_size = 0
         for value in self._get_data_func(0):
-            array = numpy.array(value, numpy.float32) if isinstance(value, list) else numpy.asarray(value)
+            array = np.array(value, np.float32) if isinstance(value, list) else np.asarray(value)
             self._data_size += array.nbytes
         self._on_memory = self._data_size * self._size < self._buffer_max_size
         if self._on_memory:
@@ -301,7 +387,7 @@ class DataSourceWithMemoryCache(DataSource):
     def _release(self):
         self._data_source.close()
 
-    def reset(self):
+    def reset(self) -> None:
         if not self._on_memory:
             self._data_source.reset()
             self._generation = self._data_source._generation
@@ -321,9 +407,36 @@ class DataSourceWithMemoryCache(DataSource):
 
 
 class SlicedDataSource(DataSource):
-    """The examples of another source from `slice_start` to before `slice_end`."""
+    """The examples of another source from `slice_start` to before `slice_end`.
 
-    def __init__(self, data_source, shuffle=False, rng=None, slice_start=None, slice_end=None):
+    Args:
+        data_source (DataSource): gives the examples.
+        shuffle: what the property of that name says; the other source makes the order.
+        rng: kept for compatibility.
+        slice_start: the first example's number.
+        slice_end: the number behind the last example.
+
+    Raises:
+        TypeError: `slice_start` or `slice_end` is not given.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource
+        >>> from compatgrad.nnabla.utils.data_source import SlicedDataSource
+        >>> part = SlicedDataSource(SimpleDataSource(lambda i: (np.array([i]),), 6), slice_start=2, slice_end=5)
+        >>> part.size, part.next()
+        (3, (array([2]),))
+
+    Source: `nnabla.utils.data_source.SlicedDataSource` of nnabla 1.39.0.
+    """
+
+    def __init__(
+        self,
+        data_source: DataSource,
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+        slice_start: int | None = None,
+        slice_end: int | None = None,
+    ) -> None:
         super().__init__(shuffle, rng)
         logger.info("Using SlicedDataSource")
         self._data_source, self._first = data_source, slice_start
@@ -331,12 +444,12 @@ class SlicedDataSource(DataSource):
         self._variables = data_source._variables[:]
         self._generation = 0
 
-    def reset(self):
+    def reset(self) -> None:
         self._position = 0
         self._data_source.reset()
         self._data_source._position = self._first
 
-    def apply_order(self):
+    def apply_order(self) -> None:
         """Goes on to the order of the next epoch."""
         self._generation += 1
         self._data_source._generate_order(self._generation)

@@ -1,24 +1,54 @@
 """Data sources: functions, folders of cache files, CSV files, and several in a row."""
 
+from __future__ import annotations
+
 import csv
 import os
 import threading
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
-import numpy
+import numpy as np
 
 from ..config import nnabla_config
 from .data_source import DataSource
 from .data_source_loader import FileReader, load
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 _KEPT_ORDERS = 15  # how far slices of one source may be apart, in epochs
 
 
 class SimpleDataSource(DataSource):
-    """Examples from a function: `load_func(i)` gives the tuple of arrays of example i < num_examples."""
+    """Examples from a function, which is called whenever one is read.
 
-    def __init__(self, load_func, num_examples, shuffle=False, rng=None):
+    Args:
+        load_func: `load_func(i)` gives the tuple of arrays of example i. It is called for 0 at once.
+        num_examples: the number of examples; i goes from 0 to before it.
+        shuffle: whether the order changes with every epoch.
+        rng: draws the order; None for seed 313.
+
+    Raises:
+        TypeError: `load_func` cannot be called, or gives something without a length.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource
+        >>> source = SimpleDataSource(lambda i: (np.array([i]), np.array(i % 2)), num_examples=4)
+        >>> source.variables, source.next()
+        (['x0', 'x1'], (array([0]), array(0)))
+
+    Source: `nnabla.utils.data_source_implements.SimpleDataSource` of nnabla 1.39.0.
+    """
+
+    def __init__(
+        self,
+        load_func: Callable[[int], tuple[np.ndarray, ...]],
+        num_examples: int,
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+    ) -> None:
         super().__init__(shuffle=shuffle, rng=rng)
         self._load_func = load_func
         self._size = num_examples
@@ -40,25 +70,52 @@ class SimpleDataSource(DataSource):
             raise ValueError(f"SimpleDataSource: the order of epoch {generation} is gone; the slices are too far apart")
         return self._load_func(order[position])
 
-    def apply_order(self):
+    def apply_order(self) -> None:
         self._generation += 1
         self._generate_order(self._generation)
 
     def _generate_order(self, generation):
         if self._find_order(generation) is None:
-            order = self._rng.permutation(self._size) if self._shuffle else numpy.arange(self._size)
+            order = self._rng.permutation(self._size) if self._shuffle else np.arange(self._size)
             self._orders.append((generation, order))
 
 
 class CacheDataSource(DataSource):
-    """Examples from the files that `DataSourceWithFileCache` or `CreateCache` wrote into the folder
-    `cachedir`.
+    r"""Examples from the files that `DataSourceWithFileCache` or `CreateCache` wrote into a folder.
 
-    normalize: uint8 and uint16 arrays become float32, divided by 255 and 65535. Files are shuffled, and
-    examples within each. Threads read the files that come next; the configuration says how many.
+    Threads read the files that come next; the configuration's section DATA_ITERATOR says how many.
+
+    Args:
+        cachedir: the folder's path, or its address on S3.
+        shuffle: whether the order of the files, and of the examples in each, changes with every epoch.
+        rng: draws the order; None for seed 313.
+        normalize: whether uint8 and uint16 arrays become float32, divided by 255 and 65535.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: a file's variables differ in the number of examples.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.utils.create_cache import CreateCache
+        >>> from compatgrad.nnabla.utils.data_iterator import CacheDataSource
+        >>> _ = open("points.csv", "w").write("x__0,x__1\n1,2\n3,4\n")
+        >>> os.mkdir("cache")
+        >>> CreateCache("points.csv").create("cache")
+        >>> with CacheDataSource("cache") as source:
+        ...     source.variables, source.next()
+        (['x'], [array([1., 2.], dtype=float32)])
+
+    Source: `nnabla.utils.data_source_implements.CacheDataSource` of nnabla 1.39.0.
     """
 
-    def __init__(self, cachedir, shuffle=False, rng=None, normalize=False):
+    def __init__(
+        self,
+        cachedir: str,
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+        normalize: bool = False,
+    ) -> None:
         super().__init__(shuffle=shuffle, rng=rng)
         self._cachedir = cachedir
         self._normalize = normalize
@@ -104,7 +161,7 @@ class CacheDataSource(DataSource):
     def _load(self, name):
         if self._cache_type == ".npy":
             with FileReader(name).open() as file:
-                return {variable: numpy.load(file, allow_pickle=True) for variable in self._variables}
+                return {variable: np.load(file, allow_pickle=True) for variable in self._variables}
         with self._filereader.open_cache(name) as cache:
             return {key: dataset[()] for key, dataset in cache.items()}
 
@@ -136,7 +193,7 @@ class CacheDataSource(DataSource):
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def reset(self):
+    def reset(self) -> None:
         with self._thread_lock:
             super().reset()
             order, names = [], []
@@ -154,22 +211,46 @@ class CacheDataSource(DataSource):
 
 
 def _normalized(array):
-    if array.dtype == numpy.uint8:
-        return array.astype(numpy.float32) * (1.0 / 255.0)
-    if array.dtype == numpy.uint16:
-        return array.astype(numpy.float32) * (1.0 / 65535.0)
+    if array.dtype == np.uint8:
+        return array.astype(np.float32) * (1.0 / 255.0)
+    if array.dtype == np.uint16:
+        return array.astype(np.float32) * (1.0 / 65535.0)
     return array
 
 
 class CsvDataSource(DataSource):
-    """Examples from the lines of a CSV file: numbers, or names of files that are read.
+    r"""Examples from the lines of a CSV file: numbers, or names of files that are read.
 
-    The header names variables as NAME, or NAME__INDEX for an element of a vector, with :LABEL behind it if
-    wanted; columns whose name begins with # are left out. filename: a path or an address. normalize: images
-    are divided by their largest value.
+    The header names variables as NAME, or NAME__INDEX for an element of a vector, with :LABEL behind it if wanted.
+    Columns whose name begins with # are left out. A cell that is no number is the path of an image, a sound, a .csv or
+    a .npy file, beside the CSV file or absolute.
+
+    Args:
+        filename: the file's path, or its address on the web or S3.
+        shuffle: whether the order changes with every epoch.
+        rng: draws the order; None for seed 313.
+        normalize: whether images are divided by their largest possible value.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_source_implements import CsvDataSource
+        >>> _ = open("points.csv", "w").write("x__0,x__1,y:label,#note\n1,2,0,first\n3,4,1,second\n")
+        >>> with CsvDataSource("points.csv") as source:
+        ...     source.variables, source.next()
+        (('x', 'y'), ([1.0, 2.0], [0.0]))
+
+    Source: `nnabla.utils.data_source_implements.CsvDataSource` of nnabla 1.39.0.
     """
 
-    def __init__(self, filename, shuffle=False, rng=None, normalize=False):
+    def __init__(
+        self,
+        filename: str,
+        shuffle: bool = False,
+        rng: np.random.RandomState | None = None,
+        normalize: bool = False,
+    ) -> None:
         super().__init__(shuffle=shuffle, rng=rng)
         self._filename = filename
         self._normalize = normalize
@@ -214,7 +295,7 @@ class CsvDataSource(DataSource):
     def _get_data(self, position):
         return tuple(self._process_row(self._rows[self._order[position]]))
 
-    def reset(self):
+    def reset(self) -> None:
         if self._shuffle:
             self._order = list(self._rng.permutation(list(range(self._size))))
         self._generation += 1
@@ -222,22 +303,45 @@ class CsvDataSource(DataSource):
 
 
 class ConcatDataSource(DataSource):
-    """The examples of several sources, `data_source_list`, which have the same variables."""
+    """The examples of several sources, one after the other or mixed.
 
-    def __init__(self, data_source_list, shuffle=True, rng=None):
+    Args:
+        data_source_list: the sources, which have the same variables.
+        shuffle: whether the examples of all sources come in an order that changes with every epoch.
+        rng: draws the order; None for seed 313.
+
+    Raises:
+        IndexError: there are no sources.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.data_iterator import ConcatDataSource, SimpleDataSource
+        >>> sources = [SimpleDataSource(lambda i, first=first: (np.array([first + i]),), 2) for first in (0, 10)]
+        >>> both = ConcatDataSource(sources, shuffle=False)
+        >>> [int(both.next()[0][0]) for _ in range(both.size)]
+        [0, 1, 10, 11]
+
+    Source: `nnabla.utils.data_source_implements.ConcatDataSource` of nnabla 1.39.0.
+    """
+
+    def __init__(
+        self,
+        data_source_list: Sequence[DataSource],
+        shuffle: bool = True,
+        rng: np.random.RandomState | None = None,
+    ) -> None:
         super().__init__(shuffle=shuffle, rng=rng)
         self._data_sources = data_source_list
-        self._sw_points = list(numpy.cumsum([source.size for source in data_source_list]))
+        self._sw_points = list(np.cumsum([source.size for source in data_source_list]))
         self._size = int(self._sw_points[-1])
         self._variables = data_source_list[0].variables
         self.reset()
 
     def _get_data(self, position):
         index = self._indexes[position]
-        source = int(numpy.searchsorted(self._sw_points, index, side="right"))
+        source = int(np.searchsorted(self._sw_points, index, side="right"))
         first = self._sw_points[source - 1] if source else 0
         return self._data_sources[source]._get_data(index - first)
 
-    def reset(self):
-        self._indexes = self._rng.permutation(self._size) if self._shuffle else numpy.arange(self._size)
+    def reset(self) -> None:
+        self._indexes = self._rng.permutation(self._size) if self._shuffle else np.arange(self._size)
         super().reset()

@@ -1,15 +1,33 @@
 """Downloads of data sets, kept in a folder."""
 
+from __future__ import annotations
+
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
-from compatgrad.formats.downloads import fetch
+from compatgrad.formats import downloads
 
 from ..logger import logger
 
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
-def get_data_home():
-    """The folder where downloads are kept, ~/nnabla_data; made if need be."""
+
+def get_data_home() -> str:
+    """The folder where downloads are kept, ~/nnabla_data, which is made if need be.
+
+    Returns:
+        The folder's path; ./nnabla_data for a user without a home folder.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.utils.download import get_data_home
+        >>> get_data_home() == os.path.expanduser("~/nnabla_data")  # doctest: +SKIP
+        True
+
+    Source: `nnabla.utils.download.get_data_home` of nnabla 1.39.0.
+    """
     home = os.path.expanduser("~/nnabla_data")
     if home == "/nnabla_data":  # a user without a home folder
         home = "./nnabla_data"
@@ -17,11 +35,35 @@ def get_data_home():
     return home
 
 
-def download(url, output_file=None, open_file=True, allow_overwrite=False):
-    """Fetches `url` to `output_file`, by default a file of its name in the data folder; once only.
+def download(
+    url: str,
+    output_file: str | None = None,
+    open_file: bool = True,
+    allow_overwrite: bool = False,
+) -> BinaryIO | None:
+    """Fetches a file from the web, once only.
 
-    allow_overwrite: fetches again where the file exists. Returns the file, opened for reading bytes, or None
-    with open_file=False. urllib.error.URLError where the address cannot be read.
+    Args:
+        url: the file's address.
+        output_file: where the file is kept; None for a file of its name in the folder of `get_data_home`.
+        open_file: whether the file is opened.
+        allow_overwrite: whether it is fetched again where it exists already.
+
+    Returns:
+        The file, opened for reading bytes, or None.
+
+    Raises:
+        urllib.error.URLError: the address cannot be read.
+
+    Example:
+        >>> import pathlib
+        >>> from compatgrad.nnabla.utils.download import download
+        >>> _ = open("there.txt", "w").write("content")
+        >>> with download(pathlib.Path("there.txt").absolute().as_uri(), output_file="here.txt") as file:
+        ...     file.read()
+        b'content'
+
+    Source: `nnabla.utils.download.download` of nnabla 1.39.0.
     """
     name = url.split("/")[-1]
     target = os.path.join(get_data_home(), name) if output_file is None else output_file
@@ -30,7 +72,7 @@ def download(url, output_file=None, open_file=True, allow_overwrite=False):
         logger.info("> Remove it and run again if there is anything wrong with it.")
     else:
         with _progress(name) as progress:
-            fetch(url, target, progress)
+            downloads.fetch(url, target, progress)
     return open(target, "rb") if open_file else None
 
 
