@@ -15,6 +15,7 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.context",
     "compatgrad.nnabla.ext_utils",
     "compatgrad.nnabla.logger",
+    "compatgrad.nnabla.models",
     "compatgrad.nnabla.monitor",
     "compatgrad.nnabla.utils.communicator_util",
     "compatgrad.nnabla.utils.create_cache",
@@ -22,9 +23,15 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.utils.data_source",
     "compatgrad.nnabla.utils.data_source_implements",
     "compatgrad.nnabla.utils.data_source_loader",
+    "compatgrad.nnabla.utils.dlpack",
     "compatgrad.nnabla.utils.download",
+    "compatgrad.nnabla.utils.get_file_handle",
     "compatgrad.nnabla.utils.learning_rate_scheduler",
+    "compatgrad.nnabla.utils.load",
+    "compatgrad.nnabla.utils.nnp_graph",
     "compatgrad.nnabla.utils.progress",
+    "compatgrad.nnabla.utils.rnn",
+    "compatgrad.nnabla.utils.save",
 ]
 
 # Names that examples of a frontend use without an import, as its own documentation does.

@@ -15,7 +15,31 @@ def network_of(networks: Mapping[str, Any], name: str, what: str) -> Any:
 
 
 def add_executor(proto: Any, networks: Mapping[str, Any], executor: Mapping[str, Any]) -> None:
-    """Adds an executor, as `save` describes it, of one of `networks` to an NNablaProtoBuf message."""
+    """Adds the description of an executor to a message.
+
+    Args:
+        proto: an `NNablaProtoBuf` message.
+        networks: the networks that the message has, by name.
+        executor: a dict with "name", "network", "data" and "output" (lists of names of variables), and maybe
+            "generator_variables", "remp" and others.
+
+    Raises:
+        KeyError: the description lacks an entry.
+        ValueError: it names a network or a variable that there is not.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.save import add_executor, create_proto
+        >>> from compatgrad.nnabla.core.graph_def import create_graph_from_variable
+        >>> x = nn.Variable((2, 3))
+        >>> y = F.relu(x)
+        >>> graph = create_graph_from_variable("net", [y], {"x": x, "y": y})
+        >>> proto = create_proto({})
+        >>> add_executor(proto, graph.networks, {"name": "run", "network": "net", "data": ["x"], "output": ["y"]})
+        >>> [v.variable_name for v in proto.executor[0].output_variable]
+        ['y']
+
+    Source: `nnabla.utils.save._add_executor` of nnabla 1.39.0.
+    """
     network = network_of(networks, executor["network"], f"executor {executor['name']!r}")
     message = proto.executor.add(name=executor["name"], network_name=network.name)
     for name in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import urllib.error
 from typing import Any
@@ -15,6 +16,20 @@ from . import utils
 __all__ = ["TrainedNetwork", "read_names"]
 
 
+_SECTIONS = """Raises:
+    urllib.error.URLError: the network's file is not in the folder of the models and cannot be fetched.
+
+Example:
+    >>> from compatgrad.{package} import {name}
+    >>> network = {name}()  # doctest: +SKIP
+    >>> network.input_shape  # doctest: +SKIP
+    {shape}
+    >>> y = network(nn.Variable((8, *network.input_shape)))  # doctest: +SKIP
+
+Source: `{package}.{name}` of nnabla 1.39.0.
+"""
+
+
 class TrainedNetwork:
     """A network of a .nnp file, called to build it on an input.
 
@@ -26,6 +41,15 @@ class TrainedNetwork:
     _size: tuple[int, int, int]
     _KEY_VARIABLE: dict[str, str]
     nnp: NnpLoader
+
+    def __init_subclass__(cls) -> None:
+        """Adds to the docstring of a network of a file what follows from its facts."""
+        super().__init_subclass__()
+        if cls.__doc__ and "__init__" in vars(cls):  # not a base class
+            package = ".".join(cls.__module__.split(".")[1:4])
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n" + _SECTIONS.format(
+                name=cls.__name__, shape=cls._size, package=package
+            )
 
     @property
     def input_shape(self) -> tuple[int, int, int]:

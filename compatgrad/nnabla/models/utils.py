@@ -13,19 +13,55 @@ _ADDRESS = "https://nnabla.org/pretrained-models/nnp_models/"
 
 
 def get_model_home() -> str:
-    """The folder of the files, which is made if need be: `NNABLA_MODELS` or nnp_models in the data folder."""
+    """The folder of the files of trained networks, which is made if need be.
+
+    Returns:
+        What the environment variable NNABLA_MODELS names, else nnp_models in the folder of `get_data_home`.
+
+    Example:
+        >>> import os
+        >>> from compatgrad.nnabla.models.utils import get_model_home
+        >>> os.environ["NNABLA_MODELS"] = "models"
+        >>> get_model_home(), os.path.isdir("models")
+        ('models', True)
+        >>> del os.environ["NNABLA_MODELS"]
+
+    Source: `nnabla.models.utils.get_model_home` of nnabla 1.39.0.
+    """
     home = os.environ.get("NNABLA_MODELS") or os.path.join(get_data_home(), "nnp_models")
     os.makedirs(home, exist_ok=True)
     return home
 
 
 def get_model_url_base_from_env() -> str | None:
-    """The address that the environment variable NNABLA_MODELS_URL_BASE names, or None."""
+    """The address that the environment variable NNABLA_MODELS_URL_BASE names.
+
+    Returns:
+        The address, or None where the variable is not set.
+
+    Example:
+        >>> from compatgrad.nnabla.models.utils import get_model_url_base_from_env
+        >>> get_model_url_base_from_env() is None
+        True
+
+    Source: `nnabla.models.utils.get_model_url_base_from_env` of nnabla 1.39.0.
+    """
     return os.environ.get("NNABLA_MODELS_URL_BASE")
 
 
 def get_model_url_base() -> str:
-    """The address that files are fetched from."""
+    """The address that files of trained networks are fetched from.
+
+    Returns:
+        What the environment variable NNABLA_MODELS_URL_BASE names, else the folder of nnabla.org.
+
+    Example:
+        >>> from compatgrad.nnabla.models.utils import get_model_url_base
+        >>> get_model_url_base()
+        'https://nnabla.org/pretrained-models/nnp_models/'
+
+    Source: `nnabla.models.utils.get_model_url_base` of nnabla 1.39.0.
+    """
     base = get_model_url_base_from_env()
     if base is None:
         return _ADDRESS

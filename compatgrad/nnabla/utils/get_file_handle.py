@@ -18,7 +18,17 @@ _MODES = {".nntxt": "", ".prototxt": "", ".protobuf": "b"}
 
 
 class FileHandlerContext(SimpleNamespace):
-    """What is known while files are loaded."""
+    """What is known while files are loaded, as attributes.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.get_file_handle import FileHandlerContext
+        >>> known = FileHandlerContext()
+        >>> known.parameter_only = True
+        >>> known
+        FileHandlerContext(parameter_only=True)
+
+    Source: `nnabla.utils.get_file_handle.FileHandlerContext` of nnabla 1.39.0.
+    """
 
 
 def _unknown(ext: str) -> ValueError:
@@ -27,9 +37,28 @@ def _unknown(ext: str) -> ValueError:
 
 @contextlib.contextmanager
 def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
-    """Opens `path`, a name or an open file, to read the format `ext`; or the file of that name in `nnp`, a ZipFile.
+    """Opens a file of networks or parameters, to read it.
 
-    Gives a ZipFile for .nnp, an h5py.File for .h5, else a file of text or bytes. ValueError for another format.
+    Args:
+        nnp: a ZipFile in which the file stands; None for a file by itself.
+        path: the file's name, or an open file.
+        ext: the file's format: ".nnp", ".h5", ".nntxt", ".prototxt" or ".protobuf".
+
+    Returns:
+        A context manager that gives a ZipFile for .nnp, an h5py.File for .h5, else a file of text or bytes.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: `ext` is another format.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.get_file_handle import get_file_handle_load
+        >>> _ = open("network.nntxt", "w").write('version: "1"')
+        >>> with get_file_handle_load(None, "network.nntxt", ".nntxt") as file:
+        ...     file.read()
+        'version: "1"'
+
+    Source: `nnabla.utils.get_file_handle.get_file_handle_load` of nnabla 1.39.0.
     """
     if nnp is not None:
         with nnp.open(path, "r") as member:
@@ -56,9 +85,29 @@ def get_file_handle_load(nnp: Any, path: Any, ext: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
-    """Opens `path`, a name or an open file, to write the format `ext`; an open file is at its start afterwards.
+    """Opens a file of networks or parameters, to write it.
 
-    Gives what `get_file_handle_load` does. ValueError for another format.
+    What stood at a name stays until the block ends without an exception; an open file is at its start afterwards.
+
+    Args:
+        path: the file's name, or an open file.
+        ext: the file's format: ".nnp", ".h5", ".nntxt", ".prototxt" or ".protobuf".
+
+    Returns:
+        A context manager that gives a ZipFile for .nnp, an h5py.File for .h5, else a file of text or bytes.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: `ext` is another format.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.get_file_handle import get_file_handle_save
+        >>> with get_file_handle_save("network.nntxt", ".nntxt") as file:
+        ...     _ = file.write('version: "1"')
+        >>> open("network.nntxt").read()
+        'version: "1"'
+
+    Source: `nnabla.utils.get_file_handle.get_file_handle_save` of nnabla 1.39.0.
     """
     if ext not in (".nnp", ".h5", *_MODES):
         raise _unknown(ext)
@@ -78,5 +127,22 @@ def get_file_handle_save(path: Any, ext: str) -> Iterator[Any]:
 
 
 def get_buf_type(filename: str) -> str:
-    """The format of a file of solver states: that in its name, ``..._optimizer.h5.optimizer``."""
+    """The format of a file of solver states, which stands in its name.
+
+    Args:
+        filename: `<optimizer>_<solver>_optimizer.<format>.optimizer`.
+
+    Returns:
+        The format in lower case, without a dot.
+
+    Raises:
+        IndexError: the name has another form.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.get_file_handle import get_buf_type
+        >>> get_buf_type("Optimizer_Adam_optimizer.h5.optimizer")
+        'h5'
+
+    Source: `nnabla.utils.get_file_handle.get_buf_type` of nnabla 1.39.0.
+    """
     return filename.split("_")[-1].split(".")[1].lower()

@@ -196,9 +196,32 @@ def _restore(solver: Any, states: bytes | Any) -> None:
 
 
 def restore_optimizer_state(optimizer: Any) -> None:
-    """Gives the solver of an optimizer of `base_load` the states that the files hold, if they do.
+    """Gives the solver of an optimizer the states that the loaded files hold, if they do.
 
-    The solver has its parameters already. Errors are those of `Solver.set_states_from_protobuf`.
+    Args:
+        optimizer: one of the `optimizers` of `base_load`, whose solver has its parameters already.
+
+    Raises:
+        AttributeError: `optimizer` is something else.
+        ValueError: the states do not fit the solver's parameters.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.load import load, restore_optimizer_state
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> loss = F.mean(PF.affine(x, 1))
+        >>> solver = S.Momentum(lr=0.5)
+        >>> solver.set_parameters(nn.get_parameters())
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"loss": loss}}
+        >>> optimizer = {"name": "train", "network": "net", "dataset": [], "solver": solver, "update_interval": 1,
+        ...              "weight_decay": 0, "lr_decay": 1, "lr_decay_interval": 1}
+        >>> save("net.nnp", {"networks": [network], "optimizers": [optimizer]}, include_solver_state=True)
+        >>> optimizer = load("net.nnp").optimizers["train"]  # which restores the states
+        >>> restore_optimizer_state(optimizer)  # once more
+        >>> sorted(optimizer.solver.get_states())
+        ['affine/W', 'affine/b']
+
+    Source: `nnabla.utils.load.restore_optimizer_state` of nnabla 1.39.0.
     """
     if optimizer.proto.solver.states:
         optimizer.solver.set_states_from_protobuf(optimizer.proto)
@@ -237,7 +260,40 @@ def base_load(
     extension: str = ".nntxt",
     context: str | None = None,
 ) -> SimpleNamespace:
-    """What `load` does, without connecting the parts to one another."""
+    """Networks, parameters and what is to be done with them, without connecting the parts to one another.
+
+    `link_components` does that afterwards; `load` is both.
+
+    Args:
+        filenames: a file's name, an open file, or a list of them; what they hold is merged.
+        prepare_data_iterator: whether datasets get functions that make their data iterators; None: where the training
+            has epochs.
+        batch_size: the number of samples that networks are built for; None for the number in the file.
+        exclude_parameter: whether parameters are not put into the current scope.
+        parameter_only: whether networks are left out.
+        extension: the format of open files.
+        context: "<extension>:<device>", such as "cudnn:0", in place of the file's context.
+
+    Returns:
+        A namespace with `networks`, `datasets`, `optimizers`, `monitors` and `executors`, each by name,
+        `global_config`, `training_config` where the file has it, and `proto`, the message that was read.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModuleNotFoundError: `context` names an unknown extension.
+        ValueError: a file is damaged, or names a solver or a function that is not known.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.load import base_load
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": F.relu(x)}}
+        >>> save("net.nnp", {"networks": [network]})
+        >>> list(base_load("net.nnp").networks)
+        ['net']
+
+    Source: `nnabla.utils.load.base_load` of nnabla 1.39.0.
+    """
     proto, found = parameter_files.load(filenames, False, extension)
     if not exclude_parameter:
         parameter._register(found)
@@ -405,7 +461,29 @@ def _connect_executor(executor: Any, info: Any) -> None:
 
 
 def link_components(info: Any) -> None:
-    """Connects the optimizers, monitors and executors of `info` to its networks and datasets."""
+    """Connects the optimizers, monitors and executors of `base_load` to its networks and datasets.
+
+    Args:
+        info: what `base_load` gave; its parts get their `network`, `data_iterators` and so on.
+
+    Raises:
+        AttributeError: `info` is something else.
+        ValueError: a part names a network or a variable that the file lacks.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.load import base_load, link_components
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": F.relu(x)}}
+        >>> executor = {"name": "run", "network": "net", "data": ["x"], "output": ["y"]}
+        >>> save("net.nnp", {"networks": [network], "executors": [executor]})
+        >>> info = base_load("net.nnp")
+        >>> link_components(info)
+        >>> info.executors["run"].network is info.networks["net"]
+        True
+
+    Source: `nnabla.utils.load.link_components` of nnabla 1.39.0.
+    """
     for parts, connect in (
         (info.optimizers, _connect_optimizer),
         (info.monitors, _connect_monitor),
@@ -424,13 +502,42 @@ def load(
     extension: str = ".nntxt",
     context: str | None = None,
 ) -> SimpleNamespace:
-    """Networks, parameters and what is to be done with them, from one file or several that `save` wrote.
+    """Networks, parameters and what is to be done with them, from files that `save` or Neural Network Console wrote.
 
-    For an open file `extension` names the format. The result has `networks`, built for `batch_size` samples,
-    `datasets`, `optimizers`, `monitors` and `executors`, each by name, and `global_config`,
-    `training_config`. Parameters come into the current scope, unless `exclude_parameter`; with
-    `parameter_only` nothing else is loaded. `context` ("cpu", "cudnn:0") replaces the file's. Errors are
-    those of `load_parameters`, and ValueError for what a file names but lacks.
+    Args:
+        filenames: a file's name, an open file, or a list of them; what they hold is merged.
+        prepare_data_iterator: whether datasets get functions that make their data iterators; None: where the training
+            has epochs.
+        batch_size: the number of samples that networks are built for; None for the number in the file.
+        exclude_parameter: whether parameters are not put into the current scope.
+        parameter_only: whether networks are left out.
+        extension: the format of open files.
+        context: "<extension>:<device>", such as "cudnn:0", in place of the file's context.
+
+    Returns:
+        A namespace with `networks`, `datasets`, `optimizers`, `monitors` and `executors`, each by name,
+        `global_config`, `training_config` where the file has it, and `proto`, the message that was read.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ModuleNotFoundError: `context` names an unknown extension.
+        ValueError: a file is damaged, or names something that it lacks or that is not known.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.load import load
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": PF.affine(x, 2)}}
+        >>> executor = {"name": "run", "network": "net", "data": ["x"], "output": ["y"]}
+        >>> save("net.nnp", {"networks": [network], "executors": [executor]})
+        >>> run = load("net.nnp", batch_size=1).executors["run"]
+        >>> y = run.network.variables["y"].variable_instance
+        >>> run.network.variables["x"].variable_instance.d = [[-1, 0, 1]]
+        >>> y.forward()
+        >>> y.shape
+        (1, 2)
+
+    Source: `nnabla.utils.load.load` of nnabla 1.39.0.
     """
     with naming(names_of(filenames)):
         info = base_load(

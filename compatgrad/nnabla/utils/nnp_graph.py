@@ -17,13 +17,30 @@ __all__ = ["NnpLoader", "NnpNetwork", "NnpNetworkPass"]
 
 
 class NnpNetwork:
-    """A network built from a file.
+    """A network built from a file, as `NnpLoader.get_network` gives it.
 
-    `inputs`, `outputs` and `variables` (all, parameters included) map names to Variables. Its parameters are
+    `inputs`, `outputs` and `variables`, which has the parameters too, map names to Variables. The parameters are
     registered in the current scope.
+
+    Args:
+        proto_network: the network's definition.
+        batch_size: the number of samples that it is built for; None for the number in the file.
+        callback (NnpNetworkPass): changes the network before it is built; None for none.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": PF.affine(x, 4)}}
+        >>> save("net.nnp", {"networks": [network]})
+        >>> net = NnpLoader("net.nnp").get_network("net", batch_size=5)
+        >>> net.inputs["x"].shape, net.outputs["y"].shape, sorted(net.variables)
+        ((5, 3), (5, 4), ['affine/W', 'affine/b', 'x', 'y'])
+
+    Source: `nnabla.utils.nnp_graph.NnpNetwork` of nnabla 1.39.0.
     """
 
-    def __init__(self, proto_network: ProtoNetwork, batch_size: int | None, callback: Any) -> None:
+    def __init__(self, proto_network: ProtoNetwork, batch_size: int | None, callback: NnpNetworkPass | None) -> None:
         network = proto_network.copy()
         if callback is not None:
             network = callback._passed(network, batch_size or network.batch_size)
@@ -44,10 +61,30 @@ class NnpNetwork:
 
 
 class NnpLoader:
-    """Reads the networks of a file, and its parameters into the dictionary `scope` (by default one of its
-    own).
+    """Reads networks and parameters of files, for the networks to be built.
 
-    `filepath` is a .nnp, .nntxt or .prototxt file, or several; for an open file `extension` names the format.
+    Args:
+        filepath: the name of a .nnp, .nntxt or .prototxt file, an open file, or a list of them.
+        scope: gets the parameters; None for a dictionary of the loader's own.
+        extension: the format of open files.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        TypeError: `filepath` is neither a name nor a file.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": PF.affine(x, 4)}}
+        >>> save("net.nnp", {"networks": [network]})
+        >>> loader = NnpLoader("net.nnp")
+        >>> loader.get_network_names()
+        ['net']
+        >>> loader.get_network("net", batch_size=1).outputs["y"].shape
+        (1, 4)
+
+    Source: `nnabla.utils.nnp_graph.NnpLoader` of nnabla 1.39.0.
     """
 
     def __init__(self, filepath: Any, scope: dict[str, Any] | None = None, extension: str = ".nntxt") -> None:
@@ -60,10 +97,15 @@ class NnpLoader:
         """The names of the networks."""
         return list(self.network_dict)
 
-    def get_network(self, name: str, batch_size: int | None = None, callback: Any = None) -> NnpNetwork:
-        """Builds a network, for `batch_size` samples (by default as many as the file says).
+    def get_network(
+        self,
+        name: str,
+        batch_size: int | None = None,
+        callback: NnpNetworkPass | None = None,
+    ) -> NnpNetwork:
+        """Builds the network `name` for `batch_size` samples, by default as many as the file says.
 
-        `callback`, an NnpNetworkPass, changes it. Raises KeyError for an unknown name.
+        The callback changes it before. KeyError for an unknown name.
         """
         return NnpNetwork(self.network_dict[name], batch_size, callback)
 
@@ -197,8 +239,28 @@ _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 class NnpNetworkPass:
     """Changes to make to a network before it is built.
 
-    Callbacks registered by the decorators `on_...` get views of variables and functions, whose messages
-    `proto` they change. `verbose` makes the ready-made changes print what they do.
+    Callbacks registered by the decorators `on_...` get views of variables and functions, whose messages `proto` they
+    change. Other methods register changes that are ready to use.
+
+    Args:
+        verbose: 1 for the ready changes to print what they do, 2 for callbacks that use `verbose2`.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnp_graph import NnpLoader, NnpNetworkPass
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> h = F.relu(x)
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x, "h": h}, "outputs": {"y": F.exp(h)}}
+        >>> save("net.nnp", {"networks": [network]})
+        >>> changes = NnpNetworkPass()
+        >>> changes.use_up_to("h")
+        >>> image = nn.Variable((1, 5))
+        >>> changes.set_variable("x", image)
+        >>> net = NnpLoader("net.nnp").get_network("net", batch_size=1, callback=changes)
+        >>> list(net.outputs), net.outputs["h"].shape, net.outputs["h"].parent.inputs[0] == image
+        (['h'], (1, 5), True)
+
+    Source: `nnabla.utils.nnp_graph.NnpNetworkPass` of nnabla 1.39.0.
     """
 
     def __init__(self, verbose: int = 0) -> None:

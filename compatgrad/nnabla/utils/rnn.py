@@ -16,11 +16,20 @@ __all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packe
 
 
 class PackedSequence:
-    """What packing gives.
+    """Sequences of different lengths in one array without padding, as packing gives them.
 
-    `data`: the steps of all sequences, all first ones first; `batch_sizes`: how many sequences have each
-    step; `sorted_indices`, `unsorted_indices`: the order by length and the way back, None where nothing was
-    sorted.
+    Attributes: `data`, a Variable (sum of the lengths, ...) with the first steps of all sequences, then the second
+    ones, and so on; `batch_sizes`, how many sequences have each step, (longest,); `sorted_indices` and
+    `unsorted_indices`, the order by length and the way back, (batch,), or None where nothing was sorted.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.rnn import pack_sequence
+        >>> with nn.auto_forward():
+        ...     packed = pack_sequence([nn.Variable.from_numpy_array(np.arange(n)) for n in (3, 1)])
+        >>> packed.data.d, packed.batch_sizes.d, packed.sorted_indices
+        (array([0., 0., 1., 2.], dtype=float32), array([2, 1, 1], dtype=int32), None)
+
+    Source: `nnabla.utils.rnn.PackedSequence` of nnabla 1.39.0.
     """
 
     def __init__(self) -> None:
@@ -34,9 +43,28 @@ class PackedSequence:
 
 
 def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False, padding_value: float = 0.0) -> Variable:
-    """Stacks Variables of shapes (steps, ...) to one of shape (longest, batch, ...), or batch first.
+    """Stacks sequences of different lengths, filled up at their ends.
 
-    Steps beyond a sequence's end are `padding_value`.
+    Args:
+        sequences: Variables (steps, ...), floating point, of the same shape but for the steps.
+        batch_first: whether the batch is the first axis of the result instead of the second.
+        padding_value: what steps beyond a sequence's end are.
+
+    Returns:
+        Variable (longest, batch, ...), or (batch, longest, ...).
+
+    Raises:
+        RuntimeError: the sequences differ in another axis.
+        ValueError: there are no sequences.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.rnn import pad_sequence
+        >>> with nn.auto_forward():
+        ...     pad_sequence([nn.Variable.from_numpy_array(np.ones(n)) for n in (3, 1)], batch_first=True).d
+        array([[1., 1., 1.],
+               [1., 0., 0.]], dtype=float32)
+
+    Source: `nnabla.utils.rnn.pad_sequence` of nnabla 1.39.0.
     """
     batch, longest = len(sequences), max(s.shape[0] for s in sequences)
     lead = (batch, longest) if batch_first else (longest, batch)
@@ -53,9 +81,29 @@ def pad_sequence(sequences: Sequence[Variable], batch_first: bool = False, paddi
 def pack_padded_sequence(
     padded_sequence: Variable, lengths: Variable, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs a padded sequence, (time, batch, ...) or batch first, of the given lengths, (batch,).
+    """Packs a padded sequence: the steps beyond the lengths are left out.
 
-    `enforce_sorted`: lengths do not increase; otherwise the sequences are sorted by length first.
+    Args:
+        padded_sequence: Variable (longest, batch, ...), or (batch, longest, ...) with `batch_first`, floating point.
+        lengths: Variable (batch,) of integers.
+        batch_first: whether the batch is the first axis instead of the second.
+        enforce_sorted: whether the lengths do not increase; if not, the sequences are sorted by length first.
+
+    Returns:
+        The packed sequence.
+
+    Raises:
+        RuntimeError: there are more or fewer lengths than sequences, or they increase although `enforce_sorted` is set.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.rnn import pack_padded_sequence
+        >>> x = nn.Variable.from_numpy_array(np.arange(6).reshape(3, 2))
+        >>> with nn.auto_forward():
+        ...     packed = pack_padded_sequence(x, nn.Variable.from_numpy_array(np.array([3, 1])))
+        >>> packed.data.d, packed.batch_sizes.d
+        (array([0., 1., 2., 4.], dtype=float32), array([2, 1, 1], dtype=int32))
+
+    Source: `nnabla.utils.rnn.pack_padded_sequence` of nnabla 1.39.0.
     """
     packed = PackedSequence()
     if not enforce_sorted:
@@ -71,7 +119,30 @@ def pack_padded_sequence(
 def pack_sequence(
     sequences: Sequence[Variable], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs Variables of shapes (steps, ...); see `pack_padded_sequence`. `batch_first` has no effect."""
+    """Packs sequences of different lengths.
+
+    Args:
+        sequences: Variables (steps, ...), floating point, of the same shape but for the steps.
+        batch_first: without effect.
+        enforce_sorted: whether the lengths do not increase; if not, the sequences are sorted by length first.
+
+    Returns:
+        The packed sequence.
+
+    Raises:
+        RuntimeError: the lengths increase although `enforce_sorted` is set.
+        ValueError: there are no sequences.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.rnn import pack_sequence
+        >>> sequences = [nn.Variable.from_numpy_array(np.arange(n)) for n in (1, 3)]
+        >>> with nn.auto_forward():
+        ...     packed = pack_sequence(sequences, enforce_sorted=False)
+        ...     packed.data.d, packed.sorted_indices.d
+        (array([0., 0., 1., 2.], dtype=float32), array([1, 0]))
+
+    Source: `nnabla.utils.rnn.pack_sequence` of nnabla 1.39.0.
+    """
     lengths = Variable.from_numpy_array(np.array([s.shape[0] for s in sequences]))
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
@@ -79,10 +150,30 @@ def pack_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Variable, Variable]:
-    """The padded sequences, (time, batch, ...) or batch first, in their first order, and their lengths.
+    """The sequences that were packed, filled up with zeros, in the order that they had before.
 
-    Padded with zeros, as `functions.pad_packed_sequence`. ValueError where `total_length`, the time to pad to,
-    is less than the longest length.
+    Args:
+        sequence: the packed sequence.
+        batch_first: whether the batch is the first axis of the result instead of the second.
+        padding_value: without effect, as in `functions.pad_packed_sequence`.
+        total_length: the number of steps of the result; None for the longest length.
+
+    Returns:
+        Variable (steps, batch, ...), or (batch, steps, ...), and the lengths, Variable (batch,).
+
+    Raises:
+        ValueError: `total_length` is less than the longest length.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.rnn import pack_sequence, pad_packed_sequence
+        >>> with nn.auto_forward():
+        ...     packed = pack_sequence([nn.Variable.from_numpy_array(np.arange(n)) for n in (3, 1)])
+        ...     padded, lengths = pad_packed_sequence(packed, batch_first=True)
+        >>> padded.d, lengths.d
+        (array([[0., 1., 2.],
+               [0., 0., 0.]], dtype=float32), array([3, 1], dtype=int32))
+
+    Source: `nnabla.utils.rnn.pad_packed_sequence` of nnabla 1.39.0.
     """
     longest = sequence.batch_sizes.shape[0]
     if total_length is not None and total_length < longest:

@@ -132,7 +132,31 @@ def create_proto(
     variable_batch_size: bool = True,
     save_solver_in_proto: bool = False,
 ) -> Any:
-    """The NNablaProtoBuf message that `save` writes for `contents`."""
+    """The message that `save` writes.
+
+    Args:
+        contents: networks and what is to be done with them, as for `save`.
+        include_params: whether the message has all parameters of the current scope.
+        variable_batch_size: whether the batch, the first axis of networks' variables, is left open.
+        save_solver_in_proto: whether the message has the states of the optimizers' solvers.
+
+    Returns:
+        An `NNablaProtoBuf` message.
+
+    Raises:
+        KeyError: a description lacks an entry.
+        ValueError: a part names a network or dataset that the contents lack.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.save import create_proto
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": PF.affine(x, 2)}}
+        >>> proto = create_proto({"networks": [network]})
+        >>> [f.type for f in proto.network[0].function], list(proto.network[0].variable[0].shape.dim)
+        (['Affine'], [-1, 3])
+
+    Source: `nnabla.utils.save.create_proto` of nnabla 1.39.0.
+    """
     proto = _Writer(contents, variable_batch_size, save_solver_in_proto).proto
     if include_params:
         parameter_files.add_to(proto, parameter_files.records(parameter.get_parameters(grad_only=False)))
@@ -172,15 +196,37 @@ def save(
     include_solver_state: bool = False,
     solver_state_format: str = ".h5",
 ) -> None:
-    """Writes networks, and what is to be done with them, to a .nnp, .nntxt, .prototxt or .protobuf file.
+    """Writes networks, and what is to be done with them, to a file.
 
-    `contents` may have "networks", a list of dicts with "name", "batch_size", "outputs" and "names" (of
-    inputs), both mapping names to Variables; "global_config", "training_config", "datasets", "optimizers",
-    "monitors" and "executors". For an open file `extension` names the format. A .nnp file also has
-    `parameters`, by default all, in `parameter_format`, and with `include_solver_state` the states of the
-    optimizers' solvers; the others have them with `include_params`. With `variable_batch_size` the batch,
-    their first dimension, is left open. Raises ValueError for an unknown format or name, KeyError for what a
-    description lacks.
+    Args:
+        filename: the file's name, or an open file. Its format is .nnp, .nntxt, .prototxt or .protobuf.
+        contents: may have "networks", a list of dicts with "name", "batch_size", "outputs" and "names" (of inputs),
+            both of which map names to Variables; "executors", a list of dicts with "name", "network", "data" and
+            "output" (lists of names); "global_config", "training_config", "datasets", "optimizers" and "monitors".
+        include_params: whether a file that is not .nnp has the parameters and, with `include_solver_state`, the
+            solvers' states. A .nnp file has the parameters always.
+        variable_batch_size: whether the batch, the first axis of networks' variables, is left open.
+        extension: the format of an open file.
+        parameters: the parameters of a .nnp file by name; None for all of the current scope.
+        parameter_format: how a .nnp file holds them, ".h5" or ".protobuf".
+        include_solver_state: whether the states of the optimizers' solvers are written.
+        solver_state_format: how a .nnp file holds these, ".h5" or ".protobuf".
+
+    Raises:
+        KeyError: a description lacks an entry.
+        ValueError: the format is not known, or a part names a network or dataset that the contents lack.
+
+    Example:
+        >>> import zipfile
+        >>> from compatgrad.nnabla.utils.save import save
+        >>> x = nn.Variable((2, 3))
+        >>> network = {"name": "net", "batch_size": 2, "names": {"x": x}, "outputs": {"y": PF.affine(x, 4)}}
+        >>> executor = {"name": "run", "network": "net", "data": ["x"], "output": ["y"]}
+        >>> save("net.nnp", {"networks": [network], "executors": [executor]})
+        >>> zipfile.ZipFile("net.nnp").namelist()
+        ['nnp_version.txt', 'network.nntxt', 'parameter.h5']
+
+    Source: `nnabla.utils.save.save` of nnabla 1.39.0.
     """
     archive = network_files.format_of(filename, extension) == ".nnp"
     in_proto = include_solver_state and not archive

@@ -14,8 +14,18 @@ __all__ = ["ImageNetBase"]
 class ImageNetBase(TrainedNetwork):
     """A classifier of images into the 1000 categories of ImageNet.
 
-    Subclasses say what their file has: the network, its input, the function that augments images in front, the
-    pooling at the end and the dropouts.
+    Subclasses say what their file has: the network, its input, the function that augments images in front, the pooling
+    at the end and the dropouts.
+
+    Example:
+        >>> from compatgrad.nnabla.models.imagenet import ResNet18
+        >>> network = ResNet18()  # doctest: +SKIP
+        >>> images = nn.Variable((8, *network.input_shape))  # doctest: +SKIP
+        >>> features = network(images, use_up_to="pool", training=True)  # doctest: +SKIP
+        >>> network.category_names[:2]  # doctest: +SKIP
+        ['tench', 'goldfish']
+
+    Source: `nnabla.models.imagenet.base.ImageNetBase` of nnabla 1.39.0.
     """
 
     _family = "imagenet"
@@ -43,7 +53,11 @@ class ImageNetBase(TrainedNetwork):
         name: str,
         by_type: bool = False,
     ) -> None:
-        """Makes the pooling `name` one over the whole image, or checks that it is, or neither."""
+        """Makes the pooling `name` one over the whole image, or checks that it is, or neither.
+
+        With `by_type` all functions of the type `name` are meant. A pooling that is not over the whole image leads to a
+        ValueError where the network is built.
+        """
         if force_global_pooling:
             callback.force_average_pooling_global(name, by_type=by_type)
         elif check_global_pooling:
@@ -99,8 +113,15 @@ class ImageNetBase(TrainedNetwork):
 class WithAuxTower(ImageNetBase):
     """A network with classifiers of intermediate layers, which help it to learn.
 
-    `_losses` are the functions behind the towers' outputs, `_towers` all functions of the towers; `_branches` has
-    for each tower the key of its output and that of the variable in front of it.
+    A call with `with_aux_tower` gives the outputs of these too. Subclasses set `_losses`, the functions behind the
+    towers' outputs, `_towers`, all functions of the towers, and `_branches`, which has for each tower the key of its
+    output and that of the variable in front of it.
+
+    Example:
+        >>> from compatgrad.nnabla.models.imagenet import InceptionV3
+        >>> y, tower = InceptionV3()(training=True, with_aux_tower=True)  # doctest: +SKIP
+
+    Source: compatgrad's own base of `nnabla.models.imagenet.GoogLeNet` and `InceptionV3` of nnabla 1.39.0.
     """
 
     _branches: tuple[tuple[str, str], ...]

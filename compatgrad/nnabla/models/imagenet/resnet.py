@@ -10,7 +10,10 @@ __all__ = ["ResNet", "ResNet101", "ResNet152", "ResNet18", "ResNet34", "ResNet50
 class ResNet(ImageNetBase):
     """ResNet of 18, 34, 50, 101 or 152 layers.
 
-    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu". AssertionError for other numbers.
+    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
+
+    Args:
+        num_layers: 18, 34, 50, 101 or 152; AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

@@ -8,7 +8,10 @@ __all__ = ["ResNeXt", "ResNeXt101", "ResNeXt50"]
 class ResNeXt(ImageNetBase):
     """ResNeXt of 50 or 101 layers.
 
-    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu". AssertionError for other numbers.
+    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
+
+    Args:
+        num_layers: 50 or 101; AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

@@ -14,7 +14,10 @@ _FILES = {
 class ShuffleNet(ImageNetBase):
     """ShuffleNet with `scaling_factor` tenths (5, 10 or 20) of its channels.
 
-    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu". AssertionError for other factors.
+    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
+
+    Args:
+        scaling_factor: tenths of the channels: 5, 10 or 20; AssertionError for another number.
     """
 
     _KEY_VARIABLE = {

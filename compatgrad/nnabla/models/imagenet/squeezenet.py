@@ -10,7 +10,10 @@ __all__ = ["SqueezeNet", "SqueezeNetV10", "SqueezeNetV11"]
 class SqueezeNet(ImageNetBase):
     """SqueezeNet of `version` "v1.0" or "v1.1".
 
-    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu". AssertionError for other versions.
+    It ends in `use_up_to` "classifier", "pool", "lastconv" or "lastconv+relu".
+
+    Args:
+        version: "v1.0" or "v1.1"; AssertionError for another.
     """
 
     _size = (3, 227, 227)

@@ -8,8 +8,10 @@ __all__ = ["VGG", "VGG11", "VGG13", "VGG16"]
 class VGG(ImageNetBase):
     """VGG of 11, 13 or 16 layers.
 
-    It ends in `use_up_to` "classifier", "pool", "lastconv", "lastconv+relu" or "lastfeature". AssertionError for
-    other numbers.
+    It ends in `use_up_to` "classifier", "pool", "lastconv", "lastconv+relu" or "lastfeature".
+
+    Args:
+        num_layers: 11, 13 or 16; AssertionError for another number.
     """
 
     _input = "TrainingInput"

@@ -21,7 +21,16 @@ COCO_NAMES = tuple(
 
 
 class ObjectDetection(TrainedNetwork):
-    """A network that gives boxes with the scores of each category."""
+    """A network that finds objects: it gives boxes with the scores of each category.
+
+    Example:
+        >>> from compatgrad.nnabla.models.object_detection import YoloV2
+        >>> network = YoloV2("voc")  # doctest: +SKIP
+        >>> network.get_category_names()[:2]  # doctest: +SKIP
+        ['aeroplane', 'bicycle']
+
+    Source: `nnabla.models.object_detection.base.ObjectDetection` of nnabla 1.39.0.
+    """
 
     _family = "object_detection"
     _dataset_name: str

@@ -19,10 +19,32 @@ def draw_bounding_boxes(
     colors: Sequence[tuple[int, ...]] | None = None,
     thresh: float = 0.5,
 ) -> np.ndarray:
-    """`img` with the boxes in which a category scores more than `thresh`, labelled and printed.
+    """An image with the boxes in which a category scores enough, labelled; the labels are printed too.
 
-    A box is its centre x and y, width, height (in pixels), objectness and the score of each category. Colours are
-    random, and always the same, unless given.
+    Args:
+        img: array (height, width, 3) of uint8.
+        bboxes: array (boxes, 5 + categories): a box's centre x and y, width and height in pixels, its objectness and
+            the score of each category.
+        names: the categories' names.
+        colors: red, green and blue, from 0 to 255, for each category; None for random ones, which are always the same.
+        thresh: the score from which on a category counts.
+
+    Returns:
+        Array (height, width, 3) of uint8.
+
+    Raises:
+        ImportError: neither OpenCV nor Pillow is installed.
+        IndexError: a category has no name or no colour.
+
+    Example:
+        >>> from compatgrad.nnabla.models.object_detection.utils import draw_bounding_boxes
+        >>> boxes = np.array([[20.0, 30.0, 20.0, 10.0, 1.0, 0.9, 0.1]])
+        >>> picture = draw_bounding_boxes(np.zeros((40, 40, 3), np.uint8), boxes, ["cat", "dog"])
+        [INFO] cat: 90.00%
+        >>> picture.shape
+        (40, 40, 3)
+
+    Source: `nnabla.models.object_detection.utils.draw_bounding_boxes` of nnabla 1.39.0.
     """
     if colors is None:
         rng = np.random.RandomState(1223)
@@ -44,9 +66,27 @@ def draw_bounding_boxes(
 def apply_inverse_letterbox_coordinate_transform(
     bboxes: np.ndarray, im_w: int, im_h: int, letterbox_w: float, letterbox_h: float
 ) -> np.ndarray:
-    """Boxes in parts of the letterboxed image as boxes in pixels of the original one of size `im_w`, `im_h`.
+    """Boxes of a letterboxed image as boxes of the original one.
 
-    `letterbox_w`, `letterbox_h`: the part of the box that the image fills.
+    Args:
+        bboxes: array (boxes, 4 or more): centre x and y, width and height in parts of the letterboxed image.
+        im_w: width of the original image in pixels.
+        im_h: height of the original image in pixels.
+        letterbox_w: the part of the letterboxed image's width that the image fills.
+        letterbox_h: the part of its height.
+
+    Returns:
+        Array of the shape of `bboxes`, with centres and sizes in pixels of the original image.
+
+    Raises:
+        IndexError: `bboxes` has one axis.
+
+    Example:
+        >>> from compatgrad.nnabla.models.object_detection.utils import apply_inverse_letterbox_coordinate_transform
+        >>> apply_inverse_letterbox_coordinate_transform(np.array([[0.5, 0.5, 0.5, 0.5]]), 100, 50, 1, 0.5)
+        array([[50., 25., 50., 50.]])
+
+    Source: `nnabla.models.object_detection.utils.apply_inverse_letterbox_coordinate_transform` of nnabla 1.39.0.
     """
     result = bboxes.copy()
     size, filled = np.array([im_w, im_h]), np.array([letterbox_w, letterbox_h])
@@ -56,7 +96,28 @@ def apply_inverse_letterbox_coordinate_transform(
 
 
 def letterbox(img_orig: np.ndarray, h: int, w: int) -> tuple[np.ndarray, int, int]:
-    """An image of bytes in the middle of a grey one of `h` times `w`, as large as fits; with its width and height."""
+    """An image in the middle of a grey one, as large as fits.
+
+    Args:
+        img_orig: array (height, width, 3) of uint8.
+        h: height of the result in pixels.
+        w: width of the result in pixels.
+
+    Returns:
+        Array (h, w, 3) of uint8, and width and height of the image in it.
+
+    Raises:
+        AssertionError: `img_orig` is not of uint8.
+        ValueError: `img_orig` has no axis of channels.
+
+    Example:
+        >>> from compatgrad.nnabla.models.object_detection.utils import letterbox
+        >>> box, width, height = letterbox(np.zeros((2, 4, 3), np.uint8), 4, 4)
+        >>> box[:, 0, 0], (width, height)
+        (array([127,   0,   0, 127], dtype=uint8), (4, 2))
+
+    Source: `nnabla.models.object_detection.utils.letterbox` of nnabla 1.39.0.
+    """
     assert img_orig.dtype == np.uint8, f"letterbox takes images of uint8, not {img_orig.dtype}"
     im_h, im_w = img_orig.shape[:2]
     new_w, new_h = (w, int(im_h * w / im_w)) if w / im_w < h / im_h else (int(im_w * h / im_h), h)
@@ -67,7 +128,26 @@ def letterbox(img_orig: np.ndarray, h: int, w: int) -> tuple[np.ndarray, int, in
 
 
 class LetterBoxTransform:
-    """Letterboxes an image, as `image`, and takes boxes found in that back to the original."""
+    """Letterboxes an image, as `image`, and takes boxes found in that back to the original.
+
+    Args:
+        image: array (height, width, 3) of uint8.
+        height: height of the letterboxed image in pixels.
+        width: width of the letterboxed image in pixels.
+
+    Raises:
+        AssertionError: `image` is not of uint8.
+
+    Example:
+        >>> from compatgrad.nnabla.models.object_detection.utils import LetterBoxTransform
+        >>> transform = LetterBoxTransform(np.zeros((50, 100, 3), np.uint8), height=416, width=416)
+        >>> transform.image.shape
+        (416, 416, 3)
+        >>> transform.inverse_coordinate_transform(np.array([[0.5, 0.5, 0.5, 0.5]]))
+        array([[50., 25., 50., 50.]])
+
+    Source: `nnabla.models.object_detection.utils.LetterBoxTransform` of nnabla 1.39.0.
+    """
 
     def __init__(self, image: np.ndarray, height: int, width: int) -> None:
         self.height, self.width = height, width
@@ -75,7 +155,7 @@ class LetterBoxTransform:
         self.image, self.new_w, self.new_h = letterbox(image, height, width)
 
     def inverse_coordinate_transform(self, coords: np.ndarray) -> np.ndarray:
-        """Boxes in parts of the letterboxed image as boxes in pixels of the original."""
+        """Boxes (boxes, 4 or more) in parts of the letterboxed image as boxes in pixels of the original."""
         return apply_inverse_letterbox_coordinate_transform(
             coords, self.im_w, self.im_h, self.new_w / self.width, self.new_h / self.height
         )

@@ -33,7 +33,10 @@ _SLICES = {"Slice": 2, "Slice_2": 4, "Slice_3": 5, "Slice_4": None}
 class YoloV2(ObjectDetection):
     """YOLO v2 trained on `dataset` "voc" or "coco".
 
-    It ends in `use_up_to` "detection", "convdetect" or "lastconv". AssertionError for another dataset.
+    It ends in `use_up_to` "detection", "convdetect" or "lastconv".
+
+    Args:
+        dataset: "voc" or "coco"; AssertionError for another.
     """
 
     _size = (3, 416, 416)

@@ -9,7 +9,15 @@ __all__ = ["SemanticSegmentation"]
 
 
 class SemanticSegmentation(TrainedNetwork):
-    """A network that gives the scores of each category for each pixel."""
+    """A network that labels pixels: it gives the scores of each category for each pixel.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation import DeepLabV3plus
+        >>> network = DeepLabV3plus("voc")  # doctest: +SKIP
+        >>> scores = network(nn.Variable((1, 3, 513, 513)))  # doctest: +SKIP
+
+    Source: `nnabla.models.semantic_segmentation.base.SemanticSegmentation` of nnabla 1.39.0.
+    """
 
     _family = "semantic_segmentation"
 

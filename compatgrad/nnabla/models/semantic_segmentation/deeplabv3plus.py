@@ -15,7 +15,12 @@ __all__ = ["DeepLabV3plus"]
 class DeepLabV3plus(SemanticSegmentation):
     """DeepLab-v3+ trained on `dataset` "voc" or "voc-coco", with features at 1/16 or 1/8 (`output_stride`).
 
-    It ends in `use_up_to` "segmentation", "lastconv" or "lastconv+relu". AssertionError for another dataset or stride.
+    It ends in `use_up_to` "segmentation", "lastconv" or "lastconv+relu".
+
+    Args:
+        dataset: "voc" or "voc-coco"; AssertionError for another.
+        output_stride: by how much the innermost features are smaller than the image: 16 or 8; AssertionError for
+            another number.
     """
 
     _size = (3, 513, 513)

@@ -12,14 +12,49 @@ __all__ = ["cast", "pad", "preprocess_image_and_label", "resize", "zero_mean_uni
 
 
 def fitted(size: Any, into: Any) -> tuple[int, int]:
-    """Height and width of an image of `size` made to fit into another size, in the same proportions."""
+    """Height and width of an image made to fit into another size, in the same proportions.
+
+    Args:
+        size: height and width of the image.
+        into: height and width that it is to fit into.
+
+    Returns:
+        Height and width in pixels, rounded down.
+
+    Raises:
+        ValueError: the two have different numbers of elements.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import fitted
+        >>> fitted((2, 4), (8, 8))
+        (4, 8)
+
+    Source: compatgrad's own.
+    """
     ratio = min(np.divide(into, size))
     return int(size[0] * ratio), int(size[1] * ratio)
 
 
 def resize(image: np.ndarray, desired_size: Any) -> np.ndarray:
-    """`image` (height, width, channels) as large as fits into `desired_size`; labels, of one channel, by the nearest
-    pixel."""
+    """An image, or labels, as large as fits into a size.
+
+    Args:
+        image: array (height, width, channels); one channel means labels, of which the nearest pixel's is taken.
+        desired_size: height and width that the result fits into.
+
+    Returns:
+        Array (height, width, channels) of the dtype of `image`; (height, width) for labels.
+
+    Raises:
+        IndexError: `image` has no axis of channels.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import resize
+        >>> resize(np.zeros((2, 2, 3), np.uint8), (4, 6)).shape
+        (4, 4, 3)
+
+    Source: `nnabla.models.semantic_segmentation.image_preprocess.resize` of nnabla 1.39.0.
+    """
     height, width = fitted(image.shape[:2], desired_size)
     if image.shape[2] == 1:
         return imresize(image, (width, height), interpolate="nearest")
@@ -27,22 +62,96 @@ def resize(image: np.ndarray, desired_size: Any) -> np.ndarray:
 
 
 def zero_mean_unit_range(image: np.ndarray) -> np.ndarray:
-    """Values of 0 to 255 as -1 to 1."""
+    """Values of 0 to 255 as -1 to 1: 2 / 255 * image - 1.
+
+    Args:
+        image: array of any shape.
+
+    Returns:
+        Array of the same shape, floating point.
+
+    Raises:
+        TypeError: `image` is not an array.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import zero_mean_unit_range
+        >>> zero_mean_unit_range(np.array([0.0, 255.0]))
+        array([-1.,  1.])
+
+    Source: `nnabla.models.semantic_segmentation.image_preprocess.zero_mean_unit_range` of nnabla 1.39.0.
+    """
     return (2.0 / 255.0) * image - 1.0
 
 
 def cast(image: np.ndarray) -> np.ndarray:
-    """`image` as float32."""
+    """An image as float32.
+
+    Args:
+        image: array of any dtype and shape.
+
+    Returns:
+        Array of float32 of the same shape.
+
+    Raises:
+        AttributeError: `image` is not an array.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import cast
+        >>> cast(np.array([1, 2]))
+        array([1., 2.], dtype=float32)
+
+    Source: `nnabla.models.semantic_segmentation.image_preprocess.cast` of nnabla 1.39.0.
+    """
     return image.astype(np.float32)
 
 
 def pad(image: np.ndarray, desired_size: Any = (513, 513), value: float | None = None) -> np.ndarray:
-    """`image` with `value`, by default grey, below and to the right up to `desired_size`."""
+    """An image made larger by pixels below and to the right.
+
+    Args:
+        image: array (height, width, channels).
+        desired_size: height and width of the result; a side that is longer already stays.
+        value: what the new pixels are; None for grey, 127.5.
+
+    Returns:
+        Array (height, width, channels) of the dtype of `image`.
+
+    Raises:
+        ValueError: `image` has no axis of channels.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import pad
+        >>> pad(np.zeros((1, 2, 1)), (2, 2), value=1)[..., 0]
+        array([[0., 0.],
+               [1., 1.]])
+
+    Source: `nnabla.models.semantic_segmentation.image_preprocess.pad` of nnabla 1.39.0.
+    """
     more = [(0, max(wanted - n, 0)) for n, wanted in zip(image.shape[:2], desired_size, strict=False)]
     return np.pad(image, (*more, (0, 0)), mode="constant", constant_values=127.5 if value is None else value)
 
 
 def preprocess_image_and_label(image: np.ndarray, target_width: int = 513, target_height: int = 513) -> np.ndarray:
-    """`image` as float32 from -1 to 1, made to fit and padded."""
+    """An image as the networks take it: resized to fit, padded, and mapped to -1 to 1.
+
+    Args:
+        image: array (height, width, channels) with values of 0 to 255.
+        target_width: width of the result in pixels.
+        target_height: height of the result in pixels.
+
+    Returns:
+        Array (target_height, target_width, channels) of float32.
+
+    Raises:
+        IndexError: `image` has no axis of channels.
+
+    Example:
+        >>> from compatgrad.nnabla.models.semantic_segmentation.image_preprocess import preprocess_image_and_label
+        >>> done = preprocess_image_and_label(np.zeros((2, 3, 3), np.uint8), 6, 6)
+        >>> done.shape, float(done[0, 0, 0]), float(done[5, 0, 0])
+        ((6, 6, 3), -1.0, 0.0)
+
+    Source: `nnabla.models.semantic_segmentation.image_preprocess.preprocess_image_and_label` of nnabla 1.39.0.
+    """
     size = (target_height, target_width)
     return zero_mean_unit_range(pad(resize(cast(image), size), desired_size=size))
