@@ -45,6 +45,14 @@ def calibrate_entropy(hist, hist_edges, num_quantized_bins=255):
 
     Raises:
         MXNetError: sizes do not fit, or no cut can be told.
+
+    Returns:
+        A list of the threshold and the divergence, float32.
+
+    Example:
+        >>> edges = nd.arange(-4.5, 5.5)
+        >>> [y.shape for y in nd.contrib.calibrate_entropy(nd.ones(9), edges, num_quantized_bins=3)]
+        [(1,), (1,)]
     """
     counts, edges = hist.asnumpy().astype(np.int64).ravel(), hist_edges.asnumpy().ravel()
     total, bins = counts.size, int(num_quantized_bins)

@@ -24,6 +24,17 @@ def box_iou(lhs, rhs, format="corner"):
     """Intersection over union of all boxes of lhs (..., 4) with all of rhs (..., 4).
 
     The shape is that of both without the last axes. No gradient. MXNetError where a last axis is not of length 4.
+
+    Args:
+        lhs: boxes in the last axis, shape (..., 4).
+        rhs: boxes in the last axis, shape (..., 4).
+
+    Returns:
+        NDArray of the dtype of `lhs`, shape (*lhs.shape[:-1], *rhs.shape[:-1]).
+
+    Example:
+        >>> nd.contrib.box_iou(nd.array([[0.0, 0.0, 2.0, 2.0]]), nd.array([[1.0, 0.0, 2.0, 2.0]])).asnumpy()
+        array([[0.5]], dtype=float32)
     """
     one_of("box_iou", "format", format, _FORMATS)
     for name, x in (("lhs", lhs), ("rhs", rhs)):
@@ -39,6 +50,17 @@ def bipartite_matching(data, is_ascend=False, threshold=None, topk=-1):
     Scores that are not above `threshold` (with `is_ascend`, where small ones are best, not below it) make no pair; with
     topk > 0 it ends after topk + 1 pairs, as in MXNet. Gives each row's column, (..., n), and each column's row,
     (..., m); -1: none. No gradient.
+
+    Args:
+        data: scores of pairs, shape (..., rows, columns).
+
+    Returns:
+        A list of the column of each row and the row of each column, -1 where there is none.
+
+    Example:
+        >>> scores = nd.array([[0.5, 0.6], [0.1, 0.2]])
+        >>> [y.asnumpy().tolist() for y in nd.contrib.bipartite_matching(scores, threshold=0.1)]
+        [[1.0, -1.0], [-1.0, 0.0]]
     """
     required("bipartite_matching", "threshold", threshold)
     if data.ndim < 2:
@@ -68,6 +90,18 @@ def box_nms(
     classes stay both, unless id_index is -1 or `force_suppress`. Missing boxes at the end are -1. Where the formats
     differ, boxes that begin left of 0 keep theirs; with a topk of 0 the data is given as it is. The gradient goes to
     the boxes that stay. MXNetError where an index is no column, or two are the same.
+
+    Args:
+        data: boxes with their scores and classes in the last axis, shape (..., N, at least 5).
+
+    Returns:
+        NDArray of the shape of `data`, by falling scores; what is left out is filled with -1.
+
+    Example:
+        >>> boxes = nd.array([[0, 0.9, 0, 0, 2, 2], [0, 0.8, 0, 0, 2, 2.1]])
+        >>> nd.contrib.box_nms(boxes, coord_start=2, score_index=1, id_index=0).asnumpy()
+        array([[ 0. ,  0.9,  0. ,  0. ,  2. ,  2. ],
+               [-1. , -1. , -1. , -1. , -1. , -1. ]], dtype=float32)
     """
     name = "box_nms"
     one_of(name, "in_format", in_format, _FORMATS)
@@ -101,6 +135,22 @@ def box_encode(samples, matches, anchors, refs, means=None, stds=None):
 
     samples (batch, n): above 0.5 where the anchor counts; matches (batch, n): which of refs (batch, m, 4) belongs to
     it; anchors (batch, n, 4); means, stds (4,). Boxes are corners. Both results are (batch, n, 4), without gradient.
+
+    Args:
+        samples (NDArray): 1 for anchors with a box, 0 or -1 for others, shape (batch, N).
+        matches (NDArray): the box of each anchor, shape (batch, N).
+        refs (NDArray): boxes, shape (batch, M, 4).
+        means (NDArray): subtracted from the changes, shape (4,).
+        stds (NDArray): divides the changes, shape (4,).
+
+    Returns:
+        A list of the changes and their masks, shape (batch, N, 4).
+
+    Example:
+        >>> box = nd.array([[[0.0, 0.0, 1.0, 1.0]]])
+        >>> y, mask = nd.contrib.box_encode(nd.ones((1, 1)), nd.zeros((1, 1)), box, box, nd.zeros(4), nd.ones(4))
+        >>> y.asnumpy(), mask.asnumpy()
+        (array([[[0., 0., 0., 0.]]], dtype=float32), array([[[1., 1., 1., 1.]]], dtype=float32))
     """
     name = "box_encode"
     require_ndim(name, "samples", samples, 2)
@@ -118,6 +168,18 @@ def box_decode(data, anchors, std0=1.0, std1=1.0, std2=1.0, std3=1.0, clip=-1.0,
 
     `format`: that of the anchors; std0 ... std3 multiply the results; clip > 0 bounds the logarithms of sizes. No
     gradient. MXNetError where shapes do not fit.
+
+    Args:
+        data: changes of the anchors, shape (batch, N, 4).
+        std0: the factor of the first change.
+        std1: the factor of the second change.
+        std2: the factor of the third change.
+        std3: the factor of the fourth change.
+        clip: the largest height and width, as the logarithm of a factor; negative is none.
+
+    Example:
+        >>> nd.contrib.box_decode(nd.zeros((1, 1, 4)), nd.array([[[0.5, 0.5, 1.0, 1.0]]])).asnumpy()
+        array([[[0., 0., 1., 1.]]], dtype=float32)
     """
     one_of("box_decode", "format", format, _FORMATS)
     require_ndim("box_decode", "data", data, 3)
@@ -143,6 +205,16 @@ def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -
     Each pixel has one for each of `sizes` with the first of `ratios` (width / height) and one for each other ratio
     with the first size. `steps` (y, x): the distance of pixels, by default 1 / size; `offsets` (y, x): where in a pixel
     the center is; `clip`: cut to [0, 1].
+
+    Args:
+        data: an array whose last two axes are height and width.
+
+    Returns:
+        float32, shape (1, height * width * (sizes + ratios - 1), 4).
+
+    Example:
+        >>> nd.contrib.MultiBoxPrior(nd.zeros((1, 3, 1, 1)), sizes=(0.5,)).asnumpy()
+        array([[[0.25, 0.25, 0.75, 0.75]]], dtype=float32)
     """
     name = "MultiBoxPrior"
     require_ndim(name, "data", data, 4)
@@ -168,6 +240,19 @@ def multibox_target(
     class 0 means none. With negative_mining_ratio > 0 only that many hardest anchors without a box per one with a box
     count, of those that overlap no box by negative_mining_thresh; the others have `ignore_label`. No gradient.
     minimum_negative_samples is not looked at, as in MXNet. MXNetError where mining finds too few anchors.
+
+    Args:
+        label: boxes: class, left, top, right, bottom; shape (batch, M, at least 5); the class is -1 where there is
+            none.
+
+    Returns:
+        A list of changes and masks, shape (batch, 4 * N), and classes, shape (batch, N).
+
+    Example:
+        >>> anchor = nd.array([[[0.0, 0.0, 0.5, 0.5]]])
+        >>> label = nd.array([[[0, 0.0, 0.0, 0.5, 0.5]]])
+        >>> [y.asnumpy().tolist() for y in nd.contrib.MultiBoxTarget(anchor, label, nd.zeros((1, 2, 1)))]
+        [[[0.0, 0.0, 0.0, 0.0]], [[1.0, 1.0, 1.0, 1.0]], [[1.0]]]
     """
     name = "MultiBoxTarget"
     require_ndim(name, "anchor", anchor, 3)
@@ -196,6 +281,18 @@ def multibox_detection(
     (1, n, 4). Scores below `threshold` are out, as are boxes that overlap a better one of the same class (of any, with
     force_suppress) by nms_threshold or more, where that is in (0, 1]; else all stay, in the order of anchors. No
     gradient. MXNetError where shapes do not fit.
+
+    Args:
+        cls_prob: probabilities of the classes, the background first, shape (batch, classes + 1, N).
+        threshold: the least score that counts.
+
+    Returns:
+        Class, score, left, top, right, bottom of each box, shape (batch, N, 6); the class is -1 for what is left out.
+
+    Example:
+        >>> anchor = nd.array([[[0.0, 0.0, 0.5, 0.5]]])
+        >>> nd.contrib.MultiBoxDetection(nd.array([[[0.2], [0.8]]]), nd.zeros((1, 4)), anchor).asnumpy()
+        array([[[0. , 0.8, 0. , 0. , 0.5, 0.5]]], dtype=float32)
     """
     name = "MultiBoxDetection"
     require_ndim(name, "cls_prob", cls_prob, 3)

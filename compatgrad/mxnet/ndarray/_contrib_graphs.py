@@ -37,6 +37,17 @@ def getnnz(data, axis=None):
     """How many numbers a csr matrix stores, zeros too: (1,), or for axis=1 of each row; int64.
 
     MXNetError for axis=0, as in the original, and for what is no csr matrix.
+
+    Args:
+        data: a CSR matrix.
+        axis: None counts all; 0 counts in each column.
+
+    Returns:
+        int64, one number or a row of them.
+
+    Example:
+        >>> nd.contrib.getnnz(nd.array([[1.0, 0.0], [2.0, 3.0]]).tostype("csr")).asnumpy()
+        array([3])
     """
     indptr, indices, _ = _graph("getnnz", data)
     if one_of("getnnz", "axis", axis, (None, 1)) is None:  # type: ignore[arg-type]
@@ -46,7 +57,16 @@ def getnnz(data, axis=None):
 
 @operator("data, u, v", name="_contrib_edge_id")
 def edge_id(data, u, v):
-    """The values that a csr matrix stores at rows u and columns v, -1 where it stores none."""
+    """The values that a csr matrix stores at rows u and columns v, -1 where it stores none.
+
+    Args:
+        data: a CSR matrix of the numbers of edges.
+
+    Example:
+        >>> edges = nd.array([[0.0, 1.0], [2.0, 0.0]]).tostype("csr")
+        >>> nd.contrib.edge_id(edges, nd.array([0, 0]), nd.array([1, 0])).asnumpy()
+        array([ 1., -1.], dtype=float32)
+    """
     require_shape("edge_id", "v", v.shape, u.shape)
     indptr, indices, values = _graph("edge_id", data)
     n, m = data.shape
@@ -61,7 +81,19 @@ def edge_id(data, u, v):
 
 @operator("data", name="_contrib_dgl_adjacency")
 def dgl_adjacency(data):
-    """The csr matrix with float32 ones where `data`, a csr matrix, stores something."""
+    """The csr matrix with float32 ones where `data`, a csr matrix, stores something.
+
+    Args:
+        data: a CSR matrix of the numbers of edges.
+
+    Returns:
+        A CSR matrix of ones, float32.
+
+    Example:
+        >>> nd.contrib.dgl_adjacency(nd.array([[0.0, 5.0], [2.0, 0.0]]).tostype("csr")).asnumpy()
+        array([[0., 1.],
+               [1., 0.]], dtype=float32)
+    """
     indptr, indices, values = _graph("dgl_adjacency", data)
     return _csr(indptr, indices, torch.ones(values.shape, device=values.device), data.shape, data)
 
@@ -72,6 +104,18 @@ def dgl_subgraph(data, num_args=None, return_mapping=None):
 
     Gives a csr matrix for each array, of which vertex i is the array's i-th, with the numbers 0, 1, ... of its edges;
     `return_mapping`: and for each array a second one with the graph's own edge values.
+
+    Args:
+        data: a CSR matrix of the numbers of edges, then the vertices of each subgraph, int64, ascending.
+
+    Returns:
+        A list of CSR matrices, int64.
+
+    Example:
+        >>> graph = mx.nd.sparse.csr_matrix(nd.array([[0, 1], [2, 0]], dtype="int64"))
+        >>> vertices = nd.array([0, 1], dtype="int64")
+        >>> [y.shape for y in nd.contrib.dgl_subgraph(graph, vertices, return_mapping=True)]
+        [(2, 2), (2, 2)]
     """
     name = "dgl_subgraph"
     indptr, indices, values = _graph(name, data[0])
@@ -158,6 +202,19 @@ def dgl_csr_neighbor_uniform_sample(data, num_args=None, num_hops=1, num_neighbo
     data: a graph, then arrays of vertices. Gives for each array: its vertices and, as the last element, their number
     (max_num_vertices + 1,); the drawn edges, a csr matrix whose rows are those vertices; and distances
     (max_num_vertices,), in this order, each for all arrays.
+
+    Args:
+        data: a CSR matrix of the numbers of edges, int64, then the seeds, int64, of each sample.
+
+    Returns:
+        A list: vertices of each sample, with their number at the end, then a CSR matrix for each, then the distances
+        from the seeds.
+
+    Example:
+        >>> graph = mx.nd.sparse.csr_matrix(nd.array([[0, 1], [2, 0]], dtype="int64"))
+        >>> sample = nd.contrib.dgl_csr_neighbor_uniform_sample
+        >>> [y.shape for y in sample(graph, nd.array([0], dtype="int64"), max_num_vertices=2)]
+        [(3,), (2, 2), (2,)]
     """
     name = "dgl_csr_neighbor_uniform_sample"
     return _samples(name, data[0], None, data[1:], num_hops, num_neighbor, max_num_vertices)
@@ -168,6 +225,20 @@ def dgl_csr_neighbor_non_uniform_sample(data, num_args=None, num_hops=1, num_nei
     """As dgl_csr_neighbor_uniform_sample, with a probability for each vertex as the second array.
 
     The probabilities of the vertices are a result too, before the distances.
+
+    Args:
+        data: a CSR matrix of the numbers of edges, int64, the probability of each vertex, then the seeds, int64, of
+            each sample.
+
+    Returns:
+        A list: vertices of each sample, with their number at the end, then a CSR matrix for each, the probabilities,
+        and the distances from the seeds.
+
+    Example:
+        >>> graph = mx.nd.sparse.csr_matrix(nd.array([[0, 1], [2, 0]], dtype="int64"))
+        >>> sample = nd.contrib.dgl_csr_neighbor_non_uniform_sample
+        >>> [y.shape for y in sample(graph, nd.array([0.5, 0.5]), nd.array([0], dtype="int64"), max_num_vertices=2)]
+        [(3,), (2, 2), (2,), (2,)]
     """
     name = "dgl_csr_neighbor_non_uniform_sample"
     return _samples(name, data[0], data[1].tensor, data[2:], num_hops, num_neighbor, max_num_vertices)
@@ -179,6 +250,20 @@ def dgl_graph_compact(data, num_args=None, return_mapping=None, graph_sizes=None
 
     data: csr matrices, then for each the array of its vertices; `graph_sizes`: how many vertices each has. Values are
     numbers of edges 0, 1, ...; `return_mapping`: and, after all of them, matrices with the graph's own values.
+
+    Args:
+        data: CSR matrices, then the vertices of each, as the samplers give them.
+        graph_sizes: the number of vertices of each graph.
+
+    Returns:
+        A list of CSR matrices, int64.
+
+    Example:
+        >>> graph = mx.nd.sparse.csr_matrix(nd.array([[0, 1], [2, 0]], dtype="int64"))
+        >>> vertices, part, _ = nd.contrib.dgl_csr_neighbor_uniform_sample(
+        ...     graph, nd.array([0], dtype="int64"), max_num_vertices=3)
+        >>> nd.contrib.dgl_graph_compact(part, vertices, graph_sizes=(2,), return_mapping=False).shape
+        (2, 2)
     """
     name = "dgl_graph_compact"
     half = len(data) // 2

@@ -33,6 +33,15 @@ def bilinear_resize_2d(
     "odd_scale": as scaled, but (n - 1) * scale + 1 where n is odd; "to_even_down", "to_even_up", "to_odd_down",
     "to_odd_up": the nearest such size. `align_corners`: corners map to corners, else pixels are areas. MXNetError
     where anything does not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+        mode: "size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down" or "to_odd_up": how the result's
+            shape is told.
+
+    Example:
+        >>> nd.contrib.BilinearResize2D(nd.array([[[[0.0, 1.0]]]]), height=1, width=3).asnumpy()
+        array([[[[0. , 0.5, 1. ]]]], dtype=float32)
     """
     name = "BilinearResize2D"
     require_ndim(name, "data", data, 4)
@@ -70,6 +79,13 @@ def adaptive_avg_pooling_2d(data, output_size=()):
     """Means of parts of images (batch, channels, height, width), as many along each axis as output_size says.
 
     output_size: (height, width), one number for both, or () for one mean per channel. MXNetError otherwise.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+
+    Example:
+        >>> nd.contrib.AdaptiveAvgPooling2D(nd.array([[[[1.0, 3.0], [5.0, 7.0]]]]), output_size=1).asnumpy()
+        array([[[[4.]]]], dtype=float32)
     """
     name = "AdaptiveAvgPooling2D"
     require_ndim(name, "data", data, 4)
@@ -95,6 +111,14 @@ def roi_align(data, rois, pooled_size=None, spatial_scale=None, sample_ratio=-1,
     where that is not positive. `aligned`: pixels are areas, so places move by half a pixel. Regions of an image below
     0 are 0; regions get no gradient. `position_sensitive`: each bin reads channels of its own, of which data has
     pooled_size times as many. MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+
+    Example:
+        >>> x = nd.arange(16).reshape((1, 1, 4, 4))
+        >>> nd.contrib.ROIAlign(x, nd.array([[0, 0, 0, 2, 2]]), pooled_size=(1, 1), spatial_scale=1.0).asnumpy()
+        array([[[[5.]]]], dtype=float32)
     """
     name = "ROIAlign"
     images = check_regions(name, data, rois)
@@ -164,6 +188,19 @@ def deformable_convolution(
     columns; weight: (num_filter, channels / num_group, kh, kw); bias: (num_filter,) unless `no_bias`. Places outside
     [0, height) x [0, width) are 0, those behind the last pixel's centre are that pixel. Dai et al. 2017. MXNetError
     where anything does not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+        offset: how far each element of the kernel is moved, down and right in turn; shape (batch, 2 * groups * kernel
+            height * kernel width, height, width) of the result.
+        weight: shape (num_filter, channels / num_group, *kernel).
+
+    Example:
+        >>> x, w = nd.arange(4).reshape((1, 1, 2, 2)), nd.ones((1, 1, 1, 1))
+        >>> offset = nd.zeros((1, 2, 2, 2))
+        >>> nd.contrib.DeformableConvolution(x, offset, w, kernel=(1, 1), num_filter=1, no_bias=True).asnumpy()
+        array([[[[0., 1.],
+                 [2., 3.]]]], dtype=float32)
     """
     return _deformable("DeformableConvolution", data, offset, None, weight, bias, kernel, stride, dilate, pad,
                        num_filter, num_group, num_deformable_group, no_bias, layout, True)  # fmt: skip
@@ -178,6 +215,22 @@ def modulated_deformable_convolution(
 
     Beyond the image are zeros, to which it fades over a pixel. `im2col_step` divides the batch, or exceeds it. Zhu et
     al. 2018. MXNetError where anything does not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+        offset: how far each element of the kernel is moved, down and right in turn; shape (batch, 2 * groups * kernel
+            height * kernel width, height, width) of the result.
+        mask: the factor of each element that is read, shape (batch, groups * kernel height * kernel width, height,
+            width) of the result.
+        weight: shape (num_filter, channels / num_group, *kernel).
+
+    Example:
+        >>> x, w = nd.arange(4).reshape((1, 1, 2, 2)), nd.ones((1, 1, 1, 1))
+        >>> offset, mask = nd.zeros((1, 2, 2, 2)), nd.full((1, 1, 2, 2), 0.5)
+        >>> layer = nd.contrib.ModulatedDeformableConvolution
+        >>> layer(x, offset, mask, w, kernel=(1, 1), num_filter=1, no_bias=True).asnumpy()
+        array([[[[0. , 0.5],
+                 [1. , 1.5]]]], dtype=float32)
     """
     name = "ModulatedDeformableConvolution"
     require_ndim(name, "mask", mask, 4)
@@ -193,7 +246,15 @@ psroi_pooling = operator("data, rois", name="_contrib_PSROIPooling")(psroi_pooli
 # ---- attention -------------------------------------------------------------------------------------------------------
 @operator("data", name="_contrib_div_sqrt_dim")
 def div_sqrt_dim(data):
-    """data / sqrt(length of its last axis)"""
+    """data / sqrt(length of its last axis)
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.contrib.div_sqrt_dim(nd.ones((1, 4))).asnumpy()
+        array([[0.5, 0.5, 0.5, 0.5]], dtype=float32)
+    """
     return op.mul_scalar(data, value=1 / math.sqrt(data.shape[-1]))
 
 
@@ -226,6 +287,13 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, heads=None):
     """Scaled products of queries and keys, (batch * heads, time, time).
 
     queries_keys_values: (time, batch, heads * 3 * units), of each head its query, key and value.
+
+    Returns:
+        Scores of the dtype of `queries_keys_values`, shape (batch * heads, length, length).
+
+    Example:
+        >>> nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((2, 1, 12)), heads=1).shape
+        (1, 2, 2)
     """
     q, k, _ = _parts("interleaved_matmul_selfatt_qk", "queries_keys_values", queries_keys_values, heads, 3)
     return _scores(q, k)
@@ -233,7 +301,16 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, heads=None):
 
 @operator("queries_keys_values, attention", name="_contrib_interleaved_matmul_selfatt_valatt")
 def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, heads=None):
-    """Values weighted by attention (batch * heads, time, time): (time, batch, heads * units)."""
+    """Values weighted by attention (batch * heads, time, time): (time, batch, heads * units).
+
+    Returns:
+        Weighted sums of values, shape (length, batch, heads * size).
+
+    Example:
+        >>> qkv, attention = nd.ones((2, 1, 12)), nd.full((1, 2, 2), 0.5)
+        >>> nd.contrib.interleaved_matmul_selfatt_valatt(qkv, attention, heads=1).shape
+        (2, 1, 4)
+    """
     name = "interleaved_matmul_selfatt_valatt"
     return _attended(name, _parts(name, "queries_keys_values", queries_keys_values, heads, 3)[2], attention, heads)
 
@@ -242,6 +319,13 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, heads=None
 def interleaved_matmul_encdec_qk(queries, keys_values, heads=None):
     """Scaled products of queries (time, batch, heads * units) and of the keys in keys_values (time', batch, heads * 2 *
     units): (batch * heads, time, time').
+
+    Returns:
+        Scores of the dtype of `queries`, shape (batch * heads, length of queries, length of keys).
+
+    Example:
+        >>> nd.contrib.interleaved_matmul_encdec_qk(nd.ones((2, 1, 4)), nd.ones((3, 1, 8)), heads=1).shape
+        (1, 2, 3)
     """
     name = "interleaved_matmul_encdec_qk"
     (q,) = _parts(name, "queries", queries, heads, 1)
@@ -250,7 +334,15 @@ def interleaved_matmul_encdec_qk(queries, keys_values, heads=None):
 
 @operator("keys_values, attention", name="_contrib_interleaved_matmul_encdec_valatt")
 def interleaved_matmul_encdec_valatt(keys_values, attention, heads=None):
-    """The values in keys_values weighted by attention (batch * heads, time, time'): (time, batch, heads * units)."""
+    """The values in keys_values weighted by attention (batch * heads, time, time'): (time, batch, heads * units).
+
+    Returns:
+        Weighted sums of values, shape (length of queries, batch, heads * size).
+
+    Example:
+        >>> nd.contrib.interleaved_matmul_encdec_valatt(nd.ones((3, 1, 8)), nd.full((1, 2, 3), 0.5), heads=1).shape
+        (2, 1, 4)
+    """
     name = "interleaved_matmul_encdec_valatt"
     return _attended(name, _parts(name, "keys_values", keys_values, heads, 2)[1], attention, heads)
 
@@ -258,13 +350,23 @@ def interleaved_matmul_encdec_valatt(keys_values, attention, heads=None):
 # ---- straight-through ------------------------------------------------------------------------------------------------
 @operator("data", name="_contrib_round_ste")
 def round_ste(data):
-    """The nearest integers; the gradient passes unchanged."""
+    """The nearest integers; the gradient passes unchanged.
+
+    Example:
+        >>> nd.contrib.round_ste(nd.array([0.4, 0.6])).asnumpy()
+        array([0., 1.], dtype=float32)
+    """
     return op.ste_round(data)
 
 
 @operator("data", name="_contrib_sign_ste")
 def sign_ste(data):
-    """-1, 0 or 1; the gradient passes unchanged."""
+    """-1, 0 or 1; the gradient passes unchanged.
+
+    Example:
+        >>> nd.contrib.sign_ste(nd.array([-0.4, 0.6])).asnumpy()
+        array([-1.,  1.], dtype=float32)
+    """
     return op.ste_sign(data, alpha=0.0)
 
 

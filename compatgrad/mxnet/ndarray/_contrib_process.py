@@ -19,6 +19,26 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     that fades; state: (samples, marks), what earlier events left. Event j of a sample comes lags[:, j] after the one
     before and is of the kind marks[:, j]; the first valid_length of them count. Gradients: by lda, alpha, beta and
     state. MXNetError where shapes do not fit.
+
+    Args:
+        lda (NDArray): the rate of each mark without events, shape (batch, marks).
+        alpha (NDArray): how much an event raises the rate, shape (marks,).
+        beta (NDArray): how fast that decays, shape (marks,).
+        state: what earlier events leave, shape (batch, marks).
+        lags (NDArray): times since the event before, shape (batch, length).
+        marks (NDArray): the mark of each event, int32, shape (batch, length).
+        valid_length (NDArray): how many events there are, shape (batch,).
+
+    Returns:
+        A list of the logarithms of the likelihoods, shape (batch,), and the new states.
+
+    Example:
+        >>> one = nd.ones((1, 1))
+        >>> marks = nd.zeros((1, 1), dtype="int32")
+        >>> given = one, nd.ones(1), nd.ones(1), nd.zeros((1, 1)), one, marks, nd.ones(1), nd.full(1, 2.0)
+        >>> y, _ = nd.contrib.hawkesll(*given)
+        >>> y.asnumpy().round(3)
+        array([-2.632], dtype=float32)
     """
     name = "hawkesll"
     for argument, x, ndim in (("lda", lda, 2), ("lags", lags, 2), ("alpha", alpha, 1)):
@@ -62,6 +82,16 @@ def fft(data, compute_size=128):
     """Fourier transforms along the last axis: real and imaginary parts in turn, twice as long.
 
     `compute_size` only says how much the original does at once.
+
+    Args:
+        data: float32, shape (..., n).
+
+    Returns:
+        Real and imaginary parts in turn, shape (..., 2 n).
+
+    Example:
+        >>> nd.contrib.fft(nd.array([[1.0, 0.0]])).asnumpy()
+        array([[1., 0., 1., 0.]], dtype=float32)
     """
     if data.ndim not in (2, 4):
         raise MXNetError(f"fft: data must be 2-D or 4-D, got the shape {data.shape}")
@@ -71,7 +101,18 @@ def fft(data, compute_size=128):
 
 @operator("data", name="_contrib_ifft")
 def ifft(data, compute_size=128):
-    """Real parts of inverse Fourier transforms, times the length, of what `fft` gives; half as long."""
+    """Real parts of inverse Fourier transforms, times the length, of what `fft` gives; half as long.
+
+    Args:
+        data: float32, real and imaginary parts in turn, shape (..., 2 n).
+
+    Returns:
+        The real parts, n times as large as those of the inverse, shape (..., n).
+
+    Example:
+        >>> nd.contrib.ifft(nd.array([[1.0, 0.0, 1.0, 0.0]])).asnumpy()
+        array([[2., 0.]], dtype=float32)
+    """
     if data.ndim not in (2, 4) or data.shape[-1] % 2:
         raise MXNetError(f"ifft: data must be 2-D or 4-D with an even last axis, got the shape {data.shape}")
     n = data.shape[-1] // 2
@@ -84,6 +125,16 @@ def count_sketch(data, h, s, out_dim=None, processing_batch_size=32):
     """data (rows, in) as (rows, out_dim): column i, times s[0, i], is added to column h[0, i].
 
     `processing_batch_size` only says how much the original does at once. MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, n).
+        h (NDArray): the place of each element in the result, shape (1, n).
+        s (NDArray): the sign of each element, 1 or -1, shape (1, n).
+
+    Example:
+        >>> sketch = nd.contrib.count_sketch
+        >>> sketch(nd.array([[1.0, 2.0, 3.0]]), nd.array([[0, 1, 0]]), nd.array([[1, 1, -1]]), out_dim=2).asnumpy()
+        array([[-2.,  2.]], dtype=float32)
     """
     name = "count_sketch"
     out_dim = required(name, "out_dim", out_dim)

@@ -45,6 +45,19 @@ def multi_proposal(
     rpn_pre_nms_top_n best regions those stay that no better one overlaps by more than `threshold`. Gives
     (images * rpn_post_nms_top_n, 5): the image's number and x1, y1, x2, y2; with `output_score` the scores too. Where
     fewer regions stay, they are repeated.
+
+    Args:
+        threshold: the overlap from which the box of the lower score is left out.
+
+    Returns:
+        Regions of all images: the number of the image and four corners, shape (batch * rpn_post_nms_top_n, 5); with
+        `output_score` a list of them and their scores.
+
+    Example:
+        >>> scores, changes = nd.ones((1, 2, 2, 2)), nd.zeros((1, 4, 2, 2))
+        >>> options = {"scales": (1.0,), "ratios": (1.0,), "rpn_post_nms_top_n": 2, "rpn_min_size": 1}
+        >>> nd.contrib.MultiProposal(scores, changes, nd.array([[32, 32, 1]]), **options).shape
+        (2, 5)
     """
     y = _proposals("MultiProposal", cls_prob, bbox_pred, im_info, rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold,
                    rpn_min_size, scales, ratios, feature_stride, iou_loss)  # fmt: skip
@@ -56,7 +69,21 @@ def proposal(
     cls_prob, bbox_pred, im_info, rpn_pre_nms_top_n=6000, rpn_post_nms_top_n=300, threshold=0.7, rpn_min_size=16,
     scales=(4.0, 8.0, 16.0, 32.0), ratios=(0.5, 1.0, 2.0), feature_stride=16, output_score=False, iou_loss=False,
 ):  # fmt: skip
-    """MultiProposal of one image. MXNetError for several."""
+    """MultiProposal of one image. MXNetError for several.
+
+    Args:
+        threshold: the overlap from which the box of the lower score is left out.
+
+    Returns:
+        Regions: 0 and four corners, shape (rpn_post_nms_top_n, 5); with `output_score` a list of them and their
+        scores.
+
+    Example:
+        >>> scores, changes = nd.ones((1, 2, 2, 2)), nd.zeros((1, 4, 2, 2))
+        >>> options = {"scales": (1.0,), "ratios": (1.0,), "rpn_post_nms_top_n": 2, "rpn_min_size": 1}
+        >>> nd.contrib.Proposal(scores, changes, nd.array([[32, 32, 1]]), **options).shape
+        (2, 5)
+    """
     if cls_prob.shape[0] != 1:
         raise MXNetError(f"Proposal: takes one image, got {cls_prob.shape[0]}; MultiProposal takes several")
     y = _proposals("Proposal", cls_prob, bbox_pred, im_info, rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold,
@@ -72,6 +99,16 @@ def rroi_align(data, rois, pooled_size=None, spatial_scale=None, sampling_ratio=
     rois: (regions, 6), each the number of an image, the center x and y, width and height, times `spatial_scale`, and
     an angle in degrees. Each bin is the mean of sampling_ratio ** 2 readings between pixels, or of about one for each
     pixel where that is not positive. Regions get no gradient.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+        rois: regions: the number of the image, the middle (x, y), width, height, and the angle in degrees; shape (N,
+            6).
+
+    Example:
+        >>> x = nd.arange(16).reshape((1, 1, 4, 4))
+        >>> nd.contrib.RROIAlign(x, nd.array([[0, 2, 2, 2, 2, 0]]), pooled_size=(1, 1), spatial_scale=1.0).shape
+        (1, 1, 1, 1)
     """
     name = "RROIAlign"
     require_ndim(name, "data", data, 4)
@@ -117,6 +154,16 @@ def deformable_psroi_pooling(
     shares of a region's size times `trans_std`, none with `no_trans`. Gives (regions, output_dim, pooled_size,
     pooled_size); each bin is the mean of sample_per_part ** 2 readings, as far as they lie in the image. Gradients: by
     data and trans.
+
+    Args:
+        data: floating point, shape (batch, output_dim * group_size * group_size, height, width).
+
+    Example:
+        >>> x, rois = nd.ones((1, 1, 4, 4)), nd.array([[0, 0, 0, 3, 3]])
+        >>> options = {"spatial_scale": 1.0, "output_dim": 1, "group_size": 1, "pooled_size": 2, "no_trans": True}
+        >>> nd.contrib.DeformablePSROIPooling(x, rois, **options).asnumpy()
+        array([[[[1., 1.],
+                 [1., 1.]]]], dtype=float32)
     """
     name = "DeformablePSROIPooling"
     require_ndim(name, "data", data, 4)

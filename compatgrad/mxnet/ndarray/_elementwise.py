@@ -12,11 +12,13 @@ import torch
 from compatgrad import _C
 from compatgrad.core.configuration import using_modes
 
+from .._docs import composed
 from .._frontend import fe
 from ..base import MXNetError
 from . import _operator, _stored
+from ._elementwise_examples import EXAMPLES, PAIRS
 from ._indexing import in_range
-from ._operator import op, operator, operators, register
+from ._operator import ERRORS, op, operator, operators, register
 from .ndarray import NDArray
 
 __all__: list[str] = []
@@ -39,7 +41,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
     Other arguments are ignored, as MXNet does where an operator has no parameters.
     """
 
-    def call(data, out=None, name=None, **ignored):
+    def call(data: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any) -> NDArray:
         if not isinstance(data, NDArray):
             data = _operator.array_of(public, "data", data)
         t = data.tensor
@@ -55,6 +57,17 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str, method: bool
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
     return call
+
+
+def _of_one(name: str, doc: str) -> str:
+    """The docstring of a function of one array; its example stands in a table."""
+    given, result = EXAMPLES.get(name, ("", ""))
+    example = f">>> nd.{name}(nd.array({given})).asnumpy().round(4)\n        array({result}, dtype=float32)"
+    return composed(
+        f"{doc}\n\n    Example:\n        {example}\n", ("data", "out", "name", "**ignored"), f"mxnet.nd.{name}",
+        "NDArray of the shape and dtype of `data`; what is not floating-point is computed in float32 and cut back.",
+        ERRORS.partition("\n")[0], {"data": "NDArray"},
+    )  # fmt: skip
 
 
 _ROUNDING = frozenset(("ceil", "fix", "floor", "rint", "round", "trunc"))  # leave integers as they are
@@ -73,7 +86,7 @@ _METHODS = frozenset(
     "log2 radians rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc".split()
 )
 for _name, _engine in _PLAIN.items():
-    _doc = _C.op_info(_engine)["doc"]
+    _doc = _of_one(_name, _C.op_info(_engine)["doc"])
     _fallback = _unary(_name, getattr(op, _engine), _doc)
     _add(fe.bind(_engine, _fallback, "float", _name, _doc, __name__), method=_name in _METHODS)
 
@@ -96,28 +109,36 @@ _COMPOSED: dict[str, tuple[Callable[[NDArray], NDArray], str]] = {
 
 
 for _name, (_body, _doc) in _COMPOSED.items():
-    _add(_unary(_name, _body, _doc), method=_name in _METHODS)
+    _add(_unary(_name, _body, _of_one(_name, _doc)), method=_name in _METHODS)
 
 
 @operator("data", aliases=("_np_logical_not",))
 def logical_not(data):
-    """1 where an element is zero, else 0."""
+    """1 where an element is zero, else 0.
+
+    Example:
+        >>> nd.logical_not(nd.array([0.0, 2.0, -1.0])).asnumpy()
+        array([1., 0., 0.], dtype=float32)
+    """
     return op.equal_scalar(data, value=0)
 
 
 @operator("data")
 def hard_sigmoid(data, alpha=0.2, beta=0.5):
-    """alpha * x + beta, between 0 and 1."""
+    """alpha * x + beta, between 0 and 1.
+
+    Args:
+        alpha: the slope.
+        beta: the value at 0.
+
+    Example:
+        >>> nd.hard_sigmoid(nd.array([-5.0, 0.0, 1.0])).asnumpy()
+        array([0. , 0.5, 0.7], dtype=float32)
+    """
     return op.clip(data * alpha + beta, min=0.0, max=1.0, product=False)
 
 
-@operator("data", aliases=("_copy",))
-def identity(data):
-    """A copy."""
-    return op.copy(data)
-
-
-__all__ += ["hard_sigmoid", "identity", "logical_not"]
+__all__ += ["hard_sigmoid", "logical_not"]
 
 
 # ---- two arrays ------------------------------------------------------------------------------------------------
@@ -207,8 +228,25 @@ _ALIASES = {
 }  # fmt: skip
 
 
+def _of_two(public: str, doc: str, name: str, strict: bool) -> str:
+    """The docstring of a function of two arrays: `elemwise_add`, `broadcast_add`."""
+    example = f">>> nd.{public}(nd.array([5.0, 2.0]), nd.array([2.0, 2.0])).asnumpy()"
+    rule = "Both have one shape and one dtype." if strict else "Both have one dtype, and shapes that broadcast."
+    text = f"{doc.rstrip('.')}. {rule}\n"
+    text += f"\n    Example:\n        {example}\n        array({PAIRS[name]}, dtype=float32)\n"
+    return composed(
+        text,
+        ("lhs", "rhs", "out", "name", "**ignored"), f"mxnet.nd.{public}",
+        f"NDArray of the dtype of the inputs and {'their shape' if strict else 'the shape that they broadcast to'}.",
+        ERRORS.replace("an argument is not known", "the arrays are on different devices"),
+        {"lhs": "NDArray", "rhs": "NDArray"},
+    )  # fmt: skip
+
+
 def _binary(public: str, plain: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
-    def call(lhs, rhs, out=None, name=None, **ignored):
+    def call(
+        lhs: NDArray, rhs: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any
+    ) -> NDArray:
         lhs, rhs = _checked_pair(public, lhs, rhs, strict)
         y = _exact(plain, body, lhs, rhs)
         if strict and (lhs.stype != "default" or rhs.stype != "default") and out is None:
@@ -224,9 +262,10 @@ for _name, (_body, _doc) in _BINARY.items():
     for _public, _strict in ((f"broadcast_{_name}", False), (f"elemwise_{_name}", True)):
         if _strict and _name not in ("add", "sub", "mul", "div"):
             continue
-        _call: Callable[..., Any] = _binary(_public, _name, _body, _doc, _strict)
+        _text = _of_two(_public, _doc, _name, _strict)
+        _call: Callable[..., Any] = _binary(_public, _name, _body, _text, _strict)
         if _name in _NATIVE and not _strict:
-            _call = fe.bind(_NATIVE[_name], _call, "float", _public, _doc, __name__)
+            _call = fe.bind(_NATIVE[_name], _call, "float", _public, _text, __name__)
         _add(_call, _ALIASES.get(_public, ()), inputs="lhs, rhs")
 
 
@@ -320,14 +359,36 @@ for _slot, _name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
 
 
 def _function(public: str, name: str, doc: str) -> Callable[..., Any]:
-    def call(lhs, rhs):
+    def call(lhs: NDArray | float, rhs: NDArray | float) -> NDArray:
         if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray) and name in _PLAIN_NUMBERS:
             return _PLAIN_NUMBERS[name](lhs, rhs)
         return _pair(name, lhs, rhs)
 
     call.__name__ = call.__qualname__ = public
-    call.__doc__ = f"{doc} Of two arrays, which broadcast, or of an array and a number."
+    call.__doc__ = _of_numbers(public, doc, name)
     return call
+
+
+def _of_numbers(public: str, doc: str, name: str, args: tuple[str, str] = ("lhs", "rhs")) -> str:
+    """The docstring of a function of arrays or numbers: `add`, `maximum`."""
+    both = "NDArray or number"
+    text = f"""{doc.rstrip(".")}. Of two arrays, which broadcast, or of an array and a number.
+
+    Args:
+        {args[0]} ({both}): any shape, any dtype.
+        {args[1]} ({both}): an array of the same dtype and a shape that broadcasts, or a number.
+
+    Example:
+        >>> nd.{public}(nd.array([5.0, 2.0]), 2).asnumpy()
+        array({PAIRS[name]}, dtype=float32)
+"""
+    return composed(
+        text, args, f"mxnet.nd.{public}",
+        "NDArray of the dtype of the arrays and the shape that they broadcast to; of two numbers a number, where "
+        "Python has the operator.",
+        "TypeError: an argument is neither an NDArray nor a number, or both are numbers and Python has no operator.\n"
+        "        mxnet.base.MXNetError: dtypes or devices differ, or shapes do not broadcast.", {},
+    )  # fmt: skip
 
 
 _PLAIN_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -345,9 +406,11 @@ for _public, _name in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"),
 _raised = _function("power", "power", "")
 
 
-def power(base, exp):
-    """base ** exp. Of two arrays, which broadcast, or of an array and a number."""
+def power(base: NDArray | float, exp: NDArray | float) -> NDArray:
     return _raised(base, exp)
+
+
+power.__doc__ = _of_numbers("power", "base ** exp", "power", ("base", "exp"))
 
 
 _add(power)

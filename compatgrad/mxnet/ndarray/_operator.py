@@ -14,6 +14,7 @@ differentiated at any order.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from compatgrad import _C
 from compatgrad.core.crossing import to
 from compatgrad.core.declarations import Inputs, made_of
 
+from .._docs import composed, type_of
 from .._frontend import op as op
 from ..base import MXNetError
 from ._declaration import Declaration, describe
@@ -186,9 +188,42 @@ def operator(
         _OUR_FILES.update((file, body.__code__.co_filename))
         made = describe(made_of(source, public, scope, body, file), Declaration(declared, outputs, states, body))
         made.__qualname__ = public
+        _document(made, declared, parameters, outputs)
         return register(made, aliases, method)
 
     return declare
+
+
+def _document(made: Any, inputs: Inputs, parameters: Sequence[inspect.Parameter], outputs: Any) -> None:
+    """The types and the docstring that the declaration of an operator tells."""
+    arrays = {i.name: "NDArray | None" if i.optional else "NDArray" for i in inputs.items}
+    several = outputs != 1 and not (isinstance(outputs, str) and _ONE_SEEN.fullmatch(outputs))
+    always = several and _ALWAYS.fullmatch(str(outputs))
+    made.__annotations__ = {
+        **{p.name: arrays.get(p.name) or type_of(p.name, p.default) for p in parameters},
+        "out": "NDArray | Sequence[NDArray] | None", "name": "str | None", "attrs": "Any",
+        "return": "list[NDArray]" if always else "NDArray | list[NDArray]" if several else "NDArray",
+    }  # fmt: skip
+    names = [p.name for p in parameters]
+    if inputs.variadic:
+        arrays[names[0]], names[0] = "several NDArrays", f"*{names[0]}"
+    returns = "A list of NDArrays." if several else f"NDArray of the dtype of `{inputs.names[0]}`."
+    source = f"mxnet.nd.{shown_name(made.__name__)}"
+    made.__doc__ = composed(made.__doc__, (*names, "out", "name", "**attrs"), source, returns, ERRORS, arrays)
+
+
+_ONE_SEEN = re.compile(r"\w+(, \w+\?)*")  # one that users see, and others for the gradient
+_ALWAYS = re.compile(r"\d+|\w+(, \w+)+")
+ERRORS = """AssertionError: an input is no NDArray.
+        mxnet.base.MXNetError: dtypes, shapes or arguments do not fit; an argument is not known."""
+
+
+def shown_name(name: str) -> str:
+    """An operator's name below `mxnet.nd`."""
+    for prefix in ("contrib", "image"):
+        if name.startswith(f"_{prefix}_"):
+            return f"{prefix}.{name[len(prefix) + 2 :]}"
+    return name
 
 
 def register(

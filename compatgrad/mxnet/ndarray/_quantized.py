@@ -59,7 +59,19 @@ def _check(name: str, **arrays: NDArray) -> None:
 
 @operator("data, min_range, max_range", name="_contrib_quantize", outputs=3)
 def quantize(data, min_range, max_range, out_type="uint8"):
-    """`data` as uint8 or int8 for a range, and the ends of the range that it stands for then."""
+    """`data` as uint8 or int8 for a range, and the ends of the range that it stands for then.
+
+    Args:
+        data: float32, any shape.
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> q, low, high = nd.contrib.quantize(nd.array([0.0, 1.0]), nd.array([0.0]), nd.array([1.0]))
+        >>> q.asnumpy()
+        array([  0, 255], dtype=uint8)
+    """
     return _quantized("quantize", data, _number(min_range), _number(max_range), out_type)
 
 
@@ -68,6 +80,16 @@ def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=Non
     """`data` as int8 or uint8 ("auto": uint8 where the range has no negative numbers), for the given range or its own.
 
     Gives the array and the ends of its range.
+
+    Args:
+        data: float32, any shape.
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> nd.contrib.quantize_v2(nd.array([-1.0, 0.5]), out_type="int8")[0].asnumpy()
+        array([-127,   64], dtype=int8)
     """
     t = data.tensor
     low = float(t.min()) if min_calib_range is None else float(min_calib_range)
@@ -79,7 +101,18 @@ def quantize_v2(data, out_type="int8", min_calib_range=None, max_calib_range=Non
 
 @operator("data", name="_contrib_quantize_asym", outputs=3)
 def quantize_asym(data, min_calib_range=None, max_calib_range=None):
-    """`data` as uint8 with a step and an offset of its own: the array, 1 / step, and the offset."""
+    """`data` as uint8 with a step and an offset of its own: the array, 1 / step, and the offset.
+
+    Args:
+        data: float32, any shape.
+
+    Returns:
+        A list of the integers, the scale and the shift, float32.
+
+    Example:
+        >>> nd.contrib.quantize_asym(nd.array([0.0, 1.0]), min_calib_range=0.0, max_calib_range=1.0)[0].asnumpy()
+        array([  0, 255], dtype=uint8)
+    """
     t = data.tensor.detach().float()
     low = float(t.min()) if min_calib_range is None else float(min_calib_range)
     high = float(t.max()) if max_calib_range is None else float(max_calib_range)
@@ -91,7 +124,18 @@ def quantize_asym(data, min_calib_range=None, max_calib_range=None):
 
 @operator("data, min_range, max_range", name="_contrib_dequantize")
 def dequantize(data, min_range, max_range, out_type="float32"):
-    """The float32 numbers that a quantized array stands for."""
+    """The float32 numbers that a quantized array stands for.
+
+    Args:
+        data: int8 or uint8, any shape.
+
+    Returns:
+        float32, of the shape of `data`.
+
+    Example:
+        >>> nd.contrib.dequantize(nd.array([127], dtype="int8"), nd.array([-1.0]), nd.array([1.0])).asnumpy()
+        array([1.], dtype=float32)
+    """
     one_of("dequantize", "out_type", out_type, ("float32",))
     t, low, high = data.tensor, _number(min_range), _number(max_range)
     if t.dtype not in _TOPS:
@@ -101,7 +145,19 @@ def dequantize(data, min_range, max_range, out_type="float32"):
 
 @operator("data, min_range, max_range", name="_contrib_requantize", outputs=3)
 def requantize(data, min_range, max_range, out_type="int8", min_calib_range=None, max_calib_range=None):
-    """int32 numbers as int8 for the given range, or for the one that they fill; with the ends of that range."""
+    """int32 numbers as int8 for the given range, or for the one that they fill; with the ends of that range.
+
+    Args:
+        data: int32, any shape.
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> sums = nd.array([2**30], dtype="int32")
+        >>> nd.contrib.requantize(sums, nd.array([-1.0]), nd.array([1.0]))[0].asnumpy()
+        array([127], dtype=int8)
+    """
     one_of("requantize", "out_type", out_type, ("int8", "auto"))
     if data.tensor.dtype != torch.int32:
         raise MXNetError(f"requantize: data must be int32, got {data.tensor.dtype}")
@@ -150,7 +206,22 @@ def quantized_fully_connected(
     data, weight, bias=None, min_data=None, max_data=None, min_weight=None, max_weight=None, min_bias=None,
     max_bias=None, num_hidden=None, no_bias=False, flatten=True,
 ):  # fmt: skip
-    """FullyConnected of 8-bit numbers: int32 sums, and the ends of the range that they stand for."""
+    """FullyConnected of 8-bit numbers: int32 sums, and the ends of the range that they stand for.
+
+    Args:
+        data: int8 or uint8, shape (batch, ...).
+        weight: int8, shape (num_hidden, number of inputs).
+        bias: int8, shape (num_hidden,).
+
+    Returns:
+        A list of the sums, int32, and both ends of the range, float32.
+
+    Example:
+        >>> x, w = nd.array([[1, 2]], dtype="int8"), nd.array([[3, 4]], dtype="int8")
+        >>> ends = [nd.array([v]) for v in (-1.0, 1.0, -1.0, 1.0)]
+        >>> nd.contrib.quantized_fully_connected(x, w, None, *ends, num_hidden=1, no_bias=True)[0].asnumpy()
+        array([[11]], dtype=int32)
+    """
     name = "quantized_fully_connected"
     given = [min_data, max_data, min_weight, max_weight, min_bias, max_bias]
     bias, ranges = _arranged(no_bias, bias, given)
@@ -169,7 +240,22 @@ def quantized_conv(
     max_bias=None, kernel=None, stride=(), dilate=(), pad=(), num_filter=None, num_group=1, workspace=1024,
     no_bias=False, cudnn_tune=None, cudnn_off=False, layout=None,
 ):  # fmt: skip
-    """Convolution of 8-bit numbers: int32 sums, and the ends of the range that they stand for."""
+    """Convolution of 8-bit numbers: int32 sums, and the ends of the range that they stand for.
+
+    Args:
+        data: int8 or uint8, shape (batch, channels, height, width).
+        weight: int8, shape (num_filter, channels / num_group, *kernel).
+        bias: int8, shape (num_filter,).
+
+    Returns:
+        A list of the sums, int32, and both ends of the range, float32.
+
+    Example:
+        >>> x, w = nd.ones((1, 1, 2, 2), dtype="int8"), nd.ones((1, 1, 2, 2), dtype="int8")
+        >>> ends = [nd.array([v]) for v in (-1.0, 1.0, -1.0, 1.0)]
+        >>> nd.contrib.quantized_conv(x, w, None, *ends, kernel=(2, 2), num_filter=1, no_bias=True)[0].asnumpy()
+        array([[[[4]]]], dtype=int32)
+    """
     given = [min_data, max_data, min_weight, max_weight, min_bias, max_bias]
     bias, ranges = _arranged(no_bias, bias, given)
     _check("quantized_conv", data=data, weight=weight)
@@ -183,7 +269,19 @@ def quantized_pooling(
     data, min_data, max_data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False,
     pooling_convention="valid", stride=(), pad=(), p_value=None, count_include_pad=True, layout=None,
 ):  # fmt: skip
-    """Pooling of 8-bit numbers ("max" or "avg"), whose range stays what it is."""
+    """Pooling of 8-bit numbers ("max" or "avg"), whose range stays what it is.
+
+    Args:
+        data: int8 or uint8, shape (batch, channels, height, width).
+
+    Returns:
+        A list of the integers, of the dtype of `data`, and both ends of the range, float32.
+
+    Example:
+        >>> x = nd.array([[[[1, 5]]]], dtype="int8")
+        >>> nd.contrib.quantized_pooling(x, nd.array([-1.0]), nd.array([1.0]), kernel=(1, 2))[0].asnumpy()
+        array([[[[5]]]], dtype=int8)
+    """
     _check("quantized_pooling", data=data)
     one_of("quantized_pooling", "pool_type", pool_type, ("max", "avg"))
     y = Pooling(_whole(data), kernel=kernel, pool_type=pool_type, global_pool=global_pool, stride=stride, pad=pad,
@@ -193,14 +291,39 @@ def quantized_pooling(
 
 @operator("data, min_data, max_data", name="_contrib_quantized_act", outputs=_RANGED)
 def quantized_act(data, min_data, max_data, act_type=None):
-    """relu of 8-bit numbers, whose range stays what it is."""
+    """relu of 8-bit numbers, whose range stays what it is.
+
+    Args:
+        data: int8, any shape.
+        act_type: "relu".
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> x = nd.array([-3, 5], dtype="int8")
+        >>> nd.contrib.quantized_act(x, nd.array([-1.0]), nd.array([1.0]), act_type="relu")[0].asnumpy()
+        array([0, 5], dtype=int8)
+    """
     one_of("quantized_act", "act_type", act_type, ("relu",))
     return [NDArray(data.tensor.clamp(min=0)), min_data, max_data]
 
 
 @operator("data, min_data, max_data", name="_contrib_quantized_flatten", outputs=_RANGED)
 def quantized_flatten(data, min_data, max_data):
-    """The array with one axis after the first, whose range stays what it is."""
+    """The array with one axis after the first, whose range stays what it is.
+
+    Args:
+        data: int8 or uint8, at least one axis.
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> x = nd.ones((1, 2, 3), dtype="int8")
+        >>> nd.contrib.quantized_flatten(x, nd.array([-1.0]), nd.array([1.0]))[0].shape
+        (1, 6)
+    """
     return [op.reshape(data, shape=(data.shape[0], -1)), min_data, max_data]
 
 
@@ -208,7 +331,21 @@ def quantized_flatten(data, min_data, max_data):
 def quantized_embedding(
     data, weight, min_weight, max_weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False
 ):
-    """Rows of an 8-bit weight, whose range stays what it is."""
+    """Rows of an 8-bit weight, whose range stays what it is.
+
+    Args:
+        data: rows of `weight`, of any dtype.
+        weight: int8, shape (input_dim, output_dim).
+
+    Returns:
+        A list of the rows, int8, and both ends of the range, float32.
+
+    Example:
+        >>> w = nd.array([[1, 2], [3, 4]], dtype="int8")
+        >>> ends = nd.array([-1.0]), nd.array([1.0])
+        >>> nd.contrib.quantized_embedding(nd.array([1]), w, *ends, input_dim=2, output_dim=2)[0].asnumpy()
+        array([[3, 4]], dtype=int8)
+    """
     index = as_index(data).clamp(0, weight.shape[0] - 1)
     return [NDArray(weight.tensor[index]), min_weight, max_weight]
 
@@ -221,7 +358,21 @@ def _real(x: NDArray, low: NDArray, high: NDArray) -> torch.Tensor:
 def quantized_elemwise_add(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None
 ):  # fmt: skip
-    """Sums of 8-bit numbers: int32 for all that they can reach, or int8 for the given range."""
+    """Sums of 8-bit numbers: int32 for all that they can reach, or int8 for the given range.
+
+    Args:
+        lhs: int8 or uint8, any shape.
+        rhs: of the shape of `lhs`.
+
+    Returns:
+        A list of the sums, int32, and both ends of the range, float32.
+
+    Example:
+        >>> x, y = nd.array([127], dtype="int8"), nd.array([127], dtype="int8")
+        >>> ends = [nd.array([v]) for v in (-1.0, 1.0, -1.0, 1.0)]
+        >>> [v.shape for v in nd.contrib.quantized_elemwise_add(x, y, *ends)]
+        [(1,), (1,), (1,)]
+    """
     _check("quantized_elemwise_add", lhs=lhs, rhs=rhs)
     y = _real(lhs, lhs_min, lhs_max) + _real(rhs, rhs_min, rhs_max)
     if min_calib_range is not None and max_calib_range is not None:
@@ -237,7 +388,21 @@ def quantized_elemwise_mul(
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range=None, max_calib_range=None,
     enable_float_output=False,
 ):  # fmt: skip
-    """Products of 8-bit numbers: int32, int8 for the given range, or float32."""
+    """Products of 8-bit numbers: int32, int8 for the given range, or float32.
+
+    Args:
+        lhs: int8, any shape.
+        rhs: of the shape of `lhs`.
+
+    Returns:
+        A list of the products, int32, and both ends of the range, float32.
+
+    Example:
+        >>> x, y = nd.array([12], dtype="int8"), nd.array([10], dtype="int8")
+        >>> ends = [nd.array([v]) for v in (-1.0, 1.0, -1.0, 1.0)]
+        >>> nd.contrib.quantized_elemwise_mul(x, y, *ends)[0].asnumpy()
+        array([120], dtype=int32)
+    """
     _check("quantized_elemwise_mul", lhs=lhs, rhs=rhs)
     unit = _unit(lhs_min, lhs_max, lhs.tensor.dtype) * _unit(rhs_min, rhs_max, rhs.tensor.dtype)
     y = lhs.tensor.double() * rhs.tensor.double()
@@ -251,7 +416,19 @@ def quantized_elemwise_mul(
 
 @operator("*data", name="_contrib_quantized_concat", outputs=_RANGED)
 def quantized_concat(data, num_args=None, dim=1):
-    """8-bit arrays, followed by their lower and upper ends in turn, joined along an axis in the widest range."""
+    """8-bit arrays, followed by their lower and upper ends in turn, joined along an axis in the widest range.
+
+    Args:
+        data: arrays of int8 or uint8, then their lower and upper ends in turn.
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> x, ends = nd.array([[1]], dtype="int8"), [nd.array([v]) for v in (-1.0, 1.0, -1.0, 1.0)]
+        >>> nd.contrib.quantized_concat(x, x, *ends, num_args=2, dim=1)[0].asnumpy()
+        array([[1, 1]], dtype=int8)
+    """
     n = len(data) // 3
     if n < 1 or len(data) != 3 * n:
         raise MXNetError(f"quantized_concat: expected arrays and two ends for each, got {len(data)} arrays")
@@ -269,7 +446,21 @@ def quantized_batch_norm(
     data, gamma, beta, moving_mean, moving_var, min_data, max_data, eps=1e-3, momentum=0.9, fix_gamma=True,
     use_global_stats=False, output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
 ):  # fmt: skip
-    """BatchNorm of 8-bit numbers by moving statistics, as int8 for the given range."""
+    """BatchNorm of 8-bit numbers by moving statistics, as int8 for the given range.
+
+    Args:
+        data: int8, shape (batch, channels, ...).
+
+    Returns:
+        A list of the integers and both ends of the range, float32.
+
+    Example:
+        >>> x, one, zero = nd.ones((1, 1, 1, 2), dtype="int8"), nd.ones(1), nd.zeros(1)
+        >>> options = {"min_calib_range": -1.0, "max_calib_range": 1.0, "fix_gamma": False}
+        >>> y = nd.contrib.quantized_batch_norm(x, one, zero, zero, one, nd.array([-1.0]), nd.array([1.0]), **options)
+        >>> y[0].asnumpy()
+        array([[[[1, 1]]]], dtype=int8)
+    """
     name = "quantized_batch_norm"
     low, high = (float(required(name, n, v)) for n, v in (("min_calib_range", min_calib_range),
                                                           ("max_calib_range", max_calib_range)))  # fmt: skip

@@ -39,7 +39,16 @@ def _some(name: str, arrays: Sequence[NDArray]) -> None:
 
 @operator("*data", aliases=("Concat",))
 def concat(data, dim=1):
-    """Arrays joined along the axis `dim`. MXNetError where their other axes or dtypes differ."""
+    """Arrays joined along the axis `dim`. MXNetError where their other axes or dtypes differ.
+
+    Args:
+        data: arrays of one dtype whose shapes differ along `dim` only; a list of them may be given as the only
+            argument.
+
+    Example:
+        >>> nd.concat(nd.array([[1.0]]), nd.array([[2.0, 3.0]]), dim=1).asnumpy()
+        array([[1., 2., 3.]], dtype=float32)
+    """
     _some("concat", data)
     first = data[0].shape
     axis = axis_in("concat", dim, len(first), "dim")
@@ -73,7 +82,17 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 @operator("*data")
 def stack(data, axis=0):
-    """Arrays of one shape joined along a new axis. MXNetError where shapes or dtypes differ."""
+    """Arrays of one shape joined along a new axis. MXNetError where shapes or dtypes differ.
+
+    Args:
+        data: arrays of one shape and dtype; a list of them may be given as the only argument.
+        axis: where the new axis stands.
+
+    Example:
+        >>> nd.stack(nd.array([1.0, 2.0]), nd.array([3.0, 4.0]), axis=1).asnumpy()
+        array([[1., 3.],
+               [2., 4.]], dtype=float32)
+    """
     _some("stack", data)
     first = data[0].shape
     for i, a in enumerate(data):
@@ -87,6 +106,13 @@ def split(data, num_outputs, axis=1, squeeze_axis=False):
     """`num_outputs` equal parts along `axis`, without that axis if `squeeze_axis`: a list, or the only part itself.
 
     MXNetError where the axis cannot be divided so.
+
+    Returns:
+        A list of NDArrays; with num_outputs=1 the only one itself.
+
+    Example:
+        >>> [y.asnumpy().tolist() for y in nd.split(nd.array([[1.0, 2.0]]), num_outputs=2, axis=1)]
+        [[[1.0]], [[2.0]]]
     """
     axis = axis_in("split", axis, data.tensor.dim())
     n = data.shape[axis]
@@ -147,7 +173,12 @@ NDArray.split_v2 = split_v2
 
 @operator("*args", aliases=("ElementWiseSum",))
 def add_n(args):
-    """The sum of arrays of one shape. MXNetError where shapes or dtypes differ."""
+    """The sum of arrays of one shape. MXNetError where shapes or dtypes differ.
+
+    Example:
+        >>> nd.add_n(nd.array([1.0]), nd.array([2.0]), nd.array([3.0])).asnumpy()
+        array([6.], dtype=float32)
+    """
     _some("add_n", args)
     for i, a in enumerate(args):
         if a.shape != args[0].shape:
@@ -160,6 +191,13 @@ def where(condition, x, y):
     """`x` where `condition` is not 0, else `y`. `condition` has their shape, or chooses among slices of axis 0.
 
     MXNetError where shapes or the dtypes of x and y differ.
+
+    Returns:
+        NDArray of the dtype of `x`.
+
+    Example:
+        >>> nd.where(nd.array([1, 0]), nd.array([1.0, 2.0]), nd.array([3.0, 4.0])).asnumpy()
+        array([1., 4.], dtype=float32)
     """
     one_dtype("where", (x, y))
     if x.shape != y.shape:
@@ -173,38 +211,86 @@ def where(condition, x, y):
 
 @operator("data", method=True, stored=_stored.same)
 def zeros_like(data):
-    """Zeros of data's shape, dtype and device; constant."""
+    """Zeros of data's shape, dtype and device; constant.
+
+    Example:
+        >>> nd.zeros_like(nd.array([1.0, 2.0])).asnumpy()
+        array([0., 0.], dtype=float32)
+    """
     return constant(torch.zeros_like(data.tensor, memory_format=torch.contiguous_format), data)
 
 
 @operator("data", method=True)
 def ones_like(data):
-    """Ones of data's shape, dtype and device; constant."""
+    """Ones of data's shape, dtype and device; constant.
+
+    Example:
+        >>> nd.ones_like(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 1.], dtype=float32)
+    """
     return constant(torch.ones_like(data.tensor, memory_format=torch.contiguous_format), data)
 
 
 @operator("data", method=True)
 def shape_array(data):
-    """The shape, as int64."""
+    """The shape, as int64.
+
+    Returns:
+        int64, one axis.
+
+    Example:
+        >>> nd.shape_array(nd.ones((2, 3))).asnumpy()
+        array([2, 3])
+    """
     return constant(torch.tensor(data.shape, dtype=torch.int64, device=data.tensor.device), data)
 
 
 @operator("data", method=True)
 def size_array(data):
-    """The number of elements, as int64 of shape (1,)."""
+    """The number of elements, as int64 of shape (1,).
+
+    Returns:
+        int64, shape (1,).
+
+    Example:
+        >>> nd.size_array(nd.ones((2, 3))).asnumpy()
+        array([6])
+    """
     return constant(torch.tensor([data.size], dtype=torch.int64, device=data.tensor.device), data)
 
 
 @operator("data", aliases=("Cast",))
 def cast(data, dtype):
-    """The array with another dtype; fractions are cut off. TypeError for what is no dtype."""
+    """The array with another dtype; fractions are cut off. TypeError for what is no dtype.
+
+    Args:
+        dtype: the dtype of the result.
+
+    Returns:
+        NDArray of `dtype`.
+
+    Example:
+        >>> nd.cast(nd.array([1.7, -1.7]), dtype="int32").asnumpy()
+        array([ 1, -1], dtype=int32)
+    """
     t = torch_dtype(dtype, "cast: dtype")
     return op.identity(data) if t == data.tensor.dtype else op.cast(data, dtype=t)
 
 
 @operator("data")
 def amp_cast(data, dtype):
-    """Floats as another floating dtype; other arrays as they are."""
+    """Floats as another floating dtype; other arrays as they are.
+
+    Args:
+        dtype: the dtype of the result.
+
+    Returns:
+        NDArray of `dtype` if `data` is floating-point, else of that of `data`.
+
+    Example:
+        >>> nd.amp_cast(nd.array([1.5]), dtype="float16").dtype
+        <class 'numpy.float16'>
+    """
     t = torch_dtype(dtype, "amp_cast: dtype")
     if t == data.tensor.dtype or not data.tensor.is_floating_point() or not t.is_floating_point:
         return op.identity(data)
@@ -213,7 +299,20 @@ def amp_cast(data, dtype):
 
 @operator("*data", outputs=lambda p: p.get("num_outputs") or 1)
 def amp_multicast(data, num_outputs=None, cast_narrow=False):
-    """Floats as the widest (cast_narrow: narrowest) of their dtypes; other arrays as they are. A list."""
+    """Floats as the widest (cast_narrow: narrowest) of their dtypes; other arrays as they are. A list.
+
+    Args:
+        data: arrays of any shapes and dtypes; a list of them may be given as the only argument.
+        num_outputs: the number of arrays.
+
+    Returns:
+        A list of NDArrays.
+
+    Example:
+        >>> arrays = nd.array([1.0], dtype="float16"), nd.array([2.0])
+        >>> [y.dtype.__name__ for y in nd.amp_multicast(*arrays, num_outputs=2)]
+        ['float32', 'float32']
+    """
     _count("amp_multicast", "num_outputs", num_outputs, data)
     floats = [a.tensor.dtype for a in data if a.tensor.is_floating_point()]
     if not floats:
@@ -232,7 +331,12 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
 
 @operator("data", method=True, stored=_stored.clipped)
 def clip(data, a_min, a_max):
-    """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0."""
+    """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0.
+
+    Example:
+        >>> nd.clip(nd.array([-1.0, 0.5, 2.0]), 0.0, 1.0).asnumpy()
+        array([0. , 0.5, 1. ], dtype=float32)
+    """
     if data.tensor.is_floating_point():
         return op.clip(data, min=a_min, max=a_max, product=False)
     t = data.tensor
@@ -242,7 +346,15 @@ def clip(data, a_min, a_max):
 
 @operator("a")
 def cumsum(a, axis=None, dtype=None):
-    """Sums up to each element along `axis`, or in the flattened array; in `dtype` if given, of booleans in int64."""
+    """Sums up to each element along `axis`, or in the flattened array; in `dtype` if given, of booleans in int64.
+
+    Args:
+        axis: the axis; None for the array as one row.
+
+    Example:
+        >>> nd.cumsum(nd.array([1.0, 2.0, 3.0])).asnumpy()
+        array([1., 3., 6.], dtype=float32)
+    """
     own = torch.int64 if a.tensor.dtype == torch.bool else a.tensor.dtype
     t = own if dtype is None else torch_dtype(dtype, "cumsum: dtype")
     x = a if a.tensor.dtype == t else op.cast(a, dtype=t)
@@ -252,7 +364,17 @@ def cumsum(a, axis=None, dtype=None):
 
 @operator("data", aliases=("stop_gradient",))
 def BlockGrad(data):  # noqa: N802
-    """The values as a constant: no gradient passes."""
+    """The values as a constant: no gradient passes.
+
+    Example:
+        >>> x = nd.array([2.0])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = nd.BlockGrad(x) * x
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([2.], dtype=float32)
+    """
     return op.stop_gradient(data)
 
 
@@ -269,7 +391,12 @@ def _loss(data: NDArray, scale: float) -> NDArray:
 
 @operator("data")
 def make_loss(data):
-    """The values as a loss: their gradient is 1, whatever follows."""
+    """The values as a loss: their gradient is 1, whatever follows.
+
+    Example:
+        >>> nd.make_loss(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 2.], dtype=float32)
+    """
     return _loss(data, 1.0)
 
 
@@ -278,6 +405,14 @@ def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):  # n
     """The values as a loss: their gradient is `grad_scale`, whatever follows.
 
     normalization: "batch" divides it by the length of axis 0, "valid" by the number of elements above `valid_thresh`.
+
+    Args:
+        normalization: divides the gradient by 1 ("null"), the length of the batch ("batch") or the number of elements
+            above `valid_thresh` ("valid").
+
+    Example:
+        >>> nd.MakeLoss(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 2.], dtype=float32)
     """
     one_of("MakeLoss", "normalization", normalization, ("null", "batch", "valid"))
     if normalization == "batch":
@@ -289,7 +424,18 @@ def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):  # n
 
 @operator("*data")
 def multi_sum_sq(data, num_arrays=None):
-    """The sums of squares of several arrays, as float32 of shape (arrays,)."""
+    """The sums of squares of several arrays, as float32 of shape (arrays,).
+
+    Args:
+        data: floating-point arrays of any shapes; a list of them may be given as the only argument.
+
+    Returns:
+        float32, one number for each array.
+
+    Example:
+        >>> nd.multi_sum_sq(nd.array([1.0, 2.0]), nd.array([3.0]), num_arrays=2).asnumpy()
+        array([5., 9.], dtype=float32)
+    """
     _count("multi_sum_sq", "num_arrays", num_arrays, data)
     _some("multi_sum_sq", data)
     if not is_recording() and all(a.stype == "default" for a in data):
@@ -302,13 +448,35 @@ def multi_sum_sq(data, num_arrays=None):
 
 @operator("data")
 def all_finite(data, init_output=True):
-    """1 if all elements are finite, else 0; float32 of shape (1,)."""
+    """1 if all elements are finite, else 0; float32 of shape (1,).
+
+    Args:
+        data: floating point, any shape.
+
+    Returns:
+        float32, shape (1,).
+
+    Example:
+        >>> nd.all_finite(nd.array([1.0, float("inf")])).asnumpy()
+        array([0.], dtype=float32)
+    """
     return _all_finite([data])
 
 
 @operator("*data")
 def multi_all_finite(data, num_arrays=None, init_output=True):
-    """1 if all elements of all arrays are finite, else 0; float32 of shape (1,)."""
+    """1 if all elements of all arrays are finite, else 0; float32 of shape (1,).
+
+    Args:
+        data: floating-point arrays of any shapes; a list of them may be given as the only argument.
+
+    Returns:
+        float32, shape (1,).
+
+    Example:
+        >>> nd.multi_all_finite(nd.array([1.0]), nd.array([2.0]), num_arrays=2).asnumpy()
+        array([1.], dtype=float32)
+    """
     _count("multi_all_finite", "num_arrays", num_arrays, data)
     return _all_finite(data)
 
@@ -320,7 +488,17 @@ def _all_finite(arrays: Sequence[NDArray]) -> NDArray:
 
 @operator("*data")
 def reset_arrays(data, num_arrays=None):
-    """Overwrites all arrays with zeros."""
+    """Overwrites all arrays with zeros.
+
+    Args:
+        data: arrays of any shapes and dtypes; a list of them may be given as the only argument.
+
+    Example:
+        >>> x = nd.array([1.0, 2.0])
+        >>> _ = nd.reset_arrays(x, num_arrays=1)
+        >>> x.asnumpy()
+        array([0., 0.], dtype=float32)
+    """
     _count("reset_arrays", "num_arrays", num_arrays, data)
     for a in data:
         a._write(NDArray(torch.zeros_like(a.tensor)))

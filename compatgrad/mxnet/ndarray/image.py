@@ -70,7 +70,20 @@ def _constant(values: Sequence[float], shape: tuple[int, ...], like: NDArray) ->
 # ---- shape and range ------------------------------------------------------------------------------------------------
 @operator("data", name="_image_to_tensor")
 def to_tensor(data):
-    """Images (…, height, width, channels) in [0, 255] as float32 (…, channels, height, width) in [0, 1]."""
+    """Images (…, height, width, channels) in [0, 255] as float32 (…, channels, height, width) in [0, 1].
+
+    Args:
+        data: pixels from 0 to 255, shape (height, width, channels), or a batch of images.
+
+    Returns:
+        float32, shape (channels, height, width), or with the batch before.
+
+    Example:
+        >>> image = nd.full((2, 3, 3), 255, dtype="uint8")
+        >>> y = nd.image.to_tensor(image)
+        >>> y.shape, y.asnumpy().max().item()
+        ((3, 2, 3), 1.0)
+    """
     _check("to_tensor", data, (3, 4))
     axes = (2, 0, 1) if data.ndim == 3 else (0, 3, 1, 2)
     if data.tensor.is_floating_point():
@@ -84,6 +97,15 @@ def normalize(data, mean=(0.0,), std=(1.0,)):
     """(data - mean) / std of floats (…, channels, height, width), one number for each channel or for all.
 
     There are 1 or 3 channels.
+
+    Args:
+        data: floating point, shape (channels, height, width), or a batch of images.
+        mean: one number, or one for each channel, which is subtracted.
+        std: one number, or one for each channel, by which is divided.
+
+    Example:
+        >>> nd.image.normalize(nd.ones((3, 1, 1)), mean=(0.0, 0.5, 1.0), std=2.0).asnumpy().ravel()
+        array([0.5 , 0.25, 0.  ], dtype=float32)
     """
     _check("normalize", data, (3, 4), "(channels, height, width)")
     channels = data.shape[-3]
@@ -126,6 +148,14 @@ def resize(data, size=(), keep_ratio=False, interp=1):
     """Images in (width, height) `size`; if that is one number, squares, or the shorter side with `keep_ratio`.
 
     `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos. No gradient.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+        size: width and height of the result, or one number for both.
+
+    Example:
+        >>> nd.image.resize(nd.ones((4, 4, 3)), size=(2, 3)).shape
+        (3, 2, 3)
     """
     _check("resize", data, (3, 4))
     interp = 1 if interp is None else interp
@@ -139,7 +169,17 @@ def resize(data, size=(), keep_ratio=False, interp=1):
 
 @operator("data", name="_image_crop")
 def crop(data, x, y, width, height):
-    """The part of images from column `x` and row `y` on, of that width and height."""
+    """The part of images from column `x` and row `y` on, of that width and height.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+        x: the first column.
+        y: the first row.
+
+    Example:
+        >>> nd.image.crop(nd.ones((4, 4, 3)), x=1, y=0, width=2, height=3).shape
+        (3, 2, 3)
+    """
     _check("crop", data, (3, 4))
     rows, columns = data.shape[-3:-1]
     if x < 0 or y < 0 or width <= 0 or height <= 0:
@@ -154,28 +194,60 @@ def crop(data, x, y, width, height):
 
 @operator("data", name="_image_flip_left_right")
 def flip_left_right(data):
-    """The image with left and right exchanged."""
+    """The image with left and right exchanged.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+
+    Example:
+        >>> nd.image.flip_left_right(nd.array([[[1.0], [2.0]]])).asnumpy().ravel()
+        array([2., 1.], dtype=float32)
+    """
     _check("flip_left_right", data, (3,))
     return op.flip(data, axis=1)
 
 
 @operator("data", name="_image_flip_top_bottom")
 def flip_top_bottom(data):
-    """The image with top and bottom exchanged."""
+    """The image with top and bottom exchanged.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+
+    Example:
+        >>> nd.image.flip_top_bottom(nd.array([[[1.0]], [[2.0]]])).asnumpy().ravel()
+        array([2., 1.], dtype=float32)
+    """
     _check("flip_top_bottom", data, (3,))
     return op.flip(data, axis=0)
 
 
 @operator("data", name="_image_random_flip_left_right")
 def random_flip_left_right(data):
-    """The image, with left and right exchanged in half of all calls."""
+    """The image, with left and right exchanged in half of all calls.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+
+    Example:
+        >>> nd.image.random_flip_left_right(nd.ones((4, 5, 3))).shape
+        (4, 5, 3)
+    """
     _check("random_flip_left_right", data, (3,))
     return op.flip(data, axis=1) if _coin() else op.copy(data)
 
 
 @operator("data", name="_image_random_flip_top_bottom")
 def random_flip_top_bottom(data):
-    """The image, with top and bottom exchanged in half of all calls."""
+    """The image, with top and bottom exchanged in half of all calls.
+
+    Args:
+        data: shape (height, width, channels), or a batch of images.
+
+    Example:
+        >>> nd.image.random_flip_top_bottom(nd.ones((4, 5, 3))).shape
+        (4, 5, 3)
+    """
     _check("random_flip_top_bottom", data, (3,))
     return op.flip(data, axis=0) if _coin() else op.copy(data)
 
@@ -238,7 +310,15 @@ def _colour_operator(name: str, change: Callable[[NDArray, float], NDArray], doc
         alpha = _factor(name, min_factor, max_factor)
         return _on_floats(data, lambda x: change(x, alpha))
 
-    body.__doc__ = f"{doc} by a random number in [min_factor, max_factor], neither of them negative."
+    body.__doc__ = f"""{doc} by a random number in [min_factor, max_factor], neither of them negative.
+
+    Args:
+        data: shape (height, width, 3), or a batch of images.
+
+    Example:
+        >>> nd.image.{name}(nd.ones((4, 5, 3)), 0.5, 1.5).shape
+        (4, 5, 3)
+    """
     return operator("data", name=f"_image_{name}")(body)
 
 
@@ -250,7 +330,16 @@ random_hue = _colour_operator("random_hue", _hued, "The hue turned, 1 being the 
 
 @operator("data", name="_image_random_color_jitter")
 def random_color_jitter(data, brightness, contrast, saturation, hue):
-    """Random brightness, contrast and saturation by 1 ± as much as said, and hue by 0 ± as much, in random order."""
+    """Random brightness, contrast and saturation by 1 ± as much as said, and hue by 0 ± as much, in random order.
+
+    Args:
+        data: shape (height, width, 3).
+
+    Example:
+        >>> options = {"brightness": 0.1, "contrast": 0.1, "saturation": 0.1, "hue": 0.1}
+        >>> nd.image.random_color_jitter(nd.ones((4, 5, 3)), **options).shape
+        (4, 5, 3)
+    """
     _check("random_color_jitter", data, (3,))
     kinds = [(_brighter, 1, brightness), (_contrasted, 1, contrast), (_saturated, 1, saturation), (_hued, 0, hue)]
     order = torch.randperm(4, generator=generator(torch.device("cpu"))).tolist()
@@ -266,7 +355,16 @@ def random_color_jitter(data, brightness, contrast, saturation, hue):
 
 @operator("data", name="_image_adjust_lighting")
 def adjust_lighting(data, alpha):
-    """Adds the principal components of colours, times the three numbers `alpha`."""
+    """Adds the principal components of colours, times the three numbers `alpha`.
+
+    Args:
+        data: shape (height, width, 3).
+        alpha: the weights of the three principal components of colours.
+
+    Example:
+        >>> nd.image.adjust_lighting(nd.zeros((1, 1, 3)), alpha=(0.1, 0.0, 0.0)).asnumpy().ravel().round(2)
+        array([-3.15, -3.22, -3.24], dtype=float32)
+    """
     _check("adjust_lighting", data, (3,))
     if len(alpha) != 3:
         raise MXNetError(f"image.adjust_lighting: alpha: expected 3 numbers, got {alpha}")
@@ -275,7 +373,15 @@ def adjust_lighting(data, alpha):
 
 @operator("data", name="_image_random_lighting")
 def random_lighting(data, alpha_std=0.05):
-    """Adds the principal components of colours, times random numbers of standard deviation `alpha_std`."""
+    """Adds the principal components of colours, times random numbers of standard deviation `alpha_std`.
+
+    Args:
+        data: shape (height, width, 3).
+
+    Example:
+        >>> nd.image.random_lighting(nd.zeros((4, 5, 3))).shape
+        (4, 5, 3)
+    """
     _check("random_lighting", data, (3,))
     alphas = (torch.randn(3, generator=generator(torch.device("cpu")), dtype=torch.float64) * alpha_std).tolist()
     return _on_floats(data, lambda x: _lit(x, alphas))

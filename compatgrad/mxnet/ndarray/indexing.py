@@ -40,6 +40,11 @@ def slice(data, begin, end, step=()):
     """data[begin[0]:end[0]:step[0], ...]; entries may be None, and axes that are not named are kept whole.
 
     MXNetError for more entries than axes, for `begin` and `end` of different lengths, and for a step of 0.
+
+    Example:
+        >>> nd.slice(nd.arange(6).reshape((2, 3)), begin=(0, 1), end=(None, 3)).asnumpy()
+        array([[1., 2.],
+               [4., 5.]], dtype=float32)
     """
     return op.get_item(data, index=_key(data, begin, end, step))
 
@@ -93,6 +98,15 @@ def slice_axis(data, axis, begin, end):
     """The part of an axis from `begin` up to `end`, which count from the end if negative; None is the end.
 
     MXNetError where that part is empty or reaches beyond the axis.
+
+    Args:
+        begin: the first index; negative ones count from the end.
+        end: the index after the last; None is the end.
+
+    Example:
+        >>> nd.slice_axis(nd.arange(6).reshape((2, 3)), axis=1, begin=1, end=None).asnumpy()
+        array([[1., 2.],
+               [4., 5.]], dtype=float32)
     """
     axis = axis_in("slice_axis", axis, data.tensor.dim())
     n = data.shape[axis]
@@ -108,6 +122,13 @@ def slice_like(data, shape_like, axes=()):
     """The leading part of `data` that has the sizes of `shape_like`, in all axes or in `axes`.
 
     MXNetError where `data` is smaller.
+
+    Args:
+        axes: the axes that are cut; () is all.
+
+    Example:
+        >>> nd.slice_like(nd.ones((3, 4)), nd.zeros((2, 3))).shape
+        (2, 3)
     """
     ndim, sizes = data.tensor.dim(), shape_like.shape
     chosen = [] if axes is None else as_ints("slice_like", "axes", axes)
@@ -137,6 +158,19 @@ def take(a, indices, axis=0, mode="clip"):
 
     Indices outside the axis are limited to it ("clip"), wrapped ("wrap"), or an MXNetError ("raise"). They have no
     gradient.
+
+    Args:
+        indices: integers of any dtype.
+        mode: what happens to indices outside: "clip" moves them to the ends, "wrap" takes them modulo the length.
+
+    Returns:
+        NDArray of the dtype of `a`, with the shape of `indices` in the place of the axis.
+
+    Example:
+        >>> nd.take(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 0, 1])).asnumpy()
+        array([[3., 4.],
+               [1., 2.],
+               [3., 4.]], dtype=float32)
     """
     one_of("take", "mode", mode, ("clip", "wrap", "raise"))
     ndim = a.tensor.dim()
@@ -147,7 +181,16 @@ def take(a, indices, axis=0, mode="clip"):
 
 @operator("a, indices")
 def batch_take(a, indices):
-    """One element of each row: a[i, indices[i]]."""
+    """One element of each row: a[i, indices[i]].
+
+    Args:
+        a: shape (n, ...).
+        indices: a column for each row, shape (n,).
+
+    Example:
+        >>> nd.batch_take(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 0], dtype="int32")).asnumpy()
+        array([2., 3.], dtype=float32)
+    """
     require_shape("batch_take", "indices", indices.shape, a.shape[:1])
     return _along(a, as_index(indices).reshape(-1, 1), 1, False)
 
@@ -165,6 +208,14 @@ def pick(data, index, axis=-1, keepdims=False, mode="clip"):
     """One element of each line along `axis`, at the positions `index`, whose shape is data's without that axis.
 
     Positions outside the axis are limited to it ("clip") or wrapped ("wrap").
+
+    Args:
+        index: places along the axis, of the shape of `data` without it, or with length 1.
+        mode: what happens to places outside: "clip" or "wrap".
+
+    Example:
+        >>> nd.pick(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 0])).asnumpy()
+        array([2., 3.], dtype=float32)
     """
     one_of("pick", "mode", mode, ("clip", "wrap"))
     if axis is None:
@@ -180,7 +231,18 @@ def pick(data, index, axis=-1, keepdims=False, mode="clip"):
 
 @operator("lhs, mhs, rhs")
 def fill_element_0index(lhs, mhs, rhs):
-    """`lhs` with element rhs[i] of row i replaced by mhs[i]."""
+    """`lhs` with element rhs[i] of row i replaced by mhs[i].
+
+    Args:
+        lhs: a matrix.
+        mhs (NDArray): a number for each row.
+        rhs: a column for each row.
+
+    Example:
+        >>> nd.fill_element_0index(nd.zeros((2, 3)), nd.array([5.0, 6.0]), nd.array([0, 2])).asnumpy()
+        array([[5., 0., 0.],
+               [0., 0., 6.]], dtype=float32)
+    """
     require_shape("fill_element_0index", "mhs", mhs.shape, lhs.shape[:1])
     require_shape("fill_element_0index", "rhs", rhs.shape, lhs.shape[:1])
     column = clipped(as_index(rhs), lhs.shape[1])
@@ -198,6 +260,13 @@ def gather_nd(data, indices):
     """data[indices[0], indices[1], ...]: shape indices.shape[1:] + data.shape[len(indices):].
 
     Indices may count from the end. IndexError for one outside its axis, MXNetError for more of them than axes.
+
+    Args:
+        indices: shape (m, ...), a column of m indices for each place.
+
+    Example:
+        >>> nd.gather_nd(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([[1, 0], [0, 1]])).asnumpy()
+        array([3., 2.], dtype=float32)
     """
     if indices.tensor.dim() < 2:
         raise MXNetError(f"gather_nd: indices must have at least 2 dimensions, got the shape {indices.shape}")
@@ -211,6 +280,14 @@ def scatter_nd(data, indices, shape):
     """Zeros of `shape` with data[i, ...] at [indices[0, i], indices[1, i], ...]; of equal indices the last one counts.
 
     MXNetError where shapes do not fit, IndexError for an index outside its axis.
+
+    Args:
+        data: what is written, shape (..., rest).
+        indices: shape (m, ...), a column of m indices for each place.
+
+    Example:
+        >>> nd.scatter_nd(nd.array([5.0, 6.0]), nd.array([[0, 2]]), shape=(4,)).asnumpy()
+        array([5., 0., 6., 0.], dtype=float32)
     """
     shape = as_ints("scatter_nd", "shape", shape)
     if indices.tensor.dim() < 2 or indices.shape[0] > len(shape):
@@ -224,6 +301,17 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     """`on_value` at the position that each index names on a new last axis of length `depth`, else `off_value`.
 
     Rows of indices outside [0, depth) hold `off_value` only. It has no gradient.
+
+    Args:
+        dtype: the dtype of the result.
+
+    Returns:
+        NDArray of `dtype`, shape (*indices.shape, depth).
+
+    Example:
+        >>> nd.one_hot(nd.array([0, 2]), depth=3).asnumpy()
+        array([[1., 0., 0.],
+               [0., 0., 1.]], dtype=float32)
     """
     index = as_index(indices)
     t = torch_dtype(dtype, "one_hot: dtype")
@@ -239,7 +327,16 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 @operator("data")
 def ravel_multi_index(data, shape=None):
-    """Positions (axes, n) in an array of `shape` as positions (n,) in it flattened. No gradient."""
+    """Positions (axes, n) in an array of `shape` as positions (n,) in it flattened. No gradient.
+
+    Args:
+        data: a column of indices for each place, shape (axes, n).
+        shape: the shape of the array that is indexed.
+
+    Example:
+        >>> nd.ravel_multi_index(nd.array([[1, 0], [2, 1]]), shape=(2, 3)).asnumpy()
+        array([5., 1.], dtype=float32)
+    """
     shape = as_ints("ravel_multi_index", "shape", () if shape is None else shape)
     if not shape:
         raise MXNetError("ravel_multi_index: shape must not be empty")
@@ -254,7 +351,17 @@ def ravel_multi_index(data, shape=None):
 
 @operator("data")
 def unravel_index(data, shape=None):
-    """Positions in a flattened array of `shape` as positions (axes, ...) in it. No gradient."""
+    """Positions in a flattened array of `shape` as positions (axes, ...) in it. No gradient.
+
+    Args:
+        data: places in the array as one row, shape (n,).
+        shape: the shape of the array that is indexed.
+
+    Example:
+        >>> nd.unravel_index(nd.array([5, 1]), shape=(2, 3)).asnumpy()
+        array([[1., 0.],
+               [2., 1.]], dtype=float32)
+    """
     shape = as_ints("unravel_index", "shape", () if shape is None else shape)
     if not shape:
         raise MXNetError("unravel_index: shape must not be empty")

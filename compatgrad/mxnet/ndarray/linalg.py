@@ -20,6 +20,14 @@ def dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None):
 
     transpose_a: the sum goes over the first axis of `lhs`; transpose_b: over the last one of `rhs`. Two vectors give
     shape (1,). MXNetError where lengths or dtypes differ.
+
+    Args:
+        lhs: at least one axis.
+        rhs: an array whose first axis is as long as the last one of `lhs`.
+
+    Example:
+        >>> nd.dot(nd.array([[1.0, 2.0]]), nd.array([[3.0], [4.0]])).asnumpy()
+        array([[11.]], dtype=float32)
     """
     a, b = lhs.tensor, rhs.tensor
     if a.dtype != b.dtype:
@@ -52,6 +60,14 @@ def batch_dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None
     """Products of the matrices in the last two axes: (..., m, k) by (..., k, n) gives (..., m, n).
 
     MXNetError where the leading axes differ or the inner ones do not fit.
+
+    Args:
+        lhs: shape (batch, n, k).
+        rhs: shape (batch, k, m).
+
+    Example:
+        >>> nd.batch_dot(nd.ones((2, 1, 3)), nd.ones((2, 3, 1))).asnumpy().ravel()
+        array([3., 3.], dtype=float32)
     """
     if lhs.tensor.dim() < 3:
         raise MXNetError(f"batch_dot: lhs and rhs must have at least 3 dimensions, got {lhs.shape} and {rhs.shape}")
@@ -74,7 +90,16 @@ def _product(name: str, a: NDArray, b: NDArray, transpose_a: bool, transpose_b: 
 
 @operator("*args")
 def khatri_rao(args):
-    """Columns of Kronecker products: (m, k) and (n, k) give (m * n, k), and so on for more matrices."""
+    """Columns of Kronecker products: (m, k) and (n, k) give (m * n, k), and so on for more matrices.
+
+    Args:
+        args: matrices of as many columns and of one dtype; a list of them may be given as the only argument.
+
+    Example:
+        >>> nd.khatri_rao(nd.array([[1.0, 2.0]]), nd.array([[3.0, 4.0], [5.0, 6.0]])).asnumpy()
+        array([[ 3.,  8.],
+               [ 5., 12.]], dtype=float32)
+    """
     if not args:
         raise MXNetError("khatri_rao: expected at least one matrix, got none")
     one_dtype("khatri_rao", args)
@@ -114,7 +139,16 @@ def _rows_at(name: str, arrays: list[NDArray], axis: int) -> tuple[list[NDArray]
 
 @operator("A, B, C")
 def linalg_gemm(A, B, C, transpose_a=False, transpose_b=False, alpha=1.0, beta=1.0, axis=-2):  # noqa: N803
-    """alpha op(A) op(B) + beta C for matrices in batches; `axis` holds their rows, the last axis their columns."""
+    """alpha op(A) op(B) + beta C for matrices in batches; `axis` holds their rows, the last axis their columns.
+
+    Args:
+        beta: the factor of `C`.
+
+    Example:
+        >>> one = nd.ones((1, 1))
+        >>> nd.linalg.gemm(one, one, one, alpha=2.0, beta=3.0).asnumpy()
+        array([[5.]], dtype=float32)
+    """
     one_dtype("linalg_gemm", (A, B, C))
     (a, b, c), back = _rows_at("linalg_gemm", [A, B, C], axis)
     y = _scaled(_product("linalg_gemm", a, b, transpose_a, transpose_b), alpha)
@@ -125,7 +159,12 @@ def linalg_gemm(A, B, C, transpose_a=False, transpose_b=False, alpha=1.0, beta=1
 
 @operator("A, B")
 def linalg_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0, axis=-2):  # noqa: N803
-    """alpha op(A) op(B) for matrices in batches; `axis` holds their rows, the last axis their columns."""
+    """alpha op(A) op(B) for matrices in batches; `axis` holds their rows, the last axis their columns.
+
+    Example:
+        >>> nd.linalg.gemm2(nd.array([[1.0, 2.0]]), nd.array([[3.0], [4.0]])).asnumpy()
+        array([[11.]], dtype=float32)
+    """
     (a, b), back = _rows_at("linalg_gemm2", [A, B], axis) if axis != -2 else ((A, B), None)
     y = _scaled(_product("linalg_gemm2", a, b, transpose_a, transpose_b), alpha)
     return y if back is None else op.transpose(y, axes=back)
@@ -150,6 +189,14 @@ def linalg_potrf(A, lower=True):  # noqa: N803
 
     Only that half of `A` is read. The gradient is that with respect to symmetric matrices. MXNetError where A is not
     positive definite.
+
+    Args:
+        A: symmetric, positive definite matrices in the last two axes, float32 or float64.
+
+    Example:
+        >>> nd.linalg.potrf(nd.array([[4.0, 2.0], [2.0, 2.0]])).asnumpy()
+        array([[2., 0.],
+               [1., 1.]], dtype=float32)
     """
     _square("linalg_potrf", A)
     y = op.cholesky(A if lower else _turned(A))
@@ -160,7 +207,16 @@ def linalg_potrf(A, lower=True):  # noqa: N803
 
 @operator("A")
 def linalg_potri(A, lower=True):  # noqa: N803
-    """(L L^T)^-1 of lower triangular matrices L = A, or (U^T U)^-1 of upper ones U = A."""
+    """(L L^T)^-1 of lower triangular matrices L = A, or (U^T U)^-1 of upper ones U = A.
+
+    Args:
+        A: triangular matrices in the last two axes, as `linalg_potrf` gives them.
+
+    Example:
+        >>> nd.linalg.potri(nd.array([[2.0, 0.0], [0.0, 1.0]])).asnumpy()
+        array([[0.25, 0.  ],
+               [0.  , 1.  ]], dtype=float32)
+    """
     n = _square("linalg_potri", A)
     identity = torch.eye(n, dtype=A.tensor.dtype, device=A.tensor.device).expand(A.tensor.shape)
     inverse = op.solve_triangular(A, NDArray(identity.contiguous()), lower=bool(lower))
@@ -176,7 +232,16 @@ def _triangular(name: str, a: NDArray, b: NDArray, rightside: bool) -> None:
 
 @operator("A, B")
 def linalg_trmm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):  # noqa: N803
-    """alpha op(A) B, or alpha B op(A) with `rightside`, for triangular matrices A; their other half is not read."""
+    """alpha op(A) B, or alpha B op(A) with `rightside`, for triangular matrices A; their other half is not read.
+
+    Args:
+        A: triangular matrices in the last two axes, float32 or float64.
+
+    Example:
+        >>> nd.linalg.trmm(nd.array([[1.0, 0.0], [2.0, 1.0]]), nd.ones((2, 1))).asnumpy()
+        array([[1.],
+               [3.]], dtype=float32)
+    """
     _triangular("linalg_trmm", A, B, rightside)
     a = op.tril(A) if lower else op.triu(A)
     y = op.matmul(B, a, transb=bool(transpose)) if rightside else op.matmul(a, B, transa=bool(transpose))
@@ -185,7 +250,16 @@ def linalg_trmm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0): 
 
 @operator("A, B")
 def linalg_trsm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0):  # noqa: N803
-    """X of op(A) X = alpha B, or X op(A) = alpha B with `rightside`, for triangular A; the other half is not read."""
+    """X of op(A) X = alpha B, or X op(A) = alpha B with `rightside`, for triangular A; the other half is not read.
+
+    Args:
+        A: triangular matrices in the last two axes, float32 or float64.
+
+    Example:
+        >>> nd.linalg.trsm(nd.array([[1.0, 0.0], [2.0, 1.0]]), nd.array([[1.0], [3.0]])).asnumpy()
+        array([[1.],
+               [1.]], dtype=float32)
+    """
     _triangular("linalg_trsm", A, B, rightside)
     y = op.solve_triangular(A, B, lower=bool(lower), transpose=bool(transpose), right=bool(rightside))
     return _scaled(y, alpha)
@@ -193,7 +267,12 @@ def linalg_trsm(A, B, transpose=False, rightside=False, lower=True, alpha=1.0): 
 
 @operator("A")
 def linalg_syrk(A, transpose=False, alpha=1.0):  # noqa: N803
-    """alpha A A^T, or alpha A^T A with `transpose`."""
+    """alpha A A^T, or alpha A^T A with `transpose`.
+
+    Example:
+        >>> nd.linalg.syrk(nd.array([[1.0, 2.0]])).asnumpy()
+        array([[5.]], dtype=float32)
+    """
     if A.tensor.dim() < 2:
         raise MXNetError(f"linalg_syrk: A must have at least 2 dimensions, got the shape {A.shape}")
     return _scaled(op.matmul(A, A, transa=bool(transpose), transb=not transpose), alpha)
@@ -201,14 +280,33 @@ def linalg_syrk(A, transpose=False, alpha=1.0):  # noqa: N803
 
 @operator("A")
 def linalg_sumlogdiag(A):  # noqa: N803
-    """The sum of the logarithms of the diagonal of each matrix; shape (1,) for a single one."""
+    """The sum of the logarithms of the diagonal of each matrix; shape (1,) for a single one.
+
+    Args:
+        A: square matrices in the last two axes, with positive numbers on the diagonal.
+
+    Returns:
+        NDArray of the dtype of `A`, one number for each matrix.
+
+    Example:
+        >>> nd.linalg.sumlogdiag(nd.eye(2) * 2).asnumpy().round(3)
+        array([1.386], dtype=float32)
+    """
     _square("linalg_sumlogdiag", A)
     return vector(op.sum(op.log(op.diagonal(A, offset=0, axis1=-2, axis2=-1)), axis=[-1]))
 
 
 @operator("A")
 def linalg_extractdiag(A, offset=0):  # noqa: N803
-    """The diagonal of each square matrix, moved up by `offset`."""
+    """The diagonal of each square matrix, moved up by `offset`.
+
+    Returns:
+        NDArray of the dtype of `A`, with the diagonal as last axis.
+
+    Example:
+        >>> nd.linalg.extractdiag(nd.array([[1.0, 2.0], [3.0, 4.0]])).asnumpy()
+        array([1., 4.], dtype=float32)
+    """
     n = _square("linalg_extractdiag", A)
     if abs(offset) >= n:
         raise MXNetError(f"linalg_extractdiag: offset {offset} is outside matrices of shape {A.shape}")
@@ -217,7 +315,16 @@ def linalg_extractdiag(A, offset=0):  # noqa: N803
 
 @operator("A")
 def linalg_makediag(A, offset=0):  # noqa: N803
-    """Matrices with the vectors in the last axis on their diagonals, moved up by `offset`."""
+    """Matrices with the vectors in the last axis on their diagonals, moved up by `offset`.
+
+    Args:
+        A: diagonals in the last axis.
+
+    Example:
+        >>> nd.linalg.makediag(nd.array([1.0, 2.0])).asnumpy()
+        array([[1., 0.],
+               [0., 2.]], dtype=float32)
+    """
     n = A.shape[-1] + abs(offset)
     return op.diagonal_grad(A, shape=(*A.shape[:-1], n, n), offset=offset, axis1=-2, axis2=-1)
 
@@ -233,7 +340,15 @@ def _triangle(n: int, offset: int, lower: bool, device: torch.device) -> NDArray
 
 @operator("A")
 def linalg_extracttrian(A, offset=0, lower=True):  # noqa: N803
-    """The elements of a triangle of each matrix as a vector: the lower or upper one, from the diagonal `offset` on."""
+    """The elements of a triangle of each matrix as a vector: the lower or upper one, from the diagonal `offset` on.
+
+    Returns:
+        NDArray of the dtype of `A`, with the triangle's rows, one after the other, as last axis.
+
+    Example:
+        >>> nd.linalg.extracttrian(nd.array([[1.0, 2.0], [3.0, 4.0]])).asnumpy()
+        array([1., 3., 4.], dtype=float32)
+    """
     n = _square("linalg_extracttrian", A)
     if abs(offset) >= n:
         raise MXNetError(f"linalg_extracttrian: offset {offset} is outside matrices of shape {A.shape}")
@@ -243,7 +358,16 @@ def linalg_extracttrian(A, offset=0, lower=True):  # noqa: N803
 
 @operator("A")
 def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
-    """Matrices with the vectors in the last axis as a triangle: the inverse of `linalg_extracttrian`."""
+    """Matrices with the vectors in the last axis as a triangle: the inverse of `linalg_extracttrian`.
+
+    Args:
+        A: rows of triangles, one after the other, in the last axis.
+
+    Example:
+        >>> nd.linalg.maketrian(nd.array([1.0, 3.0, 4.0])).asnumpy()
+        array([[1., 0.],
+               [3., 4.]], dtype=float32)
+    """
     length = A.shape[-1]
     m = (isqrt(8 * length + 1) - 1) // 2
     if m * (m + 1) // 2 != length:
@@ -255,7 +379,16 @@ def linalg_maketrian(A, offset=0, lower=True):  # noqa: N803
 
 @operator("A")
 def linalg_inverse(A):  # noqa: N803
-    """The inverses of square matrices. MXNetError where there is none."""
+    """The inverses of square matrices. MXNetError where there is none.
+
+    Args:
+        A: square matrices in the last two axes.
+
+    Example:
+        >>> nd.linalg.inverse(nd.array([[2.0, 0.0], [0.0, 4.0]])).asnumpy()
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]], dtype=float32)
+    """
     _square("linalg_inverse", A)
     y = op.inverse(A)
     if not bool(torch.isfinite(y.tensor).all()):
@@ -265,14 +398,36 @@ def linalg_inverse(A):  # noqa: N803
 
 @operator("A")
 def linalg_det(A):  # noqa: N803
-    """The determinants of square matrices; shape (1,) for a single one."""
+    """The determinants of square matrices; shape (1,) for a single one.
+
+    Args:
+        A: square matrices in the last two axes.
+
+    Returns:
+        NDArray of the dtype of `A`, one number for each matrix.
+
+    Example:
+        >>> nd.linalg.det(nd.array([[2.0, 0.0], [0.0, 4.0]])).asnumpy()
+        array([8.], dtype=float32)
+    """
     _square("linalg_det", A)
     return vector(op.det(A))
 
 
 @operator("A", outputs=2)
 def linalg_slogdet(A):  # noqa: N803
-    """Signs and logarithms of the absolute values of determinants, a list. Signs are constant."""
+    """Signs and logarithms of the absolute values of determinants, a list. Signs are constant.
+
+    Args:
+        A: square matrices in the last two axes.
+
+    Returns:
+        A list of the signs and the logarithms of the absolute values, one number for each matrix.
+
+    Example:
+        >>> [y.asnumpy().round(3).item() for y in nd.linalg.slogdet(nd.array([[-2.0, 0.0], [0.0, 1.0]]))]
+        [-1.0, 0.6930000185966492]
+    """
     _square("linalg_slogdet", A)
     size = vector(op.log_abs_det(A))
     sign = NDArray(torch.linalg.slogdet(A.tensor.detach())[0].reshape(size.shape))
@@ -283,6 +438,17 @@ def linalg_slogdet(A):  # noqa: N803
 def linalg_gelqf(A):  # noqa: N803
     """Q and L, a list, with A = L Q for matrices with at least as many columns as rows: orthonormal rows of Q, lower
     triangular L.
+
+    Args:
+        A: matrices in the last two axes, with no more rows than columns.
+
+    Returns:
+        A list of Q, whose rows are orthonormal, and L, the triangular factor.
+
+    Example:
+        >>> Q, L = nd.linalg.gelqf(nd.array([[3.0, 4.0]]))
+        >>> abs(nd.dot(L, Q)).asnumpy().round(3)
+        array([[3., 4.]], dtype=float32)
     """
     if A.tensor.dim() < 2 or A.shape[-2] > A.shape[-1]:
         raise MXNetError(f"linalg_gelqf: A must have at least as many columns as rows, got the shape {A.shape}")
@@ -299,6 +465,16 @@ def linalg_syevd(A):  # noqa: N803
     """Eigenvectors, as the rows of U, and ascending eigenvalues L of symmetric matrices, a list: A = U^T diag(L) U.
 
     Only the lower half of `A` is read. The largest component of each eigenvector is positive.
+
+    Args:
+        A: symmetric matrices in the last two axes.
+
+    Returns:
+        A list of U, whose rows are eigenvectors, and the eigenvalues, ascending.
+
+    Example:
+        >>> nd.linalg.syevd(nd.array([[2.0, 0.0], [0.0, 1.0]]))[1].asnumpy()
+        array([1., 2.], dtype=float32)
     """
     _square("linalg_syevd", A)
     return list(op.eigen_symmetric(A))

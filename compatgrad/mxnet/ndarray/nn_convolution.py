@@ -73,6 +73,16 @@ def Convolution(  # noqa: N802
     data: (batch, channels, *size); weight: (num_filter, channels / num_group, *kernel); bias: (num_filter,) unless
     `no_bias`. `stride`, `dilate` and `pad` have kernel's length, or are (). Layouts NHWC and NDHWC have channels last
     in data, weight and the result. Other arguments are accepted. MXNetError where anything does not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, *space), one to three axes of space.
+        weight: shape (num_filter, channels / num_group, *kernel).
+
+    Example:
+        >>> x, w = nd.arange(9).reshape((1, 1, 3, 3)), nd.ones((1, 1, 2, 2))
+        >>> nd.Convolution(x, w, kernel=(2, 2), num_filter=1, no_bias=True).asnumpy()
+        array([[[[ 8., 12.],
+                 [20., 24.]]]], dtype=float32)
     """
     if (
         layout in _FIRST
@@ -127,6 +137,15 @@ def Deconvolution(  # noqa: N802
     data: (batch, channels, *size); weight: (channels, num_filter / num_group, *kernel); bias: (num_filter,), without
     which `no_bias` must stay True. A length becomes stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj;
     `target_shape` says it instead, and padding and `adj` follow from it. MXNetError where anything does not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, *space), one to three axes of space.
+        weight: shape (channels, num_filter / num_group, *kernel).
+
+    Example:
+        >>> x, w = nd.array([[[[1.0, 2.0]]]]), nd.ones((1, 1, 1, 2))
+        >>> nd.Deconvolution(x, w, kernel=(1, 2), stride=(1, 2), num_filter=1).asnumpy()
+        array([[[[1., 1., 2., 2.]]]], dtype=float32)
     """
     name = "Deconvolution"
     kernel = _windows(name, data, kernel)
@@ -177,6 +196,14 @@ def Pooling(  # noqa: N802
     "same", for maxima over one axis, pads so that there is one window for each stride. `count_include_pad` (default
     True): padding counts as zeros in means. `global_pool`: one window is the image. Strides are 1 unless given. Layouts
     NWC, NHWC, NDHWC have channels last. MXNetError where anything does not fit.
+
+    Args:
+        data: shape (batch, channels, *space), one to three axes of space.
+
+    Example:
+        >>> nd.Pooling(nd.arange(16).reshape((1, 1, 4, 4)), kernel=(2, 2), stride=(2, 2), pool_type="max").asnumpy()
+        array([[[[ 5.,  7.],
+                 [13., 15.]]]], dtype=float32)
     """
     n = data.ndim - 2
     if (
@@ -290,6 +317,15 @@ def UpSampling(  # noqa: N802
     sample_type "nearest" repeats elements; several images become as large as the first one will be, and are joined
     along channels or with multi_input_mode="sum" added up. "bilinear" takes an image and a weight (channels, 1,
     kernel, kernel), kernel being 2 * scale - scale % 2, and is a transposed convolution. MXNetError otherwise.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width); for "bilinear" the data and the weights of the
+            filter.
+
+    Example:
+        >>> nd.UpSampling(nd.array([[[[1.0, 2.0]]]]), scale=2, sample_type="nearest").asnumpy()
+        array([[[[1., 1., 2., 2.],
+                 [1., 1., 2., 2.]]]], dtype=float32)
     """
     name = "UpSampling"
     required(name, "scale", scale)
@@ -330,7 +366,21 @@ def _patches(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> dict
 
 @operator("data")
 def im2col(data, kernel=None, stride=(), dilate=(), pad=()):
-    """Patches of images (batch, channels, height, width) as columns: (batch, channels * prod(kernel), positions)."""
+    """Patches of images (batch, channels, height, width) as columns: (batch, channels * prod(kernel), positions).
+
+    Args:
+        data: floating point, shape (batch, channels, *space), one to three axes of space.
+
+    Returns:
+        Shape (batch, channels * size of the kernel, number of windows).
+
+    Example:
+        >>> nd.im2col(nd.arange(9).reshape((1, 1, 3, 3)), kernel=(2, 2)).asnumpy()
+        array([[[0., 1., 3., 4.],
+                [1., 2., 4., 5.],
+                [3., 4., 6., 7.],
+                [4., 5., 7., 8.]]], dtype=float32)
+    """
     require_ndim("im2col", "data", data, 4)
     y = op.im2col(data, **_patches("im2col", kernel, stride, dilate, pad))
     return op.reshape(y, shape=(*y.shape[:2], y.shape[2] * y.shape[3]))
@@ -338,7 +388,22 @@ def im2col(data, kernel=None, stride=(), dilate=(), pad=()):
 
 @operator("data")
 def col2im(data, output_size=None, kernel=None, stride=(), dilate=(), pad=()):
-    """Adds the columns that `im2col` makes to images of output_size (height, width): its transpose."""
+    """Adds the columns that `im2col` makes to images of output_size (height, width): its transpose.
+
+    Args:
+        data: floating point, shape (batch, channels * size of the kernel, number of windows).
+        output_size: lengths of the result's axes of space.
+
+    Returns:
+        Shape (batch, channels, *output_size).
+
+    Example:
+        >>> columns = nd.im2col(nd.arange(9).reshape((1, 1, 3, 3)), kernel=(2, 2))
+        >>> nd.col2im(columns, output_size=(3, 3), kernel=(2, 2)).asnumpy()
+        array([[[[ 0.,  2.,  2.],
+                 [ 6., 16., 10.],
+                 [ 6., 14.,  8.]]]], dtype=float32)
+    """
     require_ndim("col2im", "data", data, 3)
     params = _patches("col2im", kernel, stride, dilate, pad)
     size = as_ints("col2im", "output_size", required("col2im", "output_size", output_size))

@@ -31,6 +31,13 @@ def Correlation(  # noqa: N802
     compared with those of data2 that lie up to `max_displacement` away in steps of `stride2`, rows of distances
     before columns. The result is the mean of products of pixels, or of distances unless `is_multiply`. MXNetError for
     an even kernel and where nothing is left of the image.
+
+    Returns:
+        NDArray of the dtype of `data1`, shape (batch, displacements, height, width).
+
+    Example:
+        >>> nd.Correlation(nd.ones((1, 2, 3, 3)), nd.ones((1, 2, 3, 3)), max_displacement=1, pad_size=1).shape
+        (1, 9, 3, 3)
     """
     name = "Correlation"
     require_ndim(name, "data1", data1, 4)

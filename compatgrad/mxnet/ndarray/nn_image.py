@@ -29,6 +29,14 @@ def BilinearSampler(data, grid, cudnn_off=None):  # noqa: N802
 
     The grid holds x, then y, -1 and 1 being the centers of the outermost pixels; what lies beyond the border is 0.
     MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+
+    Example:
+        >>> x = nd.array([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> nd.BilinearSampler(x, nd.zeros((1, 2, 1, 1))).asnumpy()
+        array([[[[2.5]]]], dtype=float32)
     """
     name = "BilinearSampler"
     require_ndim(name, "data", data, 4)
@@ -50,6 +58,17 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):  # noqa: N802
     transform_type "affine": data (batch, 6) are matrices that map the target's coordinates, -1 ... 1, to the source's;
     target_shape is (height, width). "warp": data (batch, 2, height, width) says how far each pixel's place moves.
     MXNetError otherwise.
+
+    Args:
+        data: six numbers of an affine map, shape (batch, 6), or a flow in pixels, shape (batch, 2, height, width).
+
+    Returns:
+        Where to read: x, then y, from -1 to 1; shape (batch, 2, height, width).
+
+    Example:
+        >>> same = nd.array([[1.0, 0, 0, 0, 1, 0]])
+        >>> nd.GridGenerator(same, transform_type="affine", target_shape=(1, 3)).asnumpy()[0, 0]
+        array([[-1.,  0.,  1.]], dtype=float32)
     """
     name = "GridGenerator"
     one_of(name, "transform_type", required(name, "transform_type", transform_type), ("affine", "warp"))
@@ -74,6 +93,16 @@ def SpatialTransformer(  # noqa: N802
     """data (batch, channels, height, width) read along the affine grids of loc (batch, 6), in size target_shape.
 
     MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+
+    Example:
+        >>> x, same = nd.array([[[[1.0, 2.0], [3.0, 4.0]]]]), nd.array([[1.0, 0, 0, 0, 1, 0]])
+        >>> options = {"target_shape": (2, 2), "transform_type": "affine", "sampler_type": "bilinear"}
+        >>> nd.SpatialTransformer(x, same, **options).asnumpy()
+        array([[[[1., 2.],
+                 [3., 4.]]]], dtype=float32)
     """
     one_of("SpatialTransformer", "transform_type", transform_type, ("affine",))
     one_of("SpatialTransformer", "sampler_type", sampler_type, ("bilinear",))
@@ -113,6 +142,15 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     data: (batch, channels, height, width); rois: (regions, 5), each the number of an image, x1, y1, x2, y2, which are
     inside, times `spatial_scale`. Empty bins, and regions of an image below 0, are 0. Regions get no gradient.
     MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+
+    Example:
+        >>> x = nd.arange(16).reshape((1, 1, 4, 4))
+        >>> nd.ROIPooling(x, nd.array([[0, 0, 0, 3, 3]]), pooled_size=(2, 2), spatial_scale=1.0).asnumpy()
+        array([[[[ 5.,  7.],
+                 [13., 15.]]]], dtype=float32)
     """
     name = "ROIPooling"
     images = check_regions(name, data, rois)
@@ -132,6 +170,15 @@ def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=N
     data: (batch, output_dim * group_size ** 2, height, width); group_size: that of the result where it is 0; rois: as
     in `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions of an image below 0,
     are 0. Regions get no gradient. MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, output_dim * group_size * group_size, height, width).
+
+    Example:
+        >>> x, rois = nd.ones((1, 4, 4, 4)), nd.array([[0, 0, 0, 3, 3]])
+        >>> nd.contrib.PSROIPooling(x, rois, spatial_scale=1.0, output_dim=1, pooled_size=2).asnumpy()
+        array([[[[1., 1.],
+                 [1., 1.]]]], dtype=float32)
     """
     name = "PSROIPooling"
     images = check_regions(name, data, rois)
@@ -152,6 +199,14 @@ def Crop(data, num_args=None, offset=(0, 0), h_w=(0, 0), center_crop=False):  # 
     """A part of an image (batch, channels, height, width) in size h_w, or in that of a second image.
 
     It begins at `offset`, or is in the middle with `center_crop`. MXNetError where it does not fit.
+
+    Args:
+        data: one array, or two of which the second tells height and width; shape (batch, channels, height, width).
+        offset: the first row and column.
+
+    Example:
+        >>> nd.Crop(nd.arange(9).reshape((1, 1, 3, 3)), h_w=(1, 2), offset=(1, 1)).asnumpy()
+        array([[[[4., 5.]]]], dtype=float32)
     """
     if len(data) not in (1, 2):
         raise MXNetError(f"Crop: expected one or two images, got {len(data)}")

@@ -49,6 +49,14 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
 
     data: (batch, ...), all axes but the first becoming `in`; without `flatten` (..., in), giving (..., num_hidden).
     MXNetError where shapes do not fit together.
+
+    Args:
+        data: floating point, shape (batch, ...).
+        weight: shape (num_hidden, number of inputs), of the dtype of `data`.
+
+    Example:
+        >>> nd.FullyConnected(nd.ones((1, 2)), nd.array([[1.0, 2.0]]), nd.array([0.5]), num_hidden=1).asnumpy()
+        array([[3.5]], dtype=float32)
     """
     shape = data.shape
     width = shape[-1] if len(shape) == 2 or not flatten else math.prod(shape[1:])
@@ -78,6 +86,14 @@ def Activation(data, act_type=""):  # noqa: N802
     """One of relu, sigmoid, softrelu (log(1 + exp(x))), softsign (x / (1 + |x|)) and tanh of each element.
 
     MXNetError for another `act_type`.
+
+    Args:
+        data: floating point, any shape.
+        act_type: "relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu" or "softsign".
+
+    Example:
+        >>> nd.Activation(nd.array([-1.0, 2.0]), act_type="relu").asnumpy()
+        array([0., 2.], dtype=float32)
     """
     f = _ACTIVATIONS.get(act_type)
     if f is None:
@@ -110,6 +126,15 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
     slope * (exp(x) - 1); "selu": the scaled one that normalises itself; "gelu": x times the normal distribution's
     function; "rrelu": a slope drawn between the bounds for each element, in predict mode their mean. MXNetError
     otherwise.
+
+    Args:
+        data: floating point, any shape.
+        gamma (NDArray): slopes for "prelu", one for each channel (axis 1), or one.
+        act_type: "leaky", "prelu", "elu", "selu", "gelu" or "rrelu".
+
+    Example:
+        >>> nd.LeakyReLU(nd.array([-1.0, 2.0]), act_type="leaky", slope=0.1).asnumpy()
+        array([-0.1,  2. ], dtype=float32)
     """
     one_of("LeakyReLU", "act_type", act_type, _LEAKY)
     if (gamma is not None) != (act_type == "prelu"):
@@ -167,6 +192,13 @@ def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length
 
     With `use_length` elements from `length` on count as if they were not there, and become 0; length, of an integer
     type, has data's shape without `axis`. `dtype`: that of the result. MXNetError where shapes or types do not fit.
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.softmax(nd.array([[0.0, 0.0]])).asnumpy()
+        array([[0.5, 0.5]], dtype=float32)
     """
     if not use_length and length is None:
         if dtype is None and temperature is None and data.tensor.is_floating_point() and -data.ndim <= axis < data.ndim:
@@ -189,7 +221,15 @@ def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length
 
 @operator("data", method=True)
 def log_softmax(data, axis=-1, temperature=None, dtype=None, use_length=False):
-    """The logarithm of `softmax`, without overflow."""
+    """The logarithm of `softmax`, without overflow.
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.log_softmax(nd.array([[0.0, 0.0]])).asnumpy().round(3)
+        array([[-0.693, -0.693]], dtype=float32)
+    """
     if dtype is None and temperature is None and not use_length and -data.ndim <= axis < data.ndim:
         return op.log_softmax(data, axis=axis)
     _no_length("log_softmax", use_length)
@@ -198,14 +238,31 @@ def log_softmax(data, axis=-1, temperature=None, dtype=None, use_length=False):
 
 @operator("data", method=True)
 def softmin(data, axis=-1, temperature=None, dtype=None, use_length=False):
-    """The softmax of -data."""
+    """The softmax of -data.
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.softmin(nd.array([[0.0, 1.0]])).asnumpy().round(3)
+        array([[0.731, 0.269]], dtype=float32)
+    """
     _no_length("softmin", use_length)
     return _softmax("softmin", op.softmax, op.neg(data), axis, temperature, dtype)
 
 
 @operator("data")
 def SoftmaxActivation(data, mode="instance"):  # noqa: N802
-    """Softmax over the last axis, or with mode="channel" over axis 1. MXNetError for another mode."""
+    """Softmax over the last axis, or with mode="channel" over axis 1. MXNetError for another mode.
+
+    Args:
+        data: floating point, shape (batch, channels, ...).
+        mode: "instance": over all of a sample, "channel": over axis 1.
+
+    Example:
+        >>> nd.SoftmaxActivation(nd.array([[0.0, 0.0]])).asnumpy()
+        array([[0.5, 0.5]], dtype=float32)
+    """
     one_of("SoftmaxActivation", "mode", mode, ("instance", "channel"))
     return op.softmax(data, axis=axis_in("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim))
 
@@ -223,14 +280,30 @@ def _masked(name: str, f: Callable[..., NDArray], data: NDArray, mask: Any, axis
 
 @operator("data, mask?")
 def masked_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True):
-    """Softmax over the elements whose mask, which broadcasts to data, is not 0; the others become 0."""
+    """Softmax over the elements whose mask, which broadcasts to data, is not 0; the others become 0.
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.masked_softmax(nd.zeros((1, 3)), nd.array([[1, 1, 0]], dtype="bool")).asnumpy()
+        array([[0.5, 0.5, 0. ]], dtype=float32)
+    """
     y, kept = _masked("masked_softmax", op.softmax, data, mask, axis, temperature)
     return y if kept is None else op.dropout_mask(y, mask=kept)
 
 
 @operator("data, mask?")
 def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True):
-    """The logarithm of `masked_softmax`; -inf where the mask is 0."""
+    """The logarithm of `masked_softmax`; -inf where the mask is 0.
+
+    Args:
+        data: floating point, at least one axis.
+
+    Example:
+        >>> nd.masked_log_softmax(nd.zeros((1, 3)), nd.array([[1, 1, 0]], dtype="bool")).asnumpy().round(3)
+        array([[-0.693, -0.693,   -inf]], dtype=float32)
+    """
     y, kept = _masked("masked_log_softmax", op.log_softmax, data, mask, axis, temperature)
     return y if kept is None else op.bool_fill(y, NDArray(~kept), value=-math.inf)
 
@@ -243,6 +316,15 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):  # noqa: N8
     In training mode, or always with mode="always"; else a copy. `axes`: along these all elements share one draw. As in
     MXNet p = 1 gives NaN, 0 divided by 0.
     MXNetError for p outside [0, 1] and for another mode.
+
+    Args:
+        data: floating point, any shape.
+        mode: "training" drops inside `autograd.train_mode` only, "always" drops everywhere.
+        axes: axes along which elements share their fate.
+
+    Example:
+        >>> nd.Dropout(nd.ones(3), p=0.5).asnumpy()
+        array([1., 1., 1.], dtype=float32)
     """
     if not 0 <= p <= 1:
         raise MXNetError(f"Dropout: p must be between 0 and 1, got {p}")
@@ -267,6 +349,18 @@ def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
 
     Numbers are cut to whole ones; those beyond the table mean its first or last row. `sparse_grad` is accepted.
     MXNetError where weight has another shape.
+
+    Args:
+        data: rows of `weight`, of any dtype; those outside are moved to the next row.
+        weight: shape (input_dim, output_dim).
+
+    Returns:
+        NDArray of the dtype of `weight`, shape (*data.shape, output_dim).
+
+    Example:
+        >>> nd.Embedding(nd.array([1, 0]), nd.array([[1.0, 2.0], [3.0, 4.0]]), input_dim=2, output_dim=2).asnumpy()
+        array([[3., 4.],
+               [1., 2.]], dtype=float32)
     """
     if weight.shape != (input_dim, output_dim):
         required("Embedding", "input_dim", input_dim)

@@ -21,6 +21,17 @@ def softmax_cross_entropy(data, label):
     """The sum of -log(softmax(data))[label] over the rows of data (batch, classes), with shape (1,).
 
     label: (batch,); a class beyond the last one, or below 0, means the nearest one. MXNetError for other shapes.
+
+    Args:
+        data: scores, floating point, shape (batch, classes).
+        label: classes, shape (batch,).
+
+    Returns:
+        NDArray of the dtype of `data`, shape (1,).
+
+    Example:
+        >>> nd.softmax_cross_entropy(nd.zeros((1, 2)), nd.array([1])).asnumpy().round(3)
+        array([0.693], dtype=float32)
     """
     require_ndim("softmax_cross_entropy", "data", data, 2)
     require_shape("softmax_cross_entropy", "label", label.shape, data.shape[:1])
@@ -58,6 +69,19 @@ def SoftmaxOutput(  # noqa: N802
     (normalization "batch", "valid"), with `multi_output` else by the positions of a sample. `use_ignore`: 0 where
     label is ignore_label. `smooth_alpha`: how much of a label goes to the other classes. `out_grad`: times the
     gradient of the result. MXNetError where shapes do not fit.
+
+    Args:
+        data: scores, floating point, shape (batch, classes, ...).
+        label: classes, shape (batch, ...), or probabilities of the shape of `data`.
+
+    Example:
+        >>> x = nd.zeros((1, 2))
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = nd.SoftmaxOutput(x, nd.array([1]))
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([[ 0.5, -0.5]], dtype=float32)
     """
     name = "SoftmaxOutput"
     one_of(name, "normalization", normalization, _NORMALIZATIONS)
@@ -113,6 +137,14 @@ def LinearRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
     """data, whose gradient is (data - label) * grad_scale / (elements per sample) whatever that of the result is.
 
     label has as many elements as data. MXNetError otherwise.
+
+    Args:
+        data: floating point, any shape.
+        label: of the size of `data`.
+
+    Example:
+        >>> nd.LinearRegressionOutput(nd.array([1.0]), nd.array([3.0])).asnumpy()
+        array([1.], dtype=float32)
     """
     return _regression("LinearRegressionOutput", data, label, grad_scale, op.copy, lambda d: d)
 
@@ -122,6 +154,14 @@ def LogisticRegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
     """sigmoid(data), whose gradient is (sigmoid(data) - label) * grad_scale / (elements per sample).
 
     It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+
+    Args:
+        data: floating point, any shape.
+        label: of the size of `data`, 0 or 1.
+
+    Example:
+        >>> nd.LogisticRegressionOutput(nd.array([0.0]), nd.array([1.0])).asnumpy()
+        array([0.5], dtype=float32)
     """
     return _regression("LogisticRegressionOutput", data, label, grad_scale, op.sigmoid, lambda d: d)
 
@@ -131,6 +171,14 @@ def MAERegressionOutput(data, label, grad_scale=1.0):  # noqa: N802
     """data, whose gradient is sign(data - label) * grad_scale / (elements per sample).
 
     It is that whatever the gradient of the result is. label has as many elements as data. MXNetError otherwise.
+
+    Args:
+        data: floating point, any shape.
+        label: of the size of `data`.
+
+    Example:
+        >>> nd.MAERegressionOutput(nd.array([1.0]), nd.array([3.0])).asnumpy()
+        array([1.], dtype=float32)
     """
     return _regression("MAERegressionOutput", data, label, grad_scale, op.copy, op.sign)
 
@@ -141,6 +189,14 @@ def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linea
 
     Scores of the label below `margin` and others above -margin count, squared unless `use_linear`; times
     `regularization_coefficient`, whatever the gradient of the result is. MXNetError for other shapes.
+
+    Args:
+        data: scores, floating point, shape (batch, classes).
+        label: classes, shape (batch,).
+
+    Example:
+        >>> nd.SVMOutput(nd.array([[1.0, 2.0]]), nd.array([0])).asnumpy()
+        array([[1., 2.]], dtype=float32)
     """
     require_ndim("SVMOutput", "data", data, 2)
     require_shape("SVMOutput", "label", label.shape, data.shape[:1])
@@ -155,7 +211,15 @@ def SVMOutput(data, label, margin=1.0, regularization_coefficient=1.0, use_linea
 
 @operator("data", method=False)
 def smooth_l1(data, scalar=1.0):
-    """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2."""
+    """(scalar * x) ** 2 / 2 where |x| < 1 / scalar ** 2, else |x| - 0.5 / scalar ** 2.
+
+    Args:
+        scalar: where the square becomes a line: at 1 / scalar ** 2.
+
+    Example:
+        >>> nd.smooth_l1(nd.array([0.5, 2.0]), scalar=1.0).asnumpy()
+        array([0.125, 1.5  ], dtype=float32)
+    """
     square = scalar * scalar
     # a line where the first factor is constant: no square that could overflow
     near = op.clip(data, min=-1 / square, max=1 / square, product=False)
@@ -192,6 +256,17 @@ def CTCLoss(  # noqa: N802
     one; without `label_lengths` a label ends at its first 0 (blank "first") or -1 ("last"). `data_lengths`: how many
     steps of each sample count. As in MXNet the loss is 0 where a label needs more steps than there are. MXNetError
     where shapes do not fit, or a label is no class.
+
+    Args:
+        data: scores, floating point, shape (length, batch, classes).
+        label: classes, shape (batch, length of labels).
+
+    Returns:
+        NDArray of the dtype of `data`, shape (batch,).
+
+    Example:
+        >>> nd.CTCLoss(nd.zeros((2, 1, 2)), nd.array([[1.0]])).asnumpy().round(3)
+        array([0.288], dtype=float32)
     """
     name = "CTCLoss"
     one_of(name, "blank_label", blank_label, ("first", "last"))

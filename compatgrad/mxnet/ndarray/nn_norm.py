@@ -72,6 +72,21 @@ def BatchNorm(  # noqa: N802
     1 - momentum of data's own (with the biased variance) when gradients of the result are computed, as in MXNet, and
     not in forward. `fix_gamma`: gamma is overwritten with ones and gets a zero gradient. `output_mean_var`: also the
     mean and 1 / sqrt(var + eps), through which no gradient flows. MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, at least two axes.
+        axis: the axis of the channels.
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics, shape (channels,).
+
+    Example:
+        >>> x, one, zero = nd.array([[1.0], [3.0]]), nd.ones(1), nd.zeros(1)
+        >>> with autograd.train_mode():
+        ...     y = nd.BatchNorm(x, one, zero, zero.copy(), one.copy())
+        >>> y.asnumpy().round(2)
+        array([[-1.],
+               [ 1.]], dtype=float32)
     """
     y = _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
                     output_mean_var, axis)  # fmt: skip
@@ -85,7 +100,22 @@ def batch_norm_with_relu(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, axis=1, cudnn_off=False, min_calib_range=None, max_calib_range=None,
 ):  # fmt: skip
-    """`BatchNorm`, then relu."""
+    """`BatchNorm`, then relu.
+
+    Args:
+        data: floating point, at least two axes.
+        axis: the axis of the channels.
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics, shape (channels,).
+
+    Example:
+        >>> one, zero = nd.ones(1), nd.zeros(1)
+        >>> x = nd.array([[-1.0], [3.0]])
+        >>> nd.contrib.BatchNormWithReLU(x, one, zero, zero.copy(), one.copy(), eps=0.0).asnumpy()
+        array([[0.],
+               [3.]], dtype=float32)
+    """
     y = BatchNorm.body(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
                        output_mean_var, axis)  # fmt: skip
     return [op.relu(y[0]), *y[1:]] if output_mean_var else op.relu(y)
@@ -96,7 +126,20 @@ def batch_norm_v1(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False,
 ):  # fmt: skip
-    """`BatchNorm` over axis 1; its third result is the variance."""
+    """`BatchNorm` over axis 1; its third result is the variance.
+
+    Args:
+        data: floating point, shape (batch, channels, ...).
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics, shape (channels,).
+
+    Example:
+        >>> one, zero = nd.ones(1), nd.zeros(1)
+        >>> nd.BatchNorm_v1(nd.array([[-1.0], [3.0]]), one, zero, zero.copy(), one.copy(), eps=0.0).asnumpy()
+        array([[-1.],
+               [ 3.]], dtype=float32)
+    """
     return _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
                        output_mean_var, 1)  # fmt: skip
 
@@ -106,7 +149,21 @@ def sync_batch_norm(
     data, gamma, beta, moving_mean, moving_var, eps=1e-3, momentum=0.9, fix_gamma=True, use_global_stats=False,
     output_mean_var=False, ndev=1, key="",
 ):  # fmt: skip
-    """`BatchNorm` over axis 1, on one device; its third result is the variance."""
+    """`BatchNorm` over axis 1, on one device; its third result is the variance.
+
+    Args:
+        data: floating point, shape (batch, channels, ...).
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics, shape (channels,).
+
+    Example:
+        >>> one, zero = nd.ones(1), nd.zeros(1)
+        >>> x = nd.array([[-1.0], [3.0]])
+        >>> nd.contrib.SyncBatchNorm(x, one, zero, zero.copy(), one.copy(), eps=0.0, key="k").asnumpy()
+        array([[-1.],
+               [ 3.]], dtype=float32)
+    """
     return _batch_norm(data, gamma, beta, moving_mean, moving_var, eps, momentum, fix_gamma, use_global_stats,
                        output_mean_var, 1)  # fmt: skip
 
@@ -118,6 +175,19 @@ def LayerNorm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):  # n
 
     `output_mean_var`: also the mean and sqrt(var + eps), with length 1 along the axis. MXNetError where shapes do not
     fit.
+
+    Args:
+        data: floating point, at least one axis.
+        gamma: the factor of the normalized numbers, shape (data.shape[axis],).
+        beta: added to the result, of the shape of `gamma`.
+        axis: the axis over which is normalized.
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics.
+
+    Example:
+        >>> nd.LayerNorm(nd.array([[1.0, 3.0]]), nd.ones(2), nd.zeros(2)).asnumpy().round(3)
+        array([[-1.,  1.]], dtype=float32)
     """
     shape, n = data.shape, data.ndim
     k = axis_in("LayerNorm", axis, n)
@@ -146,6 +216,19 @@ def GroupNorm(data, gamma, beta, num_groups=1, eps=1e-5, output_mean_var=False):
 
     data: (batch, channels, ...); gamma, beta: (num_groups,). `output_mean_var`: also the mean and sqrt(var + eps),
     (batch, num_groups). MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, channels, ...).
+        gamma: the factor of the normalized numbers, shape (num_groups,).
+        beta: added to the result, of the shape of `gamma`.
+
+    Returns:
+        NDArray of the shape of `data`; with `output_mean_var` a list of it and the statistics, shape (batch,
+        num_groups).
+
+    Example:
+        >>> nd.GroupNorm(nd.array([[[1.0, 3.0]]]), nd.ones(1), nd.zeros(1)).asnumpy().round(3)
+        array([[[-1.,  1.]]], dtype=float32)
     """
     shape = data.shape
     if len(shape) < 3:
@@ -167,6 +250,13 @@ def InstanceNorm(data, gamma, beta, eps=1e-3):  # noqa: N802
     """gamma * (data - mean) / sqrt(var + eps) + beta, by the statistics of each channel of each sample.
 
     data: (batch, channels, ...) of at least three axes; gamma, beta: (channels,). MXNetError otherwise.
+
+    Args:
+        data: floating point, shape (batch, channels, ...).
+
+    Example:
+        >>> nd.InstanceNorm(nd.array([[[1.0, 3.0]]]), nd.ones(1), nd.zeros(1)).asnumpy().round(2)
+        array([[[-1.,  1.]]], dtype=float32)
     """
     if data.ndim < 3:
         raise MXNetError(f"InstanceNorm: data must have at least 3 axes, got the shape {data.shape}")
@@ -188,6 +278,15 @@ _OVER: dict[str, Callable[[int], tuple[int, ...]]] = {
 def L2Normalization(data, eps=1e-10, mode="instance"):  # noqa: N802
     """data / sqrt(sum of squares + eps), summed over each sample ("instance"), over axis 1 ("channel") or over the
     axes from 2 on ("spatial"). MXNetError for another mode, and for less than three axes where it needs them.
+
+    Args:
+        data: floating point, shape (batch, ...).
+        eps: added to the sum of squares.
+        mode: "instance": by the norm of a sample, "channel": over axis 1, "spatial": over the axes after it.
+
+    Example:
+        >>> nd.L2Normalization(nd.array([[3.0, 4.0]])).asnumpy().round(3)
+        array([[0.6, 0.8]], dtype=float32)
     """
     one_of("L2Normalization", "mode", mode, tuple(_OVER))
     n = data.ndim
@@ -203,6 +302,15 @@ def LRN(data, alpha=1e-4, beta=0.75, knorm=2.0, nsize=None):  # noqa: N802
     """data / (knorm + alpha / nsize * s) ** beta, s summing the squares of `nsize` channels around each one.
 
     data: (batch, channels, height, width). MXNetError for other shapes, and without nsize.
+
+    Args:
+        data: floating point, shape (batch, channels, height, width).
+        alpha: the factor of the mean of squares.
+        beta: the exponent.
+
+    Example:
+        >>> nd.LRN(nd.ones((1, 1, 1, 1)), nsize=1).asnumpy().round(3)
+        array([[[[0.595]]]], dtype=float32)
     """
     require_ndim("LRN", "data", data, 4)
     nsize = required("LRN", "nsize", nsize)

@@ -156,6 +156,20 @@ def RNN(  # noqa: N802
     of the projection, then all biases, two each. `p`: dropout between layers in training mode. `state_outputs`: also
     the last states. `projection_size`: width of an LSTM's outputs. With `use_sequence_length` samples end after
     sequence_length (batch,) steps: later outputs are 0. MXNetError where anything does not fit.
+
+    Args:
+        data: floating point, shape (length, batch, features).
+        mode: "rnn_relu", "rnn_tanh", "lstm" or "gru".
+        p: the probability with which an element between two layers becomes 0 in training.
+
+    Returns:
+        NDArray of shape (length, batch, directions * state_size); with `state_outputs` a list of it and the last
+        states.
+
+    Example:
+        >>> x, parameters = nd.ones((3, 1, 2)), nd.zeros(12)
+        >>> nd.RNN(x, parameters, nd.zeros((1, 1, 2)), state_size=2, num_layers=1, mode="rnn_tanh").shape
+        (3, 1, 2)
     """
     name = "RNN"
     one_of(name, "mode", required(name, "mode", mode), tuple(_GATES))

@@ -42,6 +42,17 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     ret_typ: their positions as `dtype` ("indices"), the elements ("value"), a list of elements and positions
     ("both"), or an array like data with ones at them ("mask"). axis=None: of the flattened array. Elements are
     differentiable. MXNetError where k exceeds the axis.
+
+    Args:
+        axis: the axis; None for the array as one row.
+        k: how many; less than 1 is all.
+        dtype: the dtype of the indices.
+
+    Example:
+        >>> nd.topk(nd.array([3.0, 1.0, 2.0]), k=2, ret_typ="value").asnumpy()
+        array([3., 2.], dtype=float32)
+        >>> nd.topk(nd.array([3.0, 1.0, 2.0]), k=2).asnumpy()
+        array([0., 2.], dtype=float32)
     """
     one_of("topk", "ret_typ", ret_typ, ("both", "indices", "mask", "value"))
     x, axis = _line("topk", data, axis)
@@ -60,14 +71,34 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
 
 @operator("data", method=True)
 def sort(data, axis=-1, is_ascend=True):
-    """The elements in order along `axis`, or of the flattened array (axis=None)."""
+    """The elements in order along `axis`, or of the flattened array (axis=None).
+
+    Args:
+        axis: the axis; None for the array as one row.
+
+    Example:
+        >>> nd.sort(nd.array([3.0, 1.0, 2.0])).asnumpy()
+        array([1., 2., 3.], dtype=float32)
+    """
     x, axis = _line("sort", data, axis)
     return op.gather_along(x, NDArray(_order(x.tensor, axis, is_ascend)), axis=axis)
 
 
 @operator("data", method=True)
 def argsort(data, axis=-1, is_ascend=True, dtype="float32"):
-    """The positions of the elements in order along `axis`, or of the flattened array (axis=None), as `dtype`."""
+    """The positions of the elements in order along `axis`, or of the flattened array (axis=None), as `dtype`.
+
+    Args:
+        axis: the axis; None for the array as one row.
+        dtype: the dtype of the result.
+
+    Returns:
+        Places, of `dtype`.
+
+    Example:
+        >>> nd.argsort(nd.array([3.0, 1.0, 2.0])).asnumpy()
+        array([1., 2., 0.], dtype=float32)
+    """
     x, axis = _line("argsort", data, axis)
     return constant(_order(x.tensor, axis, is_ascend).to(torch_dtype(dtype, "argsort: dtype")), data)
 
@@ -94,7 +125,16 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple | None = None) -> list[ND
 
 @operator("data, bins?", outputs=2)
 def _histogram(data, bins=None, bin_cnt=None, range=None):  # noqa: A002
-    """How many elements fall between `bins`, or into `bin_cnt` bins of equal width over `range`; and the bins' ends."""
+    """How many elements fall between `bins`, or into `bin_cnt` bins of equal width over `range`; and the bins' ends.
+
+    Returns:
+        A list of the counts, int64, and the ends of the bins.
+
+    Example:
+        >>> counts, ends = nd.histogram(nd.array([0.1, 0.2, 0.9]), bins=2, range=(0.0, 1.0))
+        >>> counts.asnumpy()
+        array([2, 1])
+    """
     return histogram(data, bin_cnt if bins is None else bins, range)
 
 

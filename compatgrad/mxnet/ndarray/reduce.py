@@ -38,6 +38,13 @@ def sum(data, axis=None, keepdims=False, exclude=False):
     """The sum over `axis` (an int, a tuple, None or () for all), or over all other axes with `exclude`.
 
     The dtype is the input's. Over all axes the shape is (1,). MXNetError for an axis that is not there.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.sum(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).asnumpy()
+        array([3., 7.], dtype=float32)
     """
     return _reduce(op.sum, "sum", data, axis, keepdims, exclude)
 
@@ -50,7 +57,15 @@ def _square_sum(data, axis=None, keepdims=False, exclude=False):
 
 @operator("data", method=True)
 def mean(data, axis=None, keepdims=False, exclude=False):
-    """The arithmetic mean; axes as in `sum`. Of integers it is cut off to an integer."""
+    """The arithmetic mean; axes as in `sum`. Of integers it is cut off to an integer.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.mean(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).asnumpy()
+        array([1.5, 3.5], dtype=float32)
+    """
     if data.tensor.is_floating_point():
         return _reduce(op.mean, "mean", data, axis, keepdims, exclude)
     y = _reduce(op.mean, "mean", op.cast(data, torch.float64), axis, keepdims, exclude)
@@ -59,19 +74,43 @@ def mean(data, axis=None, keepdims=False, exclude=False):
 
 @operator("data", method=True)
 def prod(data, axis=None, keepdims=False, exclude=False):
-    """The product; axes as in `sum`."""
+    """The product; axes as in `sum`.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.prod(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).asnumpy()
+        array([ 2., 12.], dtype=float32)
+    """
     return _reduce(op.prod, "prod", data, axis, keepdims, exclude)
 
 
 @operator("data", method=True)
 def nansum(data, axis=None, keepdims=False, exclude=False):
-    """The sum of what is a number; axes as in `sum`. What is not gets the gradient 0."""
+    """The sum of what is a number; axes as in `sum`. What is not gets the gradient 0.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.nansum(nd.array([1.0, float("nan"), 3.0])).asnumpy()
+        array([4.], dtype=float32)
+    """
     return _reduce(op.sum, "nansum", _without_nan(data, 0.0), axis, keepdims, exclude)
 
 
 @operator("data", method=True)
 def nanprod(data, axis=None, keepdims=False, exclude=False):
-    """The product of what is a number; axes as in `sum`. What is not gets the gradient 0."""
+    """The product of what is a number; axes as in `sum`. What is not gets the gradient 0.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.nanprod(nd.array([2.0, float("nan"), 3.0])).asnumpy()
+        array([6.], dtype=float32)
+    """
     return _reduce(op.prod, "nanprod", _without_nan(data, 1.0), axis, keepdims, exclude)
 
 
@@ -81,19 +120,43 @@ def _without_nan(data: NDArray, value: float) -> NDArray:
 
 @operator("data", aliases=("max_axis",), method=True)
 def max(data, axis=None, keepdims=False, exclude=False):
-    """The largest element; axes as in `sum`. All elements that are equal to it get the gradient."""
+    """The largest element; axes as in `sum`. All elements that are equal to it get the gradient.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.max(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).asnumpy()
+        array([3., 4.], dtype=float32)
+    """
     return _reduce(op.max, "max", data, axis, keepdims, exclude)
 
 
 @operator("data", aliases=("min_axis",), method=True)
 def min(data, axis=None, keepdims=False, exclude=False):
-    """The smallest element; axes as in `sum`. All elements that are equal to it get the gradient."""
+    """The smallest element; axes as in `sum`. All elements that are equal to it get the gradient.
+
+    Args:
+        axis: one axis or several, None or () for all; negative ones count from the end.
+
+    Example:
+        >>> nd.min(nd.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).asnumpy()
+        array([1., 2.], dtype=float32)
+    """
     return _reduce(op.min, "min", data, axis, keepdims, exclude)
 
 
 @operator("data", method=True)
 def norm(data, ord=2, axis=None, out_dtype=None, keepdims=False):
-    """The L1 or L2 norm (`ord` 1 or 2) over `axis`, in `out_dtype` if given. MXNetError for another `ord`."""
+    """The L1 or L2 norm (`ord` 1 or 2) over `axis`, in `out_dtype` if given. MXNetError for another `ord`.
+
+    Args:
+        axis: one axis, two for norms of matrices, or None for all; negative ones count from the end.
+
+    Example:
+        >>> nd.norm(nd.array([3.0, 4.0])).asnumpy()
+        array([5.], dtype=float32)
+    """
     if ord not in (1, 2):
         raise MXNetError(f"norm: ord must be 1 or 2, got {ord!r}")
     x = data if data.tensor.is_floating_point() else op.cast(data, torch.float64)
@@ -105,7 +168,15 @@ def norm(data, ord=2, axis=None, out_dtype=None, keepdims=False):
 
 @operator("data", outputs=2)
 def moments(data, axes=None, keepdims=False):
-    """Mean and variance over `axes`, a list of two arrays. MXNetError where `axes` is not given."""
+    """Mean and variance over `axes`, a list of two arrays. MXNetError where `axes` is not given.
+
+    Args:
+        axes: one axis or several; None for all.
+
+    Example:
+        >>> [v.asnumpy().item() for v in nd.moments(nd.array([1.0, 3.0]), axes=0)]
+        [2.0, 1.0]
+    """
     if axes is None or not len(as_ints("moments", "axes", axes)):
         raise MXNetError("moments: axes must name at least one axis")
     axes = axes_in("moments", axes, data.tensor.dim(), "axes")
@@ -126,19 +197,51 @@ def argmax(data, axis=None, keepdims=False):
     """The position of the largest element along `axis` (None: in the flattened array), the first of equal ones.
 
     The dtype is that of the input. It has no gradient.
+
+    Args:
+        axis: the axis; None for the array as one row.
+
+    Returns:
+        Places as numbers of the dtype of `data`, without the axis.
+
+    Example:
+        >>> nd.argmax(nd.array([[1.0, 5.0, 2.0]]), axis=1).asnumpy()
+        array([1.], dtype=float32)
     """
     return _position("argmax", torch.argmax, data, axis, keepdims)
 
 
 @operator("data", method=True)
 def argmin(data, axis=None, keepdims=False):
-    """The position of the smallest element; see `argmax`."""
+    """The position of the smallest element; see `argmax`.
+
+    Args:
+        axis: the axis; None for the array as one row.
+
+    Returns:
+        Places as numbers of the dtype of `data`, without the axis.
+
+    Example:
+        >>> nd.argmin(nd.array([[1.0, 5.0, 2.0]]), axis=1).asnumpy()
+        array([0.], dtype=float32)
+    """
     return _position("argmin", torch.argmin, data, axis, keepdims)
 
 
 @operator("data", method=True)
 def argmax_channel(data):
-    """The position of the largest element along axis 1."""
+    """The position of the largest element along axis 1.
+
+    Args:
+        data: at least two axes.
+
+    Returns:
+        Places as numbers of the dtype of `data`, without axis 1.
+
+    Example:
+        >>> nd.argmax_channel(nd.array([[1.0, 5.0, 2.0]])).asnumpy()
+        array([1.], dtype=float32)
+    """
     return _position("argmax_channel", torch.argmax, data, 1, False)
 
 

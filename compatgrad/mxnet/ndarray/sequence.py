@@ -29,6 +29,17 @@ def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.
     """Sequences with `value` from their lengths on. data: (time, batch, ...), or (batch, time, ...) with axis=1.
 
     Without use_sequence_length a copy. MXNetError where lengths do not fit.
+
+    Args:
+        data: shape (length, batch, ...), or (batch, length, ...) with axis=1.
+        axis: the axis of time, 0 or 1.
+
+    Example:
+        >>> x = nd.ones((3, 2))
+        >>> nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True).asnumpy()
+        array([[1., 1.],
+               [0., 1.],
+               [0., 0.]], dtype=float32)
     """
     lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     if lengths is None:
@@ -42,7 +53,20 @@ def SequenceMask(data, sequence_length=None, use_sequence_length=False, value=0.
 
 @operator("data, sequence_length? if use_sequence_length")
 def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
-    """The last element of each sequence: (batch, ...). See `SequenceMask`; a length of 0 is an MXNetError."""
+    """The last element of each sequence: (batch, ...). See `SequenceMask`; a length of 0 is an MXNetError.
+
+    Args:
+        data: shape (length, batch, ...), or (batch, length, ...) with axis=1.
+        axis: the axis of time, 0 or 1.
+
+    Returns:
+        NDArray of the dtype of `data`, without the axis of time.
+
+    Example:
+        >>> x = nd.arange(6).reshape((3, 2))
+        >>> nd.SequenceLast(x, nd.array([1, 2]), use_sequence_length=True).asnumpy()
+        array([0., 3.], dtype=float32)
+    """
     lengths = _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis)
     n = data.shape[axis]
     if lengths is None:
@@ -55,7 +79,19 @@ def SequenceLast(data, sequence_length=None, use_sequence_length=False, axis=0):
 
 @operator("data, sequence_length? if use_sequence_length")
 def SequenceReverse(data, sequence_length=None, use_sequence_length=False, axis=0):  # noqa: N802
-    """Each sequence in reverse order, what lies beyond its length unchanged. data: (time, batch, ...); axis is 0."""
+    """Each sequence in reverse order, what lies beyond its length unchanged. data: (time, batch, ...); axis is 0.
+
+    Args:
+        data: shape (length, batch, ...).
+        axis: 0.
+
+    Example:
+        >>> x = nd.arange(6).reshape((3, 2))
+        >>> nd.SequenceReverse(x, nd.array([1, 2]), use_sequence_length=True).asnumpy()
+        array([[0., 3.],
+               [2., 1.],
+               [4., 5.]], dtype=float32)
+    """
     if axis != 0:
         raise MXNetError(f"SequenceReverse: axis must be 0, got {axis}")
     lengths = _lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis)

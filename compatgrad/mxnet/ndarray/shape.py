@@ -85,6 +85,16 @@ def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
 
     In `shape`, 0 keeps a size, -1 is what remains, -2 keeps all sizes left, -3 merges two, -4 splits one into the two
     that follow; `reverse` matches sizes from the end. MXNetError where the number of elements differs.
+
+    Args:
+        shape: new lengths; 0 keeps one, -1 is what is left, -2 keeps all that follow, -3 joins two, -4 divides one by
+            the next two.
+
+    Example:
+        >>> nd.reshape(nd.ones((2, 3, 4)), shape=(0, -1)).shape
+        (2, 12)
+        >>> nd.reshape(nd.ones((2, 3, 4)), shape=(-3, 0)).shape
+        (6, 4)
     """
     if isinstance(shape, (tuple, list)) and not shape:
         target = as_ints("reshape", "target_shape", target_shape)
@@ -130,6 +140,13 @@ def reshape_like(lhs, rhs, lhs_begin=None, lhs_end=None, rhs_begin=None, rhs_end
     """`lhs` in the shape of `rhs`; with begin and end, only these axes of both.
 
     MXNetError where the number of elements differs.
+
+    Args:
+        rhs: an array whose shape is taken.
+
+    Example:
+        >>> nd.reshape_like(nd.ones((6,)), nd.zeros((2, 3))).shape
+        (2, 3)
     """
 
     def cut(shape: tuple, begin: int | None, end: int | None) -> tuple[int, int]:
@@ -147,14 +164,30 @@ def reshape_like(lhs, rhs, lhs_begin=None, lhs_end=None, rhs_begin=None, rhs_end
 
 @operator("data", aliases=("Flatten",), method=True)
 def flatten(data):
-    """A matrix whose rows are the first axis: (n, a, b) becomes (n, a * b), and (n,) becomes (n, 1)."""
+    """A matrix whose rows are the first axis: (n, a, b) becomes (n, a * b), and (n,) becomes (n, 1).
+
+    Args:
+        data: at least one axis.
+
+    Example:
+        >>> nd.flatten(nd.ones((2, 3, 4))).shape
+        (2, 12)
+    """
     n = data.shape[0]
     return op.reshape(data, shape=(n, data.size // n if n else prod(data.shape[1:])))
 
 
 @operator("data", method=True)
 def transpose(data, axes=()):
-    """The axes in the order `axes`, or reversed. MXNetError where `axes` is not a permutation of all axes."""
+    """The axes in the order `axes`, or reversed. MXNetError where `axes` is not a permutation of all axes.
+
+    Args:
+        axes: the new order of the axes; () reverses it.
+
+    Example:
+        >>> nd.transpose(nd.ones((2, 3, 4)), axes=(1, 0, 2)).shape
+        (3, 2, 4)
+    """
     ndim = data.tensor.dim()
     if axes is None or (isinstance(axes, (tuple, list)) and not axes):
         return op.transpose(data, axes=None)
@@ -166,7 +199,12 @@ def transpose(data, axes=()):
 
 @operator("data", aliases=("SwapAxis",), method=True)
 def swapaxes(data, dim1=0, dim2=0):
-    """The array with two axes exchanged."""
+    """The array with two axes exchanged.
+
+    Example:
+        >>> nd.swapaxes(nd.ones((2, 3, 4)), dim1=0, dim2=2).shape
+        (4, 3, 2)
+    """
     order = list(range(data.tensor.dim()))
     a, b = (axis_in("swapaxes", d, len(order), f"dim{i}") for i, d in ((1, dim1), (2, dim2)))
     order[a], order[b] = b, a
@@ -202,7 +240,15 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 
 @operator("data", method=True)
 def expand_dims(data, axis):
-    """A new axis of length 1 at place `axis`, which may be from -ndim - 1 to ndim."""
+    """A new axis of length 1 at place `axis`, which may be from -ndim - 1 to ndim.
+
+    Args:
+        axis: where the new axis stands; negative ones count from the end.
+
+    Example:
+        >>> nd.expand_dims(nd.ones((2, 3)), axis=1).shape
+        (2, 1, 3)
+    """
     ndim = data.tensor.dim()
     if not -ndim - 1 <= axis <= ndim:
         raise MXNetError(f"expand_dims: axis must be in the range [{-ndim - 1}, {ndim}], got {axis}")
@@ -211,14 +257,28 @@ def expand_dims(data, axis):
 
 @operator("data", method=True)
 def squeeze(data, axis=None):
-    """The array without its axes of length 1, or those named. MXNetError where one of them is longer."""
+    """The array without its axes of length 1, or those named. MXNetError where one of them is longer.
+
+    Args:
+        axis: one axis or several of length 1; None for all of them.
+
+    Example:
+        >>> nd.squeeze(nd.ones((1, 3, 1))).shape
+        (3,)
+    """
     axes = None if axis is None else axes_in("squeeze", axis, data.tensor.dim())
     return vector(op.squeeze(data, axis=axes))
 
 
 @operator("data", method=True)
 def tile(data, reps):
-    """The whole array repeated reps[i] times along axis i; the shorter of shape and `reps` gets ones in front."""
+    """The whole array repeated reps[i] times along axis i; the shorter of shape and `reps` gets ones in front.
+
+    Example:
+        >>> nd.tile(nd.array([1.0, 2.0]), reps=(2, 2)).asnumpy()
+        array([[1., 2., 1., 2.],
+               [1., 2., 1., 2.]], dtype=float32)
+    """
     reps = as_ints("tile", "reps", reps)
     if min(reps, default=1) < 1:
         raise MXNetError(f"tile: reps must be positive, got {tuple(reps)}")
@@ -227,7 +287,15 @@ def tile(data, reps):
 
 @operator("data", method=True)
 def repeat(data, repeats, axis=None):
-    """Each element repeated along `axis`, or in the flattened array."""
+    """Each element repeated along `axis`, or in the flattened array.
+
+    Args:
+        axis: the axis; None for the array as one row.
+
+    Example:
+        >>> nd.repeat(nd.array([1.0, 2.0]), repeats=2).asnumpy()
+        array([1., 1., 2., 2.], dtype=float32)
+    """
     if axis is not None:
         axis = axis_in("repeat", axis, data.tensor.dim())
     if repeats < 0:
@@ -237,7 +305,15 @@ def repeat(data, repeats, axis=None):
 
 @operator("data", aliases=("reverse",), method=True)
 def flip(data, axis):
-    """The array with the order of its elements along `axis` (an int or a tuple) reversed."""
+    """The array with the order of its elements along `axis` (an int or a tuple) reversed.
+
+    Args:
+        axis: one axis or several.
+
+    Example:
+        >>> nd.flip(nd.array([[1.0, 2.0, 3.0]]), axis=1).asnumpy()
+        array([[3., 2., 1.]], dtype=float32)
+    """
     return op.flip(data, axis=axes_in("flip", axis, data.tensor.dim()))
 
 
@@ -247,6 +323,15 @@ def pad(data, mode="constant", pad_width=(), constant_value=0.0):
 
     mode: "constant" (`constant_value`), "edge" (the nearest element) or "reflect" (mirrored at the nearest element,
     for widths below the size). MXNetError for widths that do not fit.
+
+    Args:
+        data: floating point, four or five axes.
+        mode: "constant", "edge" or "reflect".
+
+    Example:
+        >>> x, width = nd.ones((1, 1, 1, 2)), (0, 0, 0, 0, 0, 0, 1, 1)
+        >>> nd.pad(x, mode="constant", pad_width=width, constant_value=5.0).asnumpy()
+        array([[[[5., 1., 1., 5.]]]], dtype=float32)
     """
     one_of("pad", "mode", mode, ("constant", "edge", "reflect"))
     width = as_ints("pad", "pad_width", pad_width)
@@ -267,6 +352,16 @@ def diag(data, k=0, axis1=0, axis2=1):
     """A matrix with `data` (n,) on its k-th diagonal; or the k-th diagonal of the matrices in two axes, as last axis.
 
     MXNetError where there is no such diagonal.
+
+    Args:
+        k: the diagonal: above the main one if positive, below it if negative.
+
+    Example:
+        >>> nd.diag(nd.array([[1.0, 2.0], [3.0, 4.0]])).asnumpy()
+        array([1., 4.], dtype=float32)
+        >>> nd.diag(nd.array([1.0, 2.0])).asnumpy()
+        array([[1., 0.],
+               [0., 2.]], dtype=float32)
     """
     ndim = data.tensor.dim()
     if ndim == 1:
@@ -282,7 +377,15 @@ def diag(data, k=0, axis1=0, axis2=1):
 
 @operator("data", method=True)
 def depth_to_space(data, block_size):
-    """Channels moved into blocks of pixels: (n, c * b * b, h, w) becomes (n, c, h * b, w * b)."""
+    """Channels moved into blocks of pixels: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
+
+    Args:
+        data: shape (batch, channels, height, width).
+
+    Example:
+        >>> nd.depth_to_space(nd.ones((1, 8, 2, 3)), block_size=2).shape
+        (1, 2, 4, 6)
+    """
     require_ndim("depth_to_space", "data", data, 4)
     n, c, h, w = data.shape
     b = block_size
@@ -295,7 +398,15 @@ def depth_to_space(data, block_size):
 
 @operator("data", method=True)
 def space_to_depth(data, block_size):
-    """Blocks of pixels moved into channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w)."""
+    """Blocks of pixels moved into channels: (n, c, h * b, w * b) becomes (n, c * b * b, h, w).
+
+    Args:
+        data: shape (batch, channels, height, width).
+
+    Example:
+        >>> nd.space_to_depth(nd.ones((1, 2, 4, 6)), block_size=2).shape
+        (1, 8, 2, 3)
+    """
     require_ndim("space_to_depth", "data", data, 4)
     n, c, h, w = data.shape
     b = block_size
@@ -315,7 +426,16 @@ def _broadcast(name: str, data: NDArray, shape: list[int]) -> NDArray:
 
 @operator("data", method=True)
 def broadcast_to(data, shape=()):
-    """Axes of length 1 stretched to `shape`, where 0 keeps a size. MXNetError where shapes do not fit."""
+    """Axes of length 1 stretched to `shape`, where 0 keeps a size. MXNetError where shapes do not fit.
+
+    Args:
+        shape: the shape of the result; 0 keeps a length.
+
+    Example:
+        >>> nd.broadcast_to(nd.array([[1.0], [2.0]]), shape=(2, 3)).asnumpy()
+        array([[1., 1., 1.],
+               [2., 2., 2.]], dtype=float32)
+    """
     shape = as_ints("broadcast_to", "shape", shape)
     if len(shape) != data.tensor.dim():
         raise MXNetError(f"broadcast_to: an array of shape {data.shape} cannot be broadcast to {tuple(shape)}")
@@ -324,7 +444,15 @@ def broadcast_to(data, shape=()):
 
 @operator("lhs, rhs", method=True)
 def broadcast_like(lhs, rhs, lhs_axes=None, rhs_axes=None):
-    """Axes of length 1 of `lhs` stretched to the sizes of `rhs`: all axes, or `lhs_axes` to those of `rhs_axes`."""
+    """Axes of length 1 of `lhs` stretched to the sizes of `rhs`: all axes, or `lhs_axes` to those of `rhs_axes`.
+
+    Args:
+        rhs: an array whose lengths are taken.
+
+    Example:
+        >>> nd.broadcast_like(nd.ones((1, 2)), nd.zeros((3, 2))).shape
+        (3, 2)
+    """
     if (lhs_axes is None) != (rhs_axes is None):
         raise MXNetError("broadcast_like: lhs_axes and rhs_axes must be given together")
     if lhs_axes is None:
@@ -341,7 +469,17 @@ def broadcast_like(lhs, rhs, lhs_axes=None, rhs_axes=None):
 
 @operator("data", aliases=("broadcast_axes",))
 def broadcast_axis(data, axis=(), size=()):
-    """The axes `axis`, of length 1, stretched to `size`; both an int or tuples of one length."""
+    """The axes `axis`, of length 1, stretched to `size`; both an int or tuples of one length.
+
+    Args:
+        axis: one axis or several of length 1.
+        size: the new length of each of them.
+
+    Example:
+        >>> nd.broadcast_axis(nd.array([[1.0, 2.0]]), axis=0, size=2).asnumpy()
+        array([[1., 2.],
+               [1., 2.]], dtype=float32)
+    """
     axes = axes_in("broadcast_axis", axis, data.tensor.dim())
     sizes = as_ints("broadcast_axis", "size", size)
     if len(axes) != len(sizes):

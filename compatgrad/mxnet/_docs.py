@@ -1,0 +1,63 @@
+"""Docstrings of functions that are made from declarations: what a declaration and `_words` say is not written again.
+
+The text at a function is a summary, an example, and the lines of "Args:", "Returns:" and "Raises:" that say more than
+`_words` and the declaration do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._words import WORDS
+
+__all__ = ["composed", "type_of"]
+
+_TITLES = ("Args", "Returns", "Raises", "Example")
+_OWN = re.compile(r"\n *(Args|Returns|Raises|Example):\n")
+_NAME = re.compile(r"\*{0,2}(\w+)")
+_OF_DEFAULT = {bool: "bool", int: "int", float: "float", str: "str", tuple: "Sequence[Any]"}
+
+
+def type_of(name: str, default: Any) -> str:
+    """The type of an argument: the one that `_words` tells, else the default's."""
+    if name in WORDS and WORDS[name][0]:
+        found = WORDS[name][0]
+        if default is None or default == ():
+            more = "None" if default is None else "Sequence[int]"
+            return found if found.endswith(("None", "Any")) or more in found else f"{found} | {more}"
+        return found
+    return _OF_DEFAULT.get(default.__class__, "Any")
+
+
+def composed(
+    text: str | None, parameters: Iterable[str], source: str, returns: str, raises: str, arrays: Mapping[str, str],
+) -> str:  # fmt: skip
+    """The whole docstring. `parameters`: names in order, with their stars; `arrays`: type of each one that is an
+    array; `returns`, `raises`: what stands there unless `text` says something else.
+    """
+    parts = _OWN.split(text or "")
+    own = dict(zip(parts[1::2], parts[2::2], strict=True))
+    told: dict[str, str] = {}
+    last = ""
+    for line in own.get("Args", "").splitlines():
+        if (stripped := line.strip()) and (len(line) - len(stripped) == 8 and ": " in stripped):
+            last, rest = _NAME.match(stripped)[1], stripped  # type: ignore[index]
+            if last in arrays and stripped.startswith(f"{last}:"):
+                rest = f"{last} ({arrays[last]}){stripped[len(last) :]}"
+            told[last] = f"        {rest}"
+        elif stripped:
+            told[last] += f"\n            {stripped}"
+    lines = []
+    for parameter in parameters:
+        name = parameter.lstrip("*")
+        if name in told:
+            lines.append(told[name])
+        elif name in WORDS:
+            kind = f" ({arrays[name]})" if name in arrays else ""
+            lines.append(f"        {parameter}{kind}: {WORDS[name][1]}")
+    sections = [("Args", "\n".join(lines)), ("Returns", own.get("Returns") or f"        {returns}")]
+    sections += [("Raises", own.get("Raises") or f"        {raises}"), ("Example", own.get("Example", ""))]
+    body = "\n\n".join(f"    {title}:\n{lines.rstrip()}" for title, lines in sections if lines.strip())
+    return f"{parts[0].rstrip()}\n\n{body}\n\n    Source: `{source}` of MXNet 1.9.1.\n    "
