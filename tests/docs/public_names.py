@@ -12,6 +12,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
 SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Example|Source|Attributes|Note):", re.M)
@@ -54,7 +55,12 @@ def public(name: str) -> dict[str, Any]:
 
 
 def signature(value: Any) -> inspect.Signature | None:
-    """The signature of a function, or of a class's constructor, without `self`; None where there is none to see."""
+    """The signature of a function, or of a class's constructor, without `self`; None where there is none to see.
+
+    The constructor of an enumeration is Python's own.
+    """
+    if inspect.isclass(value) and issubclass(value, Enum):
+        return None
     try:
         return inspect.signature(value)
     except (ValueError, TypeError):

@@ -13,6 +13,7 @@ from tests.docs import public_names
 # Modules, with all below them, whose public names are documented and typed.
 DOCUMENTED: list[str] = [
     "compatgrad.nnabla.context",
+    "compatgrad.nnabla.experimental",
     "compatgrad.nnabla.ext_utils",
     "compatgrad.nnabla.logger",
     "compatgrad.nnabla.models",

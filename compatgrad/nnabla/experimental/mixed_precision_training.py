@@ -1,32 +1,69 @@
 """Training in half precision with a loss scale."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .._nd_array import NdArray
+    from ..solver import Solver
+    from ..variable import Variable
+
 
 class DynamicLossScalingUpdater:
     """Training steps with a scaled loss, so that small gradients do not vanish in half precision.
 
-    The scale is divided by scaling_factor, and the step done again, while a gradient overflows; it is
-    multiplied after more than N steps without that.
+    The scale is divided by `scaling_factor`, and the step done again, while a gradient overflows; it is multiplied
+    after more than `N` steps without that.
 
-    solver, loss: a Solver and the Variable to differentiate. data_feeder: a function that sets the inputs.
-    scale: the first one. clear_buffer: frees memory during the passes. accum_grad: passes per update.
-    weight_decay: a rate, or None. comm, grads: a communicator that sums the NdArrays `grads` over the
-    processes.
+    Args:
+        solver: updates the parameters.
+        loss: the Variable to differentiate.
+        data_feeder: a function that sets the inputs.
+        scale: the factor of the loss at first.
+        scaling_factor: by how much the factor changes.
+        N: after how many steps without an overflow the factor grows.
+        clear_buffer: whether arrays are freed during the passes.
+        accum_grad: the number of passes per update, each with new data.
+        weight_decay: its rate; None for none.
+        comm: a communicator that sums gradients over the processes; None in a single one.
+        grads: the gradients that it sums.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.mixed_precision_training import DynamicLossScalingUpdater
+        >>> x = nn.Variable((4, 1))
+        >>> loss = F.mean(F.squared_error(PF.affine(x, 1), 2 * x))
+        >>> solver = S.Sgd(0.5)
+        >>> solver.set_parameters(nn.get_parameters())
+        >>> def feed():
+        ...     x.d = [[-1], [0], [1], [2]]
+        >>> updater = DynamicLossScalingUpdater(solver, loss, feed)
+        >>> for _ in range(40):
+        ...     updater.update()
+        >>> round(float(nn.get_parameters()["affine/W"].d[0, 0]), 2), updater.scale
+        (2.0, 8.0)
+
+    Source: `nnabla.experimental.mixed_precision_training.DynamicLossScalingUpdater` of nnabla 1.39.0; Micikevicius et
+    al., 2017.
     """
 
     def __init__(
         self,
-        solver,
-        loss,
-        data_feeder=lambda: None,
-        scale=8.0,
-        scaling_factor=2.0,
-        N=2000,
-        clear_buffer=True,
-        accum_grad=1,
-        weight_decay=None,
-        comm=None,
-        grads=(),
-    ):
+        solver: Solver,
+        loss: Variable,
+        data_feeder: Callable[[], Any] = lambda: None,
+        scale: float = 8.0,
+        scaling_factor: float = 2.0,
+        N: int = 2000,
+        clear_buffer: bool = True,
+        accum_grad: int = 1,
+        weight_decay: float | None = None,
+        comm: Any = None,
+        grads: Sequence[NdArray] = (),
+    ) -> None:
         self.solver, self.loss, self.data_feeder = solver, loss, data_feeder
         self.scale, self.scaling_factor, self.N = scale, scaling_factor, N
         self.clear_buffer, self.accum_grad, self.weight_decay = clear_buffer, accum_grad, weight_decay
@@ -45,7 +82,7 @@ class DynamicLossScalingUpdater:
             self.comm.all_reduce(list(self.grads), division=False, inplace=False)
         return not self.solver.check_inf_or_nan_grad()
 
-    def update(self):
+    def update(self) -> None:
         """One step: gradients, their sum over processes, weight decay, update. After 101 overflows it is left out."""
         for _ in range(self._tries):
             if self._compute_gradients():

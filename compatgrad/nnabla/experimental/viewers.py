@@ -1,12 +1,23 @@
 """Drawings of graphs, by Graphviz."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import os
 import shutil
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from ..parameter import get_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..variable import Variable
+
+__all__ = ["SimpleGraph"]
 
 # what a function's name contains -> its colour
 _COLORS = (
@@ -27,23 +38,42 @@ def _installed():
 
 
 class SimpleGraph:
-    """Draws the functions and variables that lead to a Variable. Needs the Python package graphviz and
-    Graphviz.
+    """Draws the functions and variables that lead to a Variable, by the Python package graphviz and Graphviz.
 
-    format: of files. verbose: with shapes and arguments. fname_color_map, vname_color_map: dicts from names
-    of functions and of variables to colours; by default a function's kind gives its colour, and parameters
-    are pink.
+    Args:
+        format: the format of files, such as "png" or "svg".
+        verbose: whether shapes and arguments are shown.
+        fname_color_map: the colours of functions by name; None for colours by their kinds.
+        vname_color_map: the colours of variables by name; parameters are pink.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.viewers import SimpleGraph
+        >>> y = PF.affine(nn.Variable((2, 3)), 4)
+        >>> SimpleGraph(format="svg").save(y, "graph")
+        >>> "Affine" in open("graph.svg").read()
+        True
+
+    Source: `nnabla.experimental.viewers.SimpleGraph` of nnabla 1.39.0.
     """
 
-    def __init__(self, format="png", verbose=False, fname_color_map=None, vname_color_map=None):
+    def __init__(
+        self,
+        format: str = "png",
+        verbose: bool = False,
+        fname_color_map: Mapping[str, str] | None = None,
+        vname_color_map: Mapping[str, str] | None = None,
+    ) -> None:
         self._format = format
         self._verbose = verbose
         self._fname_color_map = fname_color_map
         self._vname_color_map = vname_color_map
 
-    def save(self, vleaf, fpath, cleanup=False, format=None):
-        """Draws into the file `fpath`; cleanup: removes the text that Graphviz reads. format: instead of the
-        constructor's. Without Graphviz, svg, gv and dot are drawn by `compatgrad.drawing.graph`."""
+    def save(self, vleaf: Variable, fpath: str, cleanup: bool = False, format: str | None = None) -> None:
+        """Draws what leads to `vleaf` into the file `fpath`, to which the format's extension is added.
+
+        `cleanup` removes the text that Graphviz reads; `format` replaces the constructor's. Without Graphviz, svg, gv
+        and dot are drawn by `compatgrad.drawing.graph`; ImportError for others.
+        """
         kind = format or self._format
         if kind in ("svg", "gv", "dot") and not _installed():
             from compatgrad.drawing import graph
@@ -52,14 +82,26 @@ class SimpleGraph:
             return
         self.create_graphviz_digraph(vleaf, format=format).render(fpath, cleanup=cleanup)
 
-    def view(self, vleaf, fpath=None, cleanup=True, format=None, params=None):
-        """Draws as `save` does and shows the file. params: a dict of parameters; by default the global ones."""
+    def view(
+        self,
+        vleaf: Variable,
+        fpath: str | None = None,
+        cleanup: bool = True,
+        format: str | None = None,
+        params: Mapping[str, Variable] | None = None,
+    ) -> None:
+        """Draws as `save` does and shows the file. `params` are the parameters, by default the global ones."""
         self.create_graphviz_digraph(vleaf, params, format=format).view(fpath, cleanup=cleanup)
 
-    def create_graphviz_digraph(self, vleaf, params=None, format=None):
+    def create_graphviz_digraph(
+        self,
+        vleaf: Variable,
+        params: Mapping[str, Variable] | None = None,
+        format: str | None = None,
+    ) -> Any:
         """The graphviz.Digraph of what leads to the Variable `vleaf`; ImportError where graphviz is missing.
 
-        params: a dict of parameters, by default the global ones. format: instead of the constructor's.
+        `params` are the parameters by name, by default the global ones; `format` replaces the constructor's.
         """
         try:
             from graphviz import Digraph

@@ -11,10 +11,26 @@ __all__ = ["Data"]
 
 
 class Data:
-    """A data source and an iterator over it.
+    """A data source and an iterator over it, for a `Worker`.
 
     Subclasses define `CustomDataSource`, or `__data_source__` and `__data_iterator__`, and what they need of `reset`,
     `next` and `size`.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.framework import Data
+        >>> from compatgrad.nnabla.utils.data_iterator import SimpleDataSource, data_iterator
+        >>> class Numbers(Data):
+        ...     def __data_source__(self):
+        ...         return SimpleDataSource(lambda i: (np.array([i]),), 4)
+        ...     def __data_iterator__(self, data_source):
+        ...         return data_iterator(data_source, batch_size=2, use_thread=False)
+        ...     def next(self):
+        ...         return self._data_iterator.next()
+        >>> Numbers().next()
+        (array([[0],
+               [1]]),)
+
+    Source: `nnabla.experimental.framework.Data` of nnabla 1.39.0.
     """
 
     class CustomDataSource(DataSource):

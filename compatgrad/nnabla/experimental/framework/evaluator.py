@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Evaluator"]
 
 
-def listed(callbacks: Any) -> list[Callable[..., Any]]:
+def _listed(callbacks: Any) -> list[Callable[..., Any]]:
     return callbacks if isinstance(callbacks, list) else [callbacks]
 
 
@@ -19,8 +19,23 @@ def _nothing(*args: Any) -> bool:
 class Evaluator:
     """Feeds data and runs the graph `val_iter` times.
 
-    eval_data_feeder, eval_graph_forward: called with the epoch and the number of the iteration; the callbacks, one or
-    a list, with the epoch, before the first iteration and behind the last.
+    Args:
+        eval_data_feeder: called with the epoch and the number of the iteration, it sets the inputs.
+        eval_graph_forward: called with the same, it computes.
+        eval_callback_on_start: a function of the epoch, or a list of them, called before the first iteration.
+        eval_callback_on_finish: a function of the epoch, or a list of them, called behind the last one.
+        val_iter: the number of iterations.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.framework.evaluator import Evaluator
+        >>> feed = lambda epoch, i: print("feed", epoch, i)
+        >>> Evaluator(feed, lambda epoch, i: print("forward", epoch, i), val_iter=2).evaluate(5)
+        feed 5 0
+        forward 5 0
+        feed 5 1
+        forward 5 1
+
+    Source: `nnabla.experimental.framework.evaluator.Evaluator` of nnabla 1.39.0.
     """
 
     def __init__(
@@ -33,12 +48,12 @@ class Evaluator:
     ) -> None:
         self.eval_data_feeder = eval_data_feeder
         self.eval_graph_forward = eval_graph_forward
-        self.eval_callback_on_start = listed(eval_callback_on_start)
-        self.eval_callback_on_finish = listed(eval_callback_on_finish)
+        self.eval_callback_on_start = _listed(eval_callback_on_start)
+        self.eval_callback_on_finish = _listed(eval_callback_on_finish)
         self.val_iter = val_iter
 
     def evaluate(self, e: int) -> None:
-        """Evaluates in epoch `e`."""
+        """Runs the iterations for epoch `e`, between the callbacks."""
         for callback in self.eval_callback_on_start:
             callback(e)
         for i in range(self.val_iter):

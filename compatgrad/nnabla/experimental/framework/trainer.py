@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .worker import Worker
 
 __all__ = ["Trainer"]
 
 
 class Trainer:
-    """Trains what a `Worker` says, from the epoch of its checkpoint on."""
+    """Trains what a `Worker` says, from the epoch of its checkpoint on.
 
-    def __init__(self, worker: Any) -> None:
+    Args:
+        worker: knows what is to be done at each step.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.framework import Trainer, Worker
+        >>> class Talking(Worker):
+        ...     def epoch_loop_start(self, e):
+        ...         print("epoch", e)
+        >>> Trainer(Talking(None, max_epoch=2)).train()
+        epoch 0
+        epoch 1
+
+    Source: `nnabla.experimental.framework.Trainer` of nnabla 1.39.0.
+    """
+
+    def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.start_epoch = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .evaluator import _nothing, listed
+from .evaluator import _listed, _nothing
 
 __all__ = ["Updater"]
 
@@ -13,8 +13,39 @@ __all__ = ["Updater"]
 class Updater:
     """One iteration: gradients of `accum_grad` batches, their sum over processes, and the solver's update.
 
-    What concerns one batch is called with iteration, epoch and the batch's number, the rest with iteration and epoch.
-    Callbacks are one or a list. Processes are only asked for the sum with a communicator `comm` and with `grads`.
+    Args:
+        train_data_feeder: called with iteration, epoch and the batch's number, it sets the inputs.
+        solver_zero_grad: called with iteration and epoch, it zeroes gradients.
+        solver_update: called with iteration and epoch, it updates the parameters.
+        loss_forward: called with iteration, epoch and the batch's number, it computes the loss.
+        loss_backward: called with the same, it computes the gradients.
+        loss_forward_callback_on_start: a function, or a list of them, called with the same before `loss_forward`.
+        loss_forward_callback_on_finish: called with the same behind it.
+        loss_backward_callback_on_start: called with the same before `loss_backward`.
+        loss_backward_callback_on_finish: called with the same behind it.
+        comm_all_reduce_callback_on_start: called with iteration and epoch before `comm_all_reduce`.
+        comm_all_reduce: called with iteration and epoch, it sums gradients over processes; only with `comm` and
+            `grads`.
+        comm_all_reduce_callback_on_finish: called with the same behind it.
+        solver_update_callback_on_start: called with iteration and epoch before `solver_update`.
+        solver_update_callback_on_finish: called with the same behind it.
+        accum_grad: the number of batches whose gradients are added up.
+        comm: the communicator of several processes.
+        grads: the gradients that are summed over processes.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.framework.updater import Updater
+        >>> def said(name):
+        ...     return lambda *where: print(name, *where)
+        >>> updater = Updater(said("feed"), said("zero_grad"), said("update"), said("forward"), said("backward"))
+        >>> updater.update(7, 0)
+        zero_grad 7 0
+        feed 7 0 0
+        forward 7 0 0
+        backward 7 0 0
+        update 7 0
+
+    Source: `nnabla.experimental.framework.updater.Updater` of nnabla 1.39.0.
     """
 
     def __init__(
@@ -42,15 +73,15 @@ class Updater:
         self.solver_update = solver_update
         self.loss_forward = loss_forward
         self.loss_backward = loss_backward
-        self.loss_forward_callback_on_start = listed(loss_forward_callback_on_start)
-        self.loss_forward_callback_on_finish = listed(loss_forward_callback_on_finish)
-        self.loss_backward_callback_on_start = listed(loss_backward_callback_on_start)
-        self.loss_backward_callback_on_finish = listed(loss_backward_callback_on_finish)
-        self.comm_all_reduce_callback_on_start = listed(comm_all_reduce_callback_on_start)
+        self.loss_forward_callback_on_start = _listed(loss_forward_callback_on_start)
+        self.loss_forward_callback_on_finish = _listed(loss_forward_callback_on_finish)
+        self.loss_backward_callback_on_start = _listed(loss_backward_callback_on_start)
+        self.loss_backward_callback_on_finish = _listed(loss_backward_callback_on_finish)
+        self.comm_all_reduce_callback_on_start = _listed(comm_all_reduce_callback_on_start)
         self.comm_all_reduce = comm_all_reduce
-        self.comm_all_reduce_callback_on_finish = listed(comm_all_reduce_callback_on_finish)
-        self.solver_update_callback_on_start = listed(solver_update_callback_on_start)
-        self.solver_update_callback_on_finish = listed(solver_update_callback_on_finish)
+        self.comm_all_reduce_callback_on_finish = _listed(comm_all_reduce_callback_on_finish)
+        self.solver_update_callback_on_start = _listed(solver_update_callback_on_start)
+        self.solver_update_callback_on_finish = _listed(solver_update_callback_on_finish)
         self.accum_grad = accum_grad
         self.comm = comm
         self.grads = grads
@@ -64,7 +95,7 @@ class Updater:
             callback(*where)
 
     def update(self, i: int, e: int) -> None:
-        """Iteration `i` of epoch `e`."""
+        """Makes iteration `i` of epoch `e`: gradients, their sum over processes, and the solver's update."""
         self.solver_zero_grad(i, e)
         for batch in range(self.accum_grad):
             self.train_data_feeder(i, e, batch)

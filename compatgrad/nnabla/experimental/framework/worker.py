@@ -13,8 +13,9 @@ __all__ = ["Worker"]
 
 def _hook(text: str, *names: str) -> Any:
     """A method of those parameters that does nothing, to be overridden."""
-    scope: dict[str, Any] = {}
-    exec(f"def method(self, {', '.join(names)}): pass", scope)  # noqa: S102 - callers may name the parameters
+    scope: dict[str, Any] = {"Any": Any}
+    parameters = "".join(f", {name}: int" for name in names)
+    exec(f"def method(self{parameters}) -> Any: pass", scope)  # noqa: S102 - callers may name the parameters
     scope["method"].__doc__ = text
     return _Named(scope["method"])
 
@@ -31,13 +32,35 @@ class _Named:
 
 
 class Worker:
-    """A training of `max_epoch` epochs with `iter_per_epoch` updates each, on `data`.
+    """A training of `max_epoch` epochs with `iter_per_epoch` updates each.
 
     Subclasses override the steps `_..._init`, in which they make `_loss` and `_solver`, the feeders of data, and what
     else they need; the methods here that do nothing are for that. `i` is an iteration of an epoch `e`, `ag` a batch
     whose gradient is added in it, `vi` an iteration of an evaluation.
 
-    clear_buffer, clear_no_need_grad: what `backward` and `forward` of the loss free as they go.
+    Args:
+        data (Data): what the training reads, for the subclass.
+        max_epoch: the number of epochs.
+        iter_per_epoch: the number of updates in an epoch.
+        clear_buffer: whether `backward` of the loss frees arrays as it goes.
+        clear_no_need_grad: whether `forward` of the loss frees those that no gradient needs.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.framework import Trainer, Worker
+        >>> class Line(Worker):
+        ...     def _loss_init(self):
+        ...         self.x = nn.Variable((4, 1))
+        ...         self._loss = F.mean(F.squared_error(PF.affine(self.x, 1), 2 * self.x))
+        ...     def _solver_init(self):
+        ...         self._solver = S.Sgd(0.5)
+        ...         self._solver.set_parameters(nn.get_parameters())
+        ...     def _train_data_feeder(self, i, e, ag):
+        ...         self.x.d = [[-1], [0], [1], [2]]
+        >>> Trainer(Line(None, max_epoch=2, iter_per_epoch=20)).train()
+        >>> round(float(nn.get_parameters()["affine/W"].d[0, 0]), 2)
+        2.0
+
+    Source: `nnabla.experimental.framework.Worker` of nnabla 1.39.0.
     """
 
     _loss: Any = None
@@ -142,12 +165,12 @@ class Worker:
         return 0
 
     def update_in_iteration(self, i: int, e: int) -> None:
-        """Updates the parameters."""
+        """Updates the parameters in iteration `i` of epoch `e`."""
         if self._loopCallbackCondition(i=i, e=e):
             self._updater.update(i, e)
 
     def evaluate_at_epoch_start(self, e: int) -> None:
-        """Evaluates before the updates of an epoch."""
+        """Evaluates before the updates of epoch `e`."""
         if self._loopCallbackCondition(e=e):
             self._evaluator.evaluate(e)
 

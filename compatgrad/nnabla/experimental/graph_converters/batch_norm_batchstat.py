@@ -13,7 +13,16 @@ _NORMALIZATIONS = ("BatchNormalization", "FusedBatchNormalization", "SyncBatchNo
 
 
 class BatchNormBatchStatModifier(FunctionModifier):
-    """Sets batch_stat=False in batch normalizations: plain, fused and over processes."""
+    """Sets batch_stat=False in batch normalizations: plain, fused and over processes.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.batch_normalization(nn.Variable((2, 3)))
+        >>> GC.GraphConverter([GC.BatchNormBatchStatModifier()]).convert(y).parent.info.args["batch_stat"]
+        False
+
+    Source: `nnabla.experimental.graph_converters.BatchNormBatchStatModifier` of nnabla 1.39.0.
+    """
 
     def modify(self, f: Any, inputs: list[Variable]) -> Any:
         if f.info.type_name not in _NORMALIZATIONS:

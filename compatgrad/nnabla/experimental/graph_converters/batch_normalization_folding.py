@@ -32,6 +32,15 @@ class AddBiasModifier(FunctionModifier):
     """Gives a bias of zeros, a parameter "b" beside the weights, to layers next to a batch normalization.
 
     Layers are affine functions, convolutions and deconvolutions, here and below.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.batch_normalization(PF.affine(nn.Variable((2, 3)), 4, with_bias=False), batch_stat=False)
+        >>> with_bias = GC.GraphConverter([GC.AddBiasModifier()]).convert(y)
+        >>> nn.get_parameters()["affine/b"].shape
+        (4,)
+
+    Source: `nnabla.experimental.graph_converters.AddBiasModifier` of nnabla 1.39.0.
     """
 
     def modify(self, f: Any, inputs: list[Variable]) -> Any:
@@ -48,7 +57,21 @@ class AddBiasModifier(FunctionModifier):
 
 
 class BatchNormalizationFoldingModifierInner(FunctionModifier):
-    """Folds a batch normalization into the layer before it: parameters "w-folded" and "b-folded" beside its own."""
+    """Folds a batch normalization into the layer before it: parameters "w-folded" and "b-folded" beside its own.
+
+    Args:
+        channel_last: whether images have their channels in the last axis.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.batch_normalization(PF.affine(nn.Variable((2, 3)), 4), batch_stat=False)
+        >>> GC.GraphConverter([GC.BatchNormalizationFoldingModifierInner()]).convert(y).parent.info.type_name
+        'Affine'
+        >>> nn.get_parameters()["affine/w-folded"].shape
+        (3, 4)
+
+    Source: `nnabla.experimental.graph_converters.BatchNormalizationFoldingModifierInner` of nnabla 1.39.0.
+    """
 
     def __init__(self, channel_last: bool = False) -> None:
         super().__init__()
@@ -74,7 +97,20 @@ class BatchNormalizationFoldingModifierInner(FunctionModifier):
 
 
 class BatchNormalizationFoldingOppositeModifierInner(FunctionModifier):
-    """Folds a batch normalization into the layers behind it, if nothing else reads it: their parameters change."""
+    """Folds a batch normalization into the layers behind it, if nothing else reads it: their parameters change.
+
+    Args:
+        channel_last: whether images have their channels in the last axis.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.affine(PF.batch_normalization(nn.Variable((2, 3)), batch_stat=False), 4)
+        >>> folded = GC.GraphConverter([GC.BatchNormalizationFoldingOppositeModifierInner()]).convert(y)
+        >>> folded.visit(lambda f: print(f.info.type_name))
+        Affine
+
+    Source: `nnabla.experimental.graph_converters.BatchNormalizationFoldingOppositeModifierInner` of nnabla 1.39.0.
+    """
 
     def __init__(self, channel_last: bool = False) -> None:
         super().__init__()
@@ -100,8 +136,23 @@ class BatchNormalizationFoldingOppositeModifierInner(FunctionModifier):
 
 
 class BatchNormalizationFoldingModifier:
-    """A list of modifiers: biases where there are none, then batch normalizations folded into the layers before them,
-    or with `opposite` behind them."""
+    """A list of modifiers: biases where there are none, then batch normalizations folded into the layers beside them.
+
+    Args:
+        opposite: whether they are folded into the layers behind them instead of those before them.
+        channel_last: whether images have their channels in the last axis.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> x = nn.Variable.from_numpy_array(np.random.rand(2, 3))
+        >>> y = PF.batch_normalization(PF.affine(x, 4), batch_stat=False)
+        >>> folded = GC.GraphConverter([GC.BatchNormalizationFoldingModifier()]).convert(y)
+        >>> nn.forward_all([y, folded])
+        >>> folded.parent.info.type_name, bool(np.allclose(y.d, folded.d, atol=1e-5))
+        ('Affine', True)
+
+    Source: `nnabla.experimental.graph_converters.BatchNormalizationFoldingModifier` of nnabla 1.39.0.
+    """
 
     def __new__(cls, opposite: bool = False, channel_last: bool = False) -> list[FunctionModifier]:  # type: ignore[misc]
         if opposite:

@@ -13,7 +13,21 @@ __all__ = ["BatchNormalizationSelfFoldingModifier"]
 
 
 class BatchNormalizationSelfFoldingModifier(FunctionModifier):
-    """Writes batch normalizations by running statistics as c0 * x + c1, with new parameters in the scope `name`."""
+    """Writes batch normalizations by running statistics as c0 * x + c1, with new parameters.
+
+    Args:
+        name: the scope of the parameters.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.batch_normalization(nn.Variable((2, 3)), batch_stat=False)
+        >>> changed = GC.GraphConverter([GC.BatchNormalizationSelfFoldingModifier()]).convert(y)
+        >>> changed.visit(lambda f: print(f.info.type_name))
+        Mul2
+        Add2
+
+    Source: `nnabla.experimental.graph_converters.BatchNormalizationSelfFoldingModifier` of nnabla 1.39.0.
+    """
 
     def __init__(self, name: str = "bn-self-folding") -> None:
         super().__init__()

@@ -13,7 +13,22 @@ __all__ = ["ChannelFirstModifier"]
 class ChannelFirstModifier(LayoutModifier):
     """From images (samples, height, width, channels) to (samples, channels, height, width).
 
-    inputs: the images of the old graph; inputs_cf: those of the new one, by default copies, here as `inputs_cf`.
+    Weights become new parameters beside the old ones, with "_cf" behind their names.
+
+    Args:
+        inputs: the images of the old graph.
+        inputs_cf: those of the new one; None for transposed copies.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> x = nn.Variable.from_numpy_array(np.zeros((1, 8, 8, 3)))
+        >>> y = PF.convolution(x, 4, (3, 3), channel_last=True)
+        >>> modifier = GC.ChannelFirstModifier([x])  # knows what reads x
+        >>> y = GC.GraphConverter([modifier]).convert(y)
+        >>> modifier.inputs_cf[0].shape, y.shape
+        ((1, 3, 8, 8), (1, 4, 6, 6))
+
+    Source: `nnabla.experimental.graph_converters.ChannelFirstModifier` of nnabla 1.39.0.
     """
 
     _order = (0, 3, 1, 2)
@@ -25,4 +40,5 @@ class ChannelFirstModifier(LayoutModifier):
 
     @property
     def inputs_cf(self) -> list[Variable]:
+        """The images of the new graph, in the order of those of the old one."""
         return self._moved

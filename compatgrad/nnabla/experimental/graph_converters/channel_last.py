@@ -13,7 +13,22 @@ __all__ = ["ChannelLastModifier"]
 class ChannelLastModifier(LayoutModifier):
     """From images (samples, channels, height, width) to (samples, height, width, channels).
 
-    inputs: the images of the old graph; inputs_cl: those of the new one, by default copies, here as `inputs_cl`.
+    Weights become new parameters beside the old ones, with "_cl" behind their names.
+
+    Args:
+        inputs: the images of the old graph.
+        inputs_cl: those of the new one; None for transposed copies.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> x = nn.Variable.from_numpy_array(np.zeros((1, 3, 8, 8)))
+        >>> y = PF.convolution(x, 4, (3, 3))
+        >>> modifier = GC.ChannelLastModifier([x])  # knows what reads x
+        >>> y = GC.GraphConverter([modifier]).convert(y)
+        >>> modifier.inputs_cl[0].shape, y.shape
+        ((1, 8, 8, 3), (1, 6, 6, 4))
+
+    Source: `nnabla.experimental.graph_converters.ChannelLastModifier` of nnabla 1.39.0.
     """
 
     _order = (0, 2, 3, 1)
@@ -25,4 +40,5 @@ class ChannelLastModifier(LayoutModifier):
 
     @property
     def inputs_cl(self) -> list[Variable]:
+        """The images of the new graph, in the order of those of the old one."""
         return self._moved

@@ -21,6 +21,18 @@ class FunctionModifier:
     """Makes a new graph of an old one: it is called with each function of that, inputs first.
 
     Subclasses define `modify`. `outputs` are the new outputs of the last function.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> class Smooth(GC.FunctionModifier):
+        ...     def modify(self, f, inputs):
+        ...         return F.softplus(inputs[0]) if f.info.type_name == "ReLU" else None
+        >>> y = F.exp(F.relu(nn.Variable((2, 3))))
+        >>> GC.GraphConverter([Smooth()]).convert(y).visit(lambda f: print(f.info.type_name))
+        SoftPlus
+        Exp
+
+    Source: `nnabla.experimental.graph_converters.FunctionModifier` of nnabla 1.39.0.
     """
 
     def __init__(self) -> None:
@@ -93,7 +105,20 @@ class FunctionModifier:
 
 
 class GraphConverter:
-    """Applies modifiers, or lists of them, one after another."""
+    """Applies modifiers, or lists of them, one after another.
+
+    Args:
+        modifiers: `FunctionModifier`s and lists of them.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> converter = GC.GraphConverter([GC.IdentityModifier(), GC.TestModeModifier(["Dropout"])])
+        >>> y = F.dropout(F.relu(nn.Variable((2, 3))))
+        >>> converter.convert(y).visit(lambda f: print(f.info.type_name))
+        ReLU
+
+    Source: `nnabla.experimental.graph_converters.GraphConverter` of nnabla 1.39.0.
+    """
 
     def __init__(self, modifiers: Sequence[Any] = ()) -> None:
         self._modifiers = self._prepare_modifiers(modifiers)
@@ -105,7 +130,10 @@ class GraphConverter:
         return found
 
     def convert(self, o: Variable | Sequence[Variable]) -> Any:
-        """The new outputs for the output `o`, or a list for a list of them."""
+        """The new output for the output `o`, or a list for a list of outputs.
+
+        ValueError where the graph has a function that cannot be applied again, such as a PythonFunction.
+        """
         outputs = _listed(o)
         for modifier in self._modifiers:
             try:

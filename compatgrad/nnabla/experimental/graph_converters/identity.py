@@ -14,8 +14,19 @@ __all__ = ["IdentityModifier"]
 class IdentityModifier(FunctionModifier):
     """Copies a graph.
 
-    inputs: maps leaves of the old graph to those that take their places in the new one; others share their arrays.
-    copy_value: copies data and gradient of the old ones to them (ValueError where the shapes differ).
+    Args:
+        inputs: maps leaves of the old graph to those that take their places in the new one; other leaves of the copy
+            share their arrays.
+        copy_value: whether the new leaves get data and gradient of the old ones; ValueError where the shapes differ.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> x, other = nn.Variable((2, 3)), nn.Variable((2, 3))
+        >>> y = GC.GraphConverter([GC.IdentityModifier({x: other})]).convert(F.relu(x))
+        >>> y.parent.inputs[0] == other
+        True
+
+    Source: `nnabla.experimental.graph_converters.IdentityModifier` of nnabla 1.39.0.
     """
 
     def __init__(self, inputs: Mapping[Variable, Variable] | None = None, copy_value: bool = False) -> None:

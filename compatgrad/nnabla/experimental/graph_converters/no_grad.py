@@ -12,7 +12,17 @@ __all__ = ["NoGradModifier"]
 
 
 class NoGradModifier(FunctionModifier):
-    """Copies a graph with need_grad=False for all registered parameters; those themselves stay as they are."""
+    """Copies a graph with need_grad=False for all registered parameters; those themselves stay as they are.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.affine(nn.Variable((2, 3)), 4)
+        >>> fixed = GC.GraphConverter([GC.NoGradModifier()]).convert(y)
+        >>> [v.need_grad for v in fixed.parent.inputs], [v.need_grad for v in y.parent.inputs]
+        ([False, False, False], [False, True, True])
+
+    Source: `nnabla.experimental.graph_converters.NoGradModifier` of nnabla 1.39.0.
+    """
 
     def modify(self, f: Any, inputs: list[Variable]) -> Any:
         parameters = {p.data for p in get_parameters(grad_only=False).values()}

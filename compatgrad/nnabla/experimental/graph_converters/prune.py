@@ -23,11 +23,24 @@ _OUTPUT_AXIS = {
 
 
 class PruningModifier(FunctionModifier):
-    """Sets the weights and biases of output channels to 0 whose weights have a sum of squares not above
-    `pruning_threshold`.
+    """Sets the weights and biases of output channels to 0 whose weights are small.
 
-    They are new parameters, "w-pruned" and "b-pruned". functions_to_prune: of these types; channel_last: for the
-    weights of deconvolutions.
+    The result has new parameters, "w-pruned" and "b-pruned", beside the old ones.
+
+    Args:
+        pruning_threshold: the sum of squares of a channel's weights up to which the channel is pruned.
+        functions_to_prune: the names of the types of functions that are pruned.
+        channel_last: whether the weights of deconvolutions have the output channels in the last axis.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.affine(nn.Variable((2, 3)), 2, w_init=np.array([[1, 0.1]] * 3))
+        >>> GC.GraphConverter([GC.PruningModifier(0.5)]).convert(y).parent.inputs[1].d
+        array([[1., 0.],
+               [1., 0.],
+               [1., 0.]])
+
+    Source: `nnabla.experimental.graph_converters.PruningModifier` of nnabla 1.39.0.
     """
 
     def __init__(
@@ -42,7 +55,7 @@ class PruningModifier(FunctionModifier):
         self._types = {name for name in functions_to_prune if name in _OUTPUT_AXIS}
 
     def calculate_axis(self, f: Any) -> int:
-        """The axis of output channels in the weights of `f`."""
+        """The axis of output channels in the weights of the function `f`; KeyError for a function without weights."""
         type_name = f.info.type_name
         return -1 if type_name == "Deconvolution" and self._channel_last else _OUTPUT_AXIS[type_name]
 

@@ -17,7 +17,15 @@ __all__ = ["PrecisionMode", "QuantizeNonQNNToRecordingModifier", "QuantizeRecord
 
 
 class PrecisionMode(Enum):
-    """How a training graph computes; only SIM_QNN, floats that are quantized and dequantized, is there."""
+    """How a training graph computes; only SIM_QNN, floats that are quantized and dequantized, is there.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import PrecisionMode
+        >>> PrecisionMode.SIM_QNN.value
+        1
+
+    Source: `nnabla.utils.qnn.PrecisionMode` of nnabla 1.39.0.
+    """
 
     QNN = 0
     SIM_QNN = 1
@@ -76,10 +84,30 @@ class _Quantizing(FunctionModifier):
 
 
 class QuantizeNonQNNToRecordingModifier(_Quantizing):
-    """Puts recorders of ranges before functions, and where the QATConfig `config` says so behind them.
+    """Puts recorders of ranges before functions, and where the configuration says so behind them.
 
-    functions_ranks: numbers of the functions, for the names of parameters, as `FunctionsRankRecorder` gives them;
-    training: whether the recorders record.
+    Args:
+        functions_ranks: numbers of the functions, for the names of parameters, as `FunctionsRankRecorder` gives them.
+        config (QATConfig): which functions are recorded, by what recorders, and where.
+        training: whether the recorders record.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> from compatgrad.nnabla.utils.qnn import FunctionsRankRecorder, QATConfig
+        >>> class Config(QATConfig):
+        ...     skip_outputs_layers = []
+        >>> y = PF.affine(nn.Variable((2, 3)), 4)
+        >>> ranks = FunctionsRankRecorder()
+        >>> y.visit(ranks)
+        >>> modifier = GC.QuantizeNonQNNToRecordingModifier(ranks.functions_ranks, Config())
+        >>> recording = GC.GraphConverter([modifier]).convert(y)
+        >>> recording.visit(lambda f: print(f.info.type_name))
+        MaxMvaRecorder
+        MinMaxMinMaxRecorder
+        MinMaxMinMaxRecorder
+        Affine
+
+    Source: `nnabla.experimental.graph_converters.QuantizeNonQNNToRecordingModifier` of nnabla 1.39.0.
     """
 
     def __init__(self, functions_ranks: Mapping[Any, int], config: Any = None, training: bool = True) -> None:
@@ -103,7 +131,9 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
         return recorder(x, axes=self._axes, training=self._training, name=name)
 
     def add_recorder(self, f: Any, inputs: list[Variable], cfg: Any) -> list[Variable]:
-        """The inputs behind recorders; data that has one already is not recorded twice."""
+        """The `inputs` of `f` behind recorders of the configuration `cfg`; data that has one already is not recorded
+        twice.
+        """
         count = _data_inputs(f)
         type_name = cfg.recorder_activation.name()
         found = []
@@ -120,7 +150,7 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
         return found
 
     def share_recorder(self, f: Any, inputs: list[Variable], new_inputs: list[Variable], cfg: Any) -> list[Variable]:
-        """Lets all inputs of additions and concatenations have the range of the earliest."""
+        """Lets all inputs of additions and concatenations have the range of the earliest, as `cfg` says."""
         if f.info.type_name not in _SHARING:
             return new_inputs
         ranks = [inputs[0].rank, *(x.rank for x in new_inputs[1:])]
@@ -144,8 +174,28 @@ class QuantizeNonQNNToRecordingModifier(_Quantizing):
 class QuantizeRecordingToTrainingModifier(_Quantizing):
     """Quantizes and dequantizes values by the recorded ranges, in a graph whose recorders have been taken out.
 
-    functions_ranks: as for the recording graph, of the functions without recorders. Raises NotImplementedError for
-    another precision mode than SIM_QNN.
+    Args:
+        functions_ranks: numbers of the functions without recorders, as for the recording graph.
+        config (QATConfig): how values are rounded and by how many steps.
+
+    Raises:
+        NotImplementedError: the configuration's precision mode is not SIM_QNN.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.qnn import QATConfig, QATScheduler
+        >>> class Config(QATConfig):
+        ...     niter_to_recording, niter_to_training, skip_outputs_layers = 0, 1, []
+        >>> x = nn.Variable.from_numpy_array(np.ones((2, 3)))
+        >>> y = PF.affine(x, 4)
+        >>> scheduler = QATScheduler(Config())  # applies this modifier in its second step
+        >>> scheduler(y)
+        >>> scheduler.step()
+        >>> y.forward()
+        >>> scheduler.step()
+        >>> y.parent.inputs[0].parent.info.type_name
+        'DequantizeLinear'
+
+    Source: `nnabla.experimental.graph_converters.QuantizeRecordingToTrainingModifier` of nnabla 1.39.0.
     """
 
     def __init__(self, functions_ranks: Mapping[Any, int], config: Any = None) -> None:

@@ -12,7 +12,19 @@ __all__ = ["RemoveFunctionModifier"]
 
 
 class RemoveFunctionModifier(FunctionModifier):
-    """Leaves out the functions whose type is in `rm_funcs`: what read their output reads their first input."""
+    """Leaves out functions of some types: what read their output reads their first input.
+
+    Args:
+        rm_funcs: the types' names.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = F.dropout(F.relu(nn.Variable((2, 3))))
+        >>> GC.GraphConverter([GC.RemoveFunctionModifier(["Dropout"])]).convert(y).parent.info.type_name
+        'ReLU'
+
+    Source: `nnabla.experimental.graph_converters.RemoveFunctionModifier` of nnabla 1.39.0.
+    """
 
     def __init__(self, rm_funcs: Sequence[str] = ()) -> None:
         super().__init__()

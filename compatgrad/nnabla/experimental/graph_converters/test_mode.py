@@ -12,7 +12,20 @@ __all__ = ["TestModeModifier"]
 
 
 class TestModeModifier:
-    """A list of modifiers: batch normalizations by running statistics, and without functions of types `rm_funcs`."""
+    """A list of modifiers for inference: batch normalizations by running statistics, and no functions of some types.
+
+    Args:
+        rm_funcs: the names of the types that are left out.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = F.dropout(PF.batch_normalization(nn.Variable((2, 3))))
+        >>> test = GC.GraphConverter([GC.TestModeModifier(["Dropout"])]).convert(y)
+        >>> test.parent.info.type_name, test.parent.info.args["batch_stat"]
+        ('BatchNormalization', False)
+
+    Source: `nnabla.experimental.graph_converters.TestModeModifier` of nnabla 1.39.0.
+    """
 
     __test__ = False  # no class of tests, whatever its name
 

@@ -12,7 +12,18 @@ __all__ = ["UnfusedBatchNormalizationModifier"]
 
 
 class UnfusedBatchNormalizationModifier(FunctionModifier):
-    """Takes fused batch normalizations apart: normalization, addition if there is a summand, ReLU."""
+    """Takes fused batch normalizations apart: normalization, addition if there is a summand, ReLU.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.graph_converters as GC
+        >>> y = PF.fused_batch_normalization(nn.Variable((2, 3)))
+        >>> changed = GC.GraphConverter([GC.UnfusedBatchNormalizationModifier()]).convert(y)
+        >>> changed.visit(lambda f: print(f.info.type_name))
+        BatchNormalization
+        ReLU
+
+    Source: `nnabla.experimental.graph_converters.UnfusedBatchNormalizationModifier` of nnabla 1.39.0.
+    """
 
     def modify(self, f: Any, inputs: list[Variable]) -> Any:
         if f.info.type_name != "FusedBatchNormalization":

@@ -1,27 +1,72 @@
 """The base class of layers and of what is made of them."""
 
-from collections import OrderedDict
+from __future__ import annotations
 
-import numpy
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ... import initializer as I
 from ... import parameter
 from ...variable import Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
-def make_parameter(shape, init, fix_parameters):
-    """A Variable with the values of `init`: an initializer, an array, or None for zeros."""
-    value = (I.ConstantInitializer() if init is None else init)(shape) if not isinstance(init, numpy.ndarray) else init
-    return Variable.from_numpy_array(numpy.asarray(value, numpy.float32)).apply(need_grad=not fix_parameters)
+__all__ = ["Module"]
+
+
+def make_parameter(
+    shape: Sequence[int],
+    init: Callable[[Sequence[int]], np.ndarray] | np.ndarray | None,
+    fix_parameters: bool,
+) -> Variable:
+    """A Variable with the values of an initializer.
+
+    Args:
+        shape: the Variable's shape, if `init` is no array.
+        init: an initializer, an array, or None for zeros.
+        fix_parameters: whether the Variable needs no gradient.
+
+    Returns:
+        Variable of float32.
+
+    Raises:
+        TypeError: `init` is something else.
+
+    Example:
+        >>> from compatgrad.nnabla.experimental.parametric_function_class.module import make_parameter
+        >>> make_parameter((2,), I.ConstantInitializer(3), fix_parameters=False).d
+        array([3., 3.], dtype=float32)
+
+    Source: compatgrad's own.
+    """
+    value = (I.ConstantInitializer() if init is None else init)(shape) if not isinstance(init, np.ndarray) else init
+    return Variable.from_numpy_array(np.asarray(value, np.float32)).apply(need_grad=not fix_parameters)
 
 
 class Module:
-    """Something with parameters: its Variables, and those of the Modules that are its attributes."""
+    """Something with parameters: its Variables, and those of the Modules that are its attributes.
+
+    Example:
+        >>> import compatgrad.nnabla.experimental.parametric_function_classes as PC
+        >>> class Net(PC.Module):
+        ...     def __init__(self):
+        ...         self.hidden, self.out = PC.Affine(3, 8), PC.Affine(8, 2)
+        ...     def __call__(self, x):
+        ...         return self.out(F.relu(self.hidden(x)))
+        >>> net = Net()
+        >>> net(nn.Variable((4, 3))).shape, list(net.get_parameters())
+        ((4, 2), ['hidden/W', 'hidden/b', 'out/W', 'out/b'])
+
+    Source: `nnabla.experimental.parametric_function_class.module.Module` of nnabla 1.39.0.
+    """
 
     def __init__(self):
         pass
 
-    def get_parameters(self, grad_only=True):
+    def get_parameters(self, grad_only: bool = True) -> OrderedDict[str, Variable]:
         """The parameters below this Module's attributes, an ordered dict of paths to Variables.
 
         grad_only: only those with need_grad.
@@ -33,7 +78,7 @@ class Module:
             if isinstance(value, Variable) and (value.need_grad or not grad_only)
         )
 
-    def get_modules(self, memo=None, prefix=""):
+    def get_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """Yields this Module and all below as (path, Module), each once; `memo` is the set of those seen."""
         memo = set() if memo is None else memo
         if self not in memo:
@@ -43,11 +88,11 @@ class Module:
                 if isinstance(value, Module):
                     yield from value.get_modules(memo, f"{prefix}/{name}" if prefix else name)
 
-    def save_parameters(self, path, grad_only=False):
+    def save_parameters(self, path: str, grad_only: bool = False) -> None:
         """Writes the parameters to a file, as `nnabla.save_parameters` does."""
         parameter.save_parameters(path, self.get_parameters(grad_only))
 
-    def load_parameters(self, path):
+    def load_parameters(self, path: str) -> None:
         """Reads the parameters from a file; ValueError where one is not in it."""
         with parameter.parameter_scope("", scope=OrderedDict()):
             parameter.load_parameters(path)
