@@ -276,7 +276,7 @@ def _explain(spec: Spec, args: Sequence[Any]) -> None:
     several = _whole_arguments(several=True).get(spec.type_name, ())
     for name, value in zip(spec.args, args, strict=True):
         if name in several and value is not None and not isinstance(value, Iterable):
-            raise TypeError(f"{spec.name}: {name} must be a tuple of integers, not {value!r}") from None
+            raise TypeError(f"{spec.name.strip('_')}: {name} must be a tuple of integers, not {value!r}") from None
 
 
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
@@ -304,7 +304,7 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
 
 def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     if spec.variadic and not inputs:
-        raise AssertionError(f"{spec.name} must take more than 1 inputs")
+        raise AssertionError(f"{spec.name.strip('_')} must take more than 1 inputs")
     for i, x in enumerate(inputs):
         if isinstance(x, _C.DeferredVariable):
             continue
@@ -314,8 +314,8 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             inputs = [_entered(v) for v in inputs]
             continue
         if not (x is None and _is_optional(spec, i)):
-            name = spec.inputs[0 if spec.variadic else i]
-            raise TypeError(f"{spec.name}: {name}: expected a Variable or an NdArray, got {type(x).__name__}")
+            name = f"{spec.name.strip('_')}: {spec.inputs[0 if spec.variadic else i]}"
+            raise TypeError(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
     args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
     if spec.whole is None:
         whole = _whole_arguments().get(spec.type_name, ())
@@ -386,6 +386,27 @@ def _entered(x: Any) -> Any:
 
 def _is_optional(spec: Spec, i: int) -> bool:
     return not spec.variadic and spec.optional[i]
+
+
+# What every declared function has in its docstring beside what its body says.
+_MORE = """
+        n_outputs: the number of results; read only where no other argument settles it.
+        outputs: arrays that the results are written into, of as many elements; by default new ones.
+"""
+_WRONG_INPUT = "        TypeError: an input is neither a Variable nor an NdArray.\n"
+
+
+def _documented(spec: Spec) -> str | None:
+    """The body's docstring with the arguments, the error and the source that all declared functions have."""
+    text = spec.body.__doc__
+    if text is None or "\n    Args:" not in text:
+        return text
+    text = text.replace("\n\n    Returns:", _MORE + "\n    Returns:", 1)
+    if spec.inputs and "\n    Raises:\n" in text:
+        text = text.replace("\n    Raises:\n", "\n    Raises:\n" + _WRONG_INPUT, 1)
+    elif spec.inputs:
+        text = text.replace("\n    Example:", "\n    Raises:\n" + _WRONG_INPUT + "\n    Example:", 1)
+    return f"{text.rstrip()}\n\n    Source: `nnabla.functions.{spec.name}` of nnabla 1.39.0.\n    "
 
 
 _TEMPLATE = """
@@ -467,7 +488,9 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context}
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float))}
         made = made_of(source, spec.name, scope, body)
-        made.__qualname__, made.spec = body.__qualname__, spec
+        made.__qualname__, made.spec, made.__doc__ = body.__qualname__, spec, _documented(spec)
+        types = {**body.__annotations__, "n_outputs": "int", "outputs": "Sequence[NdArray | None] | None"}
+        made.__annotations__ = {name: t for name, t in types.items() if name not in spec.drawn}
         spec.made = made
         return made
 

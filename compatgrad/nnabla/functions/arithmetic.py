@@ -6,12 +6,15 @@ where one is 1; anything else is a RuntimeError. `inplace` is accepted and has n
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast, check_same_shape
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "add2",
@@ -40,86 +43,201 @@ __all__ = [
 
 
 @function("Add2", "x0, x1", primitive=True)
-def add2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 + x1, element by element.
+def add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 + x1, element-wise.
 
-    x0, x1: shapes that broadcast with equal ndim. Gives a Variable of the common shape; RuntimeError
-    otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.add2(array(np.array([[1.0, 2.0], [3.0, 4.0]])), array(np.array([[10.0, 20.0]]))).data
+        array([[11., 22.],
+               [13., 24.]], dtype=float32)
     """
     check_broadcast("add2", x0, x1)
     return op.add(x0, x1)
 
 
 @function("BcAdd2", "x0, x1", primitive=True)
-def bc_add2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 + x1; another name of `add2` with the same rules."""
+def bc_add2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 + x1; another name of `add2`, with the same rules.
+
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.bc_add2(array(np.array([[1.0, 2.0]])), array(np.array([[10.0], [20.0]]))).data
+        array([[11., 12.],
+               [21., 22.]], dtype=float32)
+    """
     check_broadcast("bc_add2", x0, x1)
     return op.add(x0, x1)
 
 
 @function("Sub2", "x0, x1", primitive=True)
-def sub2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 - x1, element by element.
+def sub2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 - x1, element-wise.
 
-    x0, x1: shapes that broadcast with equal ndim. Gives a Variable of the common shape; RuntimeError
-    otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.sub2(array(np.array([5.0, 7.0])), array(np.array([1.0, 2.0]))).data
+        array([4., 5.], dtype=float32)
     """
     check_broadcast("sub2", x0, x1)
     return op.sub(x0, x1)
 
 
 @function("Mul2", "x0, x1", primitive=True)
-def mul2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 * x1, element by element.
+def mul2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 * x1, element-wise.
 
-    x0, x1: shapes that broadcast with equal ndim. Gives a Variable of the common shape; RuntimeError
-    otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.mul2(array(np.array([[1.0, 2.0]])), array(np.array([[3.0], [4.0]]))).data
+        array([[3., 6.],
+               [4., 8.]], dtype=float32)
     """
     check_broadcast("mul2", x0, x1)
     return op.mul(x0, x1)
 
 
 @function("Div2", "x0, x1", primitive=True)
-def div2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 / x1, element by element.
+def div2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 / x1, element-wise; infinite or NaN where x1 is 0.
 
-    x0, x1: shapes that broadcast with equal ndim. Gives a Variable of the common shape; RuntimeError
-    otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.div2(array(np.array([1.0, 3.0])), array(np.array([2.0, 0.0]))).data
+        array([0.5, inf], dtype=float32)
     """
     check_broadcast("div2", x0, x1)
     return op.div(x0, x1)
 
 
 @function("Pow2", "x0, x1", primitive=True)
-def pow2(x0: Any, x1: Any, inplace: bool = False) -> Any:
-    """x0 ** x1, element by element.
+def pow2(x0: Array, x1: Array, inplace: bool = False) -> Array:
+    """x0 ** x1, element-wise. The gradient of x1 needs x0 > 0: it contains log(x0).
 
-    x0, x1: shapes that broadcast with equal ndim (RuntimeError otherwise). The gradient of x1 needs x0 > 0:
-    it contains log(x0).
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.pow2(array(np.array([2.0, 9.0])), array(np.array([3.0, 0.5]))).data
+        array([8., 3.], dtype=float32)
     """
     check_broadcast("pow2", x0, x1)
     return op.pow(x0, x1)
 
 
 @function("Mod2", "x0, x1", primitive=True, dtypes="any")
-def mod2(x0: Any, x1: Any, fmod: bool = False) -> Any:
-    """Remainder of x0 / x1.
+def mod2(x0: Array, x1: Array, fmod: bool = False) -> Array:
+    """Remainder of x0 / x1, element-wise.
 
-    x0, x1: shapes that broadcast with equal ndim (RuntimeError otherwise); computed in the dtype of x0, which
-    the result keeps. Of floats, and of integers where `fmod`, the remainder has the sign of x0; of integers
-    otherwise that of x1. nnabla raises in the backward pass; here the gradient of x0 is 1 and that of x1
-    -trunc(x0 / x1).
+    Of floats, and of integers with `fmod`, it has the sign of x0; of integers otherwise that of x1. The gradient of x0
+    is 1 and that of x1 -trunc(x0 / x1), where nnabla's backward pass raises.
+
+    Args:
+        x0: any shape, floating point or integer.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+        fmod: whether the remainder of integers has the sign of `x0`.
+
+    Returns:
+        Array of the dtype of `x0` and the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.mod2(array(np.array([-7.0, 7.0])), array(np.array([3.0, 3.0]))).data
+        array([-1.,  1.], dtype=float32)
+        >>> F.mod2(array(np.array([-7, 7])), array(np.array([3, 3]))).data
+        array([2, 1])
     """
     check_broadcast("mod2", x0, x1)
     return op.mod(x0, x1, fmod=bool(fmod))
 
 
 @function("BitShift", "x, shift", primitive=True, dtypes="any")
-def bit_shift(x: Any, shift: Any, direction: str = "LEFT") -> Any:
-    """Moves the bits of x by `shift` places; what leaves the word is lost, and a shift of all bits gives 0.
+def bit_shift(x: Array, shift: Array, direction: Literal["LEFT", "RIGHT"] = "LEFT") -> Array:
+    """Moves the bits of x by `shift` places; what leaves the word is lost, and a shift of all bits gives 0. No
+    gradient.
 
-    x, shift: unsigned integers, shapes that broadcast with equal ndim; the result has the dtype of x.
-    direction: "LEFT" or "RIGHT". RuntimeError for other directions, shapes and dtypes. No gradient.
+    Args:
+        x: unsigned integers, any shape.
+        shift: unsigned integers, as many axes as `x`, each of its length or 1.
+        direction: "LEFT" multiplies by 2 for each place, "RIGHT" divides.
+
+    Returns:
+        Array of the dtype of `x` and the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the direction is another, an input holds no unsigned integers, or the shapes do not broadcast.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.bit_shift(array(np.array([1, 12], np.uint8)), array(np.array([3, 1], np.uint8))).data
+        array([ 8, 24], dtype=uint8)
     """
     check_broadcast("bit_shift", x, shift)
     if direction not in ("LEFT", "RIGHT"):
@@ -128,47 +246,117 @@ def bit_shift(x: Any, shift: Any, direction: str = "LEFT") -> Any:
 
 
 @function("ATan2", "x0, x1", primitive=True)
-def atan2(x0: Any, x1: Any) -> Any:
-    """Angle of the point (x1, x0) in [-pi, pi].
+def atan2(x0: Array, x1: Array) -> Array:
+    """Angle of the point (x1, x0) in [-pi, pi], element-wise.
 
-    x0, x1: shapes that broadcast with equal ndim; RuntimeError otherwise.
+    Args:
+        x0: ordinates, any shape, computed in float32.
+        x1: abscissas, as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.atan2(array(np.array([1.0, 0.0])), array(np.array([1.0, -1.0]))).data
+        array([0.7853982, 3.1415927], dtype=float32)
     """
     check_broadcast("atan2", x0, x1)
     return op.arctan2(x0, x1)
 
 
 @function("Maximum2", "x0, x1", primitive=True)
-def maximum2(x0: Any, x1: Any) -> Any:
-    """The larger of x0 and x1, element by element; where they are equal the gradient goes to x1.
+def maximum2(x0: Array, x1: Array) -> Array:
+    """The larger of x0 and x1, element-wise; where they are equal the gradient goes to x1.
 
-    x0, x1: shapes that broadcast with equal ndim; RuntimeError otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.maximum2(array(np.array([1.0, 5.0])), array(np.array([3.0, 2.0]))).data
+        array([3., 5.], dtype=float32)
     """
     check_broadcast("maximum2", x0, x1)
     return op.maximum_last(x0, x1)
 
 
 @function("Minimum2", "x0, x1", primitive=True)
-def minimum2(x0: Any, x1: Any) -> Any:
-    """The smaller of x0 and x1, element by element; where they are equal the gradient goes to x1.
+def minimum2(x0: Array, x1: Array) -> Array:
+    """The smaller of x0 and x1, element-wise; where they are equal the gradient goes to x1.
 
-    x0, x1: shapes that broadcast with equal ndim; RuntimeError otherwise.
+    Args:
+        x0: any shape, computed in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.minimum2(array(np.array([1.0, 5.0])), array(np.array([3.0, 2.0]))).data
+        array([1., 2.], dtype=float32)
     """
     check_broadcast("minimum2", x0, x1)
     return op.minimum_last(x0, x1)
 
 
 @function("AddN", "*x", primitive=True)
-def add_n(*x: Any) -> Any:
-    """Sum of one or more tensors of one shape; RuntimeError where there is none or shapes differ."""
+def add_n(*x: Array) -> Array:
+    """Sum of one or more tensors of one shape.
+
+    Args:
+        *x: the summands, of one shape, computed in float32.
+
+    Returns:
+        Array of that shape.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: shapes differ.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.add_n(array(np.array([1.0, 2.0])), array(np.array([10.0, 20.0])), array(np.array([100.0, 200.0]))).data
+        array([111., 222.], dtype=float32)
+    """
     _check_many("add_n", x)
     return op.add_active(list(x), active=_active(x))
 
 
 @function("MulN", "*x", primitive=True)
-def mul_n(*x: Any) -> Any:
-    """Product of one or more tensors of one shape; RuntimeError where there is none or shapes differ.
+def mul_n(*x: Array) -> Array:
+    """Product of one or more tensors of one shape.
 
     The gradient is right where factors are 0; nnabla's divides the product by the factor.
+
+    Args:
+        *x: the factors, of one shape, computed in float32.
+
+    Returns:
+        Array of that shape.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: shapes differ.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.mul_n(array(np.array([1.0, 2.0])), array(np.array([3.0, 4.0])), array(np.array([5.0, 6.0]))).data
+        array([15., 48.], dtype=float32)
     """
     _check_many("mul_n", x)
     return op.mul_active(list(x), active=_active(x))
@@ -187,60 +375,174 @@ def _check_many(name: str, xs: Any) -> None:
 
 
 @function("AddScalar", "x", primitive=True)
-def add_scalar(x: Any, val: float = 1, inplace: bool = False) -> Any:
-    """x + val. x: any shape. val: a number."""
+def add_scalar(x: Array, val: float = 1, inplace: bool = False) -> Array:
+    """x + val, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the summand.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.add_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0])), 0.5).data
+        array([1.5, 2.5], dtype=float32)
+    """
     return op.add_scalar(x, value=float(val))
 
 
 @function("MulScalar", "x", primitive=True)
-def mul_scalar(x: Any, val: float = 1, inplace: bool = False) -> Any:
-    """x * val. x: any shape. val: a number."""
+def mul_scalar(x: Array, val: float = 1, inplace: bool = False) -> Array:
+    """x * val, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the factor.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.mul_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0])), 0.5).data
+        array([0.5, 1. ], dtype=float32)
+    """
     return op.mul_scalar(x, value=float(val))
 
 
 @function("PowScalar", "x", primitive=True)
-def pow_scalar(x: Any, val: float = 1, inplace: bool = False) -> Any:
-    """x ** val. x: any shape. val: a number; NaN where x < 0 and val is no integer."""
+def pow_scalar(x: Array, val: float = 1, inplace: bool = False) -> Array:
+    """x ** val, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the exponent; results are NaN where x < 0 and it is no integer.
+        inplace: accepted, without effect, as in nnabla.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.pow_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 4.0, -1.0])), 0.5).data
+        array([ 1.,  2., nan], dtype=float32)
+    """
     return op.pow_scalar(x, exponent=float(val))
 
 
 @function("RSubScalar", "x", primitive=True)
-def r_sub_scalar(x: Any, val: float = 1) -> Any:
-    """val - x. x: any shape. val: a number."""
+def r_sub_scalar(x: Array, val: float = 1) -> Array:
+    """val - x, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: what `x` is taken from.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.r_sub_scalar(nn.NdArray.from_numpy_array(np.array([0.25, 0.75])), 1).data
+        array([0.75, 0.25], dtype=float32)
+    """
     return op.rsub_scalar(x, value=float(val))
 
 
 @function("RDivScalar", "x", primitive=True)
-def r_div_scalar(x: Any, val: float = 1) -> Any:
-    """val / x. x: any shape. val: a number."""
+def r_div_scalar(x: Array, val: float = 1) -> Array:
+    """val / x, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: what is divided.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.r_div_scalar(nn.NdArray.from_numpy_array(np.array([2.0, 4.0])), 1).data
+        array([0.5 , 0.25], dtype=float32)
+    """
     return op.rdiv_scalar(x, value=float(val))
 
 
 @function("RPowScalar", "x", primitive=True)
-def r_pow_scalar(x: Any, val: float = 1) -> Any:
-    """val ** x. x: any shape. val: a number; its logarithm is in the gradient, so it should be positive."""
+def r_pow_scalar(x: Array, val: float = 1) -> Array:
+    """val ** x, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the base; its logarithm is in the gradient, so it should be positive.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.r_pow_scalar(nn.NdArray.from_numpy_array(np.array([3.0, -1.0])), 2).data
+        array([8. , 0.5], dtype=float32)
+    """
     return op.rpow_scalar(x, base=float(val))
 
 
 @function("MaximumScalar", "x", primitive=True)
-def maximum_scalar(x: Any, val: float = 1.0) -> Any:
-    """x where it exceeds val, else val, without a gradient. x: any shape. val: a number."""
+def maximum_scalar(x: Array, val: float = 1.0) -> Array:
+    """x where it exceeds val, else val, through which no gradient passes.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the lower bound.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.maximum_scalar(nn.NdArray.from_numpy_array(np.array([-1.0, 2.0])), 0).data
+        array([0., 2.], dtype=float32)
+    """
     return op.maximum_scalar(x, value=float(val))
 
 
 @function("MinimumScalar", "x", primitive=True)
-def minimum_scalar(x: Any, val: float = 1.0) -> Any:
-    """x where it is below val, else val, without a gradient. x: any shape. val: a number."""
+def minimum_scalar(x: Array, val: float = 1.0) -> Array:
+    """x where it is below val, else val, through which no gradient passes.
+
+    Args:
+        x: any shape, computed in float32.
+        val: the upper bound.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.minimum_scalar(nn.NdArray.from_numpy_array(np.array([-1.0, 2.0])), 0).data
+        array([-1.,  0.], dtype=float32)
+    """
     return op.minimum_scalar(x, value=float(val))
 
 
 @function("BatchMatmul", "a, b", primitive=True)
-def batch_matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+def batch_matmul(a: Array, b: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     """Products of the matrices in the last two axes of a and b.
 
-    a: (..., P, Q), b: (..., Q, R), of three or more axes, equally many; the leading lengths are equal or 1.
-    With `transpose_a` a is (..., Q, P), with `transpose_b` b is (..., R, Q). Gives (..., P, R). RuntimeError
-    where shapes do not fit.
+    Args:
+        a: (..., P, Q), of three or more axes; (..., Q, P) with `transpose_a`.
+        b: (..., Q, R), of as many axes as `a`; (..., R, Q) with `transpose_b`. The leading lengths are `a`'s or 1.
+        transpose_a: whether the matrices of `a` are transposed first.
+        transpose_b: whether the matrices of `b` are transposed first.
+
+    Returns:
+        Array of shape (..., P, R).
+
+    Raises:
+        RuntimeError: shapes do not fit, or there are fewer than three axes.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> a, b = array(np.arange(4.0).reshape(1, 2, 2)), array(np.ones((1, 2, 1)))
+        >>> F.batch_matmul(a, b).data
+        array([[[1.],
+                [5.]]], dtype=float32)
     """
     for i, x in enumerate((a, b)):
         if x.ndim < 3:

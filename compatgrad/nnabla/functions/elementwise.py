@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.functions import arithmetic, reduction
 from compatgrad.nnabla.variable import Variable
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "abs",
@@ -41,142 +44,403 @@ __all__ = [
 
 
 @function("Abs", "x", primitive=True)
-def abs(x: Any) -> Any:
-    """|x|; the gradient at 0 is 1, as in nnabla."""
+def abs(x: Array) -> Array:
+    """|x|, element-wise; the gradient at 0 is 1.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.abs(nn.NdArray.from_numpy_array(np.array([-2.0, 0.0, 3.0]))).data
+        array([2., 0., 3.], dtype=float32)
+    """
     return op.abs_right(x)
 
 
 @function("Exp", "x", primitive=True)
-def exp(x: Any) -> Any:
-    """e ** x."""
+def exp(x: Array) -> Array:
+    """e ** x, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.exp(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
+        array([1.        , 2.7182817 , 0.36787945], dtype=float32)
+    """
     return op.exp(x)
 
 
 @function("Log", "x", primitive=True)
-def log(x: Any) -> Any:
-    """Natural logarithm: -inf at 0, NaN below."""
+def log(x: Array) -> Array:
+    """Natural logarithm, element-wise: -inf at 0 and NaN below.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.log(nn.NdArray.from_numpy_array(np.array([1.0, 10.0, 0.0, -1.0]))).data
+        array([0.       , 2.3025851,      -inf,       nan], dtype=float32)
+    """
     return op.log(x)
 
 
 @function("Identity", "x", primitive=True)
-def identity(x: Any) -> Any:
-    """A copy of x."""
+def identity(x: Array) -> Array:
+    """A copy of x, through which the gradient passes unchanged.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.identity(nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))).data
+        array([1., 2.], dtype=float32)
+    """
     return op.copy(x)
 
 
 @function("Sin", "x", primitive=True)
-def sin(x: Any) -> Any:
-    """Sine of x in radians."""
+def sin(x: Array) -> Array:
+    """Sine, element-wise.
+
+    Args:
+        x: angles in radians, any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.sin(nn.NdArray.from_numpy_array(np.array([0.0, np.pi / 6, np.pi / 2]))).data
+        array([0. , 0.5, 1. ], dtype=float32)
+    """
     return op.sin(x)
 
 
 @function("Cos", "x", primitive=True)
-def cos(x: Any) -> Any:
-    """Cosine of x in radians."""
+def cos(x: Array) -> Array:
+    """Cosine, element-wise.
+
+    Args:
+        x: angles in radians, any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.cos(nn.NdArray.from_numpy_array(np.array([0.0, np.pi]))).data
+        array([ 1., -1.], dtype=float32)
+    """
     return op.cos(x)
 
 
 @function("Tan", "x", primitive=True)
-def tan(x: Any) -> Any:
-    """Tangent of x in radians."""
+def tan(x: Array) -> Array:
+    """Tangent, element-wise.
+
+    Args:
+        x: angles in radians, any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.tan(nn.NdArray.from_numpy_array(np.array([0.0, np.pi / 4]))).data
+        array([0., 1.], dtype=float32)
+    """
     return op.tan(x)
 
 
 @function("Sinh", "x", primitive=True)
-def sinh(x: Any) -> Any:
-    """Hyperbolic sine."""
+def sinh(x: Array) -> Array:
+    """Hyperbolic sine, (exp(x) - exp(-x)) / 2, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.sinh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
+        array([ 0.       ,  1.1752012, -1.1752012], dtype=float32)
+    """
     return op.sinh(x)
 
 
 @function("Cosh", "x", primitive=True)
-def cosh(x: Any) -> Any:
-    """Hyperbolic cosine."""
+def cosh(x: Array) -> Array:
+    """Hyperbolic cosine, (exp(x) + exp(-x)) / 2, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.cosh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
+        array([1.       , 1.5430806, 1.5430806], dtype=float32)
+    """
     return op.cosh(x)
 
 
 @function("ASin", "x", primitive=True)
-def asin(x: Any) -> Any:
-    """Inverse sine in [-pi/2, pi/2]; NaN beyond [-1, 1]."""
+def asin(x: Array) -> Array:
+    """Inverse sine, element-wise: angles in [-pi/2, pi/2].
+
+    Args:
+        x: any shape, computed in float32; NaN results beyond [-1, 1].
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.asin(nn.NdArray.from_numpy_array(np.array([0.0, 0.5, 1.0, 2.0]))).data
+        array([0.       , 0.5235988, 1.5707964,       nan], dtype=float32)
+    """
     return op.arcsin(x)
 
 
 @function("ACos", "x", primitive=True)
-def acos(x: Any) -> Any:
-    """Inverse cosine in [0, pi]; NaN beyond [-1, 1]."""
+def acos(x: Array) -> Array:
+    """Inverse cosine, element-wise: angles in [0, pi].
+
+    Args:
+        x: any shape, computed in float32; NaN results beyond [-1, 1].
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.acos(nn.NdArray.from_numpy_array(np.array([1.0, 0.5, -1.0]))).data
+        array([0.       , 1.0471976, 3.1415927], dtype=float32)
+    """
     return op.arccos(x)
 
 
 @function("ATan", "x", primitive=True)
-def atan(x: Any) -> Any:
-    """Inverse tangent in [-pi/2, pi/2]."""
+def atan(x: Array) -> Array:
+    """Inverse tangent, element-wise: angles in [-pi/2, pi/2].
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.atan(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, np.inf]))).data
+        array([0.       , 0.7853982, 1.5707964], dtype=float32)
+    """
     return op.arctan(x)
 
 
 @function("ASinh", "x", primitive=True)
-def asinh(x: Any) -> Any:
-    """Inverse hyperbolic sine."""
+def asinh(x: Array) -> Array:
+    """Inverse hyperbolic sine, log(x + sqrt(x ** 2 + 1)), element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.asinh(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, -1.0]))).data
+        array([ 0.       ,  0.8813736, -0.8813736], dtype=float32)
+    """
     return op.arcsinh(x)
 
 
 @function("ACosh", "x", primitive=True)
-def acosh(x: Any) -> Any:
-    """Inverse hyperbolic cosine; NaN below 1."""
+def acosh(x: Array) -> Array:
+    """Inverse hyperbolic cosine, log(x + sqrt(x ** 2 - 1)), element-wise.
+
+    Args:
+        x: any shape, computed in float32; NaN results below 1.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.acosh(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 0.0]))).data
+        array([0.      , 1.316958,      nan], dtype=float32)
+    """
     return op.arccosh(x)
 
 
 @function("ATanh", "x", primitive=True)
-def atanh(x: Any) -> Any:
-    """Inverse hyperbolic tangent; NaN beyond [-1, 1]."""
+def atanh(x: Array) -> Array:
+    """Inverse hyperbolic tangent, log((1 + x) / (1 - x)) / 2, element-wise.
+
+    Args:
+        x: any shape, computed in float32; infinite at -1 and 1, NaN beyond.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.atanh(nn.NdArray.from_numpy_array(np.array([0.0, 0.5, 1.0]))).data
+        array([0.        , 0.54930615,        inf], dtype=float32)
+    """
     return op.arctanh(x)
 
 
 @function("Erf", "x", primitive=True)
-def erf(x: Any) -> Any:
-    """Error function."""
+def erf(x: Array) -> Array:
+    """Error function, 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0 to x, element-wise.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.erf(nn.NdArray.from_numpy_array(np.array([0.0, 0.5, 1.0]))).data
+        array([0.       , 0.5204999, 0.8427008], dtype=float32)
+    """
     return op.erf(x)
 
 
 @function("Round", "x", primitive=True)
-def round(x: Any) -> Any:
-    """x rounded to the nearest integer, halves away from 0. The gradient passes as through the identity."""
+def round(x: Array) -> Array:
+    """x rounded to the nearest integer, halves away from 0.
+
+    The gradient passes as through the identity, so that networks with rounded values can be trained.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.round(nn.NdArray.from_numpy_array(np.array([-0.5, 0.5, 1.4, 2.5]))).data
+        array([-1.,  1.,  1.,  3.], dtype=float32)
+    """
     return op.ste_round(x)
 
 
 @function("Ceil", "x", primitive=True)
-def ceil(x: Any) -> Any:
-    """Smallest integer >= x. The gradient passes as through the identity."""
+def ceil(x: Array) -> Array:
+    """Smallest integer >= x, element-wise. The gradient passes as through the identity.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.ceil(nn.NdArray.from_numpy_array(np.array([-1.5, 0.2, 2.0]))).data
+        array([-1.,  1.,  2.], dtype=float32)
+    """
     return op.ste_ceil(x)
 
 
 @function("Floor", "x", primitive=True)
-def floor(x: Any) -> Any:
-    """Largest integer <= x. The gradient passes as through the identity."""
+def floor(x: Array) -> Array:
+    """Largest integer <= x, element-wise. The gradient passes as through the identity.
+
+    Args:
+        x: any shape, computed in float32.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.floor(nn.NdArray.from_numpy_array(np.array([-1.5, 0.2, 2.0]))).data
+        array([-2.,  0.,  2.], dtype=float32)
+    """
     return op.ste_floor(x)
 
 
 @function("Sign", "x", primitive=True)
-def sign(x: Any, alpha: float = 1.0) -> Any:
-    """1 where x > 0, -1 where x < 0, alpha where x is 0. The gradient passes as through the identity."""
+def sign(x: Array, alpha: float = 1.0) -> Array:
+    """1 where x > 0, -1 where x < 0, alpha where x is 0. The gradient passes as through the identity.
+
+    Args:
+        x: any shape, computed in float32.
+        alpha: the result at 0.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> F.sign(nn.NdArray.from_numpy_array(np.array([-2.0, 0.0, 3.0])), alpha=0.0).data
+        array([-1.,  0.,  1.], dtype=float32)
+    """
     return op.ste_sign(x, alpha=float(alpha))
 
 
 @function("ResetNaN", "x0", primitive=True)
-def reset_nan(x0: Any, val: float = 0) -> Any:
-    """x0 with val in the place of NaN; no gradient passes there."""
+def reset_nan(x0: Array, val: float = 0) -> Array:
+    """x0 with `val` in the place of NaN; no gradient passes there.
+
+    Args:
+        x0: any shape, computed in float32.
+        val: what replaces NaN.
+
+    Returns:
+        Array of the shape of `x0`.
+
+    Example:
+        >>> F.reset_nan(nn.NdArray.from_numpy_array(np.array([1.0, np.nan])), val=-1).data
+        array([ 1., -1.], dtype=float32)
+    """
     return op.reset_nan(x0, value=float(val))
 
 
 @function("ResetInf", "x0", primitive=True)
-def reset_inf(x0: Any, val: float = 0) -> Any:
-    """x0 with val in the place of infinities; no gradient passes there."""
+def reset_inf(x0: Array, val: float = 0) -> Array:
+    """x0 with `val` in the place of infinities of either sign; no gradient passes there.
+
+    Args:
+        x0: any shape, computed in float32.
+        val: what replaces infinities.
+
+    Returns:
+        Array of the shape of `x0`.
+
+    Example:
+        >>> F.reset_inf(nn.NdArray.from_numpy_array(np.array([1.0, np.inf, -np.inf])), val=9).data
+        array([1., 9., 9.], dtype=float32)
+    """
     return op.reset_inf(x0, value=float(val))
 
 
-def clip_by_value(x: Any, min: Any, max: Any) -> Any:
+def clip_by_value(x: Array, min: float | Array, max: float | Array) -> Array:
     """x limited to [min, max], as minimum(maximum(x, min), max); no gradient passes beyond the limits.
 
-    x: Variable or NdArray. min, max: numbers, or Variables or NdArrays that broadcast with x at equal ndim.
-    TypeError for other limits.
+    Args:
+        x: any shape, computed in float32.
+        min, max: the limits: numbers, or arrays that broadcast with `x` and have as many axes.
+
+    Returns:
+        Array of the shape of `x`, or of the shape that it and the limits broadcast to.
+
+    Raises:
+        TypeError: `x` is neither a Variable nor an NdArray, or a limit is no number, Variable or NdArray.
+        RuntimeError: a limit has another number of axes than `x`, or does not broadcast with it.
+
+    Example:
+        >>> F.clip_by_value(nn.NdArray.from_numpy_array(np.array([-2.0, 0.5, 3.0])), 0.0, 1.0).data
+        array([0. , 0.5, 1. ], dtype=float32)
+
+    Source: `nnabla.functions.clip_by_value` of nnabla 1.39.0.
     """
 
     def limit(bound: Any, name: str, by_number: Any, by_tensor: Any) -> Any:
@@ -192,11 +456,27 @@ def clip_by_value(x: Any, min: Any, max: Any) -> Any:
     return below(above(x, min), max)
 
 
-def clip_by_norm(x: Any, clip_norm: Any, axis: int | Iterable[int] | None = None) -> Any:
+def clip_by_norm(x: Array, clip_norm: float | Array, axis: int | Iterable[int] | None = None) -> Array:
     """x, scaled down to the L2 norm `clip_norm` where its norm is larger.
 
-    x: Variable or NdArray. clip_norm: a positive number (ValueError otherwise), or a Variable or NdArray that
-    broadcasts with the norms. axis: the axes that one norm is taken over, all by default.
+    Args:
+        x: any shape, computed in float32.
+        clip_norm: a positive number, or an array that broadcasts with the norms (`x`'s axes, 1 along `axis`).
+        axis: the axes that one norm is taken over, all by default.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        TypeError: an input is neither a Variable nor an NdArray.
+        ValueError: `clip_norm` is a number and not positive.
+        RuntimeError: `x` does not have an axis of `axis`.
+
+    Example:
+        >>> F.clip_by_norm(nn.NdArray.from_numpy_array(np.array([3.0, 4.0])), 1.0).data
+        array([0.6, 0.8], dtype=float32)
+
+    Source: `nnabla.functions.clip_by_norm` of nnabla 1.39.0.
     """
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Iterable) else (axis,)
     norm = arithmetic.pow_scalar(reduction.sum(arithmetic.pow_scalar(x, 2.0), axes, True), 0.5)

@@ -6,10 +6,13 @@ In a backward pass their inputs get zeros, where nnabla raises.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla.functions._checks import check_broadcast
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "equal",
@@ -38,146 +41,446 @@ __all__ = [
 
 
 @function("Equal", "x0, x1", primitive=True)
-def equal(x0: Any, x1: Any) -> Any:
-    """1 where x0 == x1."""
+def equal(x0: Array, x1: Array) -> Array:
+    """1 where x0 == x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.equal(array(np.array([1.0, 2.0])), array(np.array([1.0, 3.0]))).data
+        array([1., 0.], dtype=float32)
+    """
     check_broadcast("equal", x0, x1)
     return op.equal(x0, x1)
 
 
 @function("NotEqual", "x0, x1", primitive=True)
-def not_equal(x0: Any, x1: Any) -> Any:
-    """1 where x0 != x1."""
+def not_equal(x0: Array, x1: Array) -> Array:
+    """1 where x0 != x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.not_equal(array(np.array([1.0, 2.0])), array(np.array([1.0, 3.0]))).data
+        array([0., 1.], dtype=float32)
+    """
     check_broadcast("not_equal", x0, x1)
     return op.not_equal(x0, x1)
 
 
 @function("GreaterEqual", "x0, x1", primitive=True)
-def greater_equal(x0: Any, x1: Any) -> Any:
-    """1 where x0 >= x1."""
+def greater_equal(x0: Array, x1: Array) -> Array:
+    """1 where x0 >= x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.greater_equal(array(np.array([1.0, 2.0, 3.0])), array(np.array([2.0, 2.0, 2.0]))).data
+        array([0., 1., 1.], dtype=float32)
+    """
     check_broadcast("greater_equal", x0, x1)
     return op.greater_equal(x0, x1)
 
 
 @function("Greater", "x0, x1", primitive=True)
-def greater(x0: Any, x1: Any) -> Any:
-    """1 where x0 > x1."""
+def greater(x0: Array, x1: Array) -> Array:
+    """1 where x0 > x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.greater(array(np.array([1.0, 2.0, 3.0])), array(np.array([2.0, 2.0, 2.0]))).data
+        array([0., 0., 1.], dtype=float32)
+    """
     check_broadcast("greater", x0, x1)
     return op.greater(x0, x1)
 
 
 @function("LessEqual", "x0, x1", primitive=True)
-def less_equal(x0: Any, x1: Any) -> Any:
-    """1 where x0 <= x1."""
+def less_equal(x0: Array, x1: Array) -> Array:
+    """1 where x0 <= x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.less_equal(array(np.array([1.0, 2.0, 3.0])), array(np.array([2.0, 2.0, 2.0]))).data
+        array([1., 1., 0.], dtype=float32)
+    """
     check_broadcast("less_equal", x0, x1)
     return op.less_equal(x0, x1)
 
 
 @function("Less", "x0, x1", primitive=True)
-def less(x0: Any, x1: Any) -> Any:
-    """1 where x0 < x1."""
+def less(x0: Array, x1: Array) -> Array:
+    """1 where x0 < x1, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.less(array(np.array([1.0, 2.0, 3.0])), array(np.array([2.0, 2.0, 2.0]))).data
+        array([1., 0., 0.], dtype=float32)
+    """
     check_broadcast("less", x0, x1)
     return op.less(x0, x1)
 
 
 @function("LogicalAnd", "x0, x1", primitive=True)
-def logical_and(x0: Any, x1: Any) -> Any:
-    """1 where both are true."""
+def logical_and(x0: Array, x1: Array) -> Array:
+    """1 where both are true (not 0), else 0. No gradient passes.
+
+    Args:
+        x0: any shape; 0 is false, all else true.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.logical_and(array(np.array([0.0, 1.0, 2.0])), array(np.array([1.0, 0.0, 5.0]))).data
+        array([0., 0., 1.], dtype=float32)
+    """
     check_broadcast("logical_and", x0, x1)
     return op.logical_and(x0, x1)
 
 
 @function("LogicalOr", "x0, x1", primitive=True)
-def logical_or(x0: Any, x1: Any) -> Any:
-    """1 where one or both are true."""
+def logical_or(x0: Array, x1: Array) -> Array:
+    """1 where one or both are true (not 0), else 0. No gradient passes.
+
+    Args:
+        x0: any shape; 0 is false, all else true.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.logical_or(array(np.array([0.0, 0.0, 2.0])), array(np.array([0.0, 1.0, 5.0]))).data
+        array([0., 1., 1.], dtype=float32)
+    """
     check_broadcast("logical_or", x0, x1)
     return op.logical_or(x0, x1)
 
 
 @function("LogicalXor", "x0, x1", primitive=True)
-def logical_xor(x0: Any, x1: Any) -> Any:
-    """1 where exactly one is true."""
+def logical_xor(x0: Array, x1: Array) -> Array:
+    """1 where exactly one is true (not 0), else 0. No gradient passes.
+
+    Args:
+        x0: any shape; 0 is false, all else true.
+        x1: as many axes as `x0`, each of its length or 1; `x0` may have lengths 1 too.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape that both broadcast to.
+
+    Raises:
+        RuntimeError: the numbers of axes differ, or lengths differ and neither is 1.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> F.logical_xor(array(np.array([0.0, 1.0, 2.0])), array(np.array([1.0, 0.0, 5.0]))).data
+        array([1., 1., 0.], dtype=float32)
+    """
     check_broadcast("logical_xor", x0, x1)
     return op.logical_xor(x0, x1)
 
 
 @function("LogicalNot", "x0", primitive=True)
-def logical_not(x0: Any) -> Any:
-    """1 where x0 is 0."""
+def logical_not(x0: Array) -> Array:
+    """1 where x0 is 0, else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.logical_not(nn.NdArray.from_numpy_array(np.array([0.0, 1.0, 2.0]))).data
+        array([1., 0., 0.], dtype=float32)
+    """
     return op.logical_not(x0)
 
 
 @function("LogicalAndScalar", "x0", primitive=True)
-def logical_and_scalar(x0: Any, val: bool) -> Any:
-    """1 where x0 is true and val is."""
+def logical_and_scalar(x0: Array, val: bool) -> Array:
+    """1 where x0 is true and val is, else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+        val: the second operand.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.logical_and_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), True).data
+        array([0., 1.], dtype=float32)
+    """
     return op.logical_and_scalar(x0, value=bool(val))
 
 
 @function("LogicalOrScalar", "x0", primitive=True)
-def logical_or_scalar(x0: Any, val: bool) -> Any:
-    """1 where x0 is true or val is."""
+def logical_or_scalar(x0: Array, val: bool) -> Array:
+    """1 where x0 is true or val is, else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+        val: the second operand.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.logical_or_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), False).data
+        array([0., 1.], dtype=float32)
+    """
     return op.logical_or_scalar(x0, value=bool(val))
 
 
 @function("LogicalXorScalar", "x0", primitive=True)
-def logical_xor_scalar(x0: Any, val: bool) -> Any:
-    """1 where x0 is true and val is not, or the reverse."""
+def logical_xor_scalar(x0: Array, val: bool) -> Array:
+    """1 where x0 is true and val is not, or the reverse; else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+        val: the second operand.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.logical_xor_scalar(nn.NdArray.from_numpy_array(np.array([0.0, 2.0])), True).data
+        array([1., 0.], dtype=float32)
+    """
     return op.logical_xor_scalar(x0, value=bool(val))
 
 
 @function("EqualScalar", "x0", primitive=True)
-def equal_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 == val."""
+def equal_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 == val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([0., 1., 0.], dtype=float32)
+    """
     return op.equal_scalar(x0, value=float(val))
 
 
 @function("NotEqualScalar", "x0", primitive=True)
-def not_equal_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 != val."""
+def not_equal_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 != val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.not_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([1., 0., 1.], dtype=float32)
+    """
     return op.not_equal_scalar(x0, value=float(val))
 
 
 @function("GreaterEqualScalar", "x0", primitive=True)
-def greater_equal_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 >= val."""
+def greater_equal_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 >= val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.greater_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([0., 1., 1.], dtype=float32)
+    """
     return op.greater_equal_scalar(x0, value=float(val))
 
 
 @function("GreaterScalar", "x0", primitive=True)
-def greater_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 > val."""
+def greater_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 > val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.greater_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([0., 0., 1.], dtype=float32)
+    """
     return op.greater_scalar(x0, value=float(val))
 
 
 @function("LessEqualScalar", "x0", primitive=True)
-def less_equal_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 <= val."""
+def less_equal_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 <= val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.less_equal_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([1., 1., 0.], dtype=float32)
+    """
     return op.less_equal_scalar(x0, value=float(val))
 
 
 @function("LessScalar", "x0", primitive=True)
-def less_scalar(x0: Any, val: float = 1) -> Any:
-    """1 where x0 < val."""
+def less_scalar(x0: Array, val: float = 1) -> Array:
+    """1 where x0 < val, else 0. No gradient passes.
+
+    Args:
+        x0: any shape, compared in float32.
+        val: the number to compare with.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.less_scalar(nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0])), 2).data
+        array([1., 0., 0.], dtype=float32)
+    """
     return op.less_scalar(x0, value=float(val))
 
 
 @function("IsNaN", "x0", primitive=True)
-def isnan(x0: Any) -> Any:
-    """1 where x0 is NaN."""
+def isnan(x0: Array) -> Array:
+    """1 where x0 is NaN, else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.isnan(nn.NdArray.from_numpy_array(np.array([1.0, np.nan, np.inf]))).data
+        array([0., 1., 0.], dtype=float32)
+    """
     return op.isnan(x0)
 
 
 @function("IsInf", "x0", primitive=True)
-def isinf(x0: Any) -> Any:
-    """1 where x0 is infinite."""
+def isinf(x0: Array) -> Array:
+    """1 where x0 is infinite, else 0. No gradient passes.
+
+    Args:
+        x0: any shape.
+
+    Returns:
+        Array of 0 and 1 in float32, of the shape of `x0`.
+
+    Example:
+        >>> F.isinf(nn.NdArray.from_numpy_array(np.array([1.0, np.nan, -np.inf]))).data
+        array([0., 0., 1.], dtype=float32)
+    """
     return op.isinf(x0)
 
 
 @function("Where", "condition, x_true, x_false", primitive=True)
-def where(condition: Any, x_true: Any, x_false: Any) -> Any:
-    """x_true where the condition is not 0, else x_false.
+def where(condition: Array, x_true: Array, x_false: Array) -> Array:
+    """x_true where the condition is not 0, else x_false. The condition gets no gradient.
 
-    x_true, x_false: one shape; condition: that shape or its leading part, each element then deciding for all
-    that is below it. RuntimeError for other shapes. The condition gets no gradient.
+    Args:
+        condition: the shape of `x_true` or its leading part, each element then deciding for all that is below it.
+        x_true: any shape, what is chosen where the condition is not 0.
+        x_false: the shape of `x_true`, what is chosen elsewhere.
+
+    Returns:
+        Array of the shape of `x_true`.
+
+    Raises:
+        RuntimeError: the shapes are others.
+
+    Example:
+        >>> array = nn.NdArray.from_numpy_array
+        >>> condition, x = array(np.array([1.0, 0.0])), array(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> F.where(condition, x, -x).data
+        array([[ 1.,  2.],
+               [-3., -4.]], dtype=float32)
     """
     c, a, b = condition.shape, x_true.shape, x_false.shape
     if tuple(a) != tuple(b):
