@@ -94,6 +94,9 @@ __all__ = [
     "cos",
     "cosh",
     "crelu",
+    "crf_log_partition",
+    "crf_path",
+    "crf_score",
     "ctc_loss",
     "cumprod",
     "cumsum",
@@ -176,6 +179,7 @@ __all__ = [
     "inference_only",
     "inq_weights",
     "inverse",
+    "inverse_root",
     "isinf",
     "isnan",
     "istft",
@@ -358,6 +362,7 @@ __all__ = [
     "sum_pooling",
     "sum_to",
     "swish",
+    "sylvester_symmetric",
     "tan",
     "tanh",
     "tanh_grad",
@@ -976,6 +981,30 @@ def crelu(x0: _Input, /, axis: int = 1) -> _Variable:
 
     Args:
         axis: int
+    """
+
+def crf_log_partition(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
+    """log of the sum, over all label sequences, of exp(score), for each sequence; a score sums x (rows, labels) of
+    the labels and cost (from, to) of the pairs. sizes: how many rows each step has.
+
+    Args:
+        sizes: int or tuple of ints; how many rows each step has: the sequences that last so long
+    """
+
+def crf_path(x0: _Input, x1: _Input, /, sizes: _Ints) -> _Variable:
+    """The labels (rows,) of each sequence's best score, the first among equal ones; a score is that of crf_score.
+    sizes: how many rows each step has.
+
+    Args:
+        sizes: int or tuple of ints; as in crf_log_partition
+    """
+
+def crf_score(x0: _Input, x1: _Input, x2: _Input, /, sizes: _Ints) -> _Variable:
+    """The score of given labels (rows,), for each sequence: the sum of x (rows, labels) of the labels and cost
+    (from, to) of the pairs. sizes: how many rows each step has.
+
+    Args:
+        sizes: int or tuple of ints; as in crf_log_partition
     """
 
 def ctc_loss(
@@ -1705,6 +1734,9 @@ def inq_weights(
 
 def inverse(x0: _Input, /) -> _Variable:
     """The inverses of square matrices; not finite where there is none."""
+
+def inverse_root(x0: _Input, /) -> _Variable:
+    """p with p s p = 1, for the symmetric parts s of x, which must be positive definite: s to the power of -1/2."""
 
 def isinf(x0: _Input, /) -> _Variable:
     """1 where x is infinite, else 0; no gradient."""
@@ -3353,6 +3385,9 @@ def sum_to(x0: _Input, /, shape: _Ints) -> _Variable:
 
 def swish(x0: _Input, x1: _Input, /) -> _Variable:
     """x * sigmoid(beta * x)"""
+
+def sylvester_symmetric(x0: _Input, x1: _Input, /) -> _Variable:
+    """x of s x + x s = b, for the symmetric parts s of a, which must be positive definite."""
 
 def tan(x0: _Input, /) -> _Variable:
     """Tangent of x in radians."""

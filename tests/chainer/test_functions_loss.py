@@ -396,11 +396,29 @@ def test_crf1d_best_path():
     cost = rand(3, 3)
     score, path = F.argmax_crf1d(cost, list(SEQUENCES))
     assert [len(p) for p in path] == [4, 3, 1]
+    assert {p.dtype for p in path} == {np.dtype("int32")}
     for i in range(4):
         scores = [x[i] for x in SEQUENCES if i < len(x)]
         best = max((path_score(cost, scores, p), p) for p in itertools.product(range(3), repeat=len(scores)))
         np.testing.assert_allclose(score.array[i], best[0])
         assert tuple(step[i] for step in path if i < len(step)) == best[1]
+
+
+def test_gradient_of_the_best_score():
+    cost, xs = chainer.Variable(rand(3, 3)), [chainer.Variable(x) for x in SEQUENCES]
+    score, path = F.argmax_crf1d(cost, xs)
+    F.sum(score).backward()
+    for x, labels in zip(xs, path, strict=True):
+        np.testing.assert_array_equal(x.grad, np.eye(3)[labels])
+    pairs = np.zeros((3, 3))
+    for before, after in itertools.pairwise(path):
+        np.add.at(pairs, (before[: len(after)], after), 1)
+    np.testing.assert_array_equal(cost.grad, pairs)
+
+
+def test_crf1d_of_growing_steps():
+    with pytest.raises(chainer.utils.type_check.InvalidType):
+        F.argmax_crf1d(rand(3, 3), [rand(1, 3), rand(2, 3)])
 
 
 def test_contrastive_at_distance_zero():

@@ -1,4 +1,6 @@
-"""Samples of recurrent layers, CTC, dropout and normalization whose statistics move in backward."""
+"""Samples of recurrent layers, CTC, random fields, dropout and normalization whose statistics move in backward."""
+
+import itertools
 
 import numpy as np
 import torch
@@ -68,6 +70,40 @@ def sequences():
         yield sample("ctc_loss", by_torch(ctc_mean), A(5, 2, 4, low=-2, high=2), *numbers, **more, **kind)
 
 
+def chains(cost, x, sizes):
+    """Of each sequence its rows, all its label sequences and their scores."""
+    starts = np.cumsum([0, *sizes])
+    for i in range(sizes[0]):
+        places = [starts[t] + i for t, n in enumerate(sizes) if i < n]
+        paths = np.array(list(itertools.product(range(len(cost)), repeat=len(places))))
+        yield places, paths, x[places, paths].sum(1) + cost[paths[:, :-1], paths[:, 1:]].sum(1)
+
+
+def crf_log_partition(cost, x, sizes):
+    return np.array([np.log(np.exp(scores).sum()) for _, _, scores in chains(cost, x, sizes)])
+
+
+def crf_score(cost, x, labels, sizes):
+    labels = labels % len(cost)
+    return np.array([s[(p == labels[rows]).all(1)][0] for rows, p, s in chains(cost, x, sizes)])
+
+
+def crf_path(cost, x, sizes):
+    y = np.zeros(len(x), int)
+    for rows, paths, scores in chains(cost, x, sizes):
+        y[rows] = paths[scores.argmax()]
+    return y
+
+
+def fields():
+    for sizes in ([3, 3, 2], [2, 1, 1, 0], [2], [1, 1]):
+        rows = A(sum(sizes), 3, low=-2, high=2)
+        yield sample("crf_log_partition", crf_log_partition, A(3, 3), rows, sizes=sizes, tolerance=4)
+        yield sample("crf_score", crf_score, A(3, 3), rows, np.arange(sum(sizes)) % 3, sizes=sizes, tolerance=4)
+        yield sample("crf_path", crf_path, A(3, 3), rows, sizes=sizes, differentiable=())
+    yield sample("crf_score", crf_score, A(3, 3), A(2, 3), np.array([-3, 2]), sizes=[1, 1])
+
+
 def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):
     hs, cs, gates = [None] * len(x), [None] * len(x), [None] * len(x)
     for t in reversed(range(len(x))) if reverse else range(len(x)):
@@ -127,4 +163,5 @@ def losses():
         yield sample("loss_output", lambda x, y, g, multiply: y, X, Y, G, multiply=multiply, **FLAT)
 
 
-SAMPLES = [s for family in (normalizations, others, sequences, layers, losses) for line in family() for s in line]
+FAMILIES = (normalizations, others, sequences, fields, layers, losses)
+SAMPLES = [s for family in FAMILIES for line in family() for s in line]

@@ -1,35 +1,62 @@
 """Conditional random field over sequences."""
 
-from compatgrad.chainer.functions import _composed
+import numpy
+
+from compatgrad import _C
+from compatgrad.chainer import backend
+from compatgrad.chainer.functions import _composed, _native
 from compatgrad.chainer.functions.array.concat import concat
-from compatgrad.chainer.functions.array.expand_dims import expand_dims
-from compatgrad.chainer.functions.array.reshape import reshape
-from compatgrad.chainer.functions.array.select_item import select_item
-from compatgrad.chainer.functions.connection.embed_id import embed_id
-from compatgrad.chainer.functions.math.logsumexp import logsumexp
-from compatgrad.chainer.functions.math.minmax import max as _max
 from compatgrad.chainer.functions.math.sum import sum as _sum
-from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.chainer.utils import type_check
+from compatgrad.chainer.variable import as_array
 
 
-class _Ended:
-    """Values of sequences that have ended, which later steps leave out: the shortest sequences are the last
-    rows.
-    """
+class _OverChain(_native.NativeFunction):
+    """Of costs (K, K) and scores (rows, K) of all steps, one after the other; `sizes` are the rows of each step."""
 
-    def __init__(self):
-        self._parts = []
+    def __init__(self, sizes):
+        super().__init__(sizes=sizes)
 
-    def cut(self, value, batch):
-        """The rows of `value` that go on."""
-        if len(value) == batch:
-            return value
-        self._parts.append(value[batch:])
-        return value[:batch]
+    def check_type_forward(self, in_types):
+        type_check._argname(in_types[:2], ("cost", "xs"))
+        cost, xs = in_types[:2]
+        type_check.expect(xs.dtype.kind == "f", xs.ndim == 2, cost.ndim == 2, cost.dtype == xs.dtype)
+        type_check.expect(cost.shape[0] == xs.shape[1], cost.shape[1] == xs.shape[1])
 
-    def joined(self, value):
-        """`value`, with the rows that ended before."""
-        return concat([value, *self._parts[::-1]], axis=0) if self._parts else value
+
+class CRFLogPartition(_OverChain):
+    op = "crf_log_partition"
+
+
+class CRFScore(_OverChain):
+    op = "crf_score"
+
+
+class CRFPath(_OverChain):
+    op = "crf_path"
+
+
+def _packed(xs):
+    """The scores of all steps in one Variable, and how many each step has, which may not grow."""
+    sizes = [len(x) for x in xs]
+    for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        type_check.expect(type_check.make_variable(after, "len(xs[i])") <= before)
+    return concat(xs, axis=0), sizes
+
+
+def _packed_labels(xs, ys):
+    if len(xs) != len(ys):
+        raise ValueError(f"ys must have the labels of {len(xs)} steps, not of {len(ys)}")
+    for x, y in zip(xs, ys, strict=True):
+        t = type_check.make_variable(y, "ys[i]")
+        type_check.expect(t.dtype.kind == "i", t.ndim == 1, t.shape[0] == len(x))
+        labels = as_array(y)
+        if _C.get_mode("debug") and not ((0 <= labels) & (labels < x.shape[1])).all():
+            raise ValueError(
+                "Each label in `ys` needs to satisfy `0 <= t < xs[0].shape[1]`. "
+                f"Actual: {labels.min()} to {labels.max()}, {x.shape[1]} classes"
+            )
+    return backend.get_array_module(*ys).concatenate([as_array(y) for y in ys])
 
 
 def crf1d(cost, xs, ys, reduce="mean"):
@@ -43,17 +70,13 @@ def crf1d(cost, xs, ys, reduce="mean"):
     assert xs[0].shape[1] == cost.shape[0], (
         f"xs must have a score for each of {cost.shape[0]} labels, not {xs[0].shape[1]}"
     )
-    labels, batch = cost.shape[0], len(xs[0])
-    transitions = reshape(cost, (cost.size, 1))
-    alpha, score = as_variable(xs[0]), select_item(xs[0], ys[0])
-    alphas, scores = _Ended(), _Ended()
-    for x, y, previous in zip(xs[1:], ys[1:], ys[:-1], strict=True):
-        n = len(x)
-        alpha = logsumexp(expand_dims(alphas.cut(alpha, n), 2) + cost, axis=1) + x
-        step = as_array(previous)[:n] * labels + as_array(y)
-        score = scores.cut(score, n) + select_item(x, y) + reshape(embed_id(step, transitions), (n,))
-    loss = logsumexp(alphas.joined(alpha), axis=1) - scores.joined(score)
-    return _sum(loss) / batch if reduce == "mean" else loss
+    labels = _packed_labels(xs, ys)
+    scores, sizes = _packed(xs)
+    if ((labels < -len(cost)) | (labels >= len(cost))).any():
+        raise IndexError(f"ys holds labels {labels.min()} to {labels.max()}, xs has scores of {len(cost)} labels")
+    (log_partition,) = CRFLogPartition(sizes).apply((cost, scores))
+    loss = log_partition - CRFScore(sizes).apply((cost, scores, labels))[0]
+    return _sum(loss) / sizes[0] if reduce == "mean" else loss
 
 
 def argmax_crf1d(cost, xs):
@@ -61,18 +84,9 @@ def argmax_crf1d(cost, xs):
 
     The arguments are those of `crf1d`.
     """
-    alpha, alphas, choices = as_variable(xs[0]), _Ended(), []
-    ended = []  # the best last labels of sequences that end before a step
-    for x in xs[1:]:
-        n = len(x)
-        ended.append(alpha.array[n:].argmax(axis=1))
-        scores = expand_dims(alphas.cut(alpha, n), 2) + cost
-        choices.append(scores.array.argmax(axis=1))
-        alpha = _max(scores, axis=1) + x
-    xp = alpha.xp
-    labels = alpha.array.argmax(axis=1)
-    path = [labels]
-    for choice, last in zip(choices[::-1], ended[::-1], strict=True):
-        labels = xp.concatenate([choice[xp.arange(len(labels)), labels], last])
-        path.append(labels)
-    return _max(alphas.joined(alpha), axis=1), path[::-1]
+    scores, sizes = _packed(xs)
+    path = CRFPath(sizes).apply((cost, scores))[0].array
+    score = CRFScore(sizes).apply((cost, scores, path))[0]
+    ends = numpy.cumsum(sizes)
+    path = path.astype(numpy.int32)
+    return score, [path[end - n : end] for n, end in zip(sizes, ends, strict=True)]

@@ -1,6 +1,7 @@
 """Decorrelated batch normalisation: whitening of groups of channels (Huang et al. 2018)."""
 
-from compatgrad.chainer import backend, function_node
+from compatgrad.chainer import backend
+from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.transpose import transpose
@@ -8,42 +9,7 @@ from compatgrad.chainer.functions.math.average import average
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import argument, type_check
 
-
-def _eigh(a):
-    """Eigenvalues and -vectors, in double precision: small values count, and float16 has no eigh."""
-    return backend.get_array_module(a).linalg.eigh(a.astype("float64"))
-
-
-class _SolveSylvester(function_node.FunctionNode):
-    """`x` with `s x + x s = q`, for stacks of symmetric positive definite `s`."""
-
-    def forward(self, inputs):
-        s, q = inputs
-        w, v = _eigh(s)
-        x = v.swapaxes(1, 2) @ q @ v / (w[:, :, None] + w[:, None, :])
-        self.retain_inputs((0,))
-        self.retain_outputs((0,))
-        return ((v @ x @ v.swapaxes(1, 2)).astype(q.dtype),)
-
-    def backward(self, target_input_indexes, grad_outputs):
-        s, x = self.get_retained_inputs()[0], self.get_retained_outputs()[0]
-        gq = _SolveSylvester().apply((s, grad_outputs[0]))[0]
-        return -(matmul(gq, x, transb=True) + matmul(x, gq, transa=True)), gq
-
-
-class _InverseRoot(function_node.FunctionNode):
-    """`a ** -0.5`, for stacks of symmetric positive definite matrices."""
-
-    def forward(self, inputs):
-        w, v = _eigh(inputs[0])
-        self.retain_inputs((0,))
-        self.retain_outputs((0,))
-        return ((v * w[:, None, :] ** -0.5 @ v.swapaxes(1, 2)).astype(inputs[0].dtype),)
-
-    def backward(self, target_input_indexes, grad_outputs):
-        a, p = self.get_retained_inputs()[0], self.get_retained_outputs()[0]
-        g_root = -matmul(matmul(p, grad_outputs[0]), p)  # of a ** 0.5, the inverse of p
-        return _SolveSylvester().apply((matmul(a, p), g_root))
+_inverse_root = frontend.bind("inverse_root", dtype="any")
 
 
 def _grouped(x, groups):
@@ -88,7 +54,7 @@ class DecorrelatedBatchNormalization(_composed.ComposedFunction):
         xp = backend.get_array_module(x.array)
         noise = x.dtype.type(self.eps) * xp.eye(x_hat.shape[1], dtype=x.dtype)
         covariance = matmul(x_hat, x_hat, transb=True) / x_hat.shape[2] + noise
-        projection = _InverseRoot().apply((covariance,))[0]
+        projection = _inverse_root(covariance)
         self._mean, self._projection = mean, projection
         return _ungrouped(matmul(projection, x_hat), x.shape)
 

@@ -1,0 +1,228 @@
+// Conditional random fields on linear chains (Lafferty et al. 2001). Sequences are packed: the rows of each step follow
+// those of the step before, and the sequences that end first are the last rows of a step.
+//
+// The recursions over the steps are made of ops, on Tensors and on Vars alike.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/max.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/gather.h"
+#include "ops/index.h"
+#include "ops/named.h"
+
+namespace cg {
+namespace {
+
+template <class T>
+T log_sum(const T& x, int64_t axis) {
+  return Named(CG_NAMED("logsumexp")).with("axis", std::optional<Ints>(Ints{axis}))(x);
+}
+template <class T>
+T rows(const T& x, int64_t begin, int64_t end) {
+  return begin == 0 && end == value(x).size(0) ? x : get_item(x, along(0, begin, end));
+}
+template <class T>
+T joined(const std::vector<T>& parts) {
+  return parts.size() == 1 ? parts[0] : concat(c10::ArrayRef<T>(parts), 0);
+}
+
+struct Packed {
+  Ints sizes;  // how many sequences each step is of
+  static constexpr bool any_dtype = true;
+
+  int64_t steps() const { return static_cast<int64_t>(sizes.size()); }
+  int64_t next(int64_t t) const { return t + 1 < steps() ? sizes[t + 1] : 0; }
+  void check(const char* op, const Tensor& cost, const Tensor& x) const {
+    TORCH_CHECK_VALUE(!sizes.empty() && std::is_sorted(sizes.rbegin(), sizes.rend()) && sizes.back() >= 0 &&
+                          x.dim() == 2 && std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) == x.size(0),
+                      op, ": sizes must not increase and have the number of rows of x as their sum; sizes are ",
+                      at::IntArrayRef(sizes), ", x is of shape ", x.sizes());
+    TORCH_CHECK_VALUE(cost.dim() == 2 && cost.size(0) == cost.size(1) && cost.size(0) == x.size(1), op,
+                      ": cost of shape ", cost.sizes(), " does not fit x of shape ", x.sizes());
+    TORCH_CHECK_TYPE(cost.scalar_type() == x.scalar_type(), op, ": cost and x must have one dtype, not ",
+                     cost.scalar_type(), " and ", x.scalar_type());
+  }
+  template <class T>
+  std::vector<T> split(const T& x) const {
+    std::vector<T> r;
+    int64_t begin = 0;
+    for (const int64_t n : sizes) {
+      r.push_back(rows(x, begin, begin + n));
+      begin += n;
+    }
+    return r;
+  }
+  // From a value per step the rows of the sequences that end there, the longest sequence first.
+  template <class T>
+  T last(const std::vector<T>& x) const {
+    std::vector<T> ended;
+    for (int64_t t = steps() - 1; t >= 0; --t)
+      if (sizes[t] > next(t) || t + 1 == steps()) ended.push_back(rows(x[t], next(t), sizes[t]));
+    return joined(ended);
+  }
+};
+
+struct CrfLogPartition : Packed {
+  static constexpr auto params() { return std::make_tuple(required("sizes", &CrfLogPartition::sizes)); }
+  static constexpr Mask saves = in_bit(0) | in_bit(1);
+
+  static bool narrow(const Tensor& x) { return x.element_size() < 4; }
+  template <class T>
+  static T wide(const T& x) {
+    return narrow(value(x)) ? cast(x, at::kFloat) : x;
+  }
+  // Scores of label pairs (n, from, to), of scores before and after the move; either may be absent.
+  template <class T>
+  static T moves(const T& cost, const T* before, const T* after) {
+    T r = cost;
+    const int64_t k = value(cost).size(0);
+    if (before) r = reshape(*before, {value(*before).size(0), k, 1}) + r;
+    if (after) r = r + reshape(*after, {value(*after).size(0), 1, k});
+    return r;
+  }
+  // For each step the logarithm of the sum over all beginnings that lead to a label, that label's score included.
+  template <class T>
+  std::vector<T> beginnings(const T& cost, const std::vector<T>& x) const {
+    std::vector<T> alpha{x[0]};
+    for (int64_t t = 1; t < steps(); ++t) {
+      const T before = rows(alpha.back(), 0, sizes[t]);
+      alpha.push_back(log_sum(moves<T>(cost, &before, nullptr), 1) + x[t]);
+    }
+    return alpha;
+  }
+  Tensor infer(const Tensor&, const Tensor& x) { return at::empty({sizes.empty() ? 0 : sizes[0]}, x.options()); }
+  Tensor forward(const Tensor& cost, const Tensor& x) {
+    check("crf_log_partition", cost, x);
+    return log_sum(last(beginnings(wide(cost), split(wide(x)))), 1).to(x.scalar_type());
+  }
+  // A label's gradient is its probability at its step, a pair's the sum of its probabilities over the steps.
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const T cost = wide(c.in(0)), gy = reshape(wide(c.gy()), {sizes[0], 1});
+    const std::vector<T> x = split(wide(c.in(1))), alpha = beginnings(cost, x);
+    const T total = reshape(log_sum(last(alpha), 1), {sizes[0], 1});
+    const auto options = value(cost).options();
+    const int64_t k = value(cost).size(0);
+    std::vector<T> gx(steps());
+    T gcost, ends;  // ends: of each label at a step the logarithm of the sum over all endings that follow
+    for (int64_t t = steps() - 1; t >= 0; --t) {
+      const int64_t n = sizes[t], go_on = next(t);
+      std::vector<T> parts;
+      if (go_on || t + 1 < steps()) parts.push_back(ends);
+      if (n > go_on || parts.empty()) parts.push_back(T(at::zeros({n - go_on, k}, options)));
+      const T beta = joined(parts), log_z = rows(total, 0, n), g = rows(gy, 0, n);
+      gx[t] = exp(alpha[t] + beta - log_z) * g;
+      if (t == 0) break;
+      const T after = x[t] + beta;
+      if (c.needs(0)) {
+        const T before = rows(alpha[t - 1], 0, n) - log_z;
+        const T p = sum(exp(moves<T>(cost, &before, &after)) * reshape(g, {n, 1, 1}), {0});
+        gcost = value(gcost).defined() ? gcost + p : p;
+      }
+      ends = log_sum(moves<T>(cost, nullptr, &after), 2);
+    }
+    if (steps() > 1) c.grad(0, [&] { return narrow(value(c.in(0))) ? cast(gcost, c.in_dtype(0)) : gcost; });
+    c.grad(1, [&] { return narrow(value(c.in(1))) ? cast(joined(gx), c.in_dtype(1)) : joined(gx); });
+  }
+};
+CG_OP(
+    "crf_log_partition", CrfLogPartition,
+    "log of the sum, over all label sequences, of exp(score), for each sequence; a score sums x (rows, labels) of the "
+    "labels and cost (from, to) of the pairs. sizes: how many rows each step has.")
+
+struct CrfScore : Packed {
+  static constexpr auto params() { return std::make_tuple(required("sizes", &CrfScore::sizes)); }
+  static constexpr Mask integers = in_bit(2);
+  static constexpr Mask saves = in_bit(2);
+
+  struct Places {
+    Tensor sequence;  // of each row
+    Tensor moved;     // of each row but those of the first step
+    Tensor labels;    // (rows, 1)
+    Tensor pairs;     // of each move, among the numbers of cost
+
+    Places(const Ints& sizes, const Tensor& given, int64_t k) {
+      const Tensor t = given.to(at::kLong);
+      std::vector<Tensor> sequences, before;
+      const Tensor ramp = at::arange(sizes[0], t.options());
+      int64_t begin = 0;
+      for (size_t s = 0; s < sizes.size(); ++s) {
+        sequences.push_back(ramp.narrow(0, 0, sizes[s]));
+        if (s + 1 < sizes.size()) before.push_back(t.narrow(0, begin, sizes[s + 1]));
+        begin += sizes[s];
+      }
+      sequence = at::cat(sequences);
+      moved = sequence.narrow(0, sizes[0], sequence.size(0) - sizes[0]);
+      labels = t.where(t.ge(0), t + k).unsqueeze(1);
+      if (before.empty()) return;
+      const Tensor p = at::cat(before) * k + t.narrow(0, sizes[0], moved.size(0));
+      pairs = p.where(p.ge(0), p + k * k);
+    }
+  };
+  Tensor infer(const Tensor&, const Tensor& x, const Tensor&) {
+    return at::empty({sizes.empty() ? 0 : sizes[0]}, x.options());
+  }
+  Tensor forward(const Tensor& cost, const Tensor& x, const Tensor& labels) {
+    check("crf_score", cost, x);
+    const int64_t k = x.size(1);
+    TORCH_CHECK_VALUE(labels.dim() == 1 && labels.size(0) == x.size(0), "crf_score: labels of shape ", labels.sizes(),
+                      " do not fit x of shape ", x.sizes());
+    check_index("crf_score", labels, -k, k);
+    const Places p(sizes, labels, k);
+    Tensor y = at::zeros({sizes[0]}, x.options());
+    y.index_add_(0, p.sequence, x.gather(1, p.labels).squeeze(1));
+    if (p.pairs.defined()) y.index_add_(0, p.moved, cost.reshape(-1).index_select(0, p.pairs));
+    return y;
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const int64_t k = c.in_sizes(1)[1], n = c.in_sizes(1)[0];
+    const Places p(sizes, known(c.in(2)), k);
+    if (p.pairs.defined())
+      c.grad(0, [&] { return reshape(add_along(select_along(c.gy(), T(p.moved), 0), T(p.pairs), 0, k * k), {k, k}); });
+    c.grad(1, [&] {
+      return scatter_along(reshape(select_along(c.gy(), T(p.sequence), 0), {n, 1}), T(p.labels), 1, {n, k});
+    });
+  }
+};
+CG_OP("crf_score", CrfScore,
+      "The score of given labels (rows,), for each sequence: the sum of x (rows, labels) of the labels and cost (from, "
+      "to) of the pairs. sizes: how many rows each step has.")
+
+struct CrfPath : Packed {
+  static constexpr auto params() { return std::make_tuple(required("sizes", &CrfPath::sizes)); }
+  static constexpr Mask saves = 0;
+
+  Tensor infer(const Tensor&, const Tensor& x) { return at::empty({x.size(0)}, x.options().dtype(at::kLong)); }
+  Tensor forward(const Tensor& cost, const Tensor& x) {
+    check("crf_path", cost, x);
+    const std::vector<Tensor> scores = split(x);
+    std::vector<Tensor> alpha{scores[0]}, choices(1), path(steps());
+    for (int64_t t = 1; t < steps(); ++t) {
+      const auto [best, from] = at::max(rows(alpha.back(), 0, sizes[t]).unsqueeze(2) + cost, 1);
+      choices.push_back(from);
+      alpha.push_back(best + scores[t]);
+    }
+    for (int64_t t = steps() - 1; t >= 0; --t) {
+      std::vector<Tensor> parts;
+      if (t + 1 < steps()) parts.push_back(choices[t + 1].gather(1, path[t + 1].unsqueeze(1)).squeeze(1));
+      if (sizes[t] > next(t) || parts.empty())
+        parts.push_back(std::get<1>(at::max(rows(alpha[t], next(t), sizes[t]), 1)));
+      path[t] = parts.size() == 1 ? parts[0] : at::cat(parts);
+    }
+    return at::cat(path);
+  }
+  template <class T>
+  void backward(Ctx<T>&) {}
+};
+CG_OP("crf_path", CrfPath,
+      "The labels (rows,) of each sequence's best score, the first among equal ones; a score is that of crf_score. "
+      "sizes: how many rows each step has.")
+
+}  // namespace
+}  // namespace cg
