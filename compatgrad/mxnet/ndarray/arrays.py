@@ -380,7 +380,12 @@ def BlockGrad(data):  # noqa: N802
 
 @operator("data", aliases=("_copy",))
 def identity(data):
-    """A copy."""
+    """A copy.
+
+    Example:
+        >>> nd.identity(nd.array([1.0, 2.0])).asnumpy()
+        array([1., 2.], dtype=float32)
+    """
     return op.identity(data)
 
 
