@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._message_docs import Documented
+
 __all__ = ["MAX_DEPTH", "DecodeError", "Field", "Message", "define", "joined"]
 
 MAX_DEPTH = 100  # of messages in one another, as in Google's readers
@@ -35,7 +37,18 @@ _FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
 
 
 class DecodeError(ValueError):
-    """Bytes or text that are no message of the kind asked for."""
+    """Bytes or text that are no message of the kind asked for.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnabla_pb2 import DecodeError, Shape
+        >>> try:
+        ...     Shape().ParseFromString(b"no message")
+        ... except DecodeError:
+        ...     print("damaged")
+        damaged
+
+    Source: compatgrad's own, after `google.protobuf.message.DecodeError`.
+    """
 
 
 class Field(NamedTuple):
@@ -118,7 +131,25 @@ class _Described:
 
 
 class Message:
-    """A message; subclasses, made by `define`, say which fields it has."""
+    """A message of a protocol buffer; subclasses, made by `define`, say which fields it has.
+
+    Args:
+        **values: fields by name; those that are left out have their defaults.
+
+    Raises:
+        AttributeError: there is no field of a name.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnabla_pb2 import Shape
+        >>> data = Shape(dim=[2, 3]).SerializeToString()
+        >>> read = Shape()
+        >>> read.ParseFromString(data)
+        4
+        >>> list(read.dim)
+        [2, 3]
+
+    Source: compatgrad's own, after `google.protobuf.message.Message`.
+    """
 
     __slots__ = ("_set", "_values")
 
@@ -504,12 +535,13 @@ def _scalar(field: Field, value: Any) -> Any:
     return value - (1 << 32) if field.kind == "int32" and value >> 31 else value
 
 
-def define(schema: str, module: str, syntax: str = "proto3") -> dict[str, type[Message]]:
+def define(schema: str, module: str, syntax: str = "proto3", source: str = "") -> dict[str, type[Message]]:
     """The classes of a schema, by name, for the module of that name.
 
     A line ``Shape: dim:int64*=1`` defines a message with a repeated field of number 1; further fields follow,
     on lines that start with a space too. ``%`` instead of ``*`` makes a map, ``@group`` at the end a member
     of a oneof. ``axis:int32=2=1`` is a field of number 2 whose default is 1. syntax: "proto2" or "proto3".
+    source: where the messages come from, for their docstrings, with {name} for a message's name.
     """
     classes: dict[str, type[Message]] = {}
     described = _Described(classes, module, syntax)
@@ -518,6 +550,8 @@ def define(schema: str, module: str, syntax: str = "proto3") -> dict[str, type[M
         fields = [_parsed_field(word, classes, syntax == "proto2") for word in words.split()]
         tables = {"_fields": {f.name: f for f in fields}, "_numbers": {f.number: f for f in fields}}
         members = {"DESCRIPTOR": described, "__module__": module, "__slots__": (), **tables}
+        if source:
+            members["__doc__"] = Documented(source)
         classes[name] = type(name, (Message,), members)
     return classes
 

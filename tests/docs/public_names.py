@@ -112,7 +112,9 @@ def members(cls: type) -> list[str]:
     return [
         name
         for name, value in vars(cls).items()
-        if not name.startswith("_") and (inspect.isroutine(value) or isinstance(value, property))
+        if not name.startswith("_")
+        and (inspect.isroutine(value) or isinstance(value, property))
+        and not type(value).__module__.startswith("compatgrad")  # a descriptor of ours is an attribute
     ]
 
 

@@ -33,6 +33,7 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.utils.get_file_handle",
     "compatgrad.nnabla.utils.learning_rate_scheduler",
     "compatgrad.nnabla.utils.load",
+    "compatgrad.nnabla.utils.nnabla_pb2",
     "compatgrad.nnabla.utils.nnp_graph",
     "compatgrad.nnabla.utils.progress",
     "compatgrad.nnabla.utils.rnn",

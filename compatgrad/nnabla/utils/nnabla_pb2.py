@@ -101,8 +101,24 @@ _function_fields: dict[str, str] = {}
 
 
 def function_field(type_name: str) -> str | None:
-    """The field of a Function message that holds the arguments of functions of that type; None if there is
-    none."""
+    """The field of a Function message that holds the arguments of functions of a type.
+
+    Args:
+        type_name: the functions' type, such as "Affine".
+
+    Returns:
+        The field's name, or None where there is none.
+
+    Raises:
+        TypeError: `type_name` cannot be a key of a dict.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.nnabla_pb2 import function_field
+        >>> function_field("Affine")
+        'affine_param'
+
+    Source: compatgrad's own.
+    """
     return _function_fields.get(type_name)
 
 
@@ -120,7 +136,7 @@ def _schema() -> str:
     return "\n".join(base[:at] + [" " + " ".join(fields)] + base[at:] + lines)
 
 
-_classes = define(_schema(), __name__)
+_classes = define(_schema(), __name__, source="`nnabla.utils.nnabla_pb2.{name}` of nnabla 1.39.0.")
 globals().update(_classes)
 __all__ += list(_classes)
 
