@@ -12,6 +12,13 @@ from tests.docs import public_names
 
 # Modules, with all below them, whose public names are documented and typed.
 DOCUMENTED: list[str] = [
+    "compatgrad.chainer.links.activation",
+    "compatgrad.chainer.links.connection",
+    "compatgrad.chainer.links.loss",
+    "compatgrad.chainer.links.model",
+    "compatgrad.chainer.links.normalization",
+    "compatgrad.chainer.links.rnn",
+    "compatgrad.chainer.links.theano",
     "compatgrad.nnabla.context",
     "compatgrad.nnabla.experimental",
     "compatgrad.nnabla.ext_utils",

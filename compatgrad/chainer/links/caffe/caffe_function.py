@@ -1,5 +1,8 @@
+from __future__ import annotations
+
 import functools
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -9,6 +12,12 @@ from compatgrad.chainer.links.caffe.protobuf3 import caffe_pb2 as caffe_pb
 from compatgrad.chainer.links.connection import convolution_2d, deconvolution_2d, linear, scale
 from compatgrad.chainer.links.normalization import batch_normalization
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _type_to_method = {}
 _oldname_to_method = {}
@@ -52,14 +61,25 @@ class _ConvolutionBlob(_Blob):
 
 
 class CaffeFunction(link.Chain):
-    """A Caffe model as a link, from a .caffemodel file; layers with weights are child links named as the
-    layers.
+    """A Caffe model as a link, read from a .caffemodel file: layers with weights are child links, named as the layers
+    are. `link(inputs={"data": x}, outputs=["fc8"])` computes blobs by name.
 
-    Warns (UserWarning) of layers that it skips. RuntimeError for layers with options that have no
-    counterpart, ValueError for a file that is no model.
+    Args:
+        model_path: path of the .caffemodel file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> chainer.links.caffe.CaffeFunction("missing.caffemodel")
+        Traceback (most recent call last):
+          ...
+        FileNotFoundError: [Errno 2] No such file or directory: 'missing.caffemodel'
+
+    Source: `chainer.links.caffe.CaffeFunction` of Chainer 7.8.1.
     """
 
-    def __init__(self, model_path):
+    def __init__(self, model_path: str) -> None:
         super().__init__()
         net = caffe_pb.NetParameter()
         with open(model_path, "rb") as model_file:
@@ -78,7 +98,9 @@ class CaffeFunction(link.Chain):
                     stacklevel=2,
                 )
 
-    def forward(self, inputs, outputs, disable=(), **kwargs):
+    def forward(
+        self, inputs: Mapping[str,VariableOrArray], outputs: Sequence[str], disable: Sequence[str] = (), **kwargs: Any
+    ) -> tuple[Variable, ...]:
         """A tuple of the `outputs` (names of blobs), computed from `inputs`, a dict of Variables by name.
 
         Layers named in `disable` are left out.

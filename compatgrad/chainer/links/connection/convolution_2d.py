@@ -1,7 +1,17 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link, variable
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _NO_DETERMINISTIC = (
     "deterministic argument is not supported anymore. Use "
@@ -14,25 +24,53 @@ def _pair(x):
 
 
 class Convolution2D(link.Link):
-    """Two-dimensional convolution with W of shape (out_channels, in_channels / groups, kh, kw).
+    """Convolution of images: each output pixel of channel o is the sum of W[o] times the patch of the input below it,
+    plus b[o].
 
-    `Convolution2D(in_channels, out_channels, ksize)`, or `Convolution2D(out_channels, ksize)` or
-    `in_channels=None`, where the first input tells the number. ValueError where `groups` does not divide the
-    channels.
+    `Convolution2D(in_channels, out_channels, ksize)`, or `Convolution2D(out_channels, ksize)` or `in_channels=None`,
+    where the first input tells the number. W has shape (out_channels, in_channels / groups, kh, kw), b (out_channels,).
+    Inputs are floating-point arrays of shape (batch, in_channels, height, width); a side of length n gives (n + 2 pad -
+    dilate (k - 1) - 1) // stride + 1 elements.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: height and width of the filter, one number for both or a pair.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: `dilate`, the distance between the filter's elements (1), and `groups`, the number of groups into
+            which channels are divided (1).
+
+    Raises:
+        ValueError: `groups` does not divide both numbers of channels, or there is an unknown option.
+
+    Example:
+        >>> link = L.Convolution2D(1, 1, 2, initialW=1)
+        >>> link(np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)).array[0, 0]
+        array([[ 8., 12.],
+               [20., 24.]], dtype=float32)
+        >>> L.Convolution2D(8, 3, stride=2, pad=1)(np.zeros((1, 3, 6, 6), np.float32)).shape
+        (1, 8, 3, 3)
+
+    Source: `chainer.links.Convolution2D` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize=None,
-        stride=1,
-        pad=0,
-        nobias=False,
-        initialW=None,
-        initial_bias=None,
-        **kwargs,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
         if ksize is None:
@@ -47,7 +85,7 @@ class Convolution2D(link.Link):
         _weights.register(self, initialW, in_channels, nobias, initial_bias, out_channels)
 
     @property
-    def printable_specs(self):
+    def printable_specs(self) -> Iterator[tuple[str, Any]]:
         for name in ("in_channels", "out_channels", "ksize", "stride", "pad"):
             yield name, getattr(self, name)
         yield "nobias", self.b is None
@@ -60,7 +98,15 @@ class Convolution2D(link.Link):
         self.W.initialize((self.out_channels, in_channels // self.groups, kh, kw))
 
     @classmethod
-    def from_params(cls, W, b=None, stride=1, pad=0, nobias=False, **kwargs):
+    def from_params(
+        cls,
+        W: VariableOrArray,
+        b: VariableOrArray | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        **kwargs: Any,
+    ) -> Convolution2D:
         """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1))
         out_channels, in_channels, kh, kw = W.shape
@@ -78,7 +124,7 @@ class Convolution2D(link.Link):
             groups=groups,
         )
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Applies the convolution to (batch, channels, height, width)."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])

@@ -1,31 +1,68 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link, variable
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.utils import argument, conv_nd
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class ConvolutionND(link.Link):
     """Convolution in `ndim` dimensions with W of shape (out_channels, in_channels / groups, k1, ..., kn).
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups`
-    does not divide the channels.
+    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
+    divide the channels.
+
+    Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses
+    `Convolution1D` and `Convolution3D` fix `ndim`.
+
+    Args:
+        ndim: number of axes that the filter moves along.
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        cover_all: True lets the filter cover every input element, by a larger output.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Raises:
+        ValueError: `groups` does not divide both numbers of channels.
+
+    Example:
+        >>> link = L.ConvolutionND(1, 1, 1, 2, initialW=1)
+        >>> link(np.array([[[1, 2, 3]]], np.float32)).array
+        array([[[3., 5.]]], dtype=float32)
+
+    Source: `chainer.links.ConvolutionND` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        ndim,
-        in_channels,
-        out_channels,
-        ksize=None,
-        stride=1,
-        pad=0,
-        nobias=False,
-        initialW=None,
-        initial_bias=None,
-        cover_all=False,
-        dilate=1,
-        groups=1,
-    ):
+        ndim: int,
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        cover_all: bool = False,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__()
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
@@ -43,7 +80,15 @@ class ConvolutionND(link.Link):
         self.W.initialize((self.out_channels, in_channels // self.groups, *self.ksize))
 
     @classmethod
-    def from_params(cls, W, b=None, stride=1, pad=0, nobias=False, **kwargs):
+    def from_params(
+        cls,
+        W: VariableOrArray,
+        b: VariableOrArray | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        **kwargs: Any,
+    ) -> ConvolutionND:
         """Makes the link from its arrays. ValueError where the sizes of W and b differ."""
         cover_all, dilate, groups = argument.parse_kwargs(kwargs, ("cover_all", False), ("dilate", 1), ("groups", 1))
         out_channels, in_channels, *ksize = W.shape
@@ -63,7 +108,7 @@ class ConvolutionND(link.Link):
             groups=groups,
         )
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Applies the convolution to (batch, channels, d1, ..., dn)."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])
@@ -80,42 +125,88 @@ class ConvolutionND(link.Link):
 
 
 class Convolution1D(ConvolutionND):
-    """One-dimensional convolution. See `ConvolutionND`."""
+    """Convolution of sequences: arrays of shape (batch, in_channels, length). See `ConvolutionND`.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        cover_all: True lets the filter cover every input element, by a larger output.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Example:
+        >>> link = L.Convolution1D(1, 1, 2, initialW=np.array([[[-1, 1]]], np.float32))
+        >>> link(np.array([[[1, 4, 9, 16]]], np.float32)).array  # differences of neighbours
+        array([[[3., 5., 7.]]], dtype=float32)
+
+    Source: `chainer.links.Convolution1D` of Chainer 7.8.1.
+    """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize,
-        stride=1,
-        pad=0,
-        nobias=False,
-        initialW=None,
-        initial_bias=None,
-        cover_all=False,
-        dilate=1,
-        groups=1,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        cover_all: bool = False,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         args = (in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias)
         super().__init__(1, *args, cover_all, dilate, groups)
 
 
 class Convolution3D(ConvolutionND):
-    """Three-dimensional convolution. See `ConvolutionND`."""
+    """Convolution of volumes: arrays of shape (batch, in_channels, depth, height, width). See `ConvolutionND`.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        cover_all: True lets the filter cover every input element, by a larger output.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Example:
+        >>> link = L.Convolution3D(2, 4, ksize=3, pad=1)
+        >>> link(np.zeros((1, 2, 5, 6, 7), np.float32)).shape
+        (1, 4, 5, 6, 7)
+
+    Source: `chainer.links.Convolution3D` of Chainer 7.8.1.
+    """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize,
-        stride=1,
-        pad=0,
-        nobias=False,
-        initialW=None,
-        initial_bias=None,
-        cover_all=False,
-        dilate=1,
-        groups=1,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        cover_all: bool = False,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         args = (in_channels, out_channels, ksize, stride, pad, nobias, initialW, initial_bias)
         super().__init__(3, *args, cover_all, dilate, groups)

@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
@@ -5,27 +9,63 @@ from compatgrad.chainer.links import _weights
 from compatgrad.chainer.links.connection.convolution_2d import _NO_DETERMINISTIC, _pair
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Deconvolution2D(link.Link):
-    """Two-dimensional transposed convolution with W of shape (in_channels, out_channels / groups, kh, kw).
+    """Transposed convolution of images: each input pixel of channel i adds its value times W[i] to a patch of the
+    output; the gradient of `Convolution2D` by its input.
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups`
-    does not divide the channels.
+    `in_channels=None`, or leaving it out, lets the first input tell the number. W has shape (in_channels, out_channels
+    / groups, kh, kw), b (out_channels,). Inputs are floating-point arrays of shape (batch, in_channels, height, width);
+    a side of length n gives stride (n - 1) + dilate (k - 1) + 1 - 2 pad elements.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: height and width of the filter, one number for both or a pair.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
+            and `pad` give.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: `dilate`, the distance between the filter's elements (1), and `groups`, the number of groups into
+            which channels are divided (1).
+
+    Raises:
+        ValueError: `groups` does not divide both numbers of channels, or there is an unknown option.
+
+    Example:
+        >>> link = L.Deconvolution2D(1, 1, ksize=2, stride=2, initialW=1)
+        >>> link(np.array([[[[1, 2], [3, 4]]]], np.float32)).array[0, 0]
+        array([[1., 1., 2., 2.],
+               [1., 1., 2., 2.],
+               [3., 3., 4., 4.],
+               [3., 3., 4., 4.]], dtype=float32)
+
+    Source: `chainer.links.Deconvolution2D` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize=None,
-        stride=1,
-        pad=0,
-        nobias=False,
-        outsize=None,
-        initialW=None,
-        initial_bias=None,
-        **kwargs,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        outsize: Sequence[int] | None = None,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), deterministic=_NO_DETERMINISTIC)
         if ksize is None:
@@ -48,7 +88,7 @@ class Deconvolution2D(link.Link):
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((in_channels, self.out_channels // self.groups, kh, kw))
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Applies the transposed convolution to (batch, channels, height, width)."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])

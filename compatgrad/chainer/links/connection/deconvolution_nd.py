@@ -1,32 +1,71 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
 from compatgrad.chainer.links import _weights
 from compatgrad.chainer.utils import conv_nd
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import Initializer, IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class DeconvolutionND(link.Link):
-    """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1,
-    ..., kn).
+    """Transposed convolution in `ndim` dimensions with W of shape (in_channels, out_channels / groups, k1, ..., kn).
 
-    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups`
-    does not divide the channels.
+    `in_channels=None`, or leaving it out, lets the first input tell the number. ValueError where `groups` does not
+    divide the channels.
+
+    Inputs are floating-point arrays of shape (batch, in_channels, d1, ..., dn), as are results. The subclasses
+    `Deconvolution1D` and `Deconvolution3D` fix `ndim`.
+
+    Args:
+        ndim: number of axes that the filter moves along.
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
+            and `pad` give.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Raises:
+        ValueError: `groups` does not divide both numbers of channels.
+
+    Example:
+        >>> link = L.DeconvolutionND(1, 1, 1, 2, stride=2, initialW=1)
+        >>> link(np.array([[[1, 2]]], np.float32)).array
+        array([[[1., 1., 2., 2.]]], dtype=float32)
+
+    Source: `chainer.links.DeconvolutionND` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        ndim,
-        in_channels,
-        out_channels,
-        ksize=None,
-        stride=1,
-        pad=0,
-        nobias=False,
-        outsize=None,
-        initialW=None,
-        initial_bias=None,
-        dilate=1,
-        groups=1,
-    ):
+        ndim: int,
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts | None = None,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        outsize: Sequence[int] | None = None,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__()
         if ksize is None:
             out_channels, ksize, in_channels = in_channels, out_channels, None
@@ -43,7 +82,7 @@ class DeconvolutionND(link.Link):
         _weights.check_groups(in_channels, self.out_channels, self.groups)
         self.W.initialize((in_channels, self.out_channels // self.groups, *self.ksize))
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Applies the transposed convolution to (batch, channels, d1, ..., dn)."""
         if self.W.tensor is None:
             self._initialize_params(x.shape[1])
@@ -60,42 +99,91 @@ class DeconvolutionND(link.Link):
 
 
 class Deconvolution1D(DeconvolutionND):
-    """One-dimensional transposed convolution. See `DeconvolutionND`."""
+    """Transposed convolution of sequences: arrays of shape (batch, in_channels, length). See `DeconvolutionND`.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
+            and `pad` give.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Example:
+        >>> link = L.Deconvolution1D(1, 1, 3, initialW=1)
+        >>> link(np.array([[[1, 2]]], np.float32)).array
+        array([[[1., 3., 3., 2.]]], dtype=float32)
+
+    Source: `chainer.links.Deconvolution1D` of Chainer 7.8.1.
+    """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize,
-        stride=1,
-        pad=0,
-        nobias=False,
-        outsize=None,
-        initialW=None,
-        initial_bias=None,
-        dilate=1,
-        groups=1,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        outsize: Sequence[int] | None = None,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         args = (in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias)
         super().__init__(1, *args, dilate, groups)
 
 
 class Deconvolution3D(DeconvolutionND):
-    """Three-dimensional transposed convolution. See `DeconvolutionND`."""
+    """Transposed convolution of volumes: arrays of shape (batch, in_channels, depth, height, width). See
+    `DeconvolutionND`.
+
+    Args:
+        in_channels: channels of the input; None takes them from the first input.
+        out_channels: channels of the output, that is, number of filters.
+        ksize: size of the filter, for all axes or one number for each.
+        stride: step of the filter, for all axes or one number for each.
+        pad: zeros around the input on each side, for all axes or one number for each.
+        nobias: True leaves out the bias.
+        outsize: sizes of the output along the filter's axes; None computes the smallest that the input's size, `stride`
+            and `pad` give.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        dilate: distance between the filter's elements, for all axes or one number for each.
+        groups: number of groups into which channels are divided; each group of outputs sees one of inputs. It must
+            divide both numbers of channels.
+
+    Example:
+        >>> link = L.Deconvolution3D(2, 4, ksize=2, stride=2)
+        >>> link(np.zeros((1, 2, 3, 3, 3), np.float32)).shape
+        (1, 4, 6, 6, 6)
+
+    Source: `chainer.links.Deconvolution3D` of Chainer 7.8.1.
+    """
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        ksize,
-        stride=1,
-        pad=0,
-        nobias=False,
-        outsize=None,
-        initialW=None,
-        initial_bias=None,
-        dilate=1,
-        groups=1,
-    ):
+        in_channels: int | None,
+        out_channels: int,
+        ksize: IntOrInts,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        nobias: bool = False,
+        outsize: Sequence[int] | None = None,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         args = (in_channels, out_channels, ksize, stride, pad, nobias, outsize, initialW, initial_bias)
         super().__init__(3, *args, dilate, groups)

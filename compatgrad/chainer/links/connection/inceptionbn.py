@@ -1,30 +1,65 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
 from compatgrad.chainer.links.connection.convolution_2d import Convolution2D
 from compatgrad.chainer.links.normalization.batch_normalization import BatchNormalization
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType, Initializer, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class InceptionBN(link.Chain):
-    """Inception module with batch normalisation (https://arxiv.org/abs/1502.03167).
+    """Inception module with batch normalisation after each convolution: 1x1, 3x3 and twice 3x3 convolutions and pooling
+    side by side, joined along the channels.
 
-    `pooltype` is "max" or "avg" (NotImplementedError for another); `out1` may be 0, `proj_pool` None.
+    Inputs are floating-point arrays of shape (batch, in_channels, height, width); the result has out1 + out3 + out33 +
+    proj_pool channels.
+
+    Args:
+        in_channels: channels of the input.
+        out1: channels of the 1x1 convolution; 0 leaves the branch out.
+        proj3: channels before the 3x3 convolution.
+        out3: channels of the 3x3 convolution.
+        proj33: channels before the two 3x3 convolutions.
+        out33: channels of the two 3x3 convolutions.
+        pooltype: "max" or "avg".
+        proj_pool: channels of the 1x1 convolution after pooling; None leaves the convolution out, and the branch has
+            in_channels channels.
+        stride: stride of the last convolution of each branch and of pooling; 1 unless `out1` is 0.
+        conv_init: initializer of the convolutions' W; None is `LeCunNormal()`.
+        dtype: of the parameters and statistics; None is `chainer.config.dtype`.
+
+    Raises:
+        NotImplementedError: another `pooltype`.
+        AssertionError: `out1` > 0 with another stride than 1 or without `proj_pool`.
+
+    Example:
+        >>> link = L.InceptionBN(3, out1=2, proj3=1, out3=4, proj33=1, out33=3, pooltype="max", proj_pool=1)
+        >>> link(np.zeros((1, 3, 8, 8), np.float32)).shape
+        (1, 10, 8, 8)
+
+    Source: `chainer.links.InceptionBN` of Chainer 7.8.1; Ioffe and Szegedy, 2015.
     """
 
     def __init__(
         self,
-        in_channels,
-        out1,
-        proj3,
-        out3,
-        proj33,
-        out33,
-        pooltype,
-        proj_pool=None,
-        stride=1,
-        conv_init=None,
-        dtype=None,
-    ):
+        in_channels: int,
+        out1: int,
+        proj3: int,
+        out3: int,
+        proj33: int,
+        out33: int,
+        pooltype: str,
+        proj_pool: int | None = None,
+        stride: int = 1,
+        conv_init: Initializer = None,
+        dtype: DType | None = None,
+    ) -> None:
         super().__init__()
         self.out1 = out1
         self.proj_pool = proj_pool
@@ -57,7 +92,7 @@ class InceptionBN(link.Chain):
                 self.poolp = conv(in_channels, proj_pool, 1)
                 self.poolpn = BatchNormalization(proj_pool, dtype=dtype)
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Concatenates the branches along the channels."""
         outs = []
         if self.out1 > 0:

@@ -1,17 +1,50 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link, reporter
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer.link import Link
+    from compatgrad.chainer.variable import Variable
+
 
 class Classifier(link.Chain):
-    """Loss and accuracy of a predictor, which it reports as `loss` and `accuracy`.
+    """Loss and accuracy of a predictor: `link(x, t)` computes y = predictor(x), gives lossfun(y, t), and reports `loss`
+    and `accuracy`, for a model that a trainer runs. Prediction, loss and accuracy stay in the attributes `y`, `loss`
+    and `accuracy`; `compute_accuracy = False` leaves the accuracy out.
 
-    `label_key` says which positional (int) or keyword (str) argument is the label: TypeError for another
-    type, ValueError where the call lacks it.
+    Args:
+        predictor: the network, a child link.
+        lossfun: function of prediction and label that gives the loss, a Variable of shape ().
+        accfun: function of prediction and label that gives the accuracy.
+        label_key: which positional (int) or keyword (str) argument of the call is the label; the call is a ValueError
+            without it.
+
+    Raises:
+        TypeError: `label_key` is neither int nor str.
+
+    Example:
+        >>> model = L.Classifier(L.Linear(2, 2, initialW=np.eye(2, dtype=np.float32)))
+        >>> loss = model(np.array([[0, 1], [1, 0]], np.float32), np.array([1, 1], np.int32))
+        >>> float(model.accuracy.array)
+        0.5
+
+    Source: `chainer.links.Classifier` of Chainer 7.8.1.
     """
 
     compute_accuracy = True
 
-    def __init__(self, predictor, lossfun=F.softmax_cross_entropy, accfun=F.accuracy, label_key=-1):
+    def __init__(
+        self,
+        predictor: Link,
+        lossfun: Callable[..., Any] = F.softmax_cross_entropy,
+        accfun: Callable[..., Any] = F.accuracy,
+        label_key: int | str = -1,
+    ) -> None:
         if not isinstance(label_key, (int, str)):
             raise TypeError(f"label_key must be int or str, but is {type(label_key)}")
         super().__init__()
@@ -24,7 +57,7 @@ class Classifier(link.Chain):
         with self.init_scope():
             self.predictor = predictor
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Variable:
         """The loss of the prediction; prediction, loss and accuracy stay in `y`, `loss` and `accuracy`."""
         key = self.label_key
         if isinstance(key, int):

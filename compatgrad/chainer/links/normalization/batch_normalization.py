@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -7,8 +10,14 @@ import compatgrad.chainer.functions as F
 from compatgrad.chainer import configuration, initializers, link, variable
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def highprec_parameter(initial, default, dtype):
+    from compatgrad.chainer._typing import DType, Initializer, IntOrInts, Shape, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+
+def _highprec_parameter(initial, default, dtype):
     """A parameter of `dtype` whatever its initializer says."""
     initializer = initializers._get_initializer(default if initial is None else initial)
     initializer.dtype = dtype
@@ -16,11 +25,43 @@ def highprec_parameter(initial, default, dtype):
 
 
 class BatchNormalization(link.Link):
-    """Batch normalisation (https://arxiv.org/abs/1502.03167).
+    """gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance of the batch in training and the running ones
+    otherwise (`chainer.config.train`).
 
-    Normalises over all axes but those of `size`, or over `axis`; without `size` the first input tells it.
-    Persistent values: the running `avg_mean` and `avg_var`, and the count `N` of finetuning steps.
-    RuntimeError where neither `size` nor `axis` is given.
+    Mean and variance are taken over all axes but those of `size`, or over `axis`; without `size` the first input tells
+    it. The running statistics `avg_mean` and `avg_var`, and the count `N` of finetuning steps, are persistent values.
+    Inputs are floating-point arrays of shape (batch, *size, ...).
+
+    Args:
+        size: shape of gamma, beta and the statistics: the number of channels, or the shape of the axes that are kept;
+            None takes it from the first input, for which `axis` must be given.
+        decay: factor by which the running statistics keep their old values in each step.
+        eps: added to the variance, so that nothing is divided by zero.
+        dtype: of the parameters and statistics; None is `chainer.config.dtype`.
+        use_gamma: False leaves out the factor gamma.
+        use_beta: False leaves out the summand beta.
+        initial_gamma: initializer of gamma; None is 1.
+        initial_beta: initializer of beta; None is 0.
+        axis: axes over which mean and variance are taken; None is all axes but those of `size`, which follow the batch
+            axis.
+        initial_avg_mean: initializer of the running mean; None is 0.
+        initial_avg_var: initializer of the running variance; None is 1.
+
+    Raises:
+        RuntimeError: neither `size` nor `axis` is given.
+
+    Example:
+        >>> link = L.BatchNormalization(1, eps=0)
+        >>> link(np.array([[1], [3]], np.float32)).array
+        array([[-1.],
+               [ 1.]], dtype=float32)
+        >>> link.avg_mean
+        array([0.2], dtype=float32)
+        >>> with chainer.using_config("train", False):
+        ...     print(link(np.array([[0.2]], np.float32)).shape)
+        (1, 1)
+
+    Source: `chainer.links.BatchNormalization` of Chainer 7.8.1; Ioffe and Szegedy, 2015.
     """
 
     gamma = None
@@ -28,18 +69,18 @@ class BatchNormalization(link.Link):
 
     def __init__(
         self,
-        size=None,
-        decay=0.9,
-        eps=2e-5,
-        dtype=None,
-        use_gamma=True,
-        use_beta=True,
-        initial_gamma=None,
-        initial_beta=None,
-        axis=None,
-        initial_avg_mean=None,
-        initial_avg_var=None,
-    ):
+        size: Shape | None = None,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: DType | None = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Initializer = None,
+        initial_beta: Initializer = None,
+        axis: IntOrInts | None = None,
+        initial_avg_mean: Initializer = None,
+        initial_avg_var: Initializer = None,
+    ) -> None:
         super().__init__()
         if size is None and axis is None:
             raise RuntimeError("size or axis is required")
@@ -53,9 +94,9 @@ class BatchNormalization(link.Link):
         self._highprec_dtype = chainer.get_dtype(dtype, map_mixed16=numpy.float32)
         with self.init_scope():
             if use_gamma:
-                self.gamma = highprec_parameter(initial_gamma, 1, self._highprec_dtype)
+                self.gamma = _highprec_parameter(initial_gamma, 1, self._highprec_dtype)
             if use_beta:
-                self.beta = highprec_parameter(initial_beta, 0, self._highprec_dtype)
+                self.beta = _highprec_parameter(initial_beta, 0, self._highprec_dtype)
         if size is None:
             self.avg_mean = None
             self.avg_var = None
@@ -83,7 +124,7 @@ class BatchNormalization(link.Link):
             return self.xp.full(self.avg_mean.shape, value, dtype=dtype)
 
     @property
-    def printable_specs(self):
+    def printable_specs(self) -> Iterator[tuple[str, Any]]:
         yield "size", self.avg_mean.shape[0]
         yield "decay", self.decay
         yield "eps", self.eps
@@ -101,7 +142,7 @@ class BatchNormalization(link.Link):
             self.N += 1
         return decay, recomputing
 
-    def forward(self, x, **kwargs):
+    def forward(self, x: VariableOrArray, **kwargs: Any) -> Variable:
         """Normalises `x`, with its own statistics in training, with the running ones otherwise.
 
         `finetune=True` makes the running statistics the means of all steps since `start_finetuning`.
@@ -130,6 +171,6 @@ class BatchNormalization(link.Link):
             x, gamma, beta, eps=self.eps, running_mean=mean, running_var=var, decay=decay, axis=self.axis
         )
 
-    def start_finetuning(self):
+    def start_finetuning(self) -> None:
         """Resets the count of finetuning steps."""
         self.N = 0

@@ -1,28 +1,58 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import configuration
 from compatgrad.chainer.links.normalization.batch_normalization import BatchNormalization
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType, Initializer, Shape, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class BatchRenormalization(BatchNormalization):
-    """Batch renormalisation (https://arxiv.org/abs/1702.03275): corrections r and d, bounded by `rmax` and
-    `dmax`."""
+    """Batch normalisation whose result in training is corrected towards the running statistics: (x - mean) / std * r +
+    d, with r and d bounded by `rmax` and `dmax` and without gradients. See `BatchNormalization` for what both share.
+
+    Args:
+        size: shape of gamma, beta and the statistics: the number of channels.
+        rmax: r lies in [1 / rmax, rmax].
+        dmax: d lies in [-dmax, dmax].
+        decay: factor by which the running statistics keep their old values in each step.
+        eps: added to the variance, so that nothing is divided by zero.
+        dtype: of the parameters and statistics; None is `chainer.config.dtype`.
+        use_gamma: False leaves out the factor gamma.
+        use_beta: False leaves out the summand beta.
+        initial_gamma: initializer of gamma; None is 1.
+        initial_beta: initializer of beta; None is 0.
+        initial_avg_mean: initializer of the running mean; None is 0.
+        initial_avg_var: initializer of the running variance; None is 1.
+
+    Example:
+        >>> link = L.BatchRenormalization(1, rmax=3, dmax=5)
+        >>> link(np.array([[1], [3]], np.float32)).shape
+        (2, 1)
+
+    Source: `chainer.links.BatchRenormalization` of Chainer 7.8.1; Ioffe, 2017.
+    """
 
     def __init__(
         self,
-        size,
-        rmax=1,
-        dmax=0,
-        decay=0.9,
-        eps=2e-5,
-        dtype=None,
-        use_gamma=True,
-        use_beta=True,
-        initial_gamma=None,
-        initial_beta=None,
-        initial_avg_mean=None,
-        initial_avg_var=None,
-    ):
+        size: Shape,
+        rmax: float = 1,
+        dmax: float = 0,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: DType | None = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Initializer = None,
+        initial_beta: Initializer = None,
+        initial_avg_mean: Initializer = None,
+        initial_avg_var: Initializer = None,
+    ) -> None:
         # The original hands initial_avg_mean over as `axis` and initial_avg_var as `initial_avg_mean`: here
         # they arrive.
         super().__init__(
@@ -42,7 +72,7 @@ class BatchRenormalization(BatchNormalization):
         self.r = None
         self.d = None
 
-    def forward(self, x, finetune=False):
+    def forward(self, x: VariableOrArray, finetune: bool = False) -> Variable:
         """Normalises `x`. See `BatchNormalization`."""
         gamma = self._constant(1, x.dtype) if self.gamma is None else self.gamma
         beta = self._constant(0, x.dtype) if self.beta is None else self.beta

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -7,15 +10,40 @@ from compatgrad.chainer import backend, configuration, link
 from compatgrad.chainer import serializer as serializer_module
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType, VariableOrArray
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.variable import Variable
+
 
 class DecorrelatedBatchNormalization(link.Link):
     """Batch normalisation with ZCA whitening within `groups` of channels (https://arxiv.org/abs/1804.08450).
 
-    Persistent values: `avg_mean` (groups, C), `avg_projection` (groups, C, C) and `N`, with C = size //
-    groups.
+    Persistent values: `avg_mean` (groups, C), `avg_projection` (groups, C, C) and `N`, with C = size // groups.
+
+    In training the statistics are the batch's. Inputs are floating-point arrays of shape (batch, size, ...), results
+    too.
+
+    Args:
+        size: number of channels.
+        groups: number of groups of channels that are whitened by themselves.
+        decay: factor by which the running statistics keep their old values in each step.
+        eps: added to the variance, so that nothing is divided by zero.
+        dtype: of the statistics.
+
+    Example:
+        >>> link = L.DecorrelatedBatchNormalization(2, groups=1)
+        >>> y = link(np.array([[1, 2], [3, 1], [5, 9]], np.float32)).array
+        >>> (y.T @ y / 3).round(3) + 0  # the covariance is the identity
+        array([[1., 0.],
+               [0., 1.]], dtype=float32)
+
+    Source: `chainer.links.DecorrelatedBatchNormalization` of Chainer 7.8.1; Huang et al., 2018.
     """
 
-    def __init__(self, size, groups=16, decay=0.9, eps=2e-5, dtype=numpy.float32):
+    def __init__(
+        self, size: int, groups: int = 16, decay: float = 0.9, eps: float = 2e-5, dtype: DType = numpy.float32
+    ) -> None:
         super().__init__()
         channels = size // groups
         self.avg_mean = numpy.zeros((groups, channels), dtype=dtype)
@@ -29,12 +57,12 @@ class DecorrelatedBatchNormalization(link.Link):
         self.eps = eps
         self.groups = groups
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         if isinstance(serializer, serializer_module.Deserializer):
             serializer = _GroupedDeserializer(serializer, self.groups)
         super().serialize(serializer)
 
-    def forward(self, x, **kwargs):
+    def forward(self, x: VariableOrArray, **kwargs: Any) -> Variable:
         """Normalises `x`, with its own statistics in training, with the running ones otherwise."""
         (finetune,) = argument.parse_kwargs(kwargs, ("finetune", False))
         mean, projection = self.avg_mean, self.avg_projection
@@ -55,7 +83,7 @@ class DecorrelatedBatchNormalization(link.Link):
             decay=decay,
         )
 
-    def start_finetuning(self):
+    def start_finetuning(self) -> None:
         """Resets the count of finetuning steps."""
         self.N = 0
 

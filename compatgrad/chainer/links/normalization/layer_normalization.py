@@ -1,12 +1,40 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link, utils, variable
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Initializer, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class LayerNormalization(link.Link):
-    """Layer normalisation of (batch, size) (https://arxiv.org/abs/1607.06450); the first input may tell
-    `size`."""
+    """Normalisation of each row: gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance over the row.
+    Inputs are floating-point arrays of shape (batch, size).
 
-    def __init__(self, size=None, eps=1e-6, initial_gamma=None, initial_beta=None):
+    Args:
+        size: length of the rows and of gamma and beta; None takes it from the first input.
+        eps: added to the variance, so that nothing is divided by zero.
+        initial_gamma: initializer of gamma; None is 1.
+        initial_beta: initializer of beta; None is 0.
+
+    Example:
+        >>> L.LayerNormalization(eps=0)(np.array([[1, 3], [10, 30]], np.float32)).array
+        array([[-1.,  1.],
+               [-1.,  1.]], dtype=float32)
+
+    Source: `chainer.links.LayerNormalization` of Chainer 7.8.1; Ba et al., 2016.
+    """
+
+    def __init__(
+        self,
+        size: int | None = None,
+        eps: float = 1e-6,
+        initial_gamma: Initializer = None,
+        initial_beta: Initializer = None,
+    ) -> None:
         super().__init__()
         with self.init_scope():
             self.gamma = variable.Parameter(1 if initial_gamma is None else initial_gamma)
@@ -19,7 +47,7 @@ class LayerNormalization(link.Link):
         self.gamma.initialize(size)
         self.beta.initialize(size)
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """Normalises each row of `x`."""
         if self.gamma.tensor is None:
             self._initialize_params(utils.size_of_shape(x.shape[1:]))

@@ -1,14 +1,44 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
-from compatgrad.chainer.functions.rnn.cells import gru_reset, gru_update
+from compatgrad.chainer.functions.rnn import cells
 from compatgrad.chainer.links.connection.linear import Linear
-from compatgrad.chainer.links.rnn._state import StatefulChain
+from compatgrad.chainer.links.rnn import _state
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Initializer, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class GRUBase(link.Chain):
-    """Parameters of a GRU layer: W, W_r, W_z act on the input, U, U_r, U_z on the state."""
+    """Parameters of a GRU layer, which its subclasses apply: `W`, `W_r` and `W_z` act on the input, `U`, `U_r` and
+    `U_z` on the state; all are `Linear` layers.
 
-    def __init__(self, in_size, out_size, init=None, inner_init=None, bias_init=None):
+    Args:
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        inner_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+
+    Example:
+        >>> L.StatelessGRU(2, 3).W_r.W.shape
+        (3, 2)
+
+    Source: `chainer.links.rnn.gru.GRUBase` of Chainer 7.8.1; Cho et al., 2014.
+    """
+
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: int,
+        init: Initializer = None,
+        inner_init: Initializer = None,
+        bias_init: Initializer = None,
+    ) -> None:
         super().__init__()
         with self.init_scope():
             for suffix in ("_r", "_z", ""):
@@ -19,27 +49,71 @@ class GRUBase(link.Chain):
 
 
 class StatelessGRU(GRUBase):
-    """GRU layer without a state of its own: `h = link(h, x)`."""
+    """A step of a GRU layer: `h = link(h, x)`, with x of shape (batch, in_size) and h of shape (batch, out_size), both
+    floating-point. r = sigmoid(W_r x + U_r h), z = sigmoid(W_z x + U_z h), h' = z * tanh(W x + U (r * h)) + (1 - z)
+    * h.
 
-    def forward(self, h, x):
+    Args:
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        inner_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+
+    Example:
+        >>> link = L.StatelessGRU(2, 3)
+        >>> h = np.zeros((4, 3), np.float32)
+        >>> link(h, np.ones((4, 2), np.float32)).shape
+        (4, 3)
+
+    Source: `chainer.links.StatelessGRU` of Chainer 7.8.1; Cho et al., 2014.
+    """
+
+    def forward(self, h: VariableOrArray, x: VariableOrArray) -> Variable:
         """The new state."""
-        kept = gru_reset(self.W_r(x), self.U_r(h), h)
-        return gru_update(self.W_z(x), self.U_z(h), self.W(x), self.U(kept), h)
+        kept = cells.gru_reset(self.W_r(x), self.U_r(h), h)
+        return cells.gru_update(self.W_z(x), self.U_z(h), self.W(x), self.U(kept), h)
 
 
-class StatefulGRU(GRUBase, StatefulChain):
-    """GRU layer that keeps its state `h` from call to call."""
+class StatefulGRU(GRUBase, _state.StatefulChain):
+    """GRU layer that keeps its state `h` from call to call: x of shape (batch, in_size) gives the new state of shape
+    (batch, out_size). The first step begins without a state, `reset_state()` forgets it. See `StatelessGRU` for the
+    formula.
 
-    def __init__(self, in_size, out_size, init=None, inner_init=None, bias_init=0):
+    Args:
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        inner_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+
+    Example:
+        >>> link = L.StatefulGRU(2, 3)
+        >>> for x in np.ones((5, 4, 2), np.float32):  # 5 steps of a batch of 4
+        ...     h = link(x)
+        >>> h.shape, link.h is h
+        ((4, 3), True)
+
+    Source: `chainer.links.StatefulGRU` of Chainer 7.8.1; Cho et al., 2014.
+    """
+
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: int,
+        init: Initializer = None,
+        inner_init: Initializer = None,
+        bias_init: Initializer = 0,
+    ) -> None:
         super().__init__(in_size, out_size, init, inner_init, bias_init)
         self.state_size = out_size
         self.reset_state()
 
-    def set_state(self, h):
+    def set_state(self, h: Variable) -> None:
         """Makes a Variable the state; it is moved to the link's device."""
         self._set_states(h)
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """The new state."""
         h = self.h
         z = self.W_z(x)
@@ -47,15 +121,30 @@ class StatefulGRU(GRUBase, StatefulChain):
         if h is None:
             self.h = F.sigmoid(z) * F.tanh(h_bar)
         else:
-            kept = gru_reset(self.W_r(x), self.U_r(h), h)
-            self.h = gru_update(z, self.U_z(h), h_bar, self.U(kept), h)
+            kept = cells.gru_reset(self.W_r(x), self.U_r(h), h)
+            self.h = cells.gru_update(z, self.U_z(h), h_bar, self.U(kept), h)
         return self.h
 
 
 class GRU(StatefulGRU):
-    """Same as `StatefulGRU`; ValueError where it is called with (h, x), as `StatelessGRU` is."""
+    """Same as `StatefulGRU`, under the name that once was a stateless layer: a call with (h, x), as `StatelessGRU`
+    takes, is a ValueError.
 
-    def forward(self, *args):
+    Args:
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        inner_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+
+    Example:
+        >>> L.GRU(2, 3)(np.ones((4, 2), np.float32)).shape
+        (4, 3)
+
+    Source: `chainer.links.GRU` of Chainer 7.8.1; Cho et al., 2014.
+    """
+
+    def forward(self, *args: VariableOrArray) -> Variable:
         """The new state."""
         if len(args) != 1:
             message = f"Invalid argument. The length of GRU.forward must be 1. But {len(args)} is given. "

@@ -1,28 +1,53 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link, utils
 from compatgrad.chainer.links.connection.linear import Linear
-from compatgrad.chainer.links.rnn._state import StatefulChain, zeros
+from compatgrad.chainer.links.rnn import _state
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Initializer, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class LSTMBase(link.Chain):
-    """Parameters of an LSTM layer: `upward` (with bias) and `lateral`, whose 4 * out_size rows interleave the
-    gates.
+    """Parameters of an LSTM layer: `upward` (with bias) and `lateral`, whose 4 * out_size rows interleave the gates.
 
     `in_size=None`, or leaving it out, lets the first input tell the size.
+
+    The base of `LSTM` and `StatelessLSTM`.
+
+    Args:
+        in_size: length of the input vectors; None takes it from the first input. With `out_size` left out, the place of
+            `out_size`.
+        out_size: length of the output vectors.
+        lateral_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        upward_init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+        forget_bias_init: initializer of the forget gate's bias; None is 1.
+
+    Example:
+        >>> link = L.StatelessLSTM(2, 3)
+        >>> link.upward.W.shape, link.lateral.W.shape
+        ((12, 2), (12, 3))
+
+    Source: `chainer.links.rnn.lstm.LSTMBase` of Chainer 7.8.1; Hochreiter and Schmidhuber, 1997.
     """
 
     def __init__(
         self,
-        in_size,
-        out_size=None,
-        lateral_init=None,
-        upward_init=None,
-        bias_init=None,
-        forget_bias_init=None,
-    ):
+        in_size: int | None,
+        out_size: int | None = None,
+        lateral_init: Initializer = None,
+        upward_init: Initializer = None,
+        bias_init: Initializer = None,
+        forget_bias_init: Initializer = None,
+    ) -> None:
         if out_size is None:
             out_size, in_size = in_size, None
         super().__init__()
@@ -57,9 +82,30 @@ class LSTMBase(link.Chain):
 
 
 class StatelessLSTM(LSTMBase):
-    """LSTM layer without a state of its own: `c, h = link(c, h, x)`."""
+    """A step of an LSTM layer: `c, h = link(c, h, x)`, with x of shape (batch, in_size), cell c and output h of shape
+    (batch, out_size), all floating-point; c and h may be None, which is zeros.
 
-    def forward(self, c, h, x):
+    Args:
+        in_size: length of the input vectors; None takes it from the first input. With `out_size` left out, the place of
+            `out_size`.
+        out_size: length of the output vectors.
+        lateral_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        upward_init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+        forget_bias_init: initializer of the forget gate's bias; None is 1.
+
+    Example:
+        >>> link = L.StatelessLSTM(2, 3)
+        >>> c, h = link(None, None, np.ones((4, 2), np.float32))
+        >>> c.shape, h.shape
+        ((4, 3), (4, 3))
+
+    Source: `chainer.links.StatelessLSTM` of Chainer 7.8.1; Hochreiter and Schmidhuber, 1997.
+    """
+
+    def forward(
+        self, c: VariableOrArray|None, h: VariableOrArray|None, x: VariableOrArray
+    ) -> tuple[Variable, Variable]:
         """New cell and output; `c` and `h` may be None."""
         if self.upward.W.tensor is None:
             self._initialize_from_input(x.size // x.shape[0])
@@ -67,45 +113,55 @@ class StatelessLSTM(LSTMBase):
         if h is not None:
             lstm_in += self.lateral(h)
         if c is None:
-            c = zeros(self, (x.shape[0], self.state_size), x.dtype)
+            c = _state.zeros(self, (x.shape[0], self.state_size), x.dtype)
         return F.lstm(c, lstm_in)
 
 
-class LSTM(LSTMBase, StatefulChain):
-    """LSTM layer that keeps cell `c` and output `h` from call to call: x (N, in_size) to (N, out_size).
+class LSTM(LSTMBase, _state.StatefulChain):
+    """LSTM layer that keeps cell `c` and output `h` from call to call: x of shape (batch, in_size) gives h of shape
+    (batch, out_size), floating-point. `reset_state()` forgets c and h.
 
-    `LSTM(in_size, out_size)`, or `LSTM(out_size)` or `in_size=None`, where the first input tells the size.
-    `lateral_init`, `upward_init`: initializers of the weights of h and x; `bias_init`, `forget_bias_init`: of
-    the biases (by default 0, and 1 for the forget gate). `reset_state()` forgets c and h.
+    A smaller batch than before advances the first rows of the state (sequences sorted by length, longest first), a
+    larger one is a TypeError.
 
-        >>> import numpy as np
-        >>> import chainer.links as L
+    Args:
+        in_size: length of the input vectors; None takes it from the first input. With `out_size` left out, the place of
+            `out_size`.
+        out_size: length of the output vectors.
+        lateral_init: initializer of the weights that act on the state; None is `LeCunNormal()`.
+        upward_init: initializer of the weights that act on the input; None is `LeCunNormal()`.
+        bias_init: initializer of the biases; None is 0.
+        forget_bias_init: initializer of the forget gate's bias; None is 1.
+
+    Example:
         >>> link = L.LSTM(3, 2)
         >>> link(np.ones((4, 3), np.float32)).shape, link.c.shape
         ((4, 2), (4, 2))
+
+    Source: `chainer.links.LSTM` of Chainer 7.8.1; Hochreiter and Schmidhuber, 1997.
     """
 
     _states = ("c", "h")
 
     def __init__(
         self,
-        in_size,
-        out_size=None,
-        lateral_init=None,
-        upward_init=None,
-        bias_init=None,
-        forget_bias_init=None,
-    ):
+        in_size: int | None,
+        out_size: int | None = None,
+        lateral_init: Initializer = None,
+        upward_init: Initializer = None,
+        bias_init: Initializer = None,
+        forget_bias_init: Initializer = None,
+    ) -> None:
         if out_size is None:
             in_size, out_size = None, in_size
         super().__init__(in_size, out_size, lateral_init, upward_init, bias_init, forget_bias_init)
         self.reset_state()
 
-    def set_state(self, c, h):
+    def set_state(self, c: Variable, h: Variable) -> None:
         """Makes Variables the state; they are moved to the link's device."""
         self._set_states(c, h)
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """The output; a batch smaller than the state updates the state's first rows, TypeError for a
         larger one."""
         if self.upward.W.tensor is None:
@@ -128,7 +184,7 @@ class LSTM(LSTMBase, StatefulChain):
             else:
                 lstm_in += self.lateral(h)
         if self.c is None:
-            self.c = zeros(self, (batch, self.state_size), x.dtype)
+            self.c = _state.zeros(self, (batch, self.state_size), x.dtype)
         self.c, y = F.lstm(self.c, lstm_in)
         if h_rest is None:
             self.h = y

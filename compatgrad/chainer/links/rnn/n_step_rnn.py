@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 import compatgrad.chainer as chainer
@@ -5,15 +9,59 @@ import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers, link, variable
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def argsort_list_descent(lst):
+    import numpy as np
+
+    from compatgrad.chainer._typing import Initializer, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
+
+def argsort_list_descent(lst: Sequence[Any]) -> np.ndarray:
     """Positions of the sequences, longest first. Those of one length stay in order: it says which dropout mask each
-    gets, and NumPy's own order of equal numbers is another on each kind of processor."""
+    gets, and NumPy's own order of equal numbers is another on each kind of processor.
+
+    Args:
+        lst: sequences, of which only the lengths count.
+
+    Returns:
+        int32 array of the length of `lst`: position k names the sequence that is k-th longest.
+
+    Raises:
+        TypeError: an element has no length.
+
+    Example:
+        >>> chainer.links.rnn.n_step_rnn.argsort_list_descent(["a", "bcd", "ef"])
+        array([1, 2, 0], dtype=int32)
+
+    Source: `chainer.links.loss.crf1d.argsort_list_descent` of Chainer 7.8.1.
+    """
     return numpy.argsort([-len(x) for x in lst], kind="stable").astype(numpy.int32)
 
 
-def permutate_list(lst, indices, inv):
-    """The list in the order of `indices`, or (`inv`) back in the order it had before."""
+def permutate_list(lst: Sequence[Any], indices: Sequence[int] | np.ndarray, inv: bool) -> list[Any]:
+    """The list in the order of `indices`, or (`inv`) back in the order it had before.
+
+    Args:
+        lst: the items.
+        indices: a permutation of their positions.
+        inv: True puts items that are in the order of `indices` back in the order they had before.
+
+    Returns:
+        The items in their new order.
+
+    Raises:
+        IndexError: an index is beyond the list.
+
+    Example:
+        >>> chainer.links.rnn.n_step_rnn.permutate_list(["a", "b", "c"], [2, 0, 1], inv=False)
+        ['c', 'a', 'b']
+        >>> chainer.links.rnn.n_step_rnn.permutate_list(["c", "a", "b"], [2, 0, 1], inv=True)
+        ['a', 'b', 'c']
+
+    Source: `chainer.links.loss.crf1d.permutate_list` of Chainer 7.8.1.
+    """
     if not inv:
         return [lst[i] for i in indices]
     ret = [None] * len(lst)
@@ -23,13 +71,42 @@ def permutate_list(lst, indices, inv):
 
 
 class NStepRNNBase(link.ChainList):
-    """A stack of recurrent layers over sequences of different lengths; child i has w0, ..., b0, ... of one
-    direction.
+    """A stack of recurrent layers over sequences of different lengths. Child i has the parameters w0, ..., b0, ... of
+    one layer in one direction.
 
-    Subclasses set `n_weights`, `n_cells`, `use_bi_direction` and define `rnn`.
+    Called as `hy, ys = link(hx, xs)`: `xs` is a list of floating-point arrays, one of shape (length, in_size) for each
+    sequence, in any order; `hx` the first states of shape (n_layers * directions, batch, out_size), None for zeros.
+    `hy` are the last states, `ys` the outputs of the top layer, one array of shape (length, out_size * directions) for
+    each sequence. Subclasses set `n_weights`, `n_cells` and `use_bi_direction` and define `rnn`.
+
+    Args:
+        n_layers: number of layers on top of one another.
+        in_size: length of the input vectors.
+        out_size: length of the output vectors.
+        dropout: ratio of elements that are dropped between the layers, in training.
+        initialW: initializer of all weights; None is `LeCunNormal()`.
+        initial_bias: initializer of all biases; None is 0.
+        **kwargs: old names of options; each gives an error that says what took its place.
+
+    Example:
+        >>> link = L.NStepRNNTanh(2, 3, 4, 0.0)
+        >>> link.init_hx([np.ones((5, 3), np.float32)]).shape  # 2 layers, 1 sequence
+        (2, 1, 4)
+
+    Source: `chainer.links.rnn.n_step_rnn.NStepRNNBase` of Chainer 7.8.1.
     """
 
-    def __init__(self, n_layers, in_size, out_size, dropout, *, initialW=None, initial_bias=None, **kwargs):
+    def __init__(
+        self,
+        n_layers: int,
+        in_size: int,
+        out_size: int,
+        dropout: float,
+        *,
+        initialW: Initializer = None,
+        initial_bias: Initializer = None,
+        **kwargs: Any,
+    ) -> None:
         if kwargs:
             argument.check_unexpected_kwargs(
                 kwargs,
@@ -63,27 +140,29 @@ class NStepRNNBase(link.ChainList):
         self.ws = [[getattr(layer, f"w{j}") for j in range(self.n_weights)] for layer in self]
         self.bs = [[getattr(layer, f"b{j}") for j in range(self.n_weights)] for layer in self]
 
-    def copy(self, mode="share"):
+    def copy(self, mode: str = "share") -> NStepRNNBase:
         ret = super().copy(mode)
         ret._gather_weights()
         return ret
 
-    def init_hx(self, xs):
+    def init_hx(self, xs: Sequence[VariableOrArray]) -> Variable:
         """An initial state of zeros for the sequences `xs`."""
         shape = (self.n_layers * self.direction, len(xs), self.out_size)
         with chainer.using_device(self.device):
             return variable.Variable(self.xp.zeros(shape, dtype=xs[0].dtype))
 
-    def rnn(self, *args):
+    def rnn(self, *args: Any) -> tuple[Any, ...]:
         """The function that computes the stack. To be overridden."""
         raise NotImplementedError
 
     @property
-    def n_cells(self):
+    def n_cells(self) -> int:
         """The number of states per layer. To be overridden."""
         raise NotImplementedError
 
-    def forward(self, hx, xs, **kwargs):
+    def forward(
+        self, hx: VariableOrArray|None, xs: Sequence[VariableOrArray], **kwargs: Any
+    ) -> tuple[Variable, list[Variable]]:
         """Last states and the sequences of outputs, for the sequences `xs`; `hx=None` starts from zeros."""
         (hy,), ys = self._call([hx], xs, **kwargs)
         return hy, ys
@@ -108,44 +187,124 @@ class NStepRNNBase(link.ChainList):
 
 
 class NStepRNNTanh(NStepRNNBase):
-    """Stack of tanh layers, from first to last element."""
+    """Stack of layers h' = tanh(W x + b + U h + c), from first to last element. See `NStepRNNBase` for inputs and
+    results.
+
+    Args:
+        n_layers: number of layers on top of one another.
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        dropout: ratio of elements that are dropped between the layers, in training.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: old names of options; each gives an error that says what took its place.
+
+    Example:
+        >>> link = L.NStepRNNTanh(1, 3, 2, 0.0)
+        >>> hy, ys = link(None, [np.ones((n, 3), np.float32) for n in (4, 2)])
+        >>> hy.shape, [y.shape for y in ys]
+        ((1, 2, 2), [(4, 2), (2, 2)])
+
+    Source: `chainer.links.NStepRNNTanh` of Chainer 7.8.1.
+    """
 
     n_weights = 2
     n_cells = 1
     use_bi_direction = False
 
-    def rnn(self, *args):
+    def rnn(self, *args: Any) -> tuple[Any, ...]:
         return F.n_step_rnn(*args, activation="tanh")
 
 
 class NStepRNNReLU(NStepRNNBase):
-    """Stack of ReLU layers, from first to last element."""
+    """Stack of layers h' = relu(W x + b + U h + c), from first to last element. See `NStepRNNBase` for inputs and
+    results.
+
+    Args:
+        n_layers: number of layers on top of one another.
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        dropout: ratio of elements that are dropped between the layers, in training.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: old names of options; each gives an error that says what took its place.
+
+    Example:
+        >>> link = L.NStepRNNReLU(1, 3, 2, 0.0)
+        >>> hy, ys = link(None, [np.ones((n, 3), np.float32) for n in (4, 2)])
+        >>> hy.shape, [y.shape for y in ys]
+        ((1, 2, 2), [(4, 2), (2, 2)])
+
+    Source: `chainer.links.NStepRNNReLU` of Chainer 7.8.1.
+    """
 
     n_weights = 2
     n_cells = 1
     use_bi_direction = False
 
-    def rnn(self, *args):
+    def rnn(self, *args: Any) -> tuple[Any, ...]:
         return F.n_step_rnn(*args, activation="relu")
 
 
 class NStepBiRNNTanh(NStepRNNBase):
-    """Stack of tanh layers in both directions."""
+    """Stack of layers h' = tanh(W x + b + U h + c) in both directions, whose outputs are joined. See `NStepRNNBase` for
+    inputs and results.
+
+    Args:
+        n_layers: number of layers on top of one another.
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        dropout: ratio of elements that are dropped between the layers, in training.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: old names of options; each gives an error that says what took its place.
+
+    Example:
+        >>> link = L.NStepBiRNNTanh(1, 3, 2, 0.0)
+        >>> hy, ys = link(None, [np.ones((n, 3), np.float32) for n in (4, 2)])
+        >>> hy.shape, [y.shape for y in ys]
+        ((2, 2, 2), [(4, 4), (2, 4)])
+
+    Source: `chainer.links.NStepBiRNNTanh` of Chainer 7.8.1.
+    """
 
     n_weights = 2
     n_cells = 1
     use_bi_direction = True
 
-    def rnn(self, *args):
+    def rnn(self, *args: Any) -> tuple[Any, ...]:
         return F.n_step_birnn(*args, activation="tanh")
 
 
 class NStepBiRNNReLU(NStepRNNBase):
-    """Stack of ReLU layers in both directions."""
+    """Stack of layers h' = relu(W x + b + U h + c) in both directions, whose outputs are joined. See `NStepRNNBase` for
+    inputs and results.
+
+    Args:
+        n_layers: number of layers on top of one another.
+        in_size: length of the input vectors; None takes it from the first input.
+        out_size: length of the output vectors.
+        dropout: ratio of elements that are dropped between the layers, in training.
+        initialW: initializer of W: a callable that fills an array, a number for all elements, or an array of W's shape.
+            None is `LeCunNormal()`.
+        initial_bias: initializer of b, in the forms of `initialW`; None is 0.
+        **kwargs: old names of options; each gives an error that says what took its place.
+
+    Example:
+        >>> link = L.NStepBiRNNReLU(1, 3, 2, 0.0)
+        >>> hy, ys = link(None, [np.ones((n, 3), np.float32) for n in (4, 2)])
+        >>> hy.shape, [y.shape for y in ys]
+        ((2, 2, 2), [(4, 4), (2, 4)])
+
+    Source: `chainer.links.NStepBiRNNReLU` of Chainer 7.8.1.
+    """
 
     n_weights = 2
     n_cells = 1
     use_bi_direction = True
 
-    def rnn(self, *args):
+    def rnn(self, *args: Any) -> tuple[Any, ...]:
         return F.n_step_birnn(*args, activation="relu")

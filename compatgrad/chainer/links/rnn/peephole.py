@@ -1,14 +1,35 @@
-from compatgrad.chainer.functions.rnn.cells import peephole_cell, peephole_output
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compatgrad.chainer.functions.rnn import cells
 from compatgrad.chainer.links.connection.linear import Linear
-from compatgrad.chainer.links.rnn._state import StatefulChain, zeros
+from compatgrad.chainer.links.rnn import _state
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
-class StatefulPeepholeLSTM(StatefulChain):
-    """LSTM layer whose gates see the cell through full matrices `peep_i`, `peep_f`, `peep_o`."""
+class StatefulPeepholeLSTM(_state.StatefulChain):
+    """LSTM layer whose gates see the cell through full matrices `peep_i`, `peep_f` and `peep_o`. It keeps cell `c` and
+    output `h` from call to call: x of shape (batch, in_size) gives h of shape (batch, out_size).
+
+    Args:
+        in_size: length of the input vectors.
+        out_size: length of the output vectors.
+
+    Example:
+        >>> link = L.StatefulPeepholeLSTM(3, 2)
+        >>> link(np.ones((4, 3), np.float32)).shape
+        (4, 2)
+
+    Source: `chainer.links.StatefulPeepholeLSTM` of Chainer 7.8.1; Gers and Schmidhuber, 2000.
+    """
 
     _states = ("c", "h")
 
-    def __init__(self, in_size, out_size):
+    def __init__(self, in_size: int, out_size: int) -> None:
         super().__init__()
         self.state_size = out_size
         self.reset_state()
@@ -19,13 +40,13 @@ class StatefulPeepholeLSTM(StatefulChain):
             self.peep_f = Linear(out_size, out_size, nobias=True)
             self.peep_o = Linear(out_size, out_size, nobias=True)
 
-    def forward(self, x):
+    def forward(self, x: VariableOrArray) -> Variable:
         """The output, which stays in `h`."""
         lstm_in = self.upward(x)
         if self.h is not None:
             lstm_in += self.lateral(self.h)
         if self.c is None:
-            self.c = zeros(self, (len(x), self.state_size), x.dtype)
-        self.c, o = peephole_cell(self.c, lstm_in, self.peep_i(self.c), self.peep_f(self.c))
-        self.h = peephole_output(self.c, o, self.peep_o(self.c))
+            self.c = _state.zeros(self, (len(x), self.state_size), x.dtype)
+        self.c, o = cells.peephole_cell(self.c, lstm_in, self.peep_i(self.c), self.peep_f(self.c))
+        self.h = cells.peephole_output(self.c, o, self.peep_o(self.c))
         return self.h

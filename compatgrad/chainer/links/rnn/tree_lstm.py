@@ -1,6 +1,14 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
 from compatgrad.chainer.links.connection.linear import Linear
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class _TreeLSTM(link.Chain):
@@ -21,10 +29,26 @@ class _TreeLSTM(link.Chain):
 
 
 class ChildSumTreeLSTM(_TreeLSTM):
-    """Tree LSTM with any number of children (https://arxiv.org/abs/1503.00075): `c, h = link(c1, ..., h1,
-    ..., x)`."""
+    """Tree LSTM whose nodes may have any number of children, of which the gates see the sum: `c, h = link(c1, ..., cn,
+    h1, ..., hn, x)`, with x of shape (batch, in_size) and cells and outputs of shape (batch, out_size),
+    floating-point. Missing states and a missing input are None; at least one must be given (ValueError).
 
-    def __init__(self, in_size, out_size):
+    Args:
+        in_size: length of the input vectors.
+        out_size: length of the output vectors.
+
+    Example:
+        >>> link = L.ChildSumTreeLSTM(3, 2)
+        >>> x = np.ones((1, 3), np.float32)
+        >>> c, h = link(x)  # a leaf
+        >>> c, h = link(c, c, h, h, x)  # a node with two children
+        >>> c.shape, h.shape
+        ((1, 2), (1, 2))
+
+    Source: `chainer.links.ChildSumTreeLSTM` of Chainer 7.8.1; Tai et al., 2015.
+    """
+
+    def __init__(self, in_size: int, out_size: int) -> None:
         super().__init__()
         with self.init_scope():
             self.W_x = Linear(in_size, 4 * out_size)
@@ -33,7 +57,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
         self.in_size = in_size
         self.state_size = out_size
 
-    def forward(self, *cshsx):
+    def forward(self, *cshsx: VariableOrArray|None) -> tuple[Variable, Variable]:
         """Cell and output; missing states and a missing input are None, ValueError where all are."""
         n = len(cshsx) // 2
         cs, hs, x = cshsx[:n], cshsx[n:-1], cshsx[-1]
@@ -55,10 +79,30 @@ class ChildSumTreeLSTM(_TreeLSTM):
 
 
 class NaryTreeLSTM(_TreeLSTM):
-    """Tree LSTM with `n_ary` children (https://arxiv.org/abs/1503.00075): `c, h = link(c1, ..., h1, ...,
-    x)`."""
+    """Tree LSTM with weights of its own for each of `n_ary` children: `c, h = link(c1, ..., cn, h1, ..., hn, x)`, with
+    x of shape (batch, in_size) and cells and outputs of shape (batch, out_size), floating-point. Missing states and
+    a missing input are None; at least one must be given (ValueError).
 
-    def __init__(self, in_size, out_size, n_ary=2):
+    Args:
+        in_size: length of the input vectors.
+        out_size: length of the output vectors.
+        n_ary: number of children of each node.
+
+    Raises:
+        AssertionError: `n_ary` is below 1.
+
+    Example:
+        >>> link = L.NaryTreeLSTM(3, 2)
+        >>> x = np.ones((1, 3), np.float32)
+        >>> c, h = link(None, None, None, None, x)  # a leaf
+        >>> c, h = link(c, None, h, None, x)  # a node with one child
+        >>> c.shape, h.shape
+        ((1, 2), (1, 2))
+
+    Source: `chainer.links.NaryTreeLSTM` of Chainer 7.8.1; Tai et al., 2015.
+    """
+
+    def __init__(self, in_size: int, out_size: int, n_ary: int = 2) -> None:
         assert n_ary >= 1, f"n_ary must be at least 1, not {n_ary}"
         super().__init__()
         with self.init_scope():
@@ -69,7 +113,7 @@ class NaryTreeLSTM(_TreeLSTM):
         self.state_size = out_size
         self.n_ary = n_ary
 
-    def forward(self, *cshsx):
+    def forward(self, *cshsx: VariableOrArray|None) -> tuple[Variable, Variable]:
         """Cell and output; missing states and a missing input are None, ValueError where all are."""
         assert len(cshsx) == self.n_ary * 2 + 1, (
             f"{self.n_ary} cells, {self.n_ary} outputs and x were expected; there are {len(cshsx)} arguments"

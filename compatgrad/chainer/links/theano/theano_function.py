@@ -1,9 +1,16 @@
 """A part of a Theano graph as a link."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import link
-from compatgrad.chainer.functions.theano.theano_function import theano_function
+from compatgrad.chainer.functions.theano import theano_function
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _to_var_tuple(variables):
@@ -18,11 +25,27 @@ def _to_var_tuple(variables):
 
 
 class TheanoFunction(link.Link):
-    """The part of a Theano graph between the TensorVariables `inputs` and `outputs` (one, or a list or tuple), as a
-    link: compiled when it is made, computed by Theano. RuntimeError without Theano, TypeError for other inputs.
+    """The part of a Theano graph between the TensorVariables `inputs` and `outputs`, as a link: compiled when the link
+    is made, computed by Theano. Arrays have the dtypes and numbers of axes of the TensorVariables.
+
+    Args:
+        inputs: a TensorVariable, or a list or tuple of them.
+        outputs: a TensorVariable, or a list or tuple of them.
+
+    Raises:
+        RuntimeError: Theano is not installed.
+        TypeError: other `inputs` or `outputs`.
+
+    Example:
+        >>> L.TheanoFunction(None, None)
+        Traceback (most recent call last):
+          ...
+        RuntimeError: theano is not installed on your environment. Install theano to activate theano function.
+
+    Source: `chainer.links.TheanoFunction` of Chainer 7.8.1.
     """
 
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs: Any, outputs: Any) -> None:
         try:
             import theano
         except ImportError as e:
@@ -38,5 +61,6 @@ class TheanoFunction(link.Link):
         self.forward_func = theano.function(inputs=inputs, outputs=outputs)
         self.backward_func = theano.function(inputs=inputs + given, outputs=gradients, on_unused_input="ignore")
 
-    def forward(self, *args):
-        return theano_function(self.forward_func, self.backward_func, *args)
+    def forward(self, *args: VariableOrArray) -> Variable | tuple[Variable, ...]:
+        """The outputs for arrays or Variables that take the place of `inputs`: a Variable, or a tuple of several."""
+        return theano_function.theano_function(self.forward_func, self.backward_func, *args)

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers
@@ -7,6 +10,11 @@ from compatgrad.chainer.links.connection.inception import Inception
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.model.vision import _pretrained
 from compatgrad.chainer.links.model.vision._pretrained import available as available
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
 
 _URL = "http://dl.caffe.berkeleyvision.org/bvlc_googlenet.caffemodel"
 _BLOCKS = "3a 3b 4a 4b 4c 4d 4e 5a 5b".split()
@@ -33,8 +41,27 @@ _CAFFE_NAMES = {
 _MEAN = [104.0, 117.0, 123.0]
 
 
-def prepare(image, size=(224, 224)):
-    """An image as input array. See `_pretrained.prepare`."""
+def prepare(image: Any, size: tuple[int, int] | None = (224, 224)) -> np.ndarray:
+    """An image as the network's input: resized, with channels in the order blue, green, red, and the mean pixel of the
+    training images subtracted.
+
+    Args:
+        image: a PIL image, or an array of shape (height, width), (1, height, width) or (3, height, width) with values
+            from 0 to 255.
+        size: width and height of the result; None keeps the image's.
+
+    Returns:
+        Array of shape (3, height, width) and dtype `chainer.config.dtype`.
+
+    Raises:
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> chainer.links.model.vision.googlenet.prepare(np.full((3, 4, 6), 128), size=None)[:, 0, 0]
+        array([24., 11.,  5.], dtype=float32)
+
+    Source: `chainer.links.model.vision.googlenet.prepare` of Chainer 7.8.1.
+    """
     return _pretrained.prepare(image, size, _MEAN)
 
 
@@ -59,17 +86,27 @@ def _dropout(x):
 
 
 class GoogLeNet(_pretrained.PretrainedChain):
-    """GoogLeNet (https://arxiv.org/abs/1409.4842) with its two auxiliary classifiers.
+    """GoogLeNet with its two auxiliary classifiers, for images of 224x224 pixels and 1000 classes. `link(x, layers)`
+    takes a floating-point array of shape (batch, 3, 224, 224) and gives a dict of Variables by layer name; `predict`
+    and `extract` take images.
 
-    `pretrained_model` is the path of an npz file, "auto" for the one among the downloaded data (made from the
-    Caffe model, which is downloaded), None for random weights.
+    Args:
+        pretrained_model: path of an .npz file of weights; "auto" for the file among the downloaded data; None for
+            random weights.
+
+    Example:
+        >>> model = L.GoogLeNet(pretrained_model=None)
+        >>> model.available_layers[-4:]
+        ['loss3_fc', 'prob', 'loss1_fc2', 'loss2_fc2']
+
+    Source: `chainer.links.GoogLeNet` of Chainer 7.8.1; Szegedy et al., 2015.
     """
 
     _mean = _MEAN
     _feature_layer = "pool5"
     _old_argument = "train"
 
-    def __init__(self, pretrained_model="auto"):
+    def __init__(self, pretrained_model: str | None = "auto") -> None:
         super().__init__()
         init = initializers.Zero() if pretrained_model else initializers.LeCunUniform(scale=1.0)
         init = {"initialW": init}
@@ -108,7 +145,7 @@ class GoogLeNet(_pretrained.PretrainedChain):
         return model
 
     @property
-    def functions(self):
+    def functions(self) -> Mapping[str, list[Callable[..., Any]]]:
         layers = collections.OrderedDict()
         layers["conv1"] = [self.conv1, F.relu]
         layers["pool1"] = [_max_pooling_2d, _local_response_normalization]

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING, Any
 
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import initializers
@@ -7,12 +10,36 @@ from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.model.vision import _pretrained
 from compatgrad.chainer.links.model.vision._pretrained import available as available
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
 _URL = "https://www.robots.ox.ac.uk/%7Evgg/software/very_deep/caffe/{}.caffemodel"
 _MEAN = [103.939, 116.779, 123.68]
 
 
-def prepare(image, size=(224, 224)):
-    """An image as input array. See `_pretrained.prepare`."""
+def prepare(image: Any, size: tuple[int, int] | None = (224, 224)) -> np.ndarray:
+    """An image as the network's input: resized, with channels in the order blue, green, red, and the mean pixel of the
+    training images subtracted.
+
+    Args:
+        image: a PIL image, or an array of shape (height, width), (1, height, width) or (3, height, width) with values
+            from 0 to 255.
+        size: width and height of the result; None keeps the image's.
+
+    Returns:
+        Array of shape (3, height, width) and dtype `chainer.config.dtype`.
+
+    Raises:
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> chainer.links.model.vision.vgg.prepare(np.full((3, 4, 6), 128), size=None)[:, 0, 0]
+        array([24.060997 , 11.221001 ,  4.3199997], dtype=float32)
+
+    Source: `chainer.links.model.vision.vgg.prepare` of Chainer 7.8.1.
+    """
     return _pretrained.prepare(image, size, _MEAN)
 
 
@@ -21,16 +48,31 @@ def _max_pooling_2d(x):
 
 
 class VGGLayers(_pretrained.PretrainedChain):
-    """VGG with 16 or 19 layers (https://arxiv.org/abs/1409.1556). ValueError for another number.
+    """VGG with 16 or 19 layers, for images of 224x224 pixels and 1000 classes. `link(x, layers)` takes a floating-point
+    array of shape (batch, 3, 224, 224) and gives a dict of Variables by layer name; `predict` and `extract` take
+    images.
 
-    `pretrained_model` is the path of an npz file, "auto" for the one among the downloaded data (made from the
-    Caffe model, which is downloaded), None for random weights.
+    Args:
+        pretrained_model: path of an .npz file of weights; "auto" for the file among the downloaded data; None for
+            random weights.
+        n_layers: 16 or 19.
+
+    Raises:
+        ValueError: another number of layers.
+
+    Example:
+        >>> chainer.links.model.vision.vgg.VGGLayers(None, n_layers=17)
+        Traceback (most recent call last):
+          ...
+        ValueError: The n_layers argument should be either 16 or 19, but 17 was given.
+
+    Source: `chainer.links.model.vision.vgg.VGGLayers` of Chainer 7.8.1; Simonyan and Zisserman, 2014.
     """
 
     _mean = _MEAN
     _feature_layer = "fc7"
 
-    def __init__(self, pretrained_model="auto", n_layers=16):
+    def __init__(self, pretrained_model: str | None = "auto", n_layers: int = 16) -> None:
         super().__init__()
         zero = initializers.Zero()
         init = {"initialW": zero if pretrained_model else initializers.Normal(0.01), "initial_bias": zero}
@@ -56,7 +98,7 @@ class VGGLayers(_pretrained.PretrainedChain):
         setattr(self, f"conv{block}_{i}", Convolution2D(n_in, n_out, 3, 1, 1, **init))
 
     @property
-    def functions(self):
+    def functions(self) -> Mapping[str, list[Callable[..., Any]]]:
         layers = collections.OrderedDict()
         for block, n_convs in enumerate(_N_CONVS, 1):
             for i in range(1, 1 + (n_convs if n_convs == 2 else self._deep)):
@@ -75,14 +117,36 @@ _N_CONVS = (2, 2, 3, 3, 3)
 
 
 class VGG16Layers(VGGLayers):
-    """VGG with 16 layers. See `VGGLayers`."""
+    """VGG with 16 layers. See `VGGLayers`.
 
-    def __init__(self, pretrained_model="auto"):
+    Args:
+        pretrained_model: path of an .npz file of weights; "auto" for the file among the downloaded data; None for
+            random weights.
+
+    Example:
+        >>> issubclass(L.VGG16Layers, chainer.links.model.vision.vgg.VGGLayers)
+        True
+
+    Source: `chainer.links.VGG16Layers` of Chainer 7.8.1; Simonyan and Zisserman, 2014.
+    """
+
+    def __init__(self, pretrained_model: str | None = "auto") -> None:
         super().__init__(pretrained_model, 16)
 
 
 class VGG19Layers(VGGLayers):
-    """VGG with 19 layers. See `VGGLayers`."""
+    """VGG with 19 layers. See `VGGLayers`.
 
-    def __init__(self, pretrained_model="auto"):
+    Args:
+        pretrained_model: path of an .npz file of weights; "auto" for the file among the downloaded data; None for
+            random weights.
+
+    Example:
+        >>> issubclass(L.VGG19Layers, chainer.links.model.vision.vgg.VGGLayers)
+        True
+
+    Source: `chainer.links.VGG19Layers` of Chainer 7.8.1; Simonyan and Zisserman, 2014.
+    """
+
+    def __init__(self, pretrained_model: str | None = "auto") -> None:
         super().__init__(pretrained_model, 19)
