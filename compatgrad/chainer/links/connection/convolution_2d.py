@@ -46,7 +46,8 @@ class Convolution2D(link.Link):
             which channels are divided (1).
 
     Raises:
-        ValueError: `groups` does not divide both numbers of channels, or there is an unknown option.
+        ValueError: `groups` does not divide both numbers of channels.
+        TypeError: there is an unknown option.
 
     Example:
         >>> link = L.Convolution2D(1, 1, 2, initialW=1)

@@ -40,7 +40,8 @@ class Deconvolution2D(link.Link):
             which channels are divided (1).
 
     Raises:
-        ValueError: `groups` does not divide both numbers of channels, or there is an unknown option.
+        ValueError: `groups` does not divide both numbers of channels.
+        TypeError: there is an unknown option.
 
     Example:
         >>> link = L.Deconvolution2D(1, 1, ksize=2, stride=2, initialW=1)

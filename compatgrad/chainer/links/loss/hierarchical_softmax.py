@@ -172,7 +172,7 @@ class BinaryHierarchicalSoftmax(link.Link):
     Args:
         in_size: length of the input vectors.
         tree: nested pairs of integers, the labels, such as ((0, 1), 2).
-        dtype: of the codes of the tree; None is `chainer.config.dtype`. Inputs must have it.
+        dtype: of the codes of the tree; None is `chainer.config.dtype`.
 
     Raises:
         ValueError: an inner node has not two children.
