@@ -12,6 +12,7 @@ from tests.docs import public_names
 
 # Modules, with all below them, whose public names are documented and typed.
 DOCUMENTED: list[str] = [
+    "compatgrad.chainer.functions.activation",
     "compatgrad.chainer.links.activation",
     "compatgrad.chainer.links.connection",
     "compatgrad.chainer.links.loss",

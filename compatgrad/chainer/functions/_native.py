@@ -6,6 +6,8 @@ function that the engine recorded, or what a program made to `apply` it, which m
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy
 import torch
 
@@ -13,6 +15,10 @@ from compatgrad import _C
 from compatgrad.chainer import function_node, utils
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _identity = frontend.bind("identity", dtype="any")
 _OVERRIDABLE = frozenset(("forward", "forward_cpu", "forward_gpu", "backward", "backward_accumulate"))
@@ -39,11 +45,11 @@ class NativeFunction(function_node.FunctionNode):
         elif cls._bound is not None and not _OVERRIDABLE.isdisjoint(cls.__dict__):
             cls.apply = function_node.FunctionNode.apply  # a program's own version of the function
 
-    def __init__(self, **params):
+    def __init__(self, **params: Any) -> None:
         self._given = params
 
     @property
-    def op_params(self):
+    def op_params(self) -> dict[str, Any]:
         """The op's parameters by name."""
         return self._given if self._given is not None else _C.FunctionNode.op_params.__get__(self)
 
@@ -112,14 +118,56 @@ class NativeListFunction(NativeFunction):
         return self._bound._apply_as(self, list(inputs), **self.op_params)
 
 
-def unary(cls, name=None, doc=None, module=None):
-    """The public function of one input that `cls` computes: C alone where it is floating."""
+def function(cls, dtype="float"):
+    """Decorator of a public function: C alone runs the op of `cls` where it takes the inputs, else the function itself.
 
-    def fallback(x):
+    The name, the types and the docstring are those of the decorated function.
+    """
+
+    def bind(f):
+        return frontend.bind(cls.op, f, dtype=dtype, name=f.__name__, doc=f.__doc__, module=f.__module__)
+
+    return bind
+
+
+def unary(cls, formula, example, name=None):
+    """The public function of one floating input that `cls` computes, element by element, with its docstring.
+
+    `formula` says what is computed; `example`: an array as a program writes it, and what the function gives for it.
+    """
+
+    def fallback(x: VariableOrArray) -> Variable:
         return cls().apply((x,))[0]
 
     fallback.__name__ = name = name or cls.op
-    return frontend.bind(cls.op, fallback, name=name, doc=doc, module=module or cls.__module__)
+    doc = _UNARY.format(formula=formula, name=name, given=example[0], result=example[1])
+    return frontend.bind(cls.op, fallback, name=name, doc=doc, module=cls.__module__)
+
+
+_UNARY = """{formula}
+
+    Args:
+        x: floating, any shape.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.{name}({given}).array
+        {result}
+
+    Source: `chainer.functions.{name}` of Chainer 7.8.1.
+    """
+
+
+def parameter(name, index=None):
+    """A property: what the constructor, or the call that made the node, was given as the op's parameter `name`."""
+    if index is None:
+        return property(lambda self: self.op_params[name], doc=f"What the call was given as `{name}`.")
+    return property(lambda self: self.op_params[name][index], doc=f"What the call was given as `{name}[{index}]`.")
 
 
 def expect_floats(in_types, names):

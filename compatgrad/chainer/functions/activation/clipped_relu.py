@@ -1,28 +1,70 @@
 """Clipped rectified linear units."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 
 class ClippedReLU(_native.NativeFunction):
+    documented = "clipped_relu"
     op = "clipped_relu"
     is_elementwise = True
 
-    def __init__(self, z=20.0):
+    def __init__(self, z: float = 20.0) -> None:
         super().__init__(z=float(z))
 
-    cap = property(lambda self: self.op_params["z"])
+    cap = _native.parameter("z")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 
-clipped_relu = frontend.bind(
-    "clipped_relu", lambda x, z=20.0: ClippedReLU(z).apply((x,))[0], name="clipped_relu", module=__name__,
-    doc="min(max(x, 0), z), element-wise.",
-)  # fmt: skip
+@_native.function(ClippedReLU)
+def clipped_relu(x: VariableOrArray, z: float = 20.0) -> Variable:
+    """min(max(x, 0), z), element-wise.
+
+    Args:
+        x: floating, any shape.
+        z: the upper bound.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.clipped_relu(np.array([-1.0, 5.0, 30.0]), z=20.0).array
+        array([ 0.,  5., 20.])
+
+    Source: `chainer.functions.clipped_relu` of Chainer 7.8.1.
+    """
+    return ClippedReLU(z).apply((x,))[0]
 
 
-def relu6(x):
-    """min(max(x, 0), 6), element-wise."""
+def relu6(x: VariableOrArray) -> Variable:
+    """min(max(x, 0), 6), element-wise.
+
+    Args:
+        x: floating, any shape.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.relu6(np.array([-1.0, 5.0, 30.0])).array
+        array([0., 5., 6.])
+
+    Source: `chainer.functions.relu6` of Chainer 7.8.1.
+    """
     return clipped_relu(x, 6.0)

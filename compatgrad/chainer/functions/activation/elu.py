@@ -1,23 +1,49 @@
 """Exponential linear unit."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 
 class ELU(_native.NativeFunction):
+    documented = "elu"
     op = "elu"
     is_elementwise = True
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         super().__init__(alpha=float(alpha))
 
-    alpha = property(lambda self: self.op_params["alpha"])
+    alpha = _native.parameter("alpha")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 
-elu = frontend.bind(
-    "elu", lambda x, alpha=1.0: ELU(alpha).apply((x,))[0], name="elu", module=__name__,
-    doc="x where positive, else alpha * (exp(x) - 1).",
-)  # fmt: skip
+@_native.function(ELU)
+def elu(x: VariableOrArray, alpha: float = 1.0) -> Variable:
+    """`x` where it is positive, else `alpha * (exp(x) - 1)`.
+
+    Args:
+        x: floating, any shape.
+        alpha: minus the limit for small `x`.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.elu(np.array([-1.0, 2.0])).array
+        array([-0.63212056,  2.        ])
+
+    Source: `chainer.functions.elu` of Chainer 7.8.1; Clevert et al. 2016.
+    """
+    return ELU(alpha).apply((x,))[0]

@@ -1,32 +1,75 @@
 """Logarithm of softmax."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend
-from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class LogSoftmax(_native.NativeFunction):
+    documented = "log_softmax"
     op = "log_softmax"
 
-    def __init__(self, axis=1):
+    def __init__(self, axis: int = 1) -> None:
         super().__init__(axis=axis)
 
-    axis = property(lambda self: self.op_params["axis"])
+    axis = _native.parameter("axis")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
         type_check.expect(-in_types[0].ndim <= self.axis, self.axis < in_types[0].ndim)
 
 
-log_softmax = frontend.bind(
-    "log_softmax", lambda x, axis=1: LogSoftmax(axis).apply((x,))[0], module=__name__,
-    doc="log(softmax(x)) along `axis`, without the overflow of the two in turn.",
-)  # fmt: skip
+@_native.function(LogSoftmax)
+def log_softmax(x: VariableOrArray, axis: int = 1) -> Variable:
+    """log(softmax(x)) along `axis`, without the overflow of the two in turn.
+
+    Args:
+        x: floating, any shape that has `axis`.
+        axis: the axis of the classes.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or has no such axis.
+
+    Example:
+        >>> F.log_softmax(np.array([[0.0, 1000.0]])).array
+        array([[-1000.,     0.]])
+
+    Source: `chainer.functions.log_softmax` of Chainer 7.8.1.
+    """
+    return LogSoftmax(axis).apply((x,))[0]
 
 
-def logsumexp(x, axis):
-    """log(sum(exp(x))) of an array along `axis`, which stays, of length 1: programs take it for losses of their own."""
+def logsumexp(x: NdArray, axis: int) -> NdArray:
+    """log(sum(exp(x))) along `axis`, of arrays: programs take it for losses of their own.
+
+    Args:
+        x: floating, any shape that has `axis`.
+        axis: the axis that is summed over.
+
+    Returns:
+        Array of the dtype of `x`, in which `axis` has length 1.
+
+    Raises:
+        numpy.exceptions.AxisError: `x` has no such axis.
+
+    Example:
+        >>> F.activation.log_softmax.logsumexp(np.array([[0.0, 1000.0]]), axis=1)
+        array([[1000.]])
+
+    Source: `chainer.functions.activation.log_softmax.logsumexp` of Chainer 7.8.1.
+    """
     xp = backend.get_array_module(x)
     largest = x.max(axis=axis, keepdims=True)
     return largest + xp.log(xp.exp(x - largest).sum(axis=axis, keepdims=True))

@@ -1,14 +1,39 @@
 """Maxout."""
 
-from compatgrad.chainer.functions.array.reshape import reshape
-from compatgrad.chainer.functions.math.minmax import max as maximum_of
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compatgrad.chainer.functions.array.reshape import reshape as _reshape
+from compatgrad.chainer.functions.math.minmax import max as _max
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
-def maxout(x, pool_size, axis=1):
-    """Maximum over groups of `pool_size` neighbours along `axis` (Goodfellow et al. 2013).
 
-    Raises ValueError where `pool_size` is not positive, InvalidType where it does not divide the axis.
+def maxout(x: VariableOrArray, pool_size: int, axis: int = 1) -> Variable:
+    """Maximum over groups of `pool_size` neighbours along `axis`.
+
+    Args:
+        x: floating; the length of `axis` is a multiple of `pool_size`.
+        pool_size: how many neighbours one result is taken from.
+        axis: not negative.
+
+    Returns:
+        Variable of the dtype of `x`; `axis` is `pool_size` times shorter.
+
+    Raises:
+        ValueError: `pool_size` is not positive.
+        chainer.utils.type_check.InvalidType: `pool_size` does not divide the length of `axis`, or `x` is not
+            floating-point.
+
+    Example:
+        >>> F.maxout(np.array([[1.0, 5.0, 2.0, -3.0]]), pool_size=2).array
+        array([[5., 2.]])
+
+    Source: `chainer.functions.maxout` of Chainer 7.8.1; Goodfellow et al. 2013.
     """
     if pool_size <= 0:
         raise ValueError(f"pool_size must be a positive integer. Actual: {pool_size}")
@@ -19,4 +44,4 @@ def maxout(x, pool_size, axis=1):
             "axis dimension must be divided by pool_size",
         )  # fmt: skip
     shape = x.shape[:axis] + (length // pool_size, pool_size) + x.shape[axis + 1 :]
-    return maximum_of(reshape(x, shape), axis=axis + 1)
+    return _max(_reshape(x, shape), axis=axis + 1)

@@ -1,30 +1,56 @@
 """Logistic sigmoid."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed, _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Sigmoid(_native.NativeFunction):
+    documented = "sigmoid"
     op = "sigmoid"
     is_elementwise = True
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 
 class SigmoidGrad(_composed.ComposedFunction):
-    """Of `(y, gy)`: the gradient of `sigmoid` by its input, where its output is `y`."""
+    """The gradient of `sigmoid` by its input, as a function of the output `y` and of `gy`, the gradient of the output.
 
-    def __init__(self, inputs):
+    Args:
+        inputs: a sequence with the input of `sigmoid`, which is kept as `x`; the gradient needs `y` alone.
+
+    Example:
+        >>> node = F.activation.sigmoid.SigmoidGrad((np.array([0.0]),))
+        >>> node.apply((np.array([0.5]), np.array([1.0])))[0].array
+        array([0.25])
+
+    Source: `chainer.functions.activation.sigmoid.SigmoidGrad` of Chainer 7.8.1.
+    """
+
+    def __init__(self, inputs: Sequence[NdArray | None]) -> None:
         super().__init__()
         self.x = inputs[0]
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("y", "gy"))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
 
-    def compose(self, y, gy):
+    def compose(self, y: Variable, gy: Variable) -> Variable:
+        """gy * (y - y * y), of the shape and dtype of `gy`."""
         return gy * (y - y * y)
 
 
-sigmoid = _native.unary(Sigmoid, "sigmoid", "1 / (1 + exp(-x)), element-wise.")
+sigmoid = _native.unary(
+    Sigmoid, "1 / (1 + exp(-x)), element-wise.",
+    example=("np.array([-2.0, 0.0])", "array([0.11920292, 0.5       ])"), name="sigmoid",
+)  # fmt: skip

@@ -1,24 +1,50 @@
 """Softmax."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Softmax(_native.NativeFunction):
+    documented = "softmax"
     op = "softmax"
 
-    def __init__(self, axis=1):
+    def __init__(self, axis: int = 1) -> None:
         super().__init__(axis=axis)
 
-    axis = property(lambda self: self.op_params["axis"])
+    axis = _native.parameter("axis")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
         type_check.expect(-in_types[0].ndim <= self.axis, self.axis < in_types[0].ndim)
 
 
-softmax = frontend.bind(
-    "softmax", lambda x, axis=1: Softmax(axis).apply((x,))[0], module=__name__,
-    doc="exp(x) / sum(exp(x)) along `axis`. InvalidType where the axis is out of range.",
-)  # fmt: skip
+@_native.function(Softmax)
+def softmax(x: VariableOrArray, axis: int = 1) -> Variable:
+    """exp(x) / sum(exp(x)) along `axis`.
+
+    Args:
+        x: floating, any shape that has `axis`.
+        axis: the axis of the classes.
+
+    Returns:
+        Variable of the shape and dtype of `x`; sums along `axis` are 1.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or has no such axis.
+
+    Example:
+        >>> F.softmax(np.array([[0.0, 0.0, 1000.0], [1.0, 1.0, 1.0]])).array
+        array([[0.        , 0.        , 1.        ],
+               [0.33333333, 0.33333333, 0.33333333]])
+
+    Source: `chainer.functions.softmax` of Chainer 7.8.1.
+    """
+    return Softmax(axis).apply((x,))[0]

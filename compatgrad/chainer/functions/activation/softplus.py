@@ -1,23 +1,49 @@
 """Softplus."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 
 class Softplus(_native.NativeFunction):
+    documented = "softplus"
     op = "softplus"
     is_elementwise = True
 
-    def __init__(self, beta=1.0):
+    def __init__(self, beta: float = 1.0) -> None:
         super().__init__(beta=float(beta))
 
-    beta = property(lambda self: self.op_params["beta"])
+    beta = _native.parameter("beta")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 
-softplus = frontend.bind(
-    "softplus", lambda x, beta=1.0: Softplus(beta).apply((x,))[0], name="softplus", module=__name__,
-    doc="log(1 + exp(beta * x)) / beta, element-wise.",
-)  # fmt: skip
+@_native.function(Softplus)
+def softplus(x: VariableOrArray, beta: float = 1.0) -> Variable:
+    """log(1 + exp(beta * x)) / beta, element-wise: a smooth `relu`.
+
+    Args:
+        x: floating, any shape.
+        beta: the larger it is, the closer to `relu`.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.softplus(np.array([-1.0, 0.0, 100.0])).array
+        array([  0.31326169,   0.69314718, 100.        ])
+
+    Source: `chainer.functions.softplus` of Chainer 7.8.1.
+    """
+    return Softplus(beta).apply((x,))[0]

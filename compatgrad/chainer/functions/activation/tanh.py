@@ -1,25 +1,50 @@
 """Hyperbolic tangent."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed, _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 
 class Tanh(_native.NativeFunction):
+    documented = "tanh"
     op = "tanh"
     is_elementwise = True
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 
 class TanhGrad(_composed.ComposedFunction):
-    """Of `(y, gy)`: the gradient of `tanh` by its input, where its output is `y`."""
+    """The gradient of `tanh` by its input, as a function of the output `y` and of `gy`, the gradient of the output.
 
-    def __init__(self, x):
+    Args:
+        x: the input of `tanh`, which is kept as an attribute; the gradient needs `y` alone.
+
+    Example:
+        >>> node = F.activation.tanh.TanhGrad(np.array([0.0]))
+        >>> node.apply((np.array([0.5]), np.array([1.0])))[0].array
+        array([0.75])
+
+    Source: `chainer.functions.activation.tanh.TanhGrad` of Chainer 7.8.1.
+    """
+
+    def __init__(self, x: NdArray | None) -> None:
         super().__init__()
         self.x = x
 
-    def compose(self, y, gy):
+    def compose(self, y: Variable, gy: Variable) -> Variable:
+        """gy * (1 - y * y), of the shape and dtype of `gy`."""
         return gy * (1 - y * y)
 
 
-tanh = _native.unary(Tanh, "tanh", "Element-wise hyperbolic tangent.")
+tanh = _native.unary(
+    Tanh, "Hyperbolic tangent, element-wise.",
+    example=("np.array([-1.0, 0.0])", "array([-0.76159416,  0.        ])"), name="tanh",
+)  # fmt: skip

@@ -165,7 +165,10 @@ def neg(self):  # -x
     return _one(Neg(), self)
 
 
-absolute = _native.unary(Absolute, "absolute", "Element-wise absolute value; its gradient at 0 is 0.")
+absolute = _native.unary(
+    Absolute, "Absolute value, element-wise; its gradient at 0 is 0.",
+    example=("np.array([-1.5, 2.0])", "array([1.5, 2. ])"), name="absolute",
+)  # fmt: skip
 
 
 def add(*xs):  # lhs + rhs

@@ -7,4 +7,7 @@ class Erf(_native.NamedElementwise):
     op = "erf"
 
 
-erf = _native.unary(Erf, doc="Element-wise error function.")
+erf = _native.unary(
+    Erf, "The error function, 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to `x`, element-wise.",
+    example=("np.array([0.0, 1.0])", "array([0.        , 0.84270079])"),
+)  # fmt: skip

@@ -7,4 +7,7 @@ class Erfcx(_native.NamedElementwise):
     op = "erfcx"
 
 
-erfcx = _native.unary(Erfcx, doc="Element-wise exp(x * x) * erfc(x).")
+erfcx = _native.unary(
+    Erfcx, "exp(x * x) * erfc(x), element-wise.",
+    example=("np.array([0.0, 10.0])", "array([1.        , 0.05614099])"),
+)  # fmt: skip

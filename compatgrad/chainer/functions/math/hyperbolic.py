@@ -11,5 +11,11 @@ class Sinh(_native.NamedElementwise):
     op = "sinh"
 
 
-cosh = _native.unary(Cosh, doc="Element-wise hyperbolic cosine.")
-sinh = _native.unary(Sinh, doc="Element-wise hyperbolic sine.")
+cosh = _native.unary(
+    Cosh, "Hyperbolic cosine, element-wise.",
+    example=("np.array([0.0, 1.0])", "array([1.        , 1.54308063])"),
+)  # fmt: skip
+sinh = _native.unary(
+    Sinh, "Hyperbolic sine, element-wise.",
+    example=("np.array([0.0, 1.0])", "array([0.        , 1.17520119])"),
+)  # fmt: skip

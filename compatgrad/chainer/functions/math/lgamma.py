@@ -7,4 +7,7 @@ class LGamma(_native.NamedElementwise):
     op = "lgamma"
 
 
-lgamma = _native.unary(LGamma, doc="Element-wise log(abs(gamma(x))).")
+lgamma = _native.unary(
+    LGamma, "log(abs(gamma(x))), element-wise.",
+    example=("np.array([1.0, 5.0])", "array([0.        , 3.17805383])"),
+)  # fmt: skip

@@ -7,7 +7,10 @@ class Sqrt(_native.NamedElementwise):
     op = "sqrt"
 
 
-sqrt = _native.unary(Sqrt, doc="Element-wise square root.")
+sqrt = _native.unary(
+    Sqrt, "Square root, element-wise; nan for negative elements.",
+    example=("np.array([4.0, 9.0])", "array([2., 3.])"),
+)  # fmt: skip
 
 
 def rsqrt(x):

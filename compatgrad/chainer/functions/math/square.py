@@ -12,4 +12,7 @@ class Square(_native.NativeFunction):
         _native.expect_floats(in_types, ("x",))
 
 
-square = _native.unary(Square, doc="Element-wise square.")
+square = _native.unary(
+    Square, "x * x, element-wise.",
+    example=("np.array([-2.0, 3.0])", "array([4., 9.])"),
+)  # fmt: skip

@@ -41,12 +41,30 @@ class Arctan2(_native.NamedElementwise):
         return self._bound._apply_as(self, *promoted(*inputs))
 
 
-sin = _native.unary(Sin, doc="Element-wise sine.")
-cos = _native.unary(Cos, doc="Element-wise cosine.")
-tan = _native.unary(Tan, doc="Element-wise tangent.")
-arcsin = _native.unary(Arcsin, doc="Element-wise arcsine.")
-arccos = _native.unary(Arccos, doc="Element-wise arccosine.")
-arctan = _native.unary(Arctan, doc="Element-wise arctangent.")
+sin = _native.unary(
+    Sin, "Sine of angles in radians, element-wise.",
+    example=("np.array([0.0, np.pi / 6])", "array([0. , 0.5])"),
+)  # fmt: skip
+cos = _native.unary(
+    Cos, "Cosine of angles in radians, element-wise.",
+    example=("np.array([0.0, np.pi / 3])", "array([1. , 0.5])"),
+)  # fmt: skip
+tan = _native.unary(
+    Tan, "Tangent of angles in radians, element-wise.",
+    example=("np.array([0.0, np.pi / 4])", "array([0., 1.])"),
+)  # fmt: skip
+arcsin = _native.unary(
+    Arcsin, "Angle in [-pi/2, pi/2] whose sine is `x`, element-wise; nan outside [-1, 1].",
+    example=("np.array([0.0, 1.0])", "array([0.        , 1.57079633])"),
+)  # fmt: skip
+arccos = _native.unary(
+    Arccos, "Angle in [0, pi] whose cosine is `x`, element-wise; nan outside [-1, 1].",
+    example=("np.array([0.0, 1.0])", "array([1.57079633, 0.        ])"),
+)  # fmt: skip
+arctan = _native.unary(
+    Arctan, "Angle in (-pi/2, pi/2) whose tangent is `x`, element-wise.",
+    example=("np.array([0.0, 1.0])", "array([0.        , 0.78539816])"),
+)  # fmt: skip
 arctan2 = frontend.bind(
     "arctan2", lambda x1, x2: Arctan2().apply((x1, x2))[0], module=__name__,
     doc="Element-wise angle of the points (x2, x1).",

@@ -1,0 +1,45 @@
+"""Docstrings of function classes, written from those of the functions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from typing import Any
+
+_SECTION = re.compile(r"^(Args|Returns|Raises|Example|Source):.*\n", re.M)
+_ARGUMENT = re.compile(r"^    (?=[\w*])", re.M)
+
+
+class _ClassDocumentation:
+    """The docstring of a class that names its function in `documented`; it is composed when it is read."""
+
+    def __get__(self, instance: Any, cls: Any) -> str | None:
+        function = getattr(sys.modules[cls.__module__], cls.documented, None)
+        text = inspect.getdoc(function)
+        if text is None:
+            return None
+        head, *parts = _SECTION.split(text)
+        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        name, path = cls.documented, cls.__module__.partition("compatgrad.")[2]
+        blocks = [f"The node of `chainer.functions.{name}` in the graph, its result's `creator`: {head.strip()}"]
+        if described := _arguments(cls, sections.get("Args", "")):
+            blocks.append("Args:\n" + described)
+        for section in ("Raises", "Example"):
+            if section in sections:
+                blocks.append(f"{section}:\n{sections[section].rstrip()}")
+        blocks.append(f"Source: `{path}.{cls.__name__}` of Chainer 7.8.1.")
+        return "\n\n".join(blocks)
+
+
+def _arguments(cls: Any, described: str) -> str:
+    """Of the function's arguments those that the constructor of `cls` has."""
+    names = inspect.signature(cls).parameters
+    named = [(a, {n.strip(" *") for n in a.partition(":")[0].split(",")}) for a in _ARGUMENT.split(described)]
+    kept = [a for a, its_names in named if not its_names.isdisjoint(names)]
+    if "params" in names and names["params"].kind is inspect.Parameter.VAR_KEYWORD:
+        kept.append("**params: none; constructors of subclasses hand over the op's parameters.")
+    return "\n".join(f"    {a.rstrip()}" for a in kept)
+
+
+documented_class = _ClassDocumentation()
