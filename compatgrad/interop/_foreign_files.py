@@ -172,10 +172,10 @@ def _chainer_h5(datasets: list[tuple[str, Any]], size: int) -> Iterator[Entry]:
 # ---- nnabla -----------------------------------------------------------------------------------------------------
 def nnabla_file(path: str, extension: str) -> Iterator[Entry]:
     """The parameters of a file of nnabla; `extension` names its format."""
-    from compatgrad.nnabla.utils import nnabla_pb2, parameter_files
+    from compatgrad.nnabla.utils import _parameter_files, nnabla_pb2
 
     try:
-        records = parameter_files.read(path, nnabla_pb2.NNablaProtoBuf(), extension)
+        records = _parameter_files.read(path, nnabla_pb2.NNablaProtoBuf(), extension)
     except (OSError, ValueError) as error:  # the reader names the file, as our caller will
         cause = error.__cause__
         raise ValueError(str(error) if cause is None else f"{type(cause).__name__}: {cause}") from cause

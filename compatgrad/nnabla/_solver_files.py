@@ -8,7 +8,7 @@ import numpy
 from compatgrad.core.files import beside, replacing
 from compatgrad.formats import hdf5, prototext
 
-from .core.file_errors import reading
+from .core._file_errors import reading
 from .logger import logger
 from .utils import nnabla_pb2
 from .variable import Variable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .core.file_errors import reading
+from .core._file_errors import reading
 from .logger import logger
 
 if TYPE_CHECKING:

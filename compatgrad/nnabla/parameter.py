@@ -229,13 +229,13 @@ def _collect(scope: dict[str, Any], path: str, grad_only: bool, params: dict[str
 
 def set_parameter_from_proto(proto: Any) -> None:
     """Creates or overwrites the parameters that `proto`, an NNablaProtoBuf message, holds."""
-    from .utils import parameter_files
+    from .utils import _parameter_files
 
-    _register(parameter_files.records_of(proto))
+    _register(_parameter_files.records_of(proto))
 
 
 def _register(found: Sequence[Any]) -> None:
-    """Creates or overwrites parameters of the current scope by the records of a file (`parameter_files.Record`).
+    """Creates or overwrites parameters of the current scope by the records of a file (`_parameter_files.Record`).
 
     Raises ValueError, and does nothing, if one has another shape than the existing parameter.
     """
@@ -275,9 +275,9 @@ def load_parameters(
     NNablaProtoBuf message read, or `proto` with it merged in; an .h5 file adds its parameters to it only
     with `needs_proto`.
     """
-    from .utils import parameter_files
+    from .utils import _parameter_files
 
-    message, found = parameter_files.load(path, needs_proto, extension)
+    message, found = _parameter_files.load(path, needs_proto, extension)
     _register(found)
     if proto is None:
         return message
@@ -291,6 +291,6 @@ def save_parameters(path: _Path, params: dict[str, Variable] | None = None, exte
     `path` is a file name or an open binary file, whose format `extension` names. Another format raises
     AssertionError.
     """
-    from .utils import parameter_files
+    from .utils import _parameter_files
 
-    parameter_files.save(path, get_parameters(grad_only=False) if params is None else params, extension)
+    _parameter_files.save(path, get_parameters(grad_only=False) if params is None else params, extension)

@@ -11,9 +11,9 @@ from typing import Any
 from .. import functions as F
 from .. import parameter
 from ..variable import Variable
+from ._file_errors import names_of
 from ._initializers import create_initializer as _create_initializer
-from .file_errors import names_of
-from .networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork
+from ._networks import NetworkVariable, ProtoFunction, ProtoGraph, ProtoNetwork
 
 __all__ = [
     "ProtoFunction",
@@ -264,10 +264,10 @@ def load(
     For an open file `extension` names the format. `exclude_parameter` leaves the parameters out,
     `parameter_only` the networks. Errors are those of `load_parameters`.
     """
-    from ..utils import parameter_files
+    from ..utils import _parameter_files
 
     scope = OrderedDict() if parameter_scope is None else parameter_scope
-    proto, found = parameter_files.load(filename, False, extension)
+    proto, found = _parameter_files.load(filename, False, extension)
     if not exclude_parameter:
         with parameter.parameter_scope("", scope):
             parameter._register(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .networks import ProtoNetwork
+from ._networks import ProtoNetwork
 
 __all__ = ["rename_variable"]
 

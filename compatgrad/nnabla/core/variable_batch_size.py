@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .networks import ProtoNetwork
+from ._networks import ProtoNetwork
 
 __all__ = ["variable_batch_size"]
 

@@ -19,12 +19,12 @@ from .. import functions as F
 from .. import initializer as I
 from .. import parameter
 from .. import solvers as S
-from ..core.file_errors import names_of, naming
-from ..core.networks import NetworkVariable, ProtoGraph, ProtoNetwork
+from ..core._file_errors import names_of, naming
+from ..core._networks import NetworkVariable, ProtoGraph, ProtoNetwork
 from ..logger import logger
+from . import _parameter_files, nnabla_pb2
 from . import data_iterator as iterators
 from . import learning_rate_scheduler as schedulers
-from . import nnabla_pb2, parameter_files
 from .communicator_util import current_communicator, single_or_rankzero
 from .create_cache import CreateCache
 
@@ -294,7 +294,7 @@ def base_load(
 
     Source: `nnabla.utils.load.base_load` of nnabla 1.39.0.
     """
-    proto, found = parameter_files.load(filenames, False, extension)
+    proto, found = _parameter_files.load(filenames, False, extension)
     if not exclude_parameter:
         parameter._register(found)
     if parameter_only:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..context import Context
-from ..core.networks import ProtoFunction, arguments_of
+from ..core._networks import ProtoFunction, arguments_of
 from ..function import _OfType
 
 __all__: list[str] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import parameter
 from ..core import graph_def
-from ..core.networks import NetworkVariable, ProtoFunction, ProtoNetwork, apply_function
+from ..core._networks import NetworkVariable, ProtoFunction, ProtoNetwork, apply_function
 from ..variable import Variable
 
 __all__ = ["NnpLoader", "NnpNetwork", "NnpNetworkPass"]

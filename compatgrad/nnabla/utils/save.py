@@ -11,8 +11,8 @@ from typing import Any
 from .. import parameter
 from ..core import graph_def
 from ..core._executors import add_executor, add_generators, network_of
-from ..core.networks import ProtoNetwork
-from . import network_files, nnabla_pb2, parameter_files
+from ..core._networks import ProtoNetwork
+from . import _network_files, _parameter_files, nnabla_pb2
 
 __all__ = ["add_executor", "create_proto", "save"]
 
@@ -159,7 +159,7 @@ def create_proto(
     """
     proto = _Writer(contents, variable_batch_size, save_solver_in_proto).proto
     if include_params:
-        parameter_files.add_to(proto, parameter_files.records(parameter.get_parameters(grad_only=False)))
+        _parameter_files.add_to(proto, _parameter_files.records(parameter.get_parameters(grad_only=False)))
     return proto
 
 
@@ -228,10 +228,10 @@ def save(
 
     Source: `nnabla.utils.save.save` of nnabla 1.39.0.
     """
-    archive = network_files.format_of(filename, extension) == ".nnp"
+    archive = _network_files.format_of(filename, extension) == ".nnp"
     in_proto = include_solver_state and not archive
     proto = create_proto(contents, include_params and not archive, variable_batch_size, in_proto)
     more = _solver_states(contents, solver_state_format) if include_solver_state and archive else {}
     if parameters is None:
         parameters = parameter.get_parameters(grad_only=False)
-    network_files.write(filename, proto, parameters, extension, parameter_format, more)
+    _network_files.write(filename, proto, parameters, extension, parameter_format, more)

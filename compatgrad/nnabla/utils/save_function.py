@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.networks import ProtoFunction
+from ..core._networks import ProtoFunction
 
 __all__: list[str] = []
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
-from ...core.file_errors import reading
+from ...core._file_errors import reading
 from .common import check_resized, check_saved, check_source, placed
 
 __all__ = ["auread", "auresize", "ausave"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
-from ...core.file_errors import reading
+from ...core._file_errors import reading
 from ...logger import logger
 from ...parameter import get_parameters, load_parameters, save_parameters, set_parameter
 from ...variable import Variable

@@ -10,7 +10,7 @@ from compatgrad.exporting import export
 from compatgrad.exporting import onnx as _onnx
 
 from ... import parameter
-from ...core.networks import ProtoGraph
+from ...core._networks import ProtoGraph
 from ...variable import Variable
 
 __all__ = ["OnnxExporter"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....core import repeats
+from ....core import _repeats
 from ... import nnabla_pb2
 
 __all__ = ["NnpExpander"]
@@ -31,7 +31,7 @@ class NnpExpander:
         result.ClearField("network")
         names: dict[str, list[str]] = {}
         for network in self._nnp.network:
-            names.update(repeats.names_in_rounds(network))
+            names.update(_repeats.names_in_rounds(network))
             result.network.add().CopyFrom(self._expanded(network))
         for part in (*result.optimizer, *result.executor):
             _expand_parameters(part, names)
@@ -41,7 +41,7 @@ class NnpExpander:
     def _expanded(network: Any) -> Any:
         if not network.repeat_info:
             return network
-        whole = repeats.expanded(network)
+        whole = _repeats.expanded(network)
         # what only hands on a value from round to round is left out
         origin: dict[str, str] = {}
         for function in whole.function:

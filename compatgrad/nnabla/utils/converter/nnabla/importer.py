@@ -10,7 +10,7 @@ import numpy as np
 
 from ....core._initializers import create_initializer
 from ....logger import logger
-from ... import nnabla_pb2, parameter_files
+from ... import _parameter_files, nnabla_pb2
 from ..utils import search_network
 from .expander import NnpExpander
 
@@ -45,9 +45,9 @@ class NnpImporter:
                 others.append(path)
                 continue
             held = len(proto.parameter)
-            found = parameter_files.read(path, proto, extension)
+            found = _parameter_files.read(path, proto, extension)
             if found and len(proto.parameter) == held:  # of .h5 files
-                parameter_files.add_to(proto, found)
+                _parameter_files.add_to(proto, found)
         if not proto.executor:
             raise ValueError(f"{', '.join(self._args)}: there is no executor, which says what to convert")
         if not proto.parameter:
@@ -95,6 +95,6 @@ def _of_executor(proto: Any, index: int) -> Any:
 
 
 def _in_all_rounds(network: Any, variable: Any) -> list[str]:
-    from ....core.repeats import names_in_rounds
+    from ....core._repeats import names_in_rounds
 
     return names_in_rounds(network)[variable.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....core.networks import ProtoFunction, ProtoNetwork
+from ....core._networks import ProtoFunction, ProtoNetwork
 
 __all__ = ["optimize_nnp"]
 

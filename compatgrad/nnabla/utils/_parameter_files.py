@@ -14,7 +14,7 @@ import numpy as np
 from compatgrad.core.files import beside, replacing
 from compatgrad.formats import hdf5, prototext
 
-from ..core.file_errors import reading
+from ..core._file_errors import reading
 from ..logger import logger
 from ..variable import Variable
 from . import nnabla_pb2

@@ -13,8 +13,8 @@ from .. import _declare, parameter
 from .. import context as contexts
 from ..utils import nnabla_pb2
 from ..variable import Variable
+from ._file_errors import naming
 from ._initializers import create_initializer
-from .file_errors import naming
 
 __all__ = ["NetworkVariable", "ProtoFunction", "ProtoGraph", "ProtoNetwork"]
 
@@ -346,7 +346,7 @@ class ProtoNetwork:
         message = proto
         network = ProtoNetwork(owner, message.name, batch_size or message.batch_size)
         if message.repeat_info:
-            from .repeats import expanded
+            from ._repeats import expanded
 
             message = expanded(message)
         for v in message.variable:
@@ -531,7 +531,7 @@ class ProtoGraph:
 
         `only_parameter` leaves networks and executors out.
         """
-        from ..utils import parameter_files
+        from ..utils import _parameter_files
 
         proto = nnabla_pb2.NNablaProtoBuf()
         if not only_parameter:
@@ -540,7 +540,7 @@ class ProtoGraph:
             for executor in self.executors.values():
                 proto.executor.add().CopyFrom(executor)
         if include_parameter:
-            parameter_files.add_to(proto, parameter_files.records(self.get_parameters()))
+            _parameter_files.add_to(proto, _parameter_files.records(self.get_parameters()))
         return proto
 
     def save(
@@ -562,7 +562,7 @@ class ProtoGraph:
         extension: str,
         executors: Sequence[Mapping[str, Any]] | None,
     ) -> None:
-        from ..utils import network_files
+        from ..utils import _network_files
         from ._executors import add_executor
 
         networks = dict(self.networks)
@@ -576,4 +576,4 @@ class ProtoGraph:
         proto = written.as_proto(include_parameter, variable_batch_size=variable_batch_size)
         for executor in executors or ():
             add_executor(proto, networks, executor)
-        network_files.write(filename, proto, self.get_parameters(), extension)
+        _network_files.write(filename, proto, self.get_parameters(), extension)

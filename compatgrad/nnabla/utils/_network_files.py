@@ -11,7 +11,7 @@ from typing import Any
 from compatgrad.core.files import replacing
 
 from ..logger import logger
-from . import parameter_files
+from . import _parameter_files
 from .nnp_format import nnp_version
 
 __all__ = ["format_of", "write"]
@@ -57,9 +57,9 @@ def write(
 def _archive(proto: Any, parameters: Mapping[str, Any], parameter_format: str, more: Mapping[str, bytes]) -> bytes:
     params, whole = io.BytesIO(), io.BytesIO()
     if parameter_format == ".h5":
-        parameter_files.write_h5(params, parameters)
+        _parameter_files.write_h5(params, parameters)
     else:
-        parameter_files.write_protobuf(params, parameters)
+        _parameter_files.write_protobuf(params, parameters)
         parameter_format = ".protobuf"
     with zipfile.ZipFile(whole, "w") as archive:
         archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
