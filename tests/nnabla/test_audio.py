@@ -114,3 +114,5 @@ def test_damaged_sounds_are_told_by_name(tmp_path):
     for size in ((0, 1), (4, 0), (-1, 1)):
         with pytest.raises(ValueError, match="cannot become"):
             audio_utils.auresize(sound, size)
+    with pytest.raises(ValueError, match="shape .samples, channels., not .4,"):
+        audio_utils.auresize(np.zeros(4, np.int16), (4, 1))

@@ -9,13 +9,23 @@ __all__ = ["backend_manager"]
 
 
 class AudioUtilsBackendManager:
-    """The libraries that are installed, and the one that is used."""
+    """Knows the libraries that are installed, and the one that is used: at first pydub if installed, else "wave".
+
+    Example:
+        >>> from compatgrad.nnabla.utils.audio_utils.backend_manager import AudioUtilsBackendManager
+        >>> manager = AudioUtilsBackendManager()
+        >>> manager.backend = "wave"
+        >>> hasattr(manager.module, "auread")
+        True
+
+    Source: `nnabla.utils.audio_utils.backend_manager` of nnabla 1.39.0.
+    """
 
     def __init__(self) -> None:
         self.backends: dict[str, ModuleType] = {}
-        for name in ("pydub", "wave"):
+        for name, module in (("pydub", "pydub_utils"), ("wave", "_wave_utils")):
             try:
-                self.backends[name] = importlib.import_module(f"{__package__}.{name}_utils")
+                self.backends[name] = importlib.import_module(f"{__package__}.{module}")
             except ImportError:
                 continue  # it is not installed
         self._backend = next(iter(self.backends))

@@ -1,18 +1,62 @@
 """What the backends share: checks and conversions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ....logger import logger
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Unsupported(ValueError):
-    """Another backend may be able to do it."""
+    """A backend cannot do what it is asked for; another one may.
+
+    It is a ValueError. The functions of `image_utils` try the next backend, and let the error of the last one through.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.common import ImageUtilsBackend, Unsupported
+        >>> try:
+        ...     ImageUtilsBackend().imread("a.png")
+        ... except Unsupported as e:
+        ...     print(e)
+        ImageUtilsBackend cannot read images
+
+    Source: `nnabla.utils.image_utils` of nnabla 1.39.0, which raises ValueError here.
+    """
 
 
-def rescale_pixel_intensity(img, input_low=0, input_high=255, output_low=0, output_high=255, output_type=None):
-    """`img` with the range [input_low, input_high] mapped linearly onto [output_low, output_high].
+def rescale_pixel_intensity(
+    img: numpy.ndarray,
+    input_low: float = 0,
+    input_high: float = 255,
+    output_low: float = 0,
+    output_high: float = 255,
+    output_type: Any = None,
+) -> numpy.ndarray:
+    """Maps the range [input_low, input_high] linearly onto [output_low, output_high].
 
-    output_type: the result's dtype, by default the image's. ValueError where img is no array.
+    Args:
+        img: numbers of any shape; values outside the range are mapped too, by the same line.
+        input_low, input_high: the range of `img`. Where both are equal, values are divided by them, or stay for 0.
+        output_low, output_high: the range of the result.
+        output_type: the result's dtype, by default that of `img`.
+
+    Returns:
+        Array of the shape of `img`.
+
+    Raises:
+        ValueError: `img` is no array.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.common import rescale_pixel_intensity
+        >>> rescale_pixel_intensity(np.array([0, 51, 255], np.uint8), output_high=1, output_type=np.float32)
+        array([0. , 0.2, 1. ], dtype=float32)
+
+    Source: `nnabla.utils.image_utils.backend_events.common.rescale_pixel_intensity` of nnabla 1.39.0.
     """
     if not isinstance(img, numpy.ndarray):
         raise ValueError(f"rescale_pixel_intensity: img must be a numpy array, got {type(img).__name__}")
@@ -24,8 +68,27 @@ def rescale_pixel_intensity(img, input_low=0, input_high=255, output_low=0, outp
     return (unit * (output_high - output_low) + output_low).astype(output_type or img.dtype)
 
 
-def upscale_pixel_intensity(img, as_uint16):
-    """`img`, uint8, uint16 or floats in [0, 1], in the range of the file's integers."""
+def upscale_pixel_intensity(img: numpy.ndarray, as_uint16: bool) -> numpy.ndarray:
+    """Brings an image into the range of the integers of a file.
+
+    Args:
+        img: any shape; uint8, uint16, or floats between 0 and 1.
+        as_uint16: whether the file has 16 bits per value instead of 8.
+
+    Returns:
+        `img` itself for uint16 and, without `as_uint16`, for uint8. With it, uint8 is multiplied by 256. Floats are
+        multiplied by 65535 or 255, and fractions cut off.
+
+    Raises:
+        AttributeError: `img` is no array.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.common import upscale_pixel_intensity
+        >>> upscale_pixel_intensity(np.array([0.0, 0.5, 1.0]), as_uint16=True)
+        array([    0, 32767, 65535], dtype=uint16)
+
+    Source: `nnabla.utils.image_utils.backend_events.common.upscale_pixel_intensity` of nnabla 1.39.0.
+    """
     if img.dtype == numpy.uint16:
         return img
     if img.dtype == numpy.uint8:
@@ -34,27 +97,46 @@ def upscale_pixel_intensity(img, as_uint16):
 
 
 class ImageUtilsBackend:
-    """Base class of backends; a subclass defines `accept`, `_read`, `_write` and `_resize`."""
+    """Base class of backends: it checks the arguments and converts values.
+
+    A subclass defines `accept`, and `_read(path, grayscale, as_uint16, num_channels)`, `_write(path, img)` and
+    `_resize(img, size, method)` as far as its library can do it; `_interpolations_map` maps the names of methods to the
+    library's.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_manager import ImageUtilsBackend
+        >>> class Constant(ImageUtilsBackend):
+        ...     def _read(self, path, grayscale, as_uint16, num_channels):
+        ...         return np.full((2, 4, 3), 7, np.uint8)
+        >>> Constant().imread("any.name", channel_first=True).shape
+        (3, 2, 4)
+
+    Source: `nnabla.utils.image_utils.backend_manager.ImageUtilsBackend` of nnabla 1.39.0.
+    """
 
     _manager = None  # that has made it, if one has
     _interpolations_map: dict = {}
     _saves_uint16 = True
 
-    def accept(self, path, ext, operator):
-        """ "Recommended", "OK" or "NG" for `operator`, "load", "save" or "resize"."""
+    def accept(self, path: Any, ext: str, operator: str) -> str:
+        """How well it can do `operator` ("load", "save" or "resize") for files with the extension `ext`.
+
+        "Recommended", "OK" or "NG". Backends are tried in this order, those of "NG" not at all.
+        """
         return "NG"
 
     def imread(
         self,
-        path,
-        grayscale=False,
-        size=None,
-        interpolate="bilinear",
-        channel_first=False,
-        as_uint16=False,
-        num_channels=-1,
-        **kwargs,
-    ):
+        path: Any,
+        grayscale: bool = False,
+        size: tuple[int, int] | None = None,
+        interpolate: str = "bilinear",
+        channel_first: bool = False,
+        as_uint16: bool = False,
+        num_channels: int = -1,
+        **kwargs: Any,
+    ) -> numpy.ndarray:
+        """Reads an image as `image_utils.imread` does, with this backend alone; Unsupported if it cannot."""
         if num_channels not in (-1, 0, 1, 3, 4):
             raise ValueError(f"imread: num_channels must be -1, 0, 1, 3 or 4, got {num_channels}")
         if not grayscale and num_channels in (0, 1):
@@ -67,7 +149,15 @@ class ImageUtilsBackend:
             img = self.imresize(img, size, interpolate)
         return img.transpose(2, 0, 1) if channel_first and img.ndim == 3 else img
 
-    def imsave(self, path, img, channel_first=False, as_uint16=False, auto_scale=True):
+    def imsave(
+        self,
+        path: Any,
+        img: numpy.ndarray,
+        channel_first: bool = False,
+        as_uint16: bool = False,
+        auto_scale: bool = True,
+    ) -> None:
+        """Writes an image as `image_utils.imsave` does, with this backend alone; Unsupported if it cannot."""
         img = self._check(img, "imsave", channel_first)
         if img.ndim == 3 and img.shape[2] not in (1, 2, 3, 4):
             raise ValueError(f"imsave: img must have 1 to 4 channels, got {img.shape[2]}")
@@ -85,7 +175,14 @@ class ImageUtilsBackend:
             raise ValueError("imsave: an image of uint16 needs as_uint16=True")
         self._write(path, img.astype(numpy.uint16) if as_uint16 else img)
 
-    def imresize(self, img, size, interpolate="bilinear", channel_first=False):
+    def imresize(
+        self,
+        img: numpy.ndarray,
+        size: tuple[int, int] | list[int],
+        interpolate: str = "bilinear",
+        channel_first: bool = False,
+    ) -> numpy.ndarray:
+        """Resizes an image with this backend alone, as `image_utils.imresize` does."""
         if not isinstance(size, (list, tuple)):
             raise ValueError(f"imresize: size must be a list or a tuple, got {type(size).__name__}")
         if interpolate not in self._interpolations_map:
@@ -115,8 +212,27 @@ class ImageUtilsBackend:
         raise Unsupported(f"{type(self).__name__} cannot resize images")
 
 
-def spread_gray(img, num_channels):
-    """A gray image (height, width) with that many equal channels; -1 and 0: as it is."""
+def spread_gray(img: numpy.ndarray, num_channels: int) -> numpy.ndarray:
+    """Gives a gray image several equal channels.
+
+    Args:
+        img: array (height, width) of any type.
+        num_channels: how many; 0 and -1 leave the image as it is.
+
+    Returns:
+        Array (height, width, num_channels), or `img`.
+
+    Raises:
+        numpy.exceptions.AxisError: `img` has fewer than 2 axes.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.common import spread_gray
+        >>> spread_gray(np.array([[1, 2]]), 3)
+        array([[[1, 1, 1],
+                [2, 2, 2]]])
+
+    Source: of this package; nnabla 1.39.0 has it inside its backends.
+    """
     if num_channels <= 0:
         return img
     return numpy.repeat(img[..., numpy.newaxis], num_channels, axis=2)

@@ -1,5 +1,9 @@
 """OpenCV: 8 and 16 bits."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import cv2
 import numpy
 
@@ -8,6 +12,9 @@ from .common import (
     Unsupported,
     spread_gray,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _BEST = (".bmp", ".dib", ".ppm", ".pbm", ".pgm", ".sr", ".ras")
 _READS = (".jpg", ".jpeg", ".png", ".tif", ".tiff")
@@ -23,7 +30,15 @@ _FROM_FILE = {
 
 
 class Cv2Backend(ImageUtilsBackend):
-    """Images by OpenCV."""
+    """Images by OpenCV: 8 and 16 bits per value.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.cv2_backend import Cv2Backend
+        >>> Cv2Backend().accept("a.bmp", ".bmp", "load"), Cv2Backend().accept("a.gif", ".gif", "load")
+        ('Recommended', 'NG')
+
+    Source: `nnabla.utils.image_utils.backend_events.cv2_backend.Cv2Backend` of nnabla 1.39.0.
+    """
 
     _interpolations_map = {
         "nearest": cv2.INTER_NEAREST,
@@ -32,7 +47,7 @@ class Cv2Backend(ImageUtilsBackend):
         "lanczos": cv2.INTER_LANCZOS4,
     }
 
-    def accept(self, path, ext, operator):
+    def accept(self, path: Any, ext: str, operator: str) -> str:
         if operator != "load":
             return "OK"
         return "Recommended" if ext in _BEST else "OK" if ext in _READS else "NG"

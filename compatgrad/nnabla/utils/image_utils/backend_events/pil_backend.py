@@ -1,5 +1,9 @@
 """Pillow: 8 bits, many formats."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 from PIL import Image
 
@@ -9,11 +13,22 @@ from .common import (
     spread_gray,
 )
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _READS = ".bmp .dib .eps .gif .icns .ico .jpeg .jpg .msp .png .ppm .pbm .pgm .pnm .tif .tiff".split()
 
 
 class PilBackend(ImageUtilsBackend):
-    """Images by Pillow."""
+    """Images by Pillow: many formats, 8 bits per value.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.pil_backend import PilBackend
+        >>> PilBackend().accept("a.gif", ".gif", "load"), PilBackend().accept("a.txt", ".txt", "load")
+        ('OK', 'NG')
+
+    Source: `nnabla.utils.image_utils.backend_events.pil_backend.PilBackend` of nnabla 1.39.0.
+    """
 
     _interpolations_map = {
         name: getattr(Image.Resampling, name.upper())
@@ -21,7 +36,7 @@ class PilBackend(ImageUtilsBackend):
     }
     _saves_uint16 = False
 
-    def accept(self, path, ext, operator):
+    def accept(self, path: Any, ext: str, operator: str) -> str:
         return "OK" if operator != "load" or ext in _READS else "NG"
 
     def _read(self, path, grayscale, as_uint16, num_channels, return_palette_indices=False):

@@ -1,6 +1,9 @@
 """pypng: PNG of 8 and 16 bits."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 import numpy
 import png
@@ -13,11 +16,22 @@ from .common import (
     spread_gray,
 )
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class PngBackend(ImageUtilsBackend):
-    """PNG files by pypng; it does not resize: another backend does."""
+    """PNG files by pypng: 8 and 16 bits per value. It does not resize: another backend does.
 
-    def accept(self, path, ext, operator):
+    Example:
+        >>> from compatgrad.nnabla.utils.image_utils.backend_events.pypng_backend import PngBackend
+        >>> PngBackend().accept("a.png", ".png", "load"), PngBackend().accept("a.jpg", ".jpg", "save")
+        ('Recommended', 'NG')
+
+    Source: `nnabla.utils.image_utils.backend_events.pypng_backend.PngBackend` of nnabla 1.39.0.
+    """
+
+    def accept(self, path: Any, ext: str, operator: str) -> str:
         if operator == "save":
             return "OK" if ext in (".png", "") else "NG"
         return "Recommended" if operator == "load" and ext == ".png" else "NG"
@@ -55,7 +69,13 @@ class PngBackend(ImageUtilsBackend):
         with replacing(path) as file:
             writer.write(file, img.reshape(img.shape[0], -1).tolist())
 
-    def imresize(self, img, size, interpolate="bilinear", channel_first=False):
+    def imresize(
+        self,
+        img: numpy.ndarray,
+        size: tuple[int, int] | list[int],
+        interpolate: str = "bilinear",
+        channel_first: bool = False,
+    ) -> numpy.ndarray:
         for backend in self._manager.candidates(img, "resize") if self._manager else ():
             return backend.imresize(img, size, interpolate, channel_first)
         raise Unsupported("imresize: install Pillow or OpenCV")

@@ -11,7 +11,7 @@ import numpy as np
 from compatgrad.core.files import replacing
 
 from ...core._file_errors import reading
-from .common import check_resized, check_saved, check_source, placed
+from .common import _check_resized, _check_saved, _check_source, _placed
 
 __all__ = ["auread", "auresize", "ausave"]
 
@@ -27,7 +27,7 @@ def _typed(data: bytes, width: int, channels: int) -> np.ndarray:
 
 
 def auread(source: Any, channel_first: bool = False, raw_format_param: Any = None) -> np.ndarray:
-    check_source(source, raw_format_param)
+    _check_source(source, raw_format_param)
     with source.open() as file, reading(getattr(file, "name", source), source.ext):
         if source.ext == ".raw":
             array = _typed(file.read(), raw_format_param["sample_width"], raw_format_param["channels"])
@@ -36,11 +36,11 @@ def auread(source: Any, channel_first: bool = False, raw_format_param: Any = Non
             with wave.open(file, "rb") as sound:
                 data = sound.readframes(sound.getnframes())
                 array = _typed(data, sound.getsampwidth(), sound.getnchannels())
-    return placed(array, channel_first)
+    return _placed(array, channel_first)
 
 
 def ausave(path: Any, audio_arr: np.ndarray, channel_first: bool = False, frame_rate: int = 48000) -> None:
-    array = check_saved(path, audio_arr, channel_first)
+    array = _check_saved(path, audio_arr, channel_first)
     with replacing(path) if isinstance(path, str) else nullcontext(path) as file, wave.open(file, "wb") as sound:
         sound.setnchannels(array.shape[1])
         sound.setsampwidth(array.dtype.itemsize)
@@ -49,7 +49,7 @@ def ausave(path: Any, audio_arr: np.ndarray, channel_first: bool = False, frame_
 
 
 def auresize(audio_arr: np.ndarray, size: Any, channel_first: bool = False) -> np.ndarray:
-    array = check_resized(audio_arr, size, channel_first)
+    array = _check_resized(audio_arr, size, channel_first)
     samples, channels = size
     at = np.arange(samples) * (array.shape[0] / samples)
     known = np.arange(array.shape[0])
