@@ -48,6 +48,8 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.utils.progress",
     "compatgrad.nnabla.utils.rnn",
     "compatgrad.nnabla.utils.save",
+    "compatgrad.mxnet.gluon.loss",
+    "compatgrad.mxnet.lr_scheduler",
 ]
 
 # Names that examples of a frontend use without an import, as its own documentation does.

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from inspect import signature
 from typing import Any
 
 from .. import ndarray
-from ..base import MXNetError, numeric_types
+from ..base import MXNetError
 from ..ndarray import NDArray
 from ..ndarray._operator import op
-from .block import HybridBlock
+from ._loss import (
+    HingeLoss,
+    HuberLoss,
+    L1Loss,
+    L2Loss,
+    LogisticLoss,
+    Loss,
+    SquaredHingeLoss,
+    _apply_weighting,
+    _ops,
+    _reshape_like,
+    _softplus_of_minus_abs,
+)
 
 __all__ = [
     "Loss",
@@ -34,154 +44,31 @@ __all__ = [
 ]
 
 
-def _apply_weighting(F: Any, loss: NDArray, weight: float | None = None, sample_weight: NDArray | None = None):
-    """`loss` times a number and times an array that broadcasts to it, whichever of them is given."""
-    if sample_weight is not None:
-        loss = F.broadcast_mul(loss, sample_weight) if F is not ndarray else loss * sample_weight
-    if weight is not None:
-        if not isinstance(weight, numeric_types):
-            raise AssertionError(f"weight must be a number, not {type(weight).__name__}")
-        if weight != 1:
-            loss = loss * weight
-    return loss
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """Cross entropy of labels in [0, 1] and sigmoid(pred), averaged over each sample.
 
-
-def _reshape_like(F: Any, x: NDArray, y: NDArray) -> NDArray:
-    """`x` in the shape of `y`."""
-    if F is not ndarray:
-        return F.reshape_like(x, y)
-    shape = y.shape
-    if x.shape != shape and x.size != y.size:
-        raise MXNetError(f"the label's shape {x.shape} does not fit the prediction's, {shape}")
-    return x if x.shape == shape else x.reshape(shape)
-
-
-@lru_cache(64)
-def _other_axes(ndim: int, axis: int) -> tuple[int, ...]:
-    return tuple(i for i in range(ndim) if i != axis % ndim)
-
-
-class _OnSymbols:
-    """The engine's ops that losses use, made of MXNet's operators: for symbols."""
-
-    def __init__(self, F: Any) -> None:
-        self.F = F
-
-    def squared_error(self, a: Any, b: Any) -> Any:
-        return self.F.square(a - b)
-
-    def softplus(self, x: Any) -> Any:
-        return self.F.Activation(x, act_type="softrelu")
-
-    def maximum_scalar(self, x: Any, value: float) -> Any:
-        return self.F.maximum(x, value)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.F, name)
-
-
-def _ops(F: Any) -> Any:
-    return op if F is ndarray else _OnSymbols(F)
-
-
-def _softplus_of_minus_abs(o: Any, x: NDArray) -> NDArray:
-    return o.softplus(-o.abs(x))
-
-
-class Loss(HybridBlock):
-    """Base class of losses. A subclass defines ``hybrid_forward(F, pred, label, sample_weight=None)``.
+    Call: `loss(pred, label, sample_weight=None, pos_weight=None)`. `pred` is floating point of any shape, `label` has
+    as many
+    elements; `sample_weight` and `pos_weight`, a factor on the part of positive labels, broadcast to `pred`. The result
+    has
+    shape (batch size,).
 
     Args:
+        from_sigmoid: `pred` is a probability already; otherwise it is a score, which is the safer choice for large
+            values.
         weight: number that every loss is multiplied by; None is 1.
-        batch_axis: axis of the samples.
-    """
+        batch_axis: axis of the samples in `pred`.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
 
-    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._weight = weight
-        self._batch_axis = batch_axis
+    Raises:
+        MXNetError: in a call, `label` has another number of elements than `pred`.
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
+    Example:
+        >>> loss = gluon.loss.SigmoidBinaryCrossEntropyLoss()
+        >>> loss(nd.array([[0.0], [100.0]]), nd.array([[1.0], [0.0]])).asnumpy()
+        array([  0.6931472, 100.       ], dtype=float32)
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        try:
-            # a loss has no parameters: nothing to infer, to fetch or to cache
-            if type(x) is NDArray and x._ctx is None and not self._reg_params:
-                return self.hybrid_forward(ndarray, x, *args)
-            return super().forward(x, *args)
-        except (AssertionError, AttributeError, MXNetError, TypeError) as error:
-            self._check_arrays(args, error)
-            raise
-
-    def _check_arrays(self, args: tuple[Any, ...], error: Exception) -> None:
-        # NumPy's labels are a frequent mistake, and an operator inside tells of its own inputs only
-        names = list(signature(self.hybrid_forward).parameters)[2:]
-        for name, value in zip(names, args, strict=False):
-            if value is not None and not hasattr(value, "list_outputs") and not isinstance(value, NDArray):
-                kind = ValueError if self._active else AssertionError if isinstance(error, MXNetError) else type(error)
-                got = f"{type(value).__module__}.{type(value).__name__}"
-                words = f"{type(self).__name__}: {name} must be an NDArray (mx.nd.array makes one), got {got}"
-                raise kind(words) from None
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")
-
-    def _mean(self, F: Any, loss: NDArray) -> NDArray:
-        if F is not ndarray:
-            return F.mean(loss, axis=self._batch_axis, exclude=True)
-        axes = _other_axes(loss.ndim, self._batch_axis)
-        return op.mean(loss, axis=axes) if axes else loss
-
-    def _sum(self, F: Any, loss: NDArray) -> NDArray:
-        if F is not ndarray:
-            return F.sum(loss, axis=self._batch_axis, exclude=True)
-        axes = _other_axes(loss.ndim, self._batch_axis)
-        return op.sum(loss, axis=axes) if axes else loss
-
-
-class _ElementwiseLoss(Loss):
-    """A loss of pairs of elements: `_each`, weighted, and the mean over all axes but that of the batch.
-
-    Call with `pred`, `label` of as many elements, and optionally `sample_weight` that broadcasts to `pred`; the result
-    has shape (batch size,).
-    """
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        raise NotImplementedError
-
-    def hybrid_forward(self, F: Any, pred: NDArray, label: NDArray, sample_weight: NDArray | None = None) -> NDArray:
-        loss = self._each(_ops(F), pred, _reshape_like(F, label, pred))
-        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
-
-
-class L2Loss(_ElementwiseLoss):
-    """Half the squared difference of `pred` and `label`, averaged over each sample, times `weight`."""
-
-    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-
-    def hybrid_forward(self, F: Any, pred: NDArray, label: NDArray, sample_weight: NDArray | None = None) -> NDArray:
-        loss = _ops(F).squared_error(pred, _reshape_like(F, label, pred))
-        half = 0.5 if self._weight is None else self._weight / 2
-        return self._mean(F, _apply_weighting(F, loss, half, sample_weight))
-
-
-class L1Loss(_ElementwiseLoss):
-    """The absolute difference of `pred` and `label`, averaged over each sample."""
-
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        return o.abs(label - pred)
-
-
-class SigmoidBinaryCrossEntropyLoss(Loss):
-    """Cross entropy of labels in [0, 1] and sigmoid(pred) (`from_sigmoid`: and `pred` itself).
-
-    Call with `pred`, `label` of as many elements, and optionally `sample_weight` that broadcasts to `pred` and
-    `pos_weight`, a factor on the positive part that broadcasts to `pred`. The result has shape (batch size,).
+    Source: `mxnet.gluon.loss.SigmoidBinaryCrossEntropyLoss` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -224,15 +111,30 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class SoftmaxCrossEntropyLoss(Loss):
-    """Cross entropy of labels and softmax(pred) along `axis`.
+    """Cross entropy of labels and softmax(pred) along `axis`, averaged over the other axes of each sample.
+
+    Call: `loss(pred, label, sample_weight=None)`. `pred` is floating point, its classes along `axis`; `sample_weight`
+    broadcasts to `pred` with length 1 along `axis`. The result has shape (batch size,).
 
     Args:
+        axis: axis of the classes in `pred`.
         sparse_label: labels are numbers of classes, in the shape of `pred` without `axis`, in any dtype; otherwise they
-            are probabilities in the shape of `pred`.
-        from_logits: `pred` already is a log probability.
+            are
+            probabilities in the shape of `pred`.
+        from_logits: `pred` is a log probability already (the result of log_softmax).
+        weight: number that every loss is multiplied by; None is 1.
+        batch_axis: axis of the samples in `pred`.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
 
-    Optional last argument of a call: `sample_weight`, which broadcasts to `pred` with length 1 along `axis`. The result
-    has shape (batch size,), averaged over the other axes.
+    Raises:
+        MXNetError: in a call, the shape of `label` does not fit that of `pred`.
+
+    Example:
+        >>> loss = gluon.loss.SoftmaxCrossEntropyLoss()
+        >>> loss(nd.array([[0.0, 0.0], [0.0, 100.0]]), nd.array([1, 1])).asnumpy()
+        array([0.6931472, 0.       ], dtype=float32)
+
+    Source: `mxnet.gluon.loss.SoftmaxCrossEntropyLoss` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -273,9 +175,28 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """Divergence of `label`, a probability, from `pred`, a log probability, summed over each sample.
+    """The Kullback-Leibler divergence of `label` from `pred`: the sum of label * (log(label) - pred) over each sample.
 
-    Without `from_logits`, `pred` goes through log_softmax along `axis` first. The result has shape (batch size,).
+    Call: `loss(pred, label, sample_weight=None)`. `pred` holds log probabilities, `label` probabilities, both floating
+    point
+    and of one shape; `sample_weight` broadcasts to `pred`. The result has shape (batch size,).
+
+    Args:
+        from_logits: `pred` is a log probability already; otherwise log_softmax along `axis` makes it one.
+        axis: axis of the classes, where `from_logits` is false.
+        weight: number that every loss is multiplied by; None is 1.
+        batch_axis: axis of the samples in `pred`.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        MXNetError: in a call, the shapes of `label` and `pred` do not broadcast.
+
+    Example:
+        >>> loss = gluon.loss.KLDivLoss(from_logits=False)
+        >>> loss(nd.array([[0.0, 0.0]]), nd.array([[1.0, 0.0]])).asnumpy()
+        array([0.6931472], dtype=float32)
+
+    Source: `mxnet.gluon.loss.KLDivLoss` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -299,17 +220,35 @@ class KLDivLoss(Loss):
 
 
 class CTCLoss(Loss):
-    """Connectionist temporal classification; the last class of `pred` is the blank.
+    """Connectionist temporal classification: minus the log probability of a label sequence without an alignment.
+
+    Call: `loss(pred, label, pred_lengths=None, label_lengths=None, sample_weight=None)`. `pred` holds scores of shape
+    (batch, time, classes) in the order of `layout`, without a softmax; its last class is the blank. `label` has shape
+    (batch, longest) in the order of `label_layout`, numbers of classes, padded with -1. The lengths and `sample_weight`
+    have
+    shape (batch size,), and so has the result.
 
     Args:
-        layout: 'NTC' or 'TNC', the axes of `pred`: batch, time, classes.
-        label_layout: 'NT' or 'TN', the axes of `label`, whose rows are padded with -1.
+        layout: "NTC" or "TNC", the order of the axes batch, time and classes of `pred`.
+        label_layout: "NT" or "TN", the order of the axes of `label`.
+        weight: number that every loss is multiplied by; None is 1.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
 
-    Call with `pred`, `label`, and optionally `pred_lengths` and `label_lengths` of shape (batch size,) and
-    `sample_weight`. The result has shape (batch size,).
+    Raises:
+        AssertionError: another `layout` or `label_layout`.
+
+    Example:
+        >>> loss = gluon.loss.CTCLoss()
+        >>> pred = nd.zeros((1, 2, 3))  # two steps, of two classes and the blank
+        >>> loss(pred, nd.array([[1, -1]])).asnumpy()  # three of nine paths: 1 1, 1 blank, blank 1
+        array([1.0986123], dtype=float32)
+
+    Source: `mxnet.gluon.loss.CTCLoss` of MXNet 1.9.1. Graves, Fernandez, Gomez, Schmidhuber, 2006.
     """
 
-    def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any):
+    def __init__(
+        self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any
+    ) -> None:
         if layout not in ("NTC", "TNC"):
             raise AssertionError(f"CTCLoss: layout must be 'NTC' or 'TNC', not {layout!r}")
         if label_layout not in ("NT", "TN"):
@@ -343,57 +282,28 @@ class CTCLoss(Loss):
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
-class HuberLoss(_ElementwiseLoss):
-    """Quadratic below a difference of `rho`, linear above, averaged over each sample."""
-
-    def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-        self._rho = rho
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        error = o.abs(label - pred)
-        return o.where(error > self._rho, error - 0.5 * self._rho, (0.5 / self._rho) * o.square(error))
-
-
-class HingeLoss(_ElementwiseLoss):
-    """max(0, margin - pred * label) for labels -1 and 1, averaged over each sample."""
-
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-        self._margin = margin
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        return o.relu(self._margin - pred * label)
-
-
-class SquaredHingeLoss(HingeLoss):
-    """The square of HingeLoss's elements, averaged over each sample."""
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        return o.square(super()._each(o, pred, label))
-
-
-class LogisticLoss(_ElementwiseLoss):
-    """log(1 + exp(-pred * label)) for labels -1 and 1 (`label_format` 'binary': 0 and 1), averaged over each sample."""
-
-    def __init__(
-        self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed", **kwargs: Any
-    ) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-        if label_format not in ("signed", "binary"):
-            raise ValueError(f"LogisticLoss: label_format must be 'signed' or 'binary', not {label_format!r}")
-        self._label_format = label_format
-
-    def _each(self, o: Any, pred: NDArray, label: NDArray) -> NDArray:
-        if self._label_format == "signed":
-            label = (label + 1.0) / 2.0
-        return o.relu(pred) - pred * label + _softplus_of_minus_abs(o, pred)
-
-
 class TripletLoss(Loss):
     """max(0, |positive - pred|^2 - |negative - pred|^2 + margin) of each sample.
 
-    All three arguments of a call have as many elements. The result has shape (batch size,).
+    Call: `loss(pred, positive, negative)`, three floating-point arrays of as many elements, in which the anchor `pred`
+    is to
+    be nearer to `positive` than to `negative`. The result has shape (batch size,).
+
+    Args:
+        margin: squared distance by which the negative has to be farther away.
+        weight: number that every loss is multiplied by; None is 1.
+        batch_axis: axis of the samples in `pred`.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        MXNetError: in a call, another array has another number of elements than `pred`.
+
+    Example:
+        >>> anchor, near, far = nd.array([[0.0, 0.0]]), nd.array([[1.0, 0.0]]), nd.array([[1.0, 0.5]])
+        >>> gluon.loss.TripletLoss()(anchor, near, far).asnumpy()
+        array([0.75], dtype=float32)
+
+    Source: `mxnet.gluon.loss.TripletLoss` of MXNet 1.9.1.
     """
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
@@ -409,14 +319,28 @@ class TripletLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Negative log likelihood of counts `target` under Poisson distributions, averaged over everything: shape (1,).
+    """Negative log likelihood of counts under Poisson distributions, averaged over all elements and samples.
+
+    Call: `loss(pred, target, sample_weight=None, epsilon=1e-08)`. `pred` is floating point, `target` has as many
+    elements,
+    `sample_weight` broadcasts to `pred`, `epsilon` keeps the logarithm of a rate finite. The result has shape (1,).
 
     Args:
+        weight: number that the loss is multiplied by; None is 1.
         from_logits: `pred` is the logarithm of the rate; otherwise the rate itself.
-        compute_full: adds Stirling's approximation of log(target!) where target > 1.
+        batch_axis: axis of the samples in `pred`.
+        compute_full: adds Stirling's approximation of log(target!) where target > 1, which does not change gradients.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
 
-    Optional last arguments of a call: `sample_weight`, which broadcasts to `pred`, and `epsilon`, which keeps the
-    logarithm of a rate finite.
+    Raises:
+        MXNetError: in a call, `target` has another number of elements than `pred`.
+
+    Example:
+        >>> loss = gluon.loss.PoissonNLLLoss(from_logits=False)
+        >>> loss(nd.array([[1.0], [3.0]]), nd.array([[2.0], [0.0]])).asnumpy()
+        array([2.], dtype=float32)
+
+    Source: `mxnet.gluon.loss.PoissonNLLLoss` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -452,8 +376,26 @@ class PoissonNLLLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """1 - cos(input1, input2) for label 1, max(0, cos(input1, input2) - margin) for label -1.
 
-    The rows of two inputs of shape (batch size, n) are compared, `label` has shape (batch size,), the result
-    (batch size, 1).
+    Call: `loss(input1, input2, label, sample_weight=None)`. The rows of two floating-point arrays of shape (batch size,
+    n) are
+    compared, `label` has shape (batch size,), the result (batch size, 1).
+
+    Args:
+        weight: number that every loss is multiplied by; None is 1.
+        batch_axis: axis of the samples.
+        margin: cosine, from -1 to 1, below which pairs of label -1 cost nothing.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        MXNetError: in a call, `input1` has another number of elements than `input2`.
+
+    Example:
+        >>> x, y = nd.array([[1.0, 0.0], [1.0, 0.0]]), nd.array([[0.0, 1.0], [2.0, 0.0]])
+        >>> gluon.loss.CosineEmbeddingLoss()(x, y, nd.array([1, -1])).asnumpy()
+        array([[1.],
+               [1.]], dtype=float32)
+
+    Source: `mxnet.gluon.loss.CosineEmbeddingLoss` of MXNet 1.9.1.
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any) -> None:
@@ -479,10 +421,24 @@ class SDMLLoss(Loss):
     """Smoothed deep metric learning: `x1[i]` and `x2[i]` belong together, all other rows of the batch do not.
 
     Divergence of the smoothed identity matrix from the softmax of minus the squared distances of all pairs of rows.
-    Both inputs have shape (batch size, n), the result (batch size,).
+    Call: `loss(x1, x2)`, floating-point arrays of shape (batch size, n); the result has shape (batch size,).
 
     Args:
         smoothing_parameter: probability that is spread over the wrong pairs, below 1.
+        weight: kept for `repr`; the result is not multiplied by it.
+        batch_axis: axis of the samples.
+        **kwargs: `prefix` and `params`, as in HybridBlock.
+
+    Raises:
+        AssertionError: in a call, the shapes of `x1` and `x2` differ.
+
+    Example:
+        >>> x = nd.array([[0.0, 0.0], [3.0, 4.0]])
+        >>> loss = gluon.loss.SDMLLoss()
+        >>> loss(x, x).asnumpy() < loss(x, x[::-1]).asnumpy()
+        array([ True,  True])
+
+    Source: `mxnet.gluon.loss.SDMLLoss` of MXNet 1.9.1. Bonadiman, Kumar, Mittal, 2019.
     """
 
     def __init__(
