@@ -13,6 +13,7 @@ from tests.docs import public_names
 # Modules, with all below them, whose public names are documented and typed.
 DOCUMENTED: list[str] = [
     "compatgrad.chainer.functions.activation",
+    "compatgrad.chainer.initializers",
     "compatgrad.chainer.links.activation",
     "compatgrad.chainer.links.connection",
     "compatgrad.chainer.links.loss",
@@ -20,6 +21,7 @@ DOCUMENTED: list[str] = [
     "compatgrad.chainer.links.normalization",
     "compatgrad.chainer.links.rnn",
     "compatgrad.chainer.links.theano",
+    "compatgrad.chainer.optimizer_hooks",
     "compatgrad.nnabla.context",
     "compatgrad.nnabla.experimental",
     "compatgrad.nnabla.ext_utils",

@@ -1,5 +1,9 @@
 """Initial values of parameters. Mirrors ``chainer.initializers``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 import torch
 
@@ -12,6 +16,11 @@ from compatgrad.chainer.initializers.orthogonal import Orthogonal
 from compatgrad.chainer.initializers.sampling import DownsamplingConvFilter, UpsamplingDeconvFilter
 from compatgrad.chainer.initializers.uniform import GlorotUniform, HeUniform, LeCunUniform, Uniform
 from compatgrad.core.arrays import device_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer._typing import Array, DeviceSpec, DType, Shape
 
 __all__ = [
     "Constant",
@@ -34,11 +43,34 @@ __all__ = [
 ]
 
 
-def generate_array(initializer, shape, xp, dtype=None, device=None):
-    """A new array that `initializer` has filled.
+def generate_array(
+    initializer: Callable[[Array], Any],
+    shape: Shape,
+    xp: Any,
+    dtype: DType | None = None,
+    device: DeviceSpec | None = None,
+) -> Array:
+    """A new array that an initializer has filled.
 
-    `dtype` is by default the initializer's, then ``config.dtype``; `device` is by default the current one
-    of `xp`. Raises ValueError where `dtype` is not the initializer's or `device` is not of `xp`.
+    Args:
+        initializer: fills the array that it is called with; its attribute `dtype`, if any, is the default dtype.
+        shape: of the array.
+        xp: module of the array, `numpy` or `cupy`.
+        dtype: of the array; None takes the initializer's, else `chainer.config.dtype`.
+        device: where the array is made; None takes the current device of `xp`.
+
+    Returns:
+        The array, of the given shape.
+
+    Raises:
+        ValueError: `dtype` is not the initializer's, or `device` is not one of `xp`.
+
+    Example:
+        >>> chainer.initializers.generate_array(chainer.initializers.Constant(3), (2, 2), np)
+        array([[3., 3.],
+               [3., 3.]], dtype=float32)
+
+    Source: `chainer.initializers.generate_array` of Chainer 7.8.1.
     """
     own_dtype = getattr(initializer, "dtype", None)
     if dtype is None:

@@ -1,8 +1,15 @@
 """What the random initializers share."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer, get_fans
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType
 
 
 class _Random(Initializer):
@@ -32,7 +39,7 @@ class _Random(Initializer):
 class _Scaled(_Random):
     """The width of the distribution depends on the numbers of inputs and outputs."""
 
-    def __init__(self, scale=1.0, dtype=None, **kwargs):
+    def __init__(self, scale: float = 1.0, dtype: DType | None = None, **kwargs: Any):
         super().__init__(scale, dtype, kwargs)
 
     def _width(self, fan_in, fan_out):

@@ -1,10 +1,19 @@
 """Orthogonal weights."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializers._random import _Random
 from compatgrad.chainer.utils import size_of_shape
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Array, DType
+
+__all__ = ["Orthogonal"]
 
 _MODES = {
     # must not have more inputs than outputs, must not have fewer
@@ -16,23 +25,40 @@ _MODES = {
 
 
 class Orthogonal(_Random):
-    """Rows or columns, whichever are fewer, are orthogonal and of length `scale`; all axes but the first
-    are one.
+    """Makes the rows or columns, whichever are fewer, orthogonal and of length `scale`; all axes but the first count as
+    one.
 
-    It is the Q of a QR decomposition of normal numbers, drawn on the CPU from `rng` or NumPy's global
-    stream, with signs that make R's diagonal positive. Saxe et al., https://arxiv.org/abs/1312.6120. `mode`
-    tells which shapes are taken: ``'auto'`` all, ``'projection'`` not fewer inputs than outputs,
-    ``'embedding'`` not more, ``'basis'`` as many. Raises ValueError for another mode, shape or an empty
-    array.
+    The values are the Q of a QR decomposition of normal numbers, drawn on the CPU, with signs that make R's diagonal
+    positive. An array without axes gets `scale` or `-scale`.
+
+    Args:
+        scale: length of the rows or columns.
+        dtype: dtype that the array must have; None takes an array of any.
+        mode: which shapes are taken: "auto" all, "projection" those with at least as many inputs as outputs,
+            "embedding" those with at most as many, "basis" those with as many.
+        **kwargs: `rng`, a NumPy `RandomState` that is drawn from; without it NumPy's global one.
+
+    Raises:
+        ValueError: `mode` is none of these; when called, the array is empty or `mode` does not take its shape.
+        TypeError: a keyword other than `rng`.
+        AssertionError: when called, the array's dtype is not `dtype`.
+
+    Example:
+        >>> w = np.empty((2, 5), np.float32)
+        >>> chainer.initializers.Orthogonal(scale=1.0)(w)
+        >>> bool(np.allclose(w @ w.T, np.eye(2), atol=1e-6))
+        True
+
+    Source: `chainer.initializers.Orthogonal` of Chainer 7.8.1; A. Saxe et al., 2013, https://arxiv.org/abs/1312.6120.
     """
 
-    def __init__(self, scale=1.1, dtype=None, mode="auto", **kwargs):
+    def __init__(self, scale: float = 1.1, dtype: DType | None = None, mode: str = "auto", **kwargs: Any) -> None:
         if mode not in _MODES:
             raise ValueError(f"Invalid mode: {mode!r}. Choose from {', '.join(map(repr, _MODES))}.")
         self.mode = mode
         super().__init__(scale, dtype, kwargs)
 
-    def __call__(self, array):
+    def __call__(self, array: Array) -> None:
         self._check_dtype(array)
         random = numpy.random if self.rng is None else self.rng
         if not array.shape:

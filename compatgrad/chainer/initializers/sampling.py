@@ -1,12 +1,20 @@
 """Filters of linear interpolation."""
 
+from __future__ import annotations
+
 import functools
 import operator
+from typing import TYPE_CHECKING
 
 import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType
+
+__all__ = ["DownsamplingConvFilter", "UpsamplingDeconvFilter"]
 
 
 def _linear_filter(size, ndim):
@@ -24,7 +32,7 @@ class _SamplingFilter(Initializer):
 
     _normalized = False
 
-    def __init__(self, interpolation="linear", dtype=None):
+    def __init__(self, interpolation: str = "linear", dtype: DType | None = None):
         if interpolation != "linear":
             raise ValueError(f"Unsupported interpolation method: {interpolation}")
         super().__init__(dtype)
@@ -46,10 +54,60 @@ class _SamplingFilter(Initializer):
 
 
 class UpsamplingDeconvFilter(_SamplingFilter):
-    """For a transposed convolution of stride ``(k + 1) // 2``. Long et al., https://arxiv.org/abs/1411.4038."""
+    """Fills the filter of a transposed convolution with that of linear interpolation, which enlarges images by the
+    stride (k + 1) // 2.
+
+    The array has the shape (channels, channels or 1, k, ..., k). Channel i of the output gets channel i of the input
+    alone.
+
+    Args:
+        interpolation: "linear", the only one.
+        dtype: dtype that the array must have; None takes an array of any.
+
+    Raises:
+        ValueError: `interpolation` is another one; when called, the sizes after the channels differ.
+        AssertionError: when called, the second axis is neither 1 nor as long as the first, or the array's dtype is not
+            `dtype`.
+
+    Example:
+        >>> bilinear = chainer.initializers.UpsamplingDeconvFilter()
+        >>> up = L.Deconvolution2D(1, 1, ksize=4, stride=2, pad=1, initialW=bilinear)
+        >>> up.W.array[0, 0]
+        array([[0.0625, 0.1875, 0.1875, 0.0625],
+               [0.1875, 0.5625, 0.5625, 0.1875],
+               [0.1875, 0.5625, 0.5625, 0.1875],
+               [0.0625, 0.1875, 0.1875, 0.0625]], dtype=float32)
+
+    Source: `chainer.initializers.UpsamplingDeconvFilter` of Chainer 7.8.1; J. Long et al., 2014,
+    https://arxiv.org/abs/1411.4038.
+    """
 
 
 class DownsamplingConvFilter(_SamplingFilter):
-    """For a convolution of stride ``(k + 1) // 2``; the filter's sum is 1. Long et al., as above."""
+    """Fills the filter of a convolution with that of linear interpolation, whose sum is 1; with the stride (k + 1) // 2
+    it reduces images.
+
+    The array has the shape (channels, channels or 1, k, ..., k). Channel i of the output gets channel i of the input
+    alone.
+
+    Args:
+        interpolation: "linear", the only one.
+        dtype: dtype that the array must have; None takes an array of any.
+
+    Raises:
+        ValueError: `interpolation` is another one; when called, the sizes after the channels differ.
+        AssertionError: when called, the second axis is neither 1 nor as long as the first, or the array's dtype is not
+            `dtype`.
+
+    Example:
+        >>> down = L.Convolution2D(1, 1, ksize=3, stride=2, initialW=chainer.initializers.DownsamplingConvFilter())
+        >>> down.W.array[0, 0]
+        array([[0.0625, 0.125 , 0.0625],
+               [0.125 , 0.25  , 0.125 ],
+               [0.0625, 0.125 , 0.0625]], dtype=float32)
+
+    Source: `chainer.initializers.DownsamplingConvFilter` of Chainer 7.8.1; J. Long et al., 2014,
+    https://arxiv.org/abs/1411.4038.
+    """
 
     _normalized = True

@@ -1,20 +1,46 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad import _C
 from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.optimizer_hooks._gradient_hook import stock
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.optimizer import GradientMethod
+
+__all__ = ["GradientClipping"]
+
 
 @stock
 class GradientClipping:
-    """Scales all gradients of the target so that the norm of them together is at most `threshold`."""
+    """Scales all gradients of the target so that the L2 norm of them together is at most `threshold`. Smaller ones stay
+    as they are.
+
+    Args:
+        threshold: the greatest norm, over all parameters at once.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[3, -4]]))
+        >>> layer.W.grad = np.array([[6, 8]], np.float32)
+        >>> opt = chainer.optimizers.SGD(lr=1).setup(layer)
+        >>> opt.add_hook(chainer.optimizer_hooks.GradientClipping(5))
+        >>> opt.update()
+        >>> layer.W.grad
+        array([[3., 4.]], dtype=float32)
+
+    Source: `chainer.optimizer_hooks.GradientClipping` of Chainer 7.8.1; R. Pascanu et al., 2012,
+    https://arxiv.org/abs/1211.5063.
+    """
 
     name = "GradientClipping"
     timing = "pre"
 
-    def __init__(self, threshold):
+    def __init__(self, threshold: float) -> None:
         self.threshold = threshold
 
     def _step(self, loss_scale):
         return "clip_norm", self.threshold
 
-    def __call__(self, opt):
+    def __call__(self, opt: GradientMethod) -> None:
         _C.optim_clip(all_params(opt.target), self.threshold, True)

@@ -1,23 +1,49 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.backend import using_device
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.optimizer import UpdateRule
+    from compatgrad.chainer.variable import Parameter
+
+__all__ = ["GradientLARS"]
 
 
 class GradientLARS:
-    """Layer-wise adaptive rate scaling (You, Gitman, Ginsburg 2017).
+    """Layer-wise adaptive rate scaling: grad = r (grad + weight_decay param), with r = |param| / (eps + |grad| +
+    weight_decay |param|) where the norm |param| exceeds `threshold`, and 1 elsewhere.
 
-    Adds weight decay to each gradient and scales it by the ratio of the norms of parameter and gradient,
-    where the norm of the parameter is above `threshold`.
+    Args:
+        threshold: norm of a parameter up to which its gradient is not scaled.
+        weight_decay: factor of the parameter that is added to its gradient.
+        eps: keeps the divisor from 0.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[3, -4]]))
+        >>> layer.W.grad = np.array([[6, 8]], np.float32)
+        >>> opt = chainer.optimizers.SGD(lr=1).setup(layer)
+        >>> opt.add_hook(chainer.optimizer_hooks.GradientLARS())
+        >>> opt.update()
+        >>> layer.W.grad
+        array([[3., 4.]], dtype=float32)
+
+    Source: `chainer.optimizer_hooks.GradientLARS` of Chainer 7.8.1; Y. You, I. Gitman and B. Ginsburg, 2017,
+    https://arxiv.org/abs/1708.03888.
     """
 
     name = "GradientLARS"
     call_for_each_param = True
     timing = "pre"
 
-    def __init__(self, threshold=1e-2, weight_decay=0.0, eps=1e-9):
+    def __init__(self, threshold: float = 1e-2, weight_decay: float = 0.0, eps: float = 1e-9) -> None:
         self.threshold = threshold
         self.weight_decay = weight_decay
         self.eps = eps
 
-    def __call__(self, rule, param):
+    def __call__(self, rule: UpdateRule, param: Parameter) -> None:
+        """Changes the gradient of one parameter; without one nothing is done."""
         data = param.data
         grad = None if data is None else param.grad
         if grad is None:

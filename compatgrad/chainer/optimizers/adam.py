@@ -6,6 +6,8 @@ import numpy
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
+__all__ = ["AMSBound", "AMSGrad", "AdaBound", "Adam", "AdamRule", "AdamW"]
+
 _default_hyperparam = optimizer.Hyperparameter()
 _default_hyperparam.alpha = 0.001
 _default_hyperparam.beta1 = 0.9

@@ -1,6 +1,8 @@
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule
 
+__all__ = ["MSVAG", "MSVAGRule"]
+
 _default_hyperparam = optimizer.Hyperparameter()
 _default_hyperparam.lr = 0.1
 _default_hyperparam.beta = 0.9

@@ -2,6 +2,8 @@ from compatgrad.chainer import optimizer
 from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
+__all__ = ["SMORMS3", "SMORMS3Rule"]
+
 _default_hyperparam = optimizer.Hyperparameter()
 _default_hyperparam.lr = 0.001
 _default_hyperparam.eps = 1e-16
