@@ -37,11 +37,13 @@ def _load_toml(path: Path) -> dict[str, Any]:
             import tomli as toml
         except ModuleNotFoundError:
             from pip._vendor import tomli as toml
-    return toml.loads(path.read_text(encoding="utf-8"))
+    read: dict[str, Any] = toml.loads(path.read_text(encoding="utf-8"))
+    return read
 
 
 def _project() -> dict[str, Any]:
-    return _load_toml(ROOT / "pyproject.toml")["project"]
+    project: dict[str, Any] = _load_toml(ROOT / "pyproject.toml")["project"]
+    return project
 
 
 def _metadata() -> str:

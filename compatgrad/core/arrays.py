@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+from torch.utils.dlpack import from_dlpack
 
 
-def device_array(tensor: torch.Tensor):
+def device_array(tensor: torch.Tensor) -> Any:
     """The CuPy array that shares memory with a CUDA tensor. ImportError where CuPy is not installed."""
     try:
         import cupy
@@ -17,8 +20,9 @@ def device_array(tensor: torch.Tensor):
     return cupy.from_dlpack(tensor.detach())
 
 
-def tensor_of_device_array(array, what: str) -> torch.Tensor:
+def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
     """The tensor that shares memory with an array on a device; TypeError naming `what` for anything else."""
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
-    return torch.from_dlpack(array)
+    tensor: torch.Tensor = from_dlpack(array)
+    return tensor

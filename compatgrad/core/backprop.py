@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["backward", "compute_grad", "follow", "grad"]
 
 # Frontend name -> its own `grad` and `backward`, which `compatgrad.grad` and `compatgrad.backward` follow.
-_followed: dict[str, tuple[Callable, Callable]] = {}
+_Call: TypeAlias = Callable[..., Any]
+_followed: dict[str, tuple[_Call, _Call]] = {}
 
 
-def follow(frontend: str, *, grad: Callable, backward: Callable) -> None:
+def follow(frontend: str, *, grad: _Call, backward: _Call) -> None:
     """Makes `compatgrad.grad` and `compatgrad.backward` call these for outputs that belong to `frontend`."""
     _followed[frontend] = (grad, backward)
 
 
-def _followed_by(args, kwargs):
+def _followed_by(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Call, _Call] | None:
     """The pair registered for the frontend of the outputs, or None for the native one."""
     outputs = args[0] if args else kwargs.get("outputs", kwargs.get("heads"))
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
@@ -33,7 +34,7 @@ def _followed_by(args, kwargs):
     return _followed.get(first._frontend.name)
 
 
-def _as_list(variables, what: str) -> list:
+def _as_list(variables: Any, what: str) -> list[Any]:
     if isinstance(variables, _C.Variable):
         return [variables]
     if not isinstance(variables, (list, tuple)):
@@ -41,24 +42,24 @@ def _as_list(variables, what: str) -> list:
     return list(variables)
 
 
-def _kind(value) -> str:
+def _kind(value: object) -> str:
     hint = "; compute with compatgrad.Variable(tensor) from the start" if isinstance(value, torch.Tensor) else ""
     return f"{type(value)}{hint}"
 
 
-def _check(variables: list, what: str, optional: bool = False) -> None:
+def _check(variables: list[Any], what: str, optional: bool = False) -> None:
     for v in variables:
         if not (isinstance(v, _C.Variable) or (optional and v is None)):
             raise TypeError(f"each of {what} must be a Variable{' or None' if optional else ''}, not {_kind(v)}")
 
 
-def _check_data(outputs: list) -> None:
+def _check_data(outputs: list[Any]) -> None:
     for i, y in enumerate(outputs):
         if y.tensor is None:
             raise ValueError(f"outputs[{i}] has no data, and so no gradient: it was made without a tensor")
 
 
-def _gradients(given, variables: list, what: str, of: str) -> list:
+def _gradients(given: Any, variables: list[Any], what: str, of: str) -> list[Any]:
     """One Variable or None for each of `variables`. TypeError or ValueError naming the argument `what`."""
     count = len(variables)
     if given is None:
@@ -145,15 +146,15 @@ def grad(*args: Any, **kwargs: Any) -> Any:
 
 
 def _native_grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    grad_inputs=None,
+    outputs: _C.Variable | Sequence[_C.Variable],
+    inputs: _C.Variable | Sequence[_C.Variable],
+    grad_outputs: _Given = None,
+    grad_inputs: _Given = None,
     set_grad: bool = False,
     retain_grad: bool = False,
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
-) -> list:
+) -> list[Any]:
     outputs, inputs = _as_list(outputs, "outputs"), _as_list(inputs, "inputs")
     _check(outputs, "outputs")
     _check(inputs, "inputs")
@@ -182,7 +183,7 @@ def _native_grad(
     return results
 
 
-def _set_grads(inputs, gxs) -> None:
+def _set_grads(inputs: Sequence[Any], gxs: Sequence[Any]) -> None:
     for x, gx in zip(inputs, gxs, strict=True):
         if not isinstance(x, _C.DeferredVariable):
             x.grad_var = gx
@@ -194,16 +195,16 @@ _native_grad.__qualname__ = "grad"  # what Python's messages about missing argum
 
 
 def compute_grad(
-    frontend,
-    outputs,
-    inputs,
-    grad_outputs,
-    grad_inputs,
-    set_grad,
-    retain_grad,
-    enable_double_backprop,
-    loss_scale,
-):
+    frontend: _C.Frontend,
+    outputs: Sequence[_C.Variable],
+    inputs: Sequence[_C.Variable],
+    grad_outputs: Sequence[_C.Variable | None],
+    grad_inputs: Sequence[_C.Variable | None] | None,
+    set_grad: bool,
+    retain_grad: bool,
+    enable_double_backprop: bool,
+    loss_scale: float | None,
+) -> list[Any]:
     """`grad` on checked arguments, for all frontends; a None in `grad_outputs` stands for ones times
     `loss_scale`.
     """
@@ -221,7 +222,7 @@ def compute_grad(
     return gxs
 
 
-def backward(*args, **kwargs) -> None:
+def backward(*args: Any, **kwargs: Any) -> None:
     """Backprop from several outputs at once, to all leaves, by the rules of the frontend that the outputs belong to.
 
     It takes what `chainer.backward`, `mxnet.autograd.backward` or, output by output, `nnabla.Variable.backward` takes.
@@ -252,7 +253,9 @@ def backward(*args, **kwargs) -> None:
     (_native_backward if followed is None else followed[1])(*args, **kwargs)
 
 
-def _native_backward(outputs, grad_outputs=None, *, enable_double_backprop: bool = False) -> None:
+def _native_backward(
+    outputs: _C.Variable | Sequence[_C.Variable], grad_outputs: _Given = None, *, enable_double_backprop: bool = False
+) -> None:
     outputs = _as_list(outputs, "outputs")
     _check(outputs, "outputs")
     _check_data(outputs)
@@ -263,7 +266,14 @@ def _native_backward(outputs, grad_outputs=None, *, enable_double_backprop: bool
 _native_backward.__qualname__ = "backward"
 
 
-def start_backward(frontend, outputs, gys, retain_grad, enable_double_backprop, loss_scale) -> None:
+def start_backward(
+    frontend: _C.Frontend,
+    outputs: Sequence[_C.Variable],
+    gys: Sequence[_C.Variable | None],
+    retain_grad: bool,
+    enable_double_backprop: bool,
+    loss_scale: float | None,
+) -> None:
     """Native `backward` on checked arguments."""
     starts, used = [], []
     for y, gy in zip(outputs, gys, strict=True):
@@ -292,12 +302,12 @@ def start_backward(frontend, outputs, gys, retain_grad, enable_double_backprop, 
         raise
 
 
-def unchain_backward(variable) -> None:
+def unchain_backward(variable: _C.Variable) -> None:
     """Cuts every function that `variable` was computed by out of the graph."""
     creator = variable.creator_node
     if creator is not None:
         creator._unchain_backward()
 
 
-def native_variable(*args, **kwargs):
+def native_variable(*args: Any, **kwargs: Any) -> Any:
     return _C.native_frontend.variable_class(*args, **kwargs)

@@ -19,13 +19,14 @@ class using_modes(ContextDecorator):
 
     def __init__(self, **modes: bool | None):
         self._modes = modes
-        self._previous: list = []  # a stack: one object may be entered again inside itself
+        # a stack: one object may be entered again inside itself
+        self._previous: list[list[tuple[str, bool | None]]] = []
 
     def _recreate_cm(self) -> using_modes:
         return using_modes(**self._modes)  # a decorated function may run in two threads at once
 
     def __enter__(self) -> using_modes:
-        previous: list = []
+        previous: list[tuple[str, bool | None]] = []
         self._previous.append(previous)
         try:
             for name, value in self._modes.items():
@@ -35,7 +36,7 @@ class using_modes(ContextDecorator):
             raise
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         for name, value in self._previous.pop():
             _C.set_mode(name, value)
 

@@ -76,7 +76,8 @@ def to(frontend: str, x: Any) -> Any:
 def _as_tensor(x: Any) -> torch.Tensor:
     if isinstance(x, _C.DeferredVariable):
         x = bridge.leave(x, FRONTENDS["compatgrad"].variable_class._frontend)
-    return _C.torch_leave(x._frontend, [x])[0] if torch.is_grad_enabled() else x.tensor
+    tensor: torch.Tensor = _C.torch_leave(x._frontend, [x])[0] if torch.is_grad_enabled() else x.tensor
+    return tensor
 
 
 def refuse_transforms(who: str) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 import shutil
 import traceback
 import weakref
+from collections.abc import Callable, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
@@ -17,6 +19,7 @@ from compatgrad.core.hooks import FunctionHook
 
 __all__ = ["Function", "FunctionAdapter", "FunctionBase", "FunctionNode", "FunctionNodeBase"]
 
+_Gradients: TypeAlias = Sequence[Any]  # a Variable or None for each
 _get_mode = _C.get_mode
 _function_hooks = _C.function_hooks
 
@@ -31,15 +34,17 @@ class FunctionNodeBase(_C.FunctionNode):
     backward.
     """
 
-    _input_indexes_to_retain = None
-    _output_indexes_to_retain = None
+    _input_indexes_to_retain: Sequence[int] | None = None
+    _output_indexes_to_retain: Sequence[int] | None = None
     _output_count = 0
     _fuses = False  # backward_accumulate is overridden
 
-    _variable_type: type  # of this frontend
+    _variable_type: Any  # the class of this frontend's Variables
     _raw = staticmethod(attrgetter("tensor"))  # a Variable's data as this frontend's functions see it
+    _check_outputs: Callable[[tuple[Any, ...]], None]  # TypeError for what is no data of this frontend
+    _has_nan: Callable[[Any], bool]
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._fuses = cls.backward_accumulate is not FunctionNodeBase.backward_accumulate
 
@@ -58,12 +63,12 @@ class FunctionNodeBase(_C.FunctionNode):
         return type(self).__name__
 
     @property
-    def _user_object(self):
+    def _user_object(self) -> Any:
         return self  # what `Variable.creator` shows
 
     # ---- forward -------------------------------------------------------------------------------------------
 
-    def _run(self, inputs, in_data):
+    def _run(self, inputs: tuple[Any, ...], in_data: tuple[Any, ...]) -> tuple[Any, ...]:
         """Hooks, forward, checks and recording of one application; `in_data` is the raw data of `inputs`."""
         hooks = self._active_hooks()
         for hook in hooks:
@@ -83,14 +88,14 @@ class FunctionNodeBase(_C.FunctionNode):
         self._output_count = len(outputs)
         return self._record(inputs, outputs, self._input_indexes_to_retain, self._output_indexes_to_retain)
 
-    def _forward(self, in_data):
+    def _forward(self, in_data: tuple[Any, ...]) -> Any:
         return self.forward(in_data)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[Any, ...]) -> Any:
         """To be defined: from a tuple with each input's data to a tuple with each output's."""
         raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
-    def retain_inputs(self, indexes) -> None:
+    def retain_inputs(self, indexes: Sequence[int]) -> None:
         """Keeps these inputs' data for backward, where `get_retained_inputs` gives them in this order.
 
         indexes: a tuple or list of ints, the inputs' numbers. To be called in forward; a later call replaces an
@@ -98,7 +103,7 @@ class FunctionNodeBase(_C.FunctionNode):
         """
         self._input_indexes_to_retain = indexes
 
-    def retain_outputs(self, indexes) -> None:
+    def retain_outputs(self, indexes: Sequence[int]) -> None:
         """Keeps these outputs' data for backward, where `get_retained_outputs` gives them in this order.
 
         indexes: a tuple or list of ints, the outputs' numbers. To be called in forward; a later call replaces an
@@ -107,37 +112,46 @@ class FunctionNodeBase(_C.FunctionNode):
         self._output_indexes_to_retain = indexes
 
     @property
-    def output_data(self) -> tuple:
+    def output_data(self) -> tuple[Any, ...]:
         """Data of all outputs, None where it was not retained. RuntimeError before the function was
         recorded.
         """
         retained = self._retained_output_arrays()
         if retained is None:
             raise RuntimeError("retained output data is gone")
-        data = [None] * self._output_count
+        data: list[Any] = [None] * self._output_count
         for index, y in zip(self._output_indexes_to_retain or (), retained, strict=True):
             data[index] = y
         return tuple(data)
 
     # ---- backward ------------------------------------------------------------------------------------------
 
-    def backward(self, target_input_indexes, grad_outputs):
+    def backward(self, target_input_indexes: Sequence[int], grad_outputs: _Gradients) -> _Gradients:
+        """To be defined, for the chain rule: Variables in, one gradient or None for each target or each input out.
+
+        Without a definition all gradients are None. `target_input_indexes` are the numbers of the inputs that want a
+        gradient, in rising order; an output that has no gradient stands as None among `grad_outputs`.
+        """
         if self.is_native:
             return super().backward(target_input_indexes, grad_outputs)
         return (None,) * len(target_input_indexes)
 
-    def backward_accumulate(self, target_input_indexes, grad_outputs, grad_inputs):
+    def backward_accumulate(
+        self, target_input_indexes: Sequence[int], grad_outputs: _Gradients, grad_inputs: _Gradients
+    ) -> _Gradients:
         """Gradients of the targets plus `grad_inputs` (Variable or None per target). May be overridden to
         fuse both.
         """
         gxs = _one_per_target(self, target_input_indexes, self.backward(target_input_indexes, grad_outputs))
         return _sums(gxs, grad_inputs)
 
-    def _backward_step(self, indexes, grad_outputs, grad_inputs):
+    def _backward_step(
+        self, indexes: Sequence[int], grad_outputs: _Gradients, grad_inputs: _Gradients | None
+    ) -> _Gradients:
         """Called by the loop. `grad_inputs`: None or what is accumulated so far, one per target, if `_accumulates`."""
         try:
             if self._fuses:
-                gxs = self.backward_accumulate(indexes, grad_outputs, grad_inputs)
+                gxs = self.backward_accumulate(indexes, grad_outputs, grad_inputs or ())
             else:
                 gxs = self.backward(indexes, grad_outputs)
         except Exception as e:
@@ -151,7 +165,7 @@ class FunctionNodeBase(_C.FunctionNode):
             self._check_gradients(indexes, gxs, () if self._fuses else grad_inputs)
         return gxs if self._fuses or not grad_inputs else _sums(gxs, grad_inputs)
 
-    def _check_gradient_types(self, gxs):
+    def _check_gradient_types(self, gxs: _Gradients) -> None:
         for gx in gxs:
             if gx is not None and not isinstance(gx, _C.Variable):
                 raise ValueError(
@@ -161,12 +175,12 @@ class FunctionNodeBase(_C.FunctionNode):
                     )
                 )
 
-    def _check_gradients(self, indexes, gxs, grad_inputs):
-        seen = {}
+    def _check_gradients(self, indexes: Sequence[int], gxs: _Gradients, grad_inputs: _Gradients | None) -> None:
+        seen: dict[Any, Any] = {}
         for k, (i, gx) in enumerate(zip(indexes, gxs, strict=True)):
             if gx is None or gx.tensor is None:
                 continue
-            x = self.inputs[i]
+            x = (self.inputs or ())[i]
             earlier = seen.setdefault(x, gx)
             pending = grad_inputs[k] if grad_inputs else None
             for what, expected in (("shape", x), ("shape", earlier), ("dtype", earlier), ("dtype", pending)):
@@ -191,7 +205,7 @@ class FunctionNodeBase(_C.FunctionNode):
 
     # ---- hooks ---------------------------------------------------------------------------------------------
 
-    def _active_hooks(self):
+    def _active_hooks(self) -> tuple[FunctionHook, ...]:
         if self._n_local_function_hooks:
             return tuple({**_function_hooks(), **self.local_function_hooks}.values())
         hooks = _function_hooks()
@@ -221,24 +235,25 @@ class FunctionNodeBase(_C.FunctionNode):
         del hooks[name]
 
 
-def _sums(gxs, grad_inputs):
+def _sums(gxs: _Gradients, grad_inputs: _Gradients) -> _Gradients:
     return tuple(gx if g is None else g if gx is None else gx + g for gx, g in zip(gxs, grad_inputs, strict=True))
 
 
-def _must_return(node):
+def _must_return(node: FunctionNodeBase) -> str:
     return f"backward of {node.label} must return a tuple of Variables or None,"
 
 
-def _one_per_target(node, indexes, gxs):
+def _one_per_target(node: FunctionNodeBase, indexes: Sequence[int], gxs: Any) -> _Gradients:
     if gxs is None:
         raise TypeError(f"{_must_return(node)} not None: is `return` missing?")
     if isinstance(gxs, _C.Variable):
         raise ValueError(f"{_must_return(node)} not a Variable: (gx,)")
-    count, inputs = len(gxs), len(node.inputs)
+    given: _Gradients = gxs
+    count, inputs = len(given), len(node.inputs or ())
     if count == inputs:
-        return gxs if inputs == len(indexes) else tuple([gxs[i] for i in indexes])
+        return given if inputs == len(indexes) else tuple([given[i] for i in indexes])
     if count == len(indexes):
-        return gxs
+        return given
     expected = str(inputs) if inputs == len(indexes) else f"{inputs} or {len(indexes)}"
     raise ValueError(
         node._get_error_message(
@@ -247,7 +262,7 @@ def _one_per_target(node, indexes, gxs):
     )
 
 
-def _add_stack(node, error):
+def _add_stack(node: FunctionNodeBase, error: BaseException) -> None:
     """Appends to the error's message where the function was called in forward, known under debug only."""
     if node.stack is None:
         return
@@ -257,54 +272,67 @@ def _add_stack(node, error):
     error.args = (f"{error.args[0]}{text}", *error.args[1:]) if error.args else (text,)
 
 
-class FunctionAdapter:
+# It is mixed into a class of nodes, whose attributes it uses.
+if TYPE_CHECKING:
+    _Node = FunctionNodeBase
+else:
+    _Node = object
+
+
+class FunctionAdapter(_Node):
     """Mixin for the node that runs a `Function`, whose backward computes on raw data and is not recorded.
 
     Before the first call the function owns its node; from then on the node owns the function.
     """
 
-    _function = None
-    _weak_function = None
+    _function: Any = None
+    _weak_function: Callable[[], Any] | None = None
+    _check_raw_gradient: Callable[[int, Any, Any], None]  # of an input: TypeError or ValueError for one that is none
 
-    def __init__(self, function):
+    def __init__(self, function: FunctionBase) -> None:
         super().__init__()
         self._weak_function = weakref.ref(function)
         function._owned_node = self
 
     @property
-    def function(self):
+    def function(self) -> Any:
         """The `Function` object, or None when it is gone."""
         if self._function is not None:
             return self._function
-        return self._weak_function and self._weak_function()
+        return self._weak_function() if self._weak_function else None
 
     @property
-    def _user_object(self):
+    def _user_object(self) -> Any:
         return self.function
 
     @property
-    def label(self):
-        return self.function.label
+    def label(self) -> str:
+        """The label of the function that the node runs."""
+        return str(self.function.label)
 
     @property
-    def _impl_name(self):
+    def _impl_name(self) -> str:
         return type(self.function).__name__
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: Any) -> None:
+        """Lets the function check shapes and dtypes of its inputs."""
         self.function.check_type_forward(in_types)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[Any, ...]) -> Any:
+        """What the function's forward gives; all inputs are retained unless it says which."""
         self.retain_inputs(range(len(inputs)))
         return self.function.forward(inputs)
 
-    def backward(self, target_input_indexes, grad_outputs):
+    def backward(self, target_input_indexes: Sequence[int], grad_outputs: _Gradients) -> _Gradients:
+        """What the function's backward gives from raw data, as constants: the pass cannot be differentiated."""
         raw, variable = self._raw, self._variable_type
-        in_data = [None] * len(self.inputs)
-        for i, x in zip(self._input_indexes_to_retain, self.get_retained_inputs(), strict=True):
+        nodes = self.inputs or ()
+        in_data: list[Any] = [None] * len(nodes)
+        for i, x in zip(self._input_indexes_to_retain or (), self.get_retained_inputs(), strict=True):
             in_data[i] = None if x is None else raw(x)
         out_grad = tuple([None if g is None else raw(g) for g in grad_outputs])
         gxs = self._function_backward(tuple(in_data), out_grad)
-        for i, (x, gx) in enumerate(zip(self.inputs, gxs, strict=False)):
+        for i, (x, gx) in enumerate(zip(nodes, gxs, strict=False)):
             if gx is not None:
                 self._check_raw_gradient(i, x, gx)
         ret = []
@@ -316,7 +344,7 @@ class FunctionAdapter:
             ret.append(gx)
         return tuple(ret)
 
-    def _function_backward(self, in_data, out_grad):
+    def _function_backward(self, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> Any:
         return self.function.backward(in_data, out_grad)
 
 
@@ -327,11 +355,11 @@ class FunctionBase:
     `retain_inputs`.
     """
 
-    _node = None
-    _owned_node = None
-    _adapter: type
+    _node: Callable[[], Any] | None = None
+    _owned_node: Any = None
+    _adapter: Any  # the class of its nodes
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         node = self.node
         node._function = self
         node._weak_function = None
@@ -341,7 +369,7 @@ class FunctionBase:
         return ret[0] if len(ret) == 1 else tuple(ret)
 
     @property
-    def node(self):
+    def node(self) -> Any:
         """The function node, made at first use."""
         node = (self._node and self._node()) or self._owned_node
         return self._adapter(self) if node is None else node
@@ -358,33 +386,33 @@ class FunctionBase:
         """Short name of this function in messages and graph drawings."""
         return type(self).__name__
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[Any, ...]) -> Any:
         """To be defined: from a tuple with each input's data to a tuple with each output's."""
         raise NotImplementedError(f"{type(self).__name__}.forward: a subclass must define it")
 
-    def backward(self, inputs, grad_outputs):
+    def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Any:
         """One gradient or None per input, from data: `inputs` None where not retained, `grad_outputs` where
         absent.
         """
         return (None,) * len(inputs)
 
-    def unchain(self):
+    def unchain(self) -> None:
         """Cuts this function out of the graph."""
         self.node.unchain()
 
-    def add_hook(self, hook, name=None):
+    def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
         """Registers a hook for this function alone."""
         self.node.add_hook(hook, name)
 
-    def delete_hook(self, name):
+    def delete_hook(self, name: str) -> None:
         """Removes the hook of that name."""
         self.node.delete_hook(name)
 
-    def retain_inputs(self, indexes):
+    def retain_inputs(self, indexes: Sequence[int]) -> None:
         """Keeps these inputs' data for backward, and no others. To be called in forward."""
         self.node.retain_inputs(indexes)
 
-    def retain_outputs(self, indexes):
+    def retain_outputs(self, indexes: Sequence[int]) -> None:
         """Keeps these outputs' data for backward, in `output_data`. To be called in forward."""
         self.node.retain_outputs(indexes)
 
@@ -431,7 +459,7 @@ class FunctionNode(FunctionNodeBase):
 
     _frontend = _C.native_frontend
 
-    def apply(self, inputs) -> tuple:
+    def apply(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Runs forward once, and records it where an input requires a gradient.
 
         inputs: a tuple or list of Variables, tensors (constants) or None. Returns a tuple of Variables. TypeError for
@@ -446,18 +474,18 @@ class FunctionNode(FunctionNodeBase):
             self.stack = traceback.extract_stack()
         return self._run(tuple(inputs), in_data)
 
-    def _check_outputs(self, outputs):
+    def _check_outputs(self, outputs: tuple[Any, ...]) -> None:
         for y in outputs:
             if y is not None and not isinstance(y, torch.Tensor):
                 raise TypeError(f"forward output must be a tuple of tensors ({self.label})\nActual: {type(y)}")
 
     @staticmethod
-    def _has_nan(y):
+    def _has_nan(y: torch.Tensor) -> bool:
         return y.is_floating_point() and bool(y.isnan().any())
 
 
 class _NativeAdapter(FunctionAdapter, FunctionNode):
-    def _function_backward(self, in_data, out_grad):
+    def _function_backward(self, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> Any:
         gxs = self.function.backward(in_data, out_grad)
         if not isinstance(gxs, (tuple, list)):
             raise TypeError(f"backward of {self.label} must return a tuple of tensors or None, not {type(gxs)}")
@@ -467,7 +495,7 @@ class _NativeAdapter(FunctionAdapter, FunctionNode):
             )
         return gxs
 
-    def _check_raw_gradient(self, index, x, gx):
+    def _check_raw_gradient(self, index: int, x: Any, gx: Any) -> None:
         if not isinstance(gx, torch.Tensor):
             raise TypeError(f"gradient {index} of {self.label} must be a tensor, not {type(gx)}")
         if gx.dtype != x.dtype:

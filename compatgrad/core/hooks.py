@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compatgrad import _C
 
 __all__ = ["FunctionHook"]
@@ -31,7 +33,7 @@ class FunctionHook:
 
     name = "FunctionHook"
 
-    def __enter__(self):
+    def __enter__(self) -> FunctionHook:
         hooks = _C.function_hooks()
         if self.name in hooks:
             raise KeyError(f"hook {self.name} already exists")
@@ -43,26 +45,26 @@ class FunctionHook:
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         hook = _C.function_hooks().pop(self.name)
         hook.deleted(None)
 
-    def added(self, function):
+    def added(self, function: Any) -> None:
         """Called when the hook becomes active; `function` is None for the whole thread."""
 
-    def deleted(self, function):
+    def deleted(self, function: Any) -> None:
         """Called when the hook is removed; `function` is None for the whole thread."""
 
-    def forward_preprocess(self, function, in_data):
+    def forward_preprocess(self, function: Any, in_data: tuple[Any, ...]) -> None:
         """Called before a forward. `in_data`: a tuple with the array of each input, or None."""
 
-    def forward_postprocess(self, function, in_data):
+    def forward_postprocess(self, function: Any, in_data: tuple[Any, ...]) -> None:
         """Called after a forward that raised nothing, with the same `in_data`."""
 
-    def backward_preprocess(self, function, in_data, out_grad):
+    def backward_preprocess(self, function: Any, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> None:
         """Called before a backward. `out_grad`: a tuple with the array of each output's gradient, or None."""
 
-    def backward_postprocess(self, function, in_data, out_grad):
+    def backward_postprocess(self, function: Any, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]) -> None:
         """Called after a backward that raised nothing, with the same arguments."""
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from compatgrad import _C
 
 __all__ = ["register", "show_registry"]
 
+_Backward: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
 _decorator: Any = object()
 
 
-def register(name: str, fn: Callable | None = _decorator):
+def register(name: str, fn: _Backward | None = _decorator) -> Any:
     """Replaces the backward of an op, for all frontends.
 
     name: str; the op, one of those that `show_registry` prints.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-def linear(t: Any) -> list:
+def linear(t: Any) -> list[Any]:
     """Of the element below and the one above."""
     return [1 - t, t]
 
 
-def cubic(t: Any, a: Any) -> list:
+def cubic(t: Any, a: Any) -> list[Any]:
     """Of the two elements below and the two above: Keys' kernel, whose slope at distance 1 is `a`."""
 
     def near(d: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from numbers import Number
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,7 +15,10 @@ from compatgrad.core.function import FunctionNode
 
 __all__ = ["Variable", "VariableNode"]
 
-_reshape, _transpose, _sum, _mean = (_C.op(name) for name in ("reshape", "transpose", "sum", "mean"))
+_reshape: Callable[..., Variable] = _C.op("reshape")
+_transpose: Callable[..., Variable] = _C.op("transpose")
+_sum: Callable[..., Variable] = _C.op("sum")
+_mean: Callable[..., Variable] = _C.op("mean")
 
 
 class VariableNode(_C.VariableNode):
@@ -35,21 +40,23 @@ class VariableNode(_C.VariableNode):
     __slots__ = ()
 
     @property
-    def creator(self):
+    def creator(self) -> FunctionNode | None:
         """The function node that made this variable, or None."""
-        return self.creator_node
+        return self.creator_node  # type: ignore[no-any-return]  # a frontend's node is of another class
 
     @property
-    def grad(self):
+    def grad(self) -> torch.Tensor | None:
         """The gradient of the Variable, a tensor of its shape; None where the Variable or its gradient is gone."""
         variable = self.get_variable_or_none()
         return None if variable is None else variable.grad
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"VariableNode(shape={self.shape}, dtype={self.dtype}, rank={self.rank})"
 
 
-def _rebuild(cls, tensor, requires_grad, name, grad):
+def _rebuild(
+    cls: type[Variable], tensor: torch.Tensor | None, requires_grad: bool, name: str | None, grad: torch.Tensor | None
+) -> Variable:
     """A copied or unpickled Variable: a leaf."""
     v = cls.__new__(cls)
     _C.Variable.__init__(v, tensor, requires_grad, name)
@@ -88,6 +95,29 @@ class Variable(_C.Variable):
     _frontend = _C.native_frontend
     __array_ufunc__ = None  # else NumPy takes the Variable in `array * variable` for a sequence of numbers
 
+    if TYPE_CHECKING:  # the compiled class has them for all frontends
+
+        @property
+        def shape(self) -> torch.Size: ...
+        @property
+        def dtype(self) -> torch.dtype: ...
+        def __add__(self, other: Any) -> Variable: ...
+        def __radd__(self, other: Any) -> Variable: ...
+        def __sub__(self, other: Any) -> Variable: ...
+        def __rsub__(self, other: Any) -> Variable: ...
+        def __mul__(self, other: Any) -> Variable: ...
+        def __rmul__(self, other: Any) -> Variable: ...
+        def __truediv__(self, other: Any) -> Variable: ...
+        def __rtruediv__(self, other: Any) -> Variable: ...
+        def __pow__(self, other: Any) -> Variable: ...
+        def __rpow__(self, other: Any) -> Variable: ...
+        def __matmul__(self, other: Any) -> Variable: ...
+        def __rmatmul__(self, other: Any) -> Variable: ...
+        def __neg__(self) -> Variable: ...
+        def __pos__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __getitem__(self, index: Any) -> Variable: ...
+
     @property
     def grad(self) -> torch.Tensor | None:
         """The gradient: None, or a tensor of the shape and dtype of the data.
@@ -109,9 +139,9 @@ class Variable(_C.Variable):
         self._grad_tensor = g
 
     @property
-    def creator(self):
+    def creator(self) -> FunctionNode | None:
         """The function node that made this variable; None for a leaf and for what was not recorded."""
-        return self.creator_node
+        return self.creator_node  # type: ignore[no-any-return]  # a frontend's node is of another class
 
     def backward(
         self,
@@ -174,7 +204,7 @@ class Variable(_C.Variable):
         """Cuts every function that this variable was computed by out of the graph, and so frees what they kept."""
         unchain_backward(self)
 
-    def item(self):
+    def item(self) -> float | int | bool | complex:
         """The only element, as a Python number.
 
         RuntimeError where there are more elements, ValueError where there is no data.
@@ -184,14 +214,15 @@ class Variable(_C.Variable):
     def _initialised(self, who: str) -> torch.Tensor:
         if self.tensor is None:
             raise ValueError(f"{who}: the Variable has no data; assign its `tensor` first")
-        return self.tensor
+        tensor: torch.Tensor = self.tensor
+        return tensor
 
     @property
     def T(self) -> Variable:
         """The Variable with its axes in reverse order, recorded."""
         return _transpose(self)
 
-    def reshape(self, *shape) -> Variable:
+    def reshape(self, *shape: Any) -> Variable:
         """The same elements in C order in another shape, recorded.
 
         shape: ints, or one tuple or list of ints; one of them may be -1. ValueError where the number of elements
@@ -204,7 +235,7 @@ class Variable(_C.Variable):
         """
         return _reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
 
-    def transpose(self, *axes) -> Variable:
+    def transpose(self, *axes: Any) -> Variable:
         """The Variable with its axes in another order, recorded.
 
         axes: ints, or one tuple or list of ints, with each axis once; none for the reverse order. IndexError for an
@@ -217,7 +248,7 @@ class Variable(_C.Variable):
         """
         return _transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
-    def sum(self, axis=None, keepdims: bool = False) -> Variable:
+    def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Variable:
         """The sum over axes, recorded.
 
         axis: int or tuple of ints, None for all. keepdims: keep the axes, with length 1. IndexError for an axis that
@@ -225,26 +256,26 @@ class Variable(_C.Variable):
         """
         return _sum(self, axis, keepdims)
 
-    def mean(self, axis=None, keepdims: bool = False) -> Variable:
+    def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Variable:
         """The mean over axes, recorded; arguments as for `sum`."""
         return _mean(self, axis, keepdims)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         parts = (type(self), self.tensor, self.requires_grad, self.name, self.grad)
         return _rebuild, parts, self.__dict__ or None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = f" {self.name}" if self.name else ""
         return f"variable{name}({self.tensor})"
 
 
-def _operator(name: str, reflected: bool):
+def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     """What an operator does where the engine's fast path does not apply: a tensor, an array or a number as the other
     operand, two dtypes or devices, integers, and operands that the op refuses, in words that name the op and them.
     """
     op = _C.op(name)
 
-    def apply(variable, other):
+    def apply(variable: Any, other: Any) -> Any:
         if isinstance(other, Number):
             other = torch.tensor(other)  # without dimensions, so that it decides neither dtype nor device
         elif not isinstance(other, (_C.Variable, torch.Tensor, np.ndarray)):
@@ -256,10 +287,10 @@ def _operator(name: str, reflected: bool):
     return apply
 
 
-def _unary(name: str):
+def _unary(name: str) -> Callable[[Any], Any]:
     op = _C.op(name)
 
-    def apply(variable):
+    def apply(variable: Any) -> Any:
         variable._initialised(name)
         return op(variable)
 

@@ -311,10 +311,9 @@ def _count(shape: Any) -> int:
 
 
 def _dtype(node: Any) -> torch.dtype:
-    if (t := node.tensor) is not None:
-        return t.dtype
-    dtype = node.dtype
-    return dtype if isinstance(dtype, torch.dtype) else getattr(torch, str(dtype))
+    dtype = node.dtype if node.tensor is None else node.tensor.dtype
+    known: torch.dtype = dtype if isinstance(dtype, torch.dtype) else getattr(torch, str(dtype))
+    return known
 
 
 def _kind(value: Any) -> Any:

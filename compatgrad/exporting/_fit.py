@@ -149,5 +149,6 @@ def evaluate(e: Expression, value: float, of: Expression) -> float:
     if e == of:
         return value
     if isinstance(e, tuple):
-        return e[0](evaluate(e[1], value, of), evaluate(e[2], value, of))
-    return e
+        e = e[0](evaluate(e[1], value, of), evaluate(e[2], value, of))
+    number: float = e
+    return number

@@ -60,7 +60,8 @@ class Target:
     def module(self) -> torch.nn.Module:
         """A torch module with the target's state."""
         if self.is_module:
-            return self.target
+            own: torch.nn.Module = self.target
+            return own
         assert self.frontend is not None
         module = as_torch_module(self.holder, self.given, frontend=self.frontend.name)
         first: dict[int, torch.nn.Parameter] = {}
@@ -91,7 +92,8 @@ class Target:
     def differentiable(self, module: Any) -> torch.nn.Module:
         """The target for torch's autograd, which gets the gradients that the target's own frontend computes."""
         if self.frontend is None:
-            return self.target
+            own: torch.nn.Module = self.target
+            return own
         paths = {id(m): path for path, m in module.named_modules()}
         held: dict[str, Any] = {}
         for variable, place, name in module._legacy:
@@ -146,7 +148,7 @@ class Undo(TorchDispatchMode):
     """Takes back, at the end, what calls write to tensors: also states of optimizers, which nobody else finds."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's has no types
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -159,7 +161,7 @@ class Undo(TorchDispatchMode):
         return func(*args, **kwargs)
 
     def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]  # torch's has no types
         for storage, values in self._saved.values():
             storage.copy_(values)
 
@@ -232,9 +234,12 @@ def tensor_of(x: Any) -> torch.Tensor:
     """The values of an example input."""
     if isinstance(x, np.ndarray):
         return torch.from_numpy(np.ascontiguousarray(x))
+    found: torch.Tensor
     if isinstance(x, _C.DeferredVariable):
-        return x.data.read().detach()
-    return x.detach() if isinstance(x, torch.Tensor) else x.tensor
+        found = x.data.read().detach()
+    else:
+        found = x.detach() if isinstance(x, torch.Tensor) else x.tensor
+    return found
 
 
 def needs_gradient(x: Any) -> bool:

@@ -48,7 +48,8 @@ class Value:
     @property
     def memory(self) -> int:
         """Tells which values are views of each other."""
-        return self.fake.untyped_storage()._cdata
+        place: int = self.fake.untyped_storage()._cdata
+        return place
 
 
 @dataclass(eq=False)
@@ -87,7 +88,7 @@ class Trace(TorchDispatchMode):
     """
 
     def __init__(self, state: Mapping[str, torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's has no types
         self.calls: list[Call] = []
         self.inputs: list[Value] = []
         self.outputs: Any = None

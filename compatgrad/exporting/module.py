@@ -17,7 +17,8 @@ __all__ = ["TorchModule", "as_torch_module"]
 
 
 def _tensor(y: Any) -> torch.Tensor:
-    return y.data.tensor if isinstance(y, _C.DeferredVariable) else y.tensor
+    tensor: torch.Tensor = y.data.tensor if isinstance(y, _C.DeferredVariable) else y.tensor
+    return tensor
 
 
 def _give(variable: Any, t: torch.Tensor) -> None:
@@ -133,7 +134,7 @@ class TorchModule(torch.nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of a copy: a frontend's copies of parameters may be constants."""
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch's has no types
         for variable, place, name in self._legacy:
             parameter = place._parameters.get(name)
             if parameter is not None and parameter.requires_grad and not isinstance(variable, _C.DeferredVariable):

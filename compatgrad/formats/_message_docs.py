@@ -36,4 +36,5 @@ class Documented:
 
 
 def _said(field: Any) -> str:
-    return {"*": "repeated ", "%": "map of str to "}.get(field.many, "") + field.kind
+    before = {"*": "repeated ", "%": "map of str to "}.get(field.many, "")
+    return f"{before}{field.kind}"

@@ -59,7 +59,8 @@ class Archive(Mapping[str, np.ndarray]):
 
     def __getitem__(self, key: str) -> np.ndarray:
         try:
-            return self._npz[key]
+            array: np.ndarray = self._npz[key]
+            return array
         except KeyError:
             raise KeyError(f"{key!r} is not in {self.name}") from None
         except (zipfile.BadZipFile, zlib.error, EOFError) as e:

@@ -86,7 +86,7 @@ class Reader:
 
     def number(self, code: str, what: str) -> int:
         code = "<" + code
-        return struct.unpack(code, self.take(struct.calcsize(code), what))[0]
+        return int(struct.unpack(code, self.take(struct.calcsize(code), what))[0])
 
     def count(self, what: str, least_bytes: int) -> int:
         """A count of things that take at least `least_bytes` each."""

@@ -73,7 +73,7 @@ class Field(NamedTuple):
         return getattr(owner.DESCRIPTOR.fields_by_name[self.name], name)
 
 
-class _Numbers(array):
+class _Numbers(array):  # type: ignore[type-arg]  # Python 3.10 and 3.11 have no array[...]
     """The numbers of a repeated field. Slices are lists, as the fields of other libraries give them."""
 
     def __getitem__(self, index: Any) -> Any:
@@ -89,7 +89,7 @@ class _Numbers(array):
     __hash__ = None
 
 
-class _Messages(list):
+class _Messages(list["Message"]):
     """The messages of a repeated field."""
 
     def __init__(self, kind: type[Message]) -> None:
@@ -102,7 +102,7 @@ class _Messages(list):
         return self[-1]
 
 
-class _MessageMap(dict):
+class _MessageMap(dict[str, "Message"]):
     """The messages of a map field; one that is asked for is made."""
 
     def __init__(self, kind: type[Message]) -> None:

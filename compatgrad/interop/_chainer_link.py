@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from compatgrad import chainer
+from compatgrad.chainer.configuration import config
+from compatgrad.chainer.link import Chain
+from compatgrad.chainer.variable import Parameter, as_variable
 from compatgrad.core.torch_call import call_with
 from compatgrad.interop._torch_modules import follow
 
 
-class TorchLink(chainer.Chain):
+class TorchLink(Chain):
     """A torch module as a link: its parameters are this link's, on the same memory.
 
     What the module does not train, buffers and parameters without gradients, are persistent values.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # a frontend's, without types
         self.module = module
         self._trained: list[tuple[list[str], torch.Tensor]] = []
         self._kept: list[tuple[list[str], torch.Tensor]] = []
@@ -31,7 +33,7 @@ class TorchLink(chainer.Chain):
                 raise ValueError(f"as_chainer_link: module: {path}: a Chain has an attribute of that name itself")
             if t.requires_grad:
                 with owner.init_scope():
-                    setattr(owner, names[-1], chainer.Parameter(t.detach().numpy()))
+                    setattr(owner, names[-1], Parameter(t.detach().numpy()))
                 self._trained.append((names, t))
             else:
                 owner.add_persistent(names[-1], t.detach().numpy())
@@ -45,7 +47,7 @@ class TorchLink(chainer.Chain):
                 if hasattr(owner, name):
                     raise ValueError(f"as_chainer_link: module: a Chain has an attribute {name!r} itself")
                 with owner.init_scope():
-                    setattr(owner, name, chainer.Chain())
+                    setattr(owner, name, Chain())
             owner = owner[name]
         return owner
 
@@ -70,7 +72,7 @@ class TorchLink(chainer.Chain):
 
     def copy(self, mode: str = "share") -> Any:
         if mode != "init":
-            return super().copy(mode)
+            return super().copy(mode)  # type: ignore[no-untyped-call]  # a frontend's, without types
         link = copy.deepcopy(self)
         for part in link.module.modules():
             if callable(reset := getattr(part, "reset_parameters", None)):
@@ -78,7 +80,7 @@ class TorchLink(chainer.Chain):
         return link
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        self.module.train(chainer.config.train)
+        self.module.train(config.train)
         pairs = [(own, t) for own, t in self._join() if t.requires_grad]
-        args = tuple(chainer.as_variable(a) if hasattr(a, "__array_interface__") else a for a in args)
+        args = tuple(as_variable(a) if hasattr(a, "__array_interface__") else a for a in args)
         return call_with(self.module, pairs, args, kwargs)

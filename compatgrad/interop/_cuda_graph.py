@@ -255,8 +255,9 @@ def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaG
 
     Source: `compatgrad/interop/_cuda_graph.py`.
     """
-    import compatgrad.nnabla as nn
+    from compatgrad.nnabla.auto_forward import get_auto_forward
     from compatgrad.nnabla.context import device_of
+    from compatgrad.nnabla.variable import Variable
 
     functions: dict[Any, None] = {}
     if not callable(step):
@@ -266,19 +267,19 @@ def cuda_graph(step: Callable[[], Any], *outputs: Any, warmup: int = 3) -> CudaG
     if warmup < 1:
         raise ValueError(f"cuda_graph: warmup: expected 1 or more, got {warmup}")
     for k, y in enumerate(outputs):
-        if not isinstance(y, nn.Variable):
+        if not isinstance(y, Variable):
             raise TypeError(f"cuda_graph: output {k}: expected an nnabla Variable, got {type(y).__name__}")
         if y.parent is None:
             raise ValueError(f"cuda_graph: output {k} has no parent, so there is nothing to compute")
         y.visit(lambda f: functions.update({f: None}))
-    if nn.get_auto_forward():
+    if get_auto_forward():
         raise RuntimeError("cuda_graph: functions run at once (auto_forward); only a static graph can be run again")
     devices: dict[torch.device, Any] = {}
     for f in functions:
         device = device_of(f.info.context) if hasattr(f.info, "context") else torch.device("cpu")
         devices.setdefault(device, f)
         for x in _C.function_inputs(f):
-            if not isinstance(x, nn.Variable):
+            if not isinstance(x, Variable):
                 raise RuntimeError(f"cuda_graph: {f} has an input of another frontend, which runs at once")
     if why := Recording.refusal(devices):
         raise RuntimeError(f"cuda_graph: {why}")

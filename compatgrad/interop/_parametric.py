@@ -69,7 +69,8 @@ class ParametricFunction:
 
     def _registered(self, fix_parameters: bool, run: _Run) -> list[tuple[Any, torch.Tensor]]:
         """The parameters of the current scope, made where they are missing, beside the module's."""
-        from compatgrad.nnabla import Variable, parameter
+        from compatgrad.nnabla import parameter
+        from compatgrad.nnabla.variable import Variable
 
         pairs = []
         given = self._given
@@ -103,11 +104,11 @@ class ParametricFunction:
         fix_parameters: they get no gradient. train: the mode the module runs in whenever this function of the graph
         does; None leaves the module as it is.
         """
-        from compatgrad import nnabla as nn
         from compatgrad.nnabla._declare import _entered
+        from compatgrad.nnabla.parameter import parameter_scope
 
         run = _Run(self.module, train)
-        with nn.parameter_scope(self.name if name is None else name):
+        with parameter_scope(self.name if name is None else name):
             pairs = self._registered(fix_parameters, run)
         run.take()
         args, kwargs = _pytree.tree_map(_entered, (args, kwargs))

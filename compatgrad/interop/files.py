@@ -22,7 +22,7 @@ from compatgrad.interop._foreign_files import Entry, Refused
 __all__ = ["Contents", "load", "read_parameters", "rename", "write_parameters"]
 
 SEPARATORS = "/.:"
-_Path = str | os.PathLike
+_Path = str | os.PathLike[str]
 
 
 class _Format(NamedTuple):
