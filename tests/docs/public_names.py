@@ -15,7 +15,24 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+import numpy as np
+import torch
+
 SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Example|Source|Attributes|Note):", re.M)
+
+# Names that examples of a frontend use without an import, as its own documentation does.
+SHORT = {
+    "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
+    "nnabla": {"nn": "", "F": ".functions", "PF": ".parametric_functions", "S": ".solvers", "I": ".initializer"},
+    "mxnet": {"mx": "", "nd": ".ndarray", "gluon": ".gluon", "autograd": ".autograd"},
+}
+
+
+def names_of_examples(frontend: str) -> dict[str, Any]:
+    """What the examples of a frontend, or of another package, need not import."""
+    short = SHORT.get(frontend, {})
+    modules = {name: importlib.import_module(f"compatgrad.{frontend}{where}") for name, where in short.items()}
+    return {"np": np, "torch": torch, **modules}
 
 
 def modules(name: str) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import pytest
 
 import compatgrad
 from compatgrad import _C, core, interop, ops
+from tests.docs import public_names
 
 MODULES = [
     "compatgrad._install",
@@ -81,21 +82,21 @@ def legacy_names():
     compatgrad.uninstall()
 
 
-def run(test):
+def run(test, names):
     said = []
-    test.globs = {}  # what an example uses it imports
+    test.globs = names
     doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
     assert not said, "".join(said)
 
 
 @pytest.mark.parametrize("test", examples(MODULES))
 def test_example(test):
-    run(test)
+    run(test, {})  # what an example of the native API uses it imports
 
 
 @pytest.mark.parametrize("test", examples(FRONTENDS))
 def test_example_of_a_frontend(test, legacy_names):
-    run(test)
+    run(test, public_names.names_of_examples(test.name.split(".")[1]))
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - MADE))

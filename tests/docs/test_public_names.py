@@ -1,12 +1,9 @@
 """Public names have types and a docstring: arguments, results, errors, an example that runs, the source."""
 
 import doctest
-import importlib
 import inspect
 
-import numpy as np
 import pytest
-import torch
 
 from tests.docs import public_names
 
@@ -54,12 +51,6 @@ DOCUMENTED: list[str] = [
     "compatgrad.mxnet.lr_scheduler",
 ]
 
-# Names that examples of a frontend use without an import, as its own documentation does.
-SHORT = {
-    "chainer": {"chainer": "", "F": ".functions", "L": ".links"},
-    "nnabla": {"nn": "", "F": ".functions", "PF": ".parametric_functions", "S": ".solvers", "I": ".initializer"},
-    "mxnet": {"mx": "", "nd": ".ndarray", "gluon": ".gluon", "autograd": ".autograd"},
-}
 NAMES = {name: value for module in DOCUMENTED for name, value in public_names.public(module).items()}
 
 
@@ -72,9 +63,7 @@ def test_nothing_is_lacking(module):
 @pytest.mark.parametrize("name", [name for name, value in NAMES.items() if ">>>" in (inspect.getdoc(value) or "")])
 def test_example(name, tmp_path, monkeypatch):
     frontend = name.split(".")[1]
-    globs = {"np": np, "torch": torch}
-    for short, module in SHORT.get(frontend, {}).items():
-        globs[short] = importlib.import_module(f"compatgrad.{frontend}{module}")
+    globs = public_names.names_of_examples(frontend)
     monkeypatch.chdir(tmp_path)
     test = doctest.DocTestParser().get_doctest(inspect.getdoc(NAMES[name]), globs, name, None, 0)
     said: list[str] = []
