@@ -37,4 +37,4 @@ def test_signatures():
     for name in compatgrad.ops.__all__[1:]:
         assert str(inspect.signature(getattr(compatgrad.ops, name))).startswith("(")
     assert list(inspect.signature(chainer.functions.softmax).parameters) == ["x", "axis"]
-    assert str(inspect.signature(chainer.functions.relu)) == "(x)"
+    assert list(inspect.signature(chainer.functions.relu).parameters) == ["x"]
