@@ -1,16 +1,21 @@
 // Conditional random fields on linear chains (Lafferty et al. 2001). Sequences are packed: the rows of each step follow
 // those of the step before, and the sequences that end first are the last rows of a step.
 //
-// The recursions over the steps are made of ops, on Tensors and on Vars alike.
+// The recursions over the steps are made of ops, on Tensors and on Vars alike; the value and the first derivative of
+// the partition function on the CPU are loops.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/trace.h"
+#include "ops/crf_chain.h"
 #include "ops/gather.h"
 #include "ops/index.h"
 #include "ops/named.h"
@@ -70,6 +75,8 @@ struct Packed {
 struct CrfLogPartition : Packed {
   static constexpr auto params() { return std::make_tuple(required("sizes", &CrfLogPartition::sizes)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
+  Tensor alpha;  // `beginnings` of all rows in double, where forward was a loop
+  static constexpr auto stored() { return std::make_tuple(param("alpha", &CrfLogPartition::alpha)); }
 
   static bool narrow(const Tensor& x) { return x.element_size() < 4; }
   template <class T>
@@ -88,24 +95,70 @@ struct CrfLogPartition : Packed {
   // For each step the logarithm of the sum over all beginnings that lead to a label, that label's score included.
   template <class T>
   std::vector<T> beginnings(const T& cost, const std::vector<T>& x) const {
-    std::vector<T> alpha{x[0]};
+    std::vector<T> sums{x[0]};
     for (int64_t t = 1; t < steps(); ++t) {
-      const T before = rows(alpha.back(), 0, sizes[t]);
-      alpha.push_back(log_sum(moves<T>(cost, &before, nullptr), 1) + x[t]);
+      const T before = rows(sums.back(), 0, sizes[t]);
+      sums.push_back(log_sum(moves<T>(cost, &before, nullptr), 1) + x[t]);
     }
-    return alpha;
+    return sums;
   }
   Tensor infer(const Tensor&, const Tensor& x) { return at::empty({sizes.empty() ? 0 : sizes[0]}, x.options()); }
   Tensor forward(const Tensor& cost, const Tensor& x) {
     check("crf_log_partition", cost, x);
+    if (x.is_cpu() && cost.is_cpu() && x.is_floating_point() && !kernels::traced(x) && !kernels::traced(cost))
+      return loop(cost, x);
     return log_sum(last(beginnings(wide(cost), split(wide(x)))), 1).to(x.scalar_type());
+  }
+  Tensor loop(const Tensor& cost, const Tensor& given) {
+    const Tensor x = given.to(at::kDouble).contiguous(), y = at::empty({sizes[0]}, x.options());
+    alpha = at::empty_like(x, at::MemoryFormat::Contiguous);
+    CrfChain chain(cost);
+    const int64_t k = x.size(1);
+    const double* score = x.const_data_ptr<double>();
+    double *to = alpha.mutable_data_ptr<double>(), *log_z = y.mutable_data_ptr<double>();
+    std::copy_n(score, sizes[0] * k, to);
+    for (int64_t t = 0; t < steps(); ++t) {
+      const int64_t below = sizes[t] * k;  // from a row to that of the next step
+      for (int64_t b = 0; b < sizes[t]; ++b, to += k, score += k)
+        if (b < next(t))
+          chain.move(to, score + below, to + below);
+        else
+          log_z[b] = chain.total(to);
+    }
+    return y.to(given.scalar_type());
+  }
+  void loop_back(Ctx<Tensor>& c) const {
+    const Tensor x = c.in(1).to(at::kDouble).contiguous(), gy = c.gy().to(at::kDouble).contiguous();
+    const Tensor gx = at::zeros_like(x), gcost = at::empty(c.in(0).sizes(), x.options());
+    CrfChain chain(c.in(0));
+    const int64_t k = x.size(1);
+    const double *from = alpha.const_data_ptr<double>(), *score = x.const_data_ptr<double>();
+    double* g = gx.mutable_data_ptr<double>();
+    int64_t row = x.numel();
+    for (int64_t t = steps() - 1; t >= 0; --t)
+      for (int64_t b = sizes[t] - 1; b >= 0; --b) {
+        row -= k;
+        const int64_t below = row + sizes[t] * k;
+        if (b < next(t)) {
+          chain.move_back(from + row, score + below, from + below, g + below, g + row);
+          continue;
+        }
+        const double log_z = chain.total(from + row), scale = gy.const_data_ptr<double>()[b];
+        for (int64_t i = row; i < row + k; ++i) g[i] = std::exp(from[i] - log_z) * scale;
+      }
+    chain.cost_gradient(gcost.mutable_data_ptr<double>());
+    if (steps() > 1) c.grad(0, [&] { return gcost.to(c.in_dtype(0)); });
+    c.grad(1, [&] { return gx.to(c.in_dtype(1)); });
   }
   // A label's gradient is its probability at its step, a pair's the sum of its probabilities over the steps.
   template <class T>
   void backward(Ctx<T>& c) {
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (alpha.defined() && !kernels::traced(c.gy()) && !kernels::traced(c.in(0)) && !kernels::traced(c.in(1)))
+        return loop_back(c);
     const T cost = wide(c.in(0)), gy = reshape(wide(c.gy()), {sizes[0], 1});
-    const std::vector<T> x = split(wide(c.in(1))), alpha = beginnings(cost, x);
-    const T total = reshape(log_sum(last(alpha), 1), {sizes[0], 1});
+    const std::vector<T> x = split(wide(c.in(1))), sums = beginnings(cost, x);
+    const T total = reshape(log_sum(last(sums), 1), {sizes[0], 1});
     const auto options = value(cost).options();
     const int64_t k = value(cost).size(0);
     std::vector<T> gx(steps());
@@ -116,11 +169,11 @@ struct CrfLogPartition : Packed {
       if (go_on || t + 1 < steps()) parts.push_back(ends);
       if (n > go_on || parts.empty()) parts.push_back(T(at::zeros({n - go_on, k}, options)));
       const T beta = joined(parts), log_z = rows(total, 0, n), g = rows(gy, 0, n);
-      gx[t] = exp(alpha[t] + beta - log_z) * g;
+      gx[t] = exp(sums[t] + beta - log_z) * g;
       if (t == 0) break;
       const T after = x[t] + beta;
       if (c.needs(0)) {
-        const T before = rows(alpha[t - 1], 0, n) - log_z;
+        const T before = rows(sums[t - 1], 0, n) - log_z;
         const T p = sum(exp(moves<T>(cost, &before, &after)) * reshape(g, {n, 1, 1}), {0});
         gcost = value(gcost).defined() ? gcost + p : p;
       }

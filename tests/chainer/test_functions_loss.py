@@ -416,6 +416,31 @@ def test_gradient_of_the_best_score():
     np.testing.assert_array_equal(cost.grad, pairs)
 
 
+@pytest.mark.parametrize("scale", [1, 300, 1e4])
+def test_crf1d_of_scores_beyond_the_range_of_exp(scale):
+    """The gradients are the expected numbers of labels and pairs less those of the given labels."""
+    cost = chainer.Variable(scale * np.array([[0, -1, -2.0], [-1, 0.5, -3], [-4, -1, 0]]))
+    xs = [chainer.Variable(scale * x) for x in SEQUENCES]
+    loss = F.crf1d(cost, xs, labels(3), reduce="no")
+    F.sum(loss).backward()
+    pairs, units = np.zeros((3, 3)), [np.zeros(x.shape) for x in xs]
+    for i in range(4):
+        scores = [x.array[i] for x in xs if i < len(x)]
+        paths = list(itertools.product(range(3), repeat=len(scores)))
+        values = np.array([path_score(cost.array, scores, p) for p in paths])
+        total = np.logaddexp.reduce(values)
+        right = tuple(int(T[i] + step) % 3 for step in range(len(scores)))
+        np.testing.assert_allclose(loss.array[i], total - values[paths.index(right)], rtol=1e-10)
+        for p, weight in [*zip(paths, np.exp(values - total), strict=True), (right, -1)]:
+            for step, k in enumerate(p):
+                units[step][i, k] += weight
+            for pair in itertools.pairwise(p):
+                pairs[pair] += weight
+    np.testing.assert_allclose(cost.grad, pairs, rtol=1e-9, atol=1e-9)
+    for x, expected in zip(xs, units, strict=True):
+        np.testing.assert_allclose(x.grad, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_crf1d_of_growing_steps():
     with pytest.raises(chainer.utils.type_check.InvalidType):
         F.argmax_crf1d(rand(3, 3), [rand(1, 3), rand(2, 3)])
