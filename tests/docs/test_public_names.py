@@ -26,6 +26,7 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.functions.arithmetic",
     "compatgrad.nnabla.functions.elementwise",
     "compatgrad.nnabla.functions.logical",
+    "compatgrad.nnabla.functions.loss",
     "compatgrad.nnabla.logger",
     "compatgrad.nnabla.models",
     "compatgrad.nnabla.monitor",
