@@ -11,6 +11,7 @@ from tests.docs import public_names
 DOCUMENTED: list[str] = [
     "compatgrad.chainer.functions.activation",
     "compatgrad.chainer.initializers",
+    "compatgrad.chainer.iterators",
     "compatgrad.chainer.links.activation",
     "compatgrad.chainer.links.connection",
     "compatgrad.chainer.links.loss",
@@ -19,6 +20,10 @@ DOCUMENTED: list[str] = [
     "compatgrad.chainer.links.rnn",
     "compatgrad.chainer.links.theano",
     "compatgrad.chainer.optimizer_hooks",
+    "compatgrad.chainer.optimizers",
+    "compatgrad.chainer.serializers",
+    "compatgrad.mxnet.gluon.loss",
+    "compatgrad.mxnet.lr_scheduler",
     "compatgrad.nnabla.context",
     "compatgrad.nnabla.experimental",
     "compatgrad.nnabla.ext_utils",
@@ -48,8 +53,6 @@ DOCUMENTED: list[str] = [
     "compatgrad.nnabla.utils.progress",
     "compatgrad.nnabla.utils.rnn",
     "compatgrad.nnabla.utils.save",
-    "compatgrad.mxnet.gluon.loss",
-    "compatgrad.mxnet.lr_scheduler",
 ]
 
 NAMES = {name: value for module in DOCUMENTED for name, value in public_names.public(module).items()}

@@ -1,13 +1,42 @@
 """The iterator over a pipeline of NVIDIA DALI."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import utils
 from compatgrad.chainer.dataset import iterator
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+
 
 class DaliIterator(iterator.Iterator):
-    """Iterator (experimental) that returns what ``pipeline.run()`` does; `repeat`: go on after an epoch."""
+    """Returns what the `run` of a pipeline of NVIDIA DALI does, and counts examples and epochs. It is experimental, and
+    warns so with FutureWarning.
 
-    def __init__(self, pipeline, repeat=True):
+    Args:
+        pipeline: a DALI pipeline, or what has its `build`, `run`, `epoch_size` and `batch_size`. It is built before the
+            first batch.
+        repeat: True goes on after an epoch; False ends there, with StopIteration.
+
+    Example:
+        >>> class Pipeline:
+        ...     batch_size = 2
+        ...     def build(self): pass
+        ...     def epoch_size(self): return {"reader": 4}
+        ...     def run(self): return ["images", "labels"]
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     it = chainer.iterators.DaliIterator(Pipeline(), repeat=False)
+        >>> it.next(), it.epoch_detail
+        (['images', 'labels'], 0.5)
+
+    Source: `chainer.iterators.DaliIterator` of Chainer 7.8.1.
+    """
+
+    def __init__(self, pipeline: Any, repeat: bool = True) -> None:
         utils.experimental("DaliIterator")
         self.pipeline = pipeline
         self._repeat = repeat
@@ -15,7 +44,8 @@ class DaliIterator(iterator.Iterator):
         self.epoch_size = 1  # known once the pipeline is built
         self.reset()
 
-    def __next__(self):
+    def __next__(self) -> Any:
+        """What the pipeline's `run` returns; StopIteration at the end, without `repeat`."""
         if not self._is_build:
             self.pipeline.build()
             self._is_build = True
@@ -33,28 +63,33 @@ class DaliIterator(iterator.Iterator):
     next = __next__
 
     @property
-    def repeat(self):
+    def repeat(self) -> bool:
+        """Whether it goes on after an epoch."""
         return self._repeat
 
     @property
-    def batch_size(self):
+    def batch_size(self) -> int:
+        """Number of examples in a batch, as the pipeline tells it."""
         return self.pipeline.batch_size
 
     @property
-    def epoch_detail(self):
+    def epoch_detail(self) -> float:
+        """Number of epochs that have been read, with the fraction of this one."""
         return self.epoch + self.current_position / self.epoch_size
 
     @property
-    def previous_epoch_detail(self):
+    def previous_epoch_detail(self) -> float | None:
+        """`epoch_detail` before the last batch; None before the first."""
         return None if self._previous_epoch_detail < 0 else self._previous_epoch_detail
 
-    def reset(self):
+    def reset(self) -> None:
         """Go back to the beginning of an epoch; the pipeline goes on."""
         self.current_position = 0
         self.epoch = 0
         self.is_new_epoch = False
         self._previous_epoch_detail = -1.0
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads position and epoch; the pipeline's own position stays as it is."""
         for name in ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail"):
             setattr(self, name, serializer(name.lstrip("_"), getattr(self, name)))

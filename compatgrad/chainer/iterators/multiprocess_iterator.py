@@ -1,5 +1,7 @@
 """The iterator that loads examples in processes."""
 
+from __future__ import annotations
+
 import atexit
 import collections
 import multiprocessing
@@ -10,23 +12,47 @@ import threading
 import time
 import warnings
 from multiprocessing import sharedctypes
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compatgrad.chainer.iterators import _statemachine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # How long a wait lasts before the state of the iterator is looked at again.
 _POLL_SECONDS = 0.1
 
 
 class MultiprocessIterator(_statemachine.StateIterator):
-    """Iterator whose processes read the next batches while the last one is used.
+    """Reads the examples of the next batches in processes while the last batch is used. Arrays come through shared
+    memory. An error of the dataset is raised by `next`.
 
-    `n_processes`: by default one per CPU. `n_prefetch`: number of batches read ahead. `shared_mem`: bytes
-    of shared memory for the arrays of one example, by default measured on the first batch.
-    `dataset_timeout`: seconds to wait for a batch before a `TimeoutWarning`, or None. `maxtasksperchild`:
-    number of examples after which a process is replaced. The other arguments are those of `SerialIterator`.
-    An error of the dataset is raised by ``next``.
+    Args:
+        dataset: examples: what has a length and gives an example for each index.
+        batch_size: number of examples in a batch.
+        repeat: True goes on after an epoch; False ends there, with StopIteration.
+        shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
+            there is an `order_sampler`.
+        n_processes: number of processes; None is one per CPU.
+        n_prefetch: number of batches that are read ahead.
+        shared_mem: bytes of shared memory for the arrays of one example; None measures it on the first batch.
+        order_sampler: called with the order of an epoch, an array of indices, and the position reached in it, it
+            returns that of the next epoch.
+        dataset_timeout: seconds to wait for a batch before a `TimeoutWarning`; None never warns.
+        maxtasksperchild: number of examples after which a process is replaced by a new one; None keeps them.
+
+    Raises:
+        ValueError: both `shuffle` and `order_sampler` are given.
+
+    Example:
+        >>> it = chainer.iterators.MultiprocessIterator([10, 20, 30], 2, repeat=False, shuffle=False, n_processes=1)
+        >>> with it:
+        ...     list(it)
+        [[10, 20], [30]]
+
+    Source: `chainer.iterators.MultiprocessIterator` of Chainer 7.8.1.
     """
 
     class TimeoutWarning(RuntimeWarning):
@@ -38,17 +64,17 @@ class MultiprocessIterator(_statemachine.StateIterator):
 
     def __init__(
         self,
-        dataset,
-        batch_size,
-        repeat=True,
-        shuffle=None,
-        n_processes=None,
-        n_prefetch=1,
-        shared_mem=None,
-        order_sampler=None,
-        dataset_timeout=30.0,
-        maxtasksperchild=None,
-    ):
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_processes: int | None = None,
+        n_prefetch: int = 1,
+        shared_mem: int | None = None,
+        order_sampler: Callable[[np.ndarray, int], np.ndarray] | None = None,
+        dataset_timeout: float | None = 30.0,
+        maxtasksperchild: int | None = None,
+    ) -> None:
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self.shuffle = shuffle
         self.n_processes = n_processes or multiprocessing.cpu_count()
@@ -73,7 +99,8 @@ class MultiprocessIterator(_statemachine.StateIterator):
             self._interruption_testing,
         )
 
-    def __next__(self):
+    def __next__(self) -> list[Any]:
+        """The next batch, a list of examples; StopIteration at the end, without `repeat`."""
         batch, state = self._prefetcher.get()
         self._previous_epoch_detail = self.epoch_detail
         self._state = state
@@ -85,7 +112,8 @@ class MultiprocessIterator(_statemachine.StateIterator):
 
     next = __next__
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Ends the processes; `reset` raises NotImplementedError from then on."""
         if self._prefetcher is not None:
             self._prefetcher.terminate()
             self._prefetcher = None

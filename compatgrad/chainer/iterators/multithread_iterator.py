@@ -1,19 +1,56 @@
 """The iterator that loads examples in threads."""
 
+from __future__ import annotations
+
 from multiprocessing import pool
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.iterators import _statemachine
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from compatgrad.chainer.serializer import AbstractSerializer
+
 
 class MultithreadIterator(_statemachine.StateIterator):
-    """Iterator whose `n_threads` threads read the next batch while the last one is used.
+    """Reads the examples of the next batch in threads while the last batch is used. For datasets whose reading waits
+    for files or lets other threads run.
 
-    The other arguments are those of `SerialIterator`.
+    Args:
+        dataset: examples: what has a length and gives an example for each index.
+        batch_size: number of examples in a batch.
+        repeat: True goes on after an epoch; False ends there, with StopIteration.
+        shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
+            there is an `order_sampler`.
+        n_threads: number of threads.
+        order_sampler: called with the order of an epoch, an array of indices, and the position reached in it, it
+            returns that of the next epoch.
+
+    Raises:
+        ValueError: both `shuffle` and `order_sampler` are given.
+
+    Example:
+        >>> with chainer.iterators.MultithreadIterator([10, 20, 30], 2, repeat=False, shuffle=False, n_threads=2) as it:
+        ...     list(it)
+        [[10, 20], [30]]
+
+    Source: `chainer.iterators.MultithreadIterator` of Chainer 7.8.1.
     """
 
     _order_keys = ("_order", "order")
 
-    def __init__(self, dataset, batch_size, repeat=True, shuffle=None, n_threads=1, order_sampler=None):
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_threads: int = 1,
+        order_sampler: Callable[[np.ndarray, int], np.ndarray] | None = None,
+    ) -> None:
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self._shuffle = shuffle
         self.n_threads = n_threads
@@ -24,14 +61,16 @@ class MultithreadIterator(_statemachine.StateIterator):
         self._state = state
         self._next = None  # the batch under way is that of the old state
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Ends the threads; also `with` and the collector of garbage do."""
         pool = getattr(self, "_pool", None)
         self._next = None
         self._pool = None
         if pool is not None:
             pool.terminate()
 
-    def __next__(self):
+    def __next__(self) -> list[Any]:
+        """The next batch, a list of examples; StopIteration at the end, without `repeat`."""
         if self._next is None:
             self._invoke_prefetch()
         self._previous_epoch_detail = self.epoch_detail
@@ -52,7 +91,7 @@ class MultithreadIterator(_statemachine.StateIterator):
                 self._pool = pool.ThreadPool(self.n_threads)
             self._next = self._pool.map_async(self.dataset.__getitem__, indices)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
         if self._state.order is None:
             # The original looks for the entry in any case.
             try:

@@ -1,21 +1,57 @@
 """The plain iterator."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.iterators import _statemachine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
 
 
 class SerialIterator(_statemachine.StateIterator):
-    """Iterator that reads examples one after the other.
+    """Reads examples one after the other, in the thread that asks for a batch. A batch is a list of examples; with
+    `repeat`, batches run on from one epoch into the next, without it the last one may be shorter.
 
-    `repeat`: go on after an epoch. `shuffle`: permute the examples in each epoch, the default (None) unless
-    there is an `order_sampler`, see `OrderSampler`.
+    Args:
+        dataset: examples: what has a length and gives an example for each index.
+        batch_size: number of examples in a batch.
+        repeat: True goes on after an epoch; False ends there, with StopIteration.
+        shuffle: True permutes the examples anew in each epoch, by NumPy's global random state; None is True unless
+            there is an `order_sampler`.
+        order_sampler: called with the order of an epoch, an array of indices, and the position reached in it, it
+            returns that of the next epoch.
+
+    Raises:
+        ValueError: both `shuffle` and `order_sampler` are given.
+
+    Example:
+        >>> it = chainer.iterators.SerialIterator([10, 20, 30], batch_size=2, shuffle=False)
+        >>> it.next(), it.epoch, it.is_new_epoch
+        ([10, 20], 0, False)
+        >>> it.next(), it.epoch, it.is_new_epoch, it.epoch_detail
+        ([30, 10], 1, True, 1.3333333333333333)
+
+    Source: `chainer.iterators.SerialIterator` of Chainer 7.8.1.
     """
 
-    def __init__(self, dataset, batch_size, repeat=True, shuffle=None, order_sampler=None):
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        order_sampler: Callable[[np.ndarray, int], np.ndarray] | None = None,
+    ) -> None:
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
         self._shuffle = shuffle
         self.reset()
 
-    def __next__(self):
+    def __next__(self) -> list[Any]:
+        """The next batch, a list of examples; StopIteration at the end, without `repeat`."""
         self._previous_epoch_detail = self.epoch_detail
         self._state, indices = self._advance()
         if indices is None:

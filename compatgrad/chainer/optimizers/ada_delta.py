@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -10,11 +12,34 @@ _default_hyperparam.eps = 1e-6
 
 @compiled
 class AdaDeltaRule(CompiledRule):
-    """Update rule of AdaDelta. See `AdaDelta`."""
+    """Update rule of one parameter by `AdaDelta`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `AdaDelta` gives its own. None takes
+            the defaults of `AdaDelta`.
+        rho: factor by which the means of squares keep their old values.
+        eps: small number in numerator and denominator; it sets the first steps.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.ada_delta.AdaDeltaRule(eps=1e-2)
+        >>> param.update()
+        >>> param.array
+        array([ 0.56356424, -1.5555556 ], dtype=float32)
+
+    Source: `chainer.optimizers.ada_delta.AdaDeltaRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("msg", "msdx")
 
-    def __init__(self, parent_hyperparam=None, rho=None, eps=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        rho: float | None = None,
+        eps: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, rho=rho, eps=eps)
 
     def _step(self, params, hp):
@@ -22,9 +47,26 @@ class AdaDeltaRule(CompiledRule):
 
 
 class AdaDelta(optimizer.GradientMethod):
-    """AdaDelta (https://arxiv.org/abs/1212.5701)."""
+    """Step sizes from the ratio of past steps and gradients, without a learning rate.
 
-    def __init__(self, rho=_default_hyperparam.rho, eps=_default_hyperparam.eps):
+    msg = rho * msg + (1 - rho) * grad**2; dx = sqrt((msdx + eps) / (msg + eps)) * grad; msdx = rho * msdx + (1 - rho) *
+    dx**2; param -= dx.
+
+    Args:
+        rho: factor by which the means of squares keep their old values.
+        eps: small number in numerator and denominator; it sets the first steps.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AdaDelta(eps=1e-2).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.56356424, -1.5555556 ]], dtype=float32)
+
+    Source: `chainer.optimizers.AdaDelta` of Chainer 7.8.1; M. Zeiler, 2012, https://arxiv.org/abs/1212.5701.
+    """
+
+    def __init__(self, rho: float = _default_hyperparam.rho, eps: float = _default_hyperparam.eps) -> None:
         super().__init__()
         self.hyperparam.rho = rho
         self.hyperparam.eps = eps
@@ -32,5 +74,6 @@ class AdaDelta(optimizer.GradientMethod):
     rho = optimizer.HyperparameterProxy("rho")
     eps = optimizer.HyperparameterProxy("eps")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> AdaDeltaRule:
+        """A new `AdaDeltaRule` that reads this optimizer's hyperparameters."""
         return AdaDeltaRule(self.hyperparam)

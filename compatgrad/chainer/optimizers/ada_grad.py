@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -10,11 +12,34 @@ _default_hyperparam.eps = 1e-8
 
 @compiled
 class AdaGradRule(CompiledRule):
-    """Update rule of AdaGrad. See `AdaGrad`."""
+    """Update rule of one parameter by `AdaGrad`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `AdaGrad` gives its own. None takes
+            the defaults of `AdaGrad`.
+        lr: learning rate.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.ada_grad.AdaGradRule(lr=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.9, -1.9], dtype=float32)
+
+    Source: `chainer.optimizers.ada_grad.AdaGradRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("h",)
 
-    def __init__(self, parent_hyperparam=None, lr=None, eps=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        eps: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, eps=eps)
 
     def _step(self, params, hp):
@@ -22,9 +47,25 @@ class AdaGradRule(CompiledRule):
 
 
 class AdaGrad(optimizer.GradientMethod):
-    """AdaGrad (http://jmlr.org/papers/v12/duchi11a.html)."""
+    """Step sizes that fall with the squares of all gradients so far: h += grad**2; param -= lr * grad / (sqrt(h) +
+    eps).
 
-    def __init__(self, lr=_default_hyperparam.lr, eps=_default_hyperparam.eps):
+    Args:
+        lr: learning rate.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AdaGrad(lr=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.9, -1.9]], dtype=float32)
+
+    Source: `chainer.optimizers.AdaGrad` of Chainer 7.8.1; J. Duchi et al., JMLR 2011,
+    http://jmlr.org/papers/v12/duchi11a.html.
+    """
+
+    def __init__(self, lr: float = _default_hyperparam.lr, eps: float = _default_hyperparam.eps) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.eps = eps
@@ -32,5 +73,6 @@ class AdaGrad(optimizer.GradientMethod):
     lr = optimizer.HyperparameterProxy("lr")
     eps = optimizer.HyperparameterProxy("eps")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> AdaGradRule:
+        """A new `AdaGradRule` that reads this optimizer's hyperparameters."""
         return AdaGradRule(self.hyperparam)

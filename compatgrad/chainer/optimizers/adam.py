@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -38,25 +40,51 @@ def _intermediate_dtype(dtype):
 
 @compiled
 class AdamRule(CompiledRule):
-    """Update rule of Adam and its variants; float16 is computed in float32. See `Adam`.
+    """Update rule of one parameter by `Adam`, which tells the formula. A parameter of its own rule has hyperparameters
+    of its own.
 
-    ValueError where eps is zero in the dtype of the computation.
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `Adam` gives its own. None takes the
+            defaults of `Adam`.
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+        amsgrad: True divides by the greatest mean square so far.
+        adabound: True bounds the step size, see `AdaBound`.
+        final_lr: step size to which the bounds converge.
+        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.adam.AdamRule(alpha=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.90000004, -1.9       ], dtype=float32)
+
+    Source: `chainer.optimizers.adam.AdamRule` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        parent_hyperparam=None,
-        alpha=None,
-        beta1=None,
-        beta2=None,
-        eps=None,
-        eta=None,
-        weight_decay_rate=None,
-        amsgrad=None,
-        adabound=None,
-        final_lr=None,
-        gamma=None,
-    ):
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        alpha: float | None = None,
+        beta1: float | None = None,
+        beta2: float | None = None,
+        eps: float | None = None,
+        eta: float | None = None,
+        weight_decay_rate: float | None = None,
+        amsgrad: bool | None = None,
+        adabound: bool | None = None,
+        final_lr: float | None = None,
+        gamma: float | None = None,
+    ) -> None:
         super().__init__(
             parent_hyperparam or _default_hyperparam,
             alpha=alpha,
@@ -93,13 +121,14 @@ class AdamRule(CompiledRule):
         return "amsgrad" if hp.amsgrad else "adam", constants
 
     @property
-    def alpha_t(self):
+    def alpha_t(self) -> float:
         """Learning rate of this step, with the bias corrections in it. RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 
     @property
-    def lr(self):
+    def lr(self) -> float:
+        """Deprecated name of `alpha_t`; it warns with DeprecationWarning."""
         warnings.warn(
             "AdamRule.lr has been renamed to AdamRule.alpha_t. Use of AdamRule.lr is deprecated in Chainer v6.",
             DeprecationWarning,
@@ -108,7 +137,7 @@ class AdamRule(CompiledRule):
         return self.alpha_t
 
     @property
-    def bounds(self):
+    def bounds(self) -> tuple[float, float]:
         """Lower and upper bound of AdaBound's step size. RuntimeError before the first update."""
         if self.t == 0:
             raise RuntimeError(
@@ -122,26 +151,50 @@ class AdamRule(CompiledRule):
 
 
 class Adam(optimizer.GradientMethod):
-    """Adam (https://arxiv.org/abs/1412.6980v8).
+    """Momentum divided by the root of a moving mean of squared gradients; the base of its variants here. float16 is
+    computed in float32.
 
-    `weight_decay_rate` makes it AdamW (https://openreview.net/forum?id=Bkg6RiCqY7, whose schedule multiplier
-    is `eta`), `amsgrad` AMSGrad (https://openreview.net/forum?id=ryQu7f-RZ), `adabound` with `final_lr` and
-    `gamma` AdaBound (https://openreview.net/forum?id=Bkg3g2R9FX).
+    m += (1 - beta1) * (grad - m); v += (1 - beta2) * (grad**2 - v); param -= eta * (alpha_t * m / (sqrt(v) + eps) +
+    weight_decay_rate * param), with alpha_t = alpha * sqrt(1 - beta2**t) / (1 - beta1**t) in the update of number t.
+
+    Args:
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+        amsgrad: True divides by the greatest mean square so far.
+        adabound: True bounds the step size, see `AdaBound`.
+        final_lr: step size to which the bounds converge.
+        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.Adam(alpha=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.90000004, -1.9       ]], dtype=float32)
+
+    Source: `chainer.optimizers.Adam` of Chainer 7.8.1; D. Kingma and J. Ba, 2014, https://arxiv.org/abs/1412.6980v8.
     """
 
     def __init__(
         self,
-        alpha=_default_hyperparam.alpha,
-        beta1=_default_hyperparam.beta1,
-        beta2=_default_hyperparam.beta2,
-        eps=_default_hyperparam.eps,
-        eta=_default_hyperparam.eta,
-        weight_decay_rate=_default_hyperparam.weight_decay_rate,
-        amsgrad=_default_hyperparam.amsgrad,
-        adabound=_default_hyperparam.adabound,
-        final_lr=_default_hyperparam.final_lr,
-        gamma=_default_hyperparam.gamma,
-    ):
+        alpha: float = _default_hyperparam.alpha,
+        beta1: float = _default_hyperparam.beta1,
+        beta2: float = _default_hyperparam.beta2,
+        eps: float = _default_hyperparam.eps,
+        eta: float = _default_hyperparam.eta,
+        weight_decay_rate: float = _default_hyperparam.weight_decay_rate,
+        amsgrad: bool = _default_hyperparam.amsgrad,
+        adabound: bool = _default_hyperparam.adabound,
+        final_lr: float = _default_hyperparam.final_lr,
+        gamma: float = _default_hyperparam.gamma,
+    ) -> None:
         super().__init__()
         self.hyperparam.alpha = alpha
         self.hyperparam.beta1 = beta1
@@ -165,17 +218,19 @@ class Adam(optimizer.GradientMethod):
     final_lr = optimizer.HyperparameterProxy("final_lr")
     gamma = optimizer.HyperparameterProxy("gamma")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> AdamRule:
+        """A new `AdamRule` that reads this optimizer's hyperparameters."""
         return AdamRule(self.hyperparam)
 
     @property
-    def alpha_t(self):
+    def alpha_t(self) -> float:
         """Learning rate of this step, with the bias corrections in it. RuntimeError before the first
         update."""
         return _learning_rate(self.hyperparam, self.t)
 
     @property
-    def lr(self):
+    def lr(self) -> float:
+        """Deprecated name of `alpha_t`; it warns with DeprecationWarning."""
         warnings.warn(
             "Adam.lr has been renamed to AdamRule.alpha_t. Use of Adam.lr is deprecated in Chainer v6.",
             DeprecationWarning,
@@ -185,61 +240,153 @@ class Adam(optimizer.GradientMethod):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay."""
+    """Adam with decoupled weight decay: see `Adam`, whose formula holds.
+
+    Args:
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AdamW(alpha=0.1, weight_decay_rate=0.01).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.89000005, -1.88      ]], dtype=float32)
+
+    Source: `chainer.optimizers.AdamW` of Chainer 7.8.1; I. Loshchilov and F. Hutter, ICLR 2019,
+    https://openreview.net/forum?id=Bkg6RiCqY7.
+    """
 
     def __init__(
         self,
-        alpha=_default_hyperparam.alpha,
-        beta1=_default_hyperparam.beta1,
-        beta2=_default_hyperparam.beta2,
-        eps=_default_hyperparam.eps,
-        eta=_default_hyperparam.eta,
-        weight_decay_rate=_default_hyperparam.weight_decay_rate,
-    ):
+        alpha: float = _default_hyperparam.alpha,
+        beta1: float = _default_hyperparam.beta1,
+        beta2: float = _default_hyperparam.beta2,
+        eps: float = _default_hyperparam.eps,
+        eta: float = _default_hyperparam.eta,
+        weight_decay_rate: float = _default_hyperparam.weight_decay_rate,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate)
 
 
 class AMSGrad(Adam):
-    """Adam with `amsgrad`."""
+    """Adam with max(vhat, v), the greatest mean square so far, in place of v: step sizes never grow.
+
+    Args:
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AMSGrad(alpha=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.90000004, -1.9       ]], dtype=float32)
+
+    Source: `chainer.optimizers.AMSGrad` of Chainer 7.8.1; S. Reddi et al., ICLR 2018,
+    https://openreview.net/forum?id=ryQu7f-RZ.
+    """
 
     def __init__(
         self,
-        alpha=_default_hyperparam.alpha,
-        beta1=_default_hyperparam.beta1,
-        beta2=_default_hyperparam.beta2,
-        eps=_default_hyperparam.eps,
-        eta=_default_hyperparam.eta,
-    ):
+        alpha: float = _default_hyperparam.alpha,
+        beta1: float = _default_hyperparam.beta1,
+        beta2: float = _default_hyperparam.beta2,
+        eps: float = _default_hyperparam.eps,
+        eta: float = _default_hyperparam.eta,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True)
 
 
 class AdaBound(Adam):
-    """Adam with `adabound`."""
+    """Adam whose step sizes are kept between bounds that converge to final_lr: it turns from Adam into SGD.
+
+    In the update of number t, alpha_t / (sqrt(v) + eps) is moved into [f * (1 - 1 / (gamma * t + 1)), f * (1 + 1 /
+    (gamma * t))], where f is final_lr times the ratio of alpha to its first value.
+
+    Args:
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        final_lr: step size to which the bounds converge.
+        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AdaBound(alpha=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.90000004, -1.9       ]], dtype=float32)
+
+    Source: `chainer.optimizers.AdaBound` of Chainer 7.8.1; L. Luo et al., ICLR 2019,
+    https://openreview.net/forum?id=Bkg3g2R9FX.
+    """
 
     def __init__(
         self,
-        alpha=_default_hyperparam.alpha,
-        beta1=_default_hyperparam.beta1,
-        beta2=_default_hyperparam.beta2,
-        final_lr=_default_hyperparam.final_lr,
-        gamma=_default_hyperparam.gamma,
-        eps=_default_hyperparam.eps,
-        eta=_default_hyperparam.eta,
-    ):
+        alpha: float = _default_hyperparam.alpha,
+        beta1: float = _default_hyperparam.beta1,
+        beta2: float = _default_hyperparam.beta2,
+        final_lr: float = _default_hyperparam.final_lr,
+        gamma: float = _default_hyperparam.gamma,
+        eps: float = _default_hyperparam.eps,
+        eta: float = _default_hyperparam.eta,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, adabound=True, final_lr=final_lr, gamma=gamma)
 
 
 class AMSBound(Adam):
-    """Adam with `amsgrad` and `adabound`."""
+    """AdaBound with max(vhat, v), the greatest mean square so far, in place of v; see `AdaBound` and `AMSGrad`.
+
+    Args:
+        alpha: learning rate.
+        beta1: factor by which the mean of gradients keeps its old value.
+        beta2: factor by which the mean of squared gradients keeps its old value.
+        final_lr: step size to which the bounds converge.
+        gamma: how fast the bounds converge; 1 / gamma is a number of updates.
+        eps: small number that keeps the divisor from 0.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+
+    Raises:
+        ValueError: in an update, eps becomes 0 in the dtype of the computation, float32 or the parameter's.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.AMSBound(alpha=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.90000004, -1.9       ]], dtype=float32)
+
+    Source: `chainer.optimizers.AMSBound` of Chainer 7.8.1; L. Luo et al., ICLR 2019,
+    https://openreview.net/forum?id=Bkg3g2R9FX.
+    """
 
     def __init__(
         self,
-        alpha=_default_hyperparam.alpha,
-        beta1=_default_hyperparam.beta1,
-        beta2=_default_hyperparam.beta2,
-        final_lr=_default_hyperparam.final_lr,
-        gamma=_default_hyperparam.gamma,
-        eps=_default_hyperparam.eps,
-        eta=_default_hyperparam.eta,
-    ):
+        alpha: float = _default_hyperparam.alpha,
+        beta1: float = _default_hyperparam.beta1,
+        beta2: float = _default_hyperparam.beta2,
+        final_lr: float = _default_hyperparam.final_lr,
+        gamma: float = _default_hyperparam.gamma,
+        eps: float = _default_hyperparam.eps,
+        eta: float = _default_hyperparam.eta,
+    ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr, gamma=gamma)

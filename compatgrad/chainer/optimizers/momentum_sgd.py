@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -10,11 +12,34 @@ _default_hyperparam.momentum = 0.9
 
 @compiled
 class MomentumSGDRule(CompiledRule):
-    """Update rule of momentum SGD. See `MomentumSGD`."""
+    """Update rule of one parameter by `MomentumSGD`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `MomentumSGD` gives its own. None
+            takes the defaults of `MomentumSGD`.
+        lr: learning rate.
+        momentum: factor by which the last step is kept.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.momentum_sgd.MomentumSGDRule(lr=0.1, momentum=0.5)
+        >>> param.update()
+        >>> param.array
+        array([ 0.8, -1.6], dtype=float32)
+
+    Source: `chainer.optimizers.momentum_sgd.MomentumSGDRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("v",)
 
-    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        momentum: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, momentum=momentum)
 
     def _step(self, params, hp):
@@ -22,9 +47,23 @@ class MomentumSGDRule(CompiledRule):
 
 
 class MomentumSGD(optimizer.GradientMethod):
-    """SGD with momentum: v = momentum * v - lr * grad; param += v."""
+    """Stochastic gradient descent with momentum: v = momentum * v - lr * grad; param += v.
 
-    def __init__(self, lr=_default_hyperparam.lr, momentum=_default_hyperparam.momentum):
+    Args:
+        lr: learning rate.
+        momentum: factor by which the last step is kept.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.MomentumSGD(lr=0.1, momentum=0.5).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.8, -1.6]], dtype=float32)
+
+    Source: `chainer.optimizers.MomentumSGD` of Chainer 7.8.1.
+    """
+
+    def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.momentum = momentum
@@ -32,5 +71,6 @@ class MomentumSGD(optimizer.GradientMethod):
     lr = optimizer.HyperparameterProxy("lr")
     momentum = optimizer.HyperparameterProxy("momentum")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> MomentumSGDRule:
+        """A new `MomentumSGDRule` that reads this optimizer's hyperparameters."""
         return MomentumSGDRule(self.hyperparam)

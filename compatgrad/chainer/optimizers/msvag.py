@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule
 
@@ -11,11 +13,38 @@ _default_hyperparam.weight_decay_rate = 0
 
 
 class MSVAGRule(CompiledRule):
-    """Update rule of M-SVAG; keeps a power of beta of its own. See `MSVAG`."""
+    """Update rule of one parameter by `MSVAG`, which tells the formula. A parameter of its own rule has hyperparameters
+    of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `MSVAG` gives its own. None takes the
+            defaults of `MSVAG`.
+        lr: learning rate.
+        beta: factor by which the means keep their old values.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.msvag.MSVAGRule(lr=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.8, -1.6], dtype=float32)
+
+    Source: `chainer.optimizers.msvag.MSVAGRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("m", "v")
 
-    def __init__(self, parent_hyperparam=None, lr=None, beta=None, eta=None, weight_decay_rate=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        beta: float | None = None,
+        eta: float | None = None,
+        weight_decay_rate: float | None = None,
+    ) -> None:
         super().__init__(
             parent_hyperparam or _default_hyperparam,
             lr=lr,
@@ -35,15 +64,36 @@ class MSVAGRule(CompiledRule):
 
 
 class MSVAG(optimizer.GradientMethod):
-    """M-SVAG (https://arxiv.org/abs/1705.07774)."""
+    """Momentum whose elements are damped by an estimate of their variance.
+
+    With m and v, the moving means of grad and grad**2, both divided by 1 - beta**t: s = (v - m**2) / (1 - rho), an
+    estimate of the variance; factor = m**2 / (m**2 + rho * s), in [0, 1]; param -= eta * (lr * factor * m +
+    weight_decay_rate * param). rho follows from beta and t.
+
+    Args:
+        lr: learning rate.
+        beta: factor by which the means keep their old values.
+        eta: factor of the whole step, weight decay included: the schedule multiplier of AdamW.
+        weight_decay_rate: factor of the parameter that each step subtracts, apart from the gradient.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.MSVAG(lr=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.8, -1.6]], dtype=float32)
+
+    Source: `chainer.optimizers.MSVAG` of Chainer 7.8.1; L. Balles and P. Hennig, 2017,
+    https://arxiv.org/abs/1705.07774.
+    """
 
     def __init__(
         self,
-        lr=_default_hyperparam.lr,
-        beta=_default_hyperparam.beta,
-        eta=_default_hyperparam.eta,
-        weight_decay_rate=_default_hyperparam.weight_decay_rate,
-    ):
+        lr: float = _default_hyperparam.lr,
+        beta: float = _default_hyperparam.beta,
+        eta: float = _default_hyperparam.eta,
+        weight_decay_rate: float = _default_hyperparam.weight_decay_rate,
+    ) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.beta = beta
@@ -55,5 +105,6 @@ class MSVAG(optimizer.GradientMethod):
     eta = optimizer.HyperparameterProxy("eta")
     weight_decay_rate = optimizer.HyperparameterProxy("weight_decay_rate")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> MSVAGRule:
+        """A new `MSVAGRule` that reads this optimizer's hyperparameters."""
         return MSVAGRule(self.hyperparam)

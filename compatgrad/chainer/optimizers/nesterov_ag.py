@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -10,11 +12,34 @@ _default_hyperparam.momentum = 0.9
 
 @compiled
 class NesterovAGRule(CompiledRule):
-    """Update rule of Nesterov's accelerated gradient. See `NesterovAG`."""
+    """Update rule of one parameter by `NesterovAG`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `NesterovAG` gives its own. None
+            takes the defaults of `NesterovAG`.
+        lr: learning rate.
+        momentum: factor by which the last step is kept.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.nesterov_ag.NesterovAGRule(lr=0.1, momentum=0.5)
+        >>> param.update()
+        >>> param.array
+        array([ 0.65, -1.3 ], dtype=float32)
+
+    Source: `chainer.optimizers.nesterov_ag.NesterovAGRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("v",)
 
-    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        momentum: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, momentum=momentum)
 
     def _step(self, params, hp):
@@ -23,9 +48,24 @@ class NesterovAGRule(CompiledRule):
 
 
 class NesterovAG(optimizer.GradientMethod):
-    """Nesterov's accelerated gradient (arXiv:1212.0901)."""
+    """Nesterov's accelerated gradient: v = momentum * v - lr * grad; param += momentum**2 * v - (1 + momentum) * lr *
+    grad.
 
-    def __init__(self, lr=_default_hyperparam.lr, momentum=_default_hyperparam.momentum):
+    Args:
+        lr: learning rate.
+        momentum: factor by which the last step is kept.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.NesterovAG(lr=0.1, momentum=0.5).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.65, -1.3 ]], dtype=float32)
+
+    Source: `chainer.optimizers.NesterovAG` of Chainer 7.8.1; Y. Bengio et al., 2012, https://arxiv.org/abs/1212.0901.
+    """
+
+    def __init__(self, lr: float = _default_hyperparam.lr, momentum: float = _default_hyperparam.momentum) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.momentum = momentum
@@ -33,5 +73,6 @@ class NesterovAG(optimizer.GradientMethod):
     lr = optimizer.HyperparameterProxy("lr")
     momentum = optimizer.HyperparameterProxy("momentum")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> NesterovAGRule:
+        """A new `NesterovAGRule` that reads this optimizer's hyperparameters."""
         return NesterovAGRule(self.hyperparam)

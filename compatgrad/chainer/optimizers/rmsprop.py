@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -12,11 +14,41 @@ _default_hyperparam.eps_inside_sqrt = False
 
 @compiled
 class RMSpropRule(CompiledRule):
-    """Update rule of RMSprop; ValueError where eps is zero in the parameter's dtype. See `RMSprop`."""
+    """Update rule of one parameter by `RMSprop`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `RMSprop` gives its own. None takes
+            the defaults of `RMSprop`.
+        lr: learning rate.
+        alpha: factor by which the mean of squares keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eps_inside_sqrt: True adds eps under the root.
+
+    Raises:
+        ValueError: in an update, eps is not 0 and becomes 0 in the dtype of the parameter.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.rmsprop.RMSpropRule(lr=0.05)
+        >>> param.update()
+        >>> param.array
+        array([ 0.5, -1.5], dtype=float32)
+
+    Source: `chainer.optimizers.rmsprop.RMSpropRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("ms",)
 
-    def __init__(self, parent_hyperparam=None, lr=None, alpha=None, eps=None, eps_inside_sqrt=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        alpha: float | None = None,
+        eps: float | None = None,
+        eps_inside_sqrt: bool | None = None,
+    ) -> None:
         super().__init__(
             parent_hyperparam or _default_hyperparam,
             lr=lr,
@@ -32,15 +64,35 @@ class RMSpropRule(CompiledRule):
 
 
 class RMSprop(optimizer.GradientMethod):
-    """RMSprop (Tieleman and Hinton 2012); `eps_inside_sqrt` adds eps to the mean square, not to its root."""
+    """Gradients divided by the root of a moving mean of their squares: ms = alpha * ms + (1 - alpha) * grad**2; param
+    -= lr * grad / (sqrt(ms) + eps), or / sqrt(ms + eps) with `eps_inside_sqrt`.
+
+    Args:
+        lr: learning rate.
+        alpha: factor by which the mean of squares keeps its old value.
+        eps: small number that keeps the divisor from 0.
+        eps_inside_sqrt: True adds eps under the root.
+
+    Raises:
+        ValueError: in an update, eps is not 0 and becomes 0 in the dtype of the parameter.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.RMSprop(lr=0.05).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.5, -1.5]], dtype=float32)
+
+    Source: `chainer.optimizers.RMSprop` of Chainer 7.8.1; T. Tieleman and G. Hinton, 2012.
+    """
 
     def __init__(
         self,
-        lr=_default_hyperparam.lr,
-        alpha=_default_hyperparam.alpha,
-        eps=_default_hyperparam.eps,
-        eps_inside_sqrt=_default_hyperparam.eps_inside_sqrt,
-    ):
+        lr: float = _default_hyperparam.lr,
+        alpha: float = _default_hyperparam.alpha,
+        eps: float = _default_hyperparam.eps,
+        eps_inside_sqrt: bool = _default_hyperparam.eps_inside_sqrt,
+    ) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.alpha = alpha
@@ -52,5 +104,6 @@ class RMSprop(optimizer.GradientMethod):
     eps = optimizer.HyperparameterProxy("eps")
     eps_inside_sqrt = optimizer.HyperparameterProxy("eps_inside_sqrt")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> RMSpropRule:
+        """A new `RMSpropRule` that reads this optimizer's hyperparameters."""
         return RMSpropRule(self.hyperparam)

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -12,11 +14,38 @@ _default_hyperparam.eps = 1e-4
 
 @compiled
 class RMSpropGravesRule(CompiledRule):
-    """Update rule of Graves's RMSprop. See `RMSpropGraves`."""
+    """Update rule of one parameter by `RMSpropGraves`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `RMSpropGraves` gives its own. None
+            takes the defaults of `RMSpropGraves`.
+        lr: learning rate.
+        alpha: factor by which the means keep their old values.
+        momentum: factor by which the last step is kept.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.rmsprop_graves.RMSpropGravesRule(lr=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.5412892, -1.5411987], dtype=float32)
+
+    Source: `chainer.optimizers.rmsprop_graves.RMSpropGravesRule` of Chainer 7.8.1.
+    """
 
     _state_names = ("n", "g", "delta")
 
-    def __init__(self, parent_hyperparam=None, lr=None, alpha=None, momentum=None, eps=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        alpha: float | None = None,
+        momentum: float | None = None,
+        eps: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, alpha=alpha, momentum=momentum, eps=eps)
 
     def _step(self, params, hp):
@@ -24,15 +53,34 @@ class RMSpropGravesRule(CompiledRule):
 
 
 class RMSpropGraves(optimizer.GradientMethod):
-    """RMSprop with momentum and centred mean square (https://arxiv.org/abs/1308.0850)."""
+    """RMSprop with momentum and with the variance of gradients in place of their mean square.
+
+    n = alpha * n + (1 - alpha) * grad**2; g = alpha * g + (1 - alpha) * grad; delta = momentum * delta - lr * grad /
+    sqrt(n - g**2 + eps); param += delta.
+
+    Args:
+        lr: learning rate.
+        alpha: factor by which the means keep their old values.
+        momentum: factor by which the last step is kept.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.RMSpropGraves(lr=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.5412892, -1.5411987]], dtype=float32)
+
+    Source: `chainer.optimizers.RMSpropGraves` of Chainer 7.8.1; A. Graves, 2013, https://arxiv.org/abs/1308.0850.
+    """
 
     def __init__(
         self,
-        lr=_default_hyperparam.lr,
-        alpha=_default_hyperparam.alpha,
-        momentum=_default_hyperparam.momentum,
-        eps=_default_hyperparam.eps,
-    ):
+        lr: float = _default_hyperparam.lr,
+        alpha: float = _default_hyperparam.alpha,
+        momentum: float = _default_hyperparam.momentum,
+        eps: float = _default_hyperparam.eps,
+    ) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.alpha = alpha
@@ -44,5 +92,6 @@ class RMSpropGraves(optimizer.GradientMethod):
     momentum = optimizer.HyperparameterProxy("momentum")
     eps = optimizer.HyperparameterProxy("eps")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> RMSpropGravesRule:
+        """A new `RMSpropGravesRule` that reads this optimizer's hyperparameters."""
         return RMSpropGravesRule(self.hyperparam)

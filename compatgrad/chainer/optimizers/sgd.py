@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
 
@@ -9,9 +11,26 @@ _default_hyperparam.lr = 0.01
 
 @compiled
 class SGDRule(CompiledRule):
-    """Update rule of vanilla stochastic gradient descent. See `SGD`."""
+    """Update rule of one parameter by `SGD`, which tells the formula. A parameter of its own rule has hyperparameters
+    of its own.
 
-    def __init__(self, parent_hyperparam=None, lr=None):
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `SGD` gives its own. None takes the
+            defaults of `SGD`.
+        lr: learning rate.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.sgd.SGDRule(lr=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.8, -1.6], dtype=float32)
+
+    Source: `chainer.optimizers.sgd.SGDRule` of Chainer 7.8.1.
+    """
+
+    def __init__(self, parent_hyperparam: optimizer.Hyperparameter | None = None, lr: float | None = None) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr)
 
     def _step(self, params, hp):
@@ -19,13 +38,27 @@ class SGDRule(CompiledRule):
 
 
 class SGD(optimizer.GradientMethod):
-    """Vanilla stochastic gradient descent with learning rate `lr`."""
+    """Stochastic gradient descent: param -= lr * grad.
 
-    def __init__(self, lr=_default_hyperparam.lr):
+    Args:
+        lr: learning rate.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.SGD(lr=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.8, -1.6]], dtype=float32)
+
+    Source: `chainer.optimizers.SGD` of Chainer 7.8.1.
+    """
+
+    def __init__(self, lr: float = _default_hyperparam.lr) -> None:
         super().__init__()
         self.hyperparam.lr = lr
 
     lr = optimizer.HyperparameterProxy("lr")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> SGDRule:
+        """A new `SGDRule` that reads this optimizer's hyperparameters."""
         return SGDRule(self.hyperparam)

@@ -1,6 +1,13 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import optimizer
 from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizers._compiled_rule import CompiledRule, compiled
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.variable import Parameter
 
 __all__ = ["SMORMS3", "SMORMS3Rule"]
 
@@ -11,14 +18,38 @@ _default_hyperparam.eps = 1e-16
 
 @compiled
 class SMORMS3Rule(CompiledRule):
-    """Update rule of SMORMS3. See `SMORMS3`."""
+    """Update rule of one parameter by `SMORMS3`, which tells the formula. A parameter of its own rule has
+    hyperparameters of its own.
+
+    Args:
+        parent_hyperparam: where hyperparameters are looked up that are None here: `SMORMS3` gives its own. None takes
+            the defaults of `SMORMS3`.
+        lr: upper bound of the step size.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> param = chainer.Parameter(np.array([1, -2], np.float32))
+        >>> param.grad = np.array([2, -4], np.float32)
+        >>> param.update_rule = chainer.optimizers.smorms3.SMORMS3Rule(lr=0.1)
+        >>> param.update()
+        >>> param.array
+        array([ 0.8585786, -1.8585787], dtype=float32)
+
+    Source: `chainer.optimizers.smorms3.SMORMS3Rule` of Chainer 7.8.1.
+    """
 
     _state_names = ("mem", "g", "g2")
 
-    def __init__(self, parent_hyperparam=None, lr=None, eps=None):
+    def __init__(
+        self,
+        parent_hyperparam: optimizer.Hyperparameter | None = None,
+        lr: float | None = None,
+        eps: float | None = None,
+    ) -> None:
         super().__init__(parent_hyperparam or _default_hyperparam, lr=lr, eps=eps)
 
-    def init_state(self, param):
+    def init_state(self, param: Parameter) -> None:
+        """Begins with a memory of one update and means of 0."""
         with using_device(param.device):
             self.state["mem"] = param.device.xp.ones_like(param.data)
         self._make_zeros(param, "g", "g2")
@@ -28,9 +59,27 @@ class SMORMS3Rule(CompiledRule):
 
 
 class SMORMS3(optimizer.GradientMethod):
-    """SMORMS3 by Simon Funk (http://sifter.org/~simon/journal/20150420.html)."""
+    """Squared mean over root mean squared cubed: the mean of gradients is taken over as many steps as its noise asks
+    for.
 
-    def __init__(self, lr=_default_hyperparam.lr, eps=_default_hyperparam.eps):
+    r = 1 / (mem + 1); g = (1 - r) * g + r * grad; g2 = (1 - r) * g2 + r * grad**2; x = g**2 / (g2 + eps); param -= grad
+    * min(x, lr) / (sqrt(g2) + eps); mem = 1 + mem * (1 - x).
+
+    Args:
+        lr: upper bound of the step size.
+        eps: small number that keeps the divisor from 0.
+
+    Example:
+        >>> layer = L.Linear(2, 1, nobias=True, initialW=np.array([[1, -2]]))
+        >>> opt = chainer.optimizers.SMORMS3(lr=0.1).setup(layer)
+        >>> opt.update(lambda: F.sum(layer.W**2))
+        >>> layer.W.array
+        array([[ 0.8585786, -1.8585787]], dtype=float32)
+
+    Source: `chainer.optimizers.SMORMS3` of Chainer 7.8.1; S. Funk, http://sifter.org/~simon/journal/20150420.html.
+    """
+
+    def __init__(self, lr: float = _default_hyperparam.lr, eps: float = _default_hyperparam.eps) -> None:
         super().__init__()
         self.hyperparam.lr = lr
         self.hyperparam.eps = eps
@@ -38,5 +87,6 @@ class SMORMS3(optimizer.GradientMethod):
     lr = optimizer.HyperparameterProxy("lr")
     eps = optimizer.HyperparameterProxy("eps")
 
-    def create_update_rule(self):
+    def create_update_rule(self) -> SMORMS3Rule:
+        """A new `SMORMS3Rule` that reads this optimizer's hyperparameters."""
         return SMORMS3Rule(self.hyperparam)

@@ -1,6 +1,9 @@
 """Saving to and loading from HDF5 files, by h5py. Mirrors ``chainer.serializers.hdf5``."""
 
+from __future__ import annotations
+
 import importlib.util
+from typing import Any
 
 import numpy
 
@@ -8,6 +11,8 @@ from compatgrad.chainer import serializer
 from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.core.files import beside
 from compatgrad.formats import hdf5
+
+__all__ = ["HDF5Deserializer", "HDF5Serializer", "load_hdf5", "save_hdf5"]
 
 
 def _h5py():
@@ -29,12 +34,26 @@ def _create_dataset(group, key, array, compression):
 
 
 class HDF5Serializer(serializer.Serializer):
-    """Saves into `group`, an ``h5py.Group``; children are groups in it. `compression` is a level of gzip.
+    """Saves values as datasets into a group of an HDF5 file; children become groups in it.
 
-    Raises RuntimeError without h5py.
+    Args:
+        group: the `h5py.Group`.
+        compression: level of gzip, 0 to 9; None stores arrays as they are.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+
+    Example:
+        >>> import h5py
+        >>> with h5py.File("layer.h5", "w") as file:
+        ...     chainer.serializers.HDF5Serializer(file).save(L.Linear(2, 1))
+        ...     print(file["W"].shape)
+        (1, 2)
+
+    Source: `chainer.serializers.HDF5Serializer` of Chainer 7.8.1.
     """
 
-    def __init__(self, group, compression=4):
+    def __init__(self, group: Any, compression: int | None = 4) -> None:
         _h5py()
         self.group = group
         self.compression = compression
@@ -42,7 +61,7 @@ class HDF5Serializer(serializer.Serializer):
     def __getitem__(self, key):
         return HDF5Serializer(self.group.require_group(f"{self.group.name}/{key}"), self.compression)
 
-    def __call__(self, key, value):
+    def __call__(self, key: str, value: Any) -> Any:
         if value is None:
             self.group.create_dataset(key, data=_h5py().Empty("f"))
         else:
@@ -50,10 +69,29 @@ class HDF5Serializer(serializer.Serializer):
         return value
 
 
-def save_hdf5(filename, obj, compression=4):
-    """Saves `obj`, what has ``serialize`` or a dictionary of arrays, to the file of that name.
+def save_hdf5(filename: str, obj: Any, compression: int | None = 4) -> None:
+    """Saves an object to an HDF5 file. A file of that name appears once it is complete; an error leaves an older one as
+    it was.
 
-    Raises RuntimeError without h5py, TypeError for what HDF5 cannot hold.
+    Args:
+        filename: name of the file.
+        obj: an object with a method `serialize(serializer)`, or a dictionary of arrays.
+        compression: level of gzip, 0 to 9; None stores arrays as they are.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        ValueError: `compression` is above 9.
+        TypeError: HDF5 cannot hold a value of the dictionary: an object array.
+        AttributeError: `obj` is neither.
+
+    Example:
+        >>> chainer.serializers.save_hdf5("arrays.h5", {"x": np.array([1, 2])})
+        >>> import h5py
+        >>> with h5py.File("arrays.h5") as file:
+        ...     file["x"][:]
+        array([1, 2])
+
+    Source: `chainer.serializers.save_hdf5` of Chainer 7.8.1.
     """
     with beside(filename) as name, _h5py().File(name, "w") as f:
         if not isinstance(obj, dict):
@@ -67,13 +105,31 @@ def save_hdf5(filename, obj, compression=4):
 
 
 class HDF5Deserializer(serializer.Deserializer):
-    """Loads from `group`, an ``h5py.Group``, or None for a group that is missing.
+    """Loads values from the datasets of a group of an HDF5 file; what is an array is copied into the one that is there.
 
-    A value that is missing raises (KeyError; ValueError in a group that is missing) if `strict`, otherwise
-    it is left as it is. Raises RuntimeError without h5py.
+    Args:
+        group: the `h5py.Group`; None stands for one that is missing.
+        strict: True raises an error for a value that is missing; False leaves it as it is.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        KeyError: when called for a value that is missing, if `strict`.
+        ValueError: when called for a value of a group that is missing, if `strict`.
+        TypeError: when called, the shapes differ.
+
+    Example:
+        >>> import h5py
+        >>> chainer.serializers.save_hdf5("arrays.h5", {"W": np.array([[1, 2]])})
+        >>> layer = L.Linear(2, 1)
+        >>> with h5py.File("arrays.h5") as file:
+        ...     chainer.serializers.HDF5Deserializer(file, strict=False).load(layer)
+        >>> layer.W.array, layer.b.array
+        (array([[1., 2.]], dtype=float32), array([0.], dtype=float32))
+
+    Source: `chainer.serializers.HDF5Deserializer` of Chainer 7.8.1.
     """
 
-    def __init__(self, group, strict=True):
+    def __init__(self, group: Any, strict: bool = True) -> None:
         _h5py()
         self.group = group
         self.strict = strict
@@ -83,7 +139,7 @@ class HDF5Deserializer(serializer.Deserializer):
         group = None if self.group is None else self.group.get(f"{self.group.name}/{key}")
         return HDF5Deserializer(group, strict=self.strict)
 
-    def __call__(self, key, value):
+    def __call__(self, key: str, value: Any) -> Any:
         if self.group is None or key not in self.group:
             if not self.strict:
                 return value
@@ -112,7 +168,27 @@ class HDF5Deserializer(serializer.Deserializer):
         return dataset.asstr()[()] if isinstance(value, str) else type(value)(numpy.asarray(dataset))
 
 
-def load_hdf5(filename, obj):
-    """Loads the file of that name into `obj`. Raises RuntimeError without h5py, OSError if it is damaged."""
+def load_hdf5(filename: str, obj: Any) -> None:
+    """Loads an HDF5 file into an object.
+
+    Args:
+        filename: name of the file.
+        obj: an object with a method `serialize(serializer)`, whose values are replaced.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        FileNotFoundError: there is no such file.
+        OSError: it is no HDF5 file, or is damaged.
+        KeyError: a value is missing.
+
+    Example:
+        >>> chainer.serializers.save_hdf5("layer.h5", L.Linear(2, 1, initialW=3))
+        >>> layer = L.Linear(2, 1)
+        >>> chainer.serializers.load_hdf5("layer.h5", layer)
+        >>> layer.W.array
+        array([[3., 3.]], dtype=float32)
+
+    Source: `chainer.serializers.load_hdf5` of Chainer 7.8.1.
+    """
     with _h5py().File(filename, "r") as f:
         HDF5Deserializer(f).load(obj)

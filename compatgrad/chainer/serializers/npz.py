@@ -4,6 +4,11 @@ A parameter without a value is stored as an object array of None; `load_npz` ref
 told ``allow_pickle=True``.
 """
 
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad.chainer import serializer
@@ -11,33 +16,90 @@ from compatgrad.chainer.backends import _cpu, cuda
 from compatgrad.core.files import replacing
 from compatgrad.formats.npz import Archive
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+__all__ = ["DictionarySerializer", "NpzDeserializer", "load_npz", "save_npz", "serialize"]
+
 
 class DictionarySerializer(serializer.Serializer):
-    """Saves into `target`, a flat dictionary of arrays that ``numpy.savez`` takes; keys are paths that
-    start at `path`.
+    """Saves values as NumPy arrays into a flat dictionary, as `numpy.savez` takes it. Keys are paths: the names of
+    children, joined by "/".
+
+    Args:
+        target: the dictionary that values are put into; None makes a new one, the attribute `target`.
+        path: beginning of all keys.
+
+    Example:
+        >>> layer = L.Linear(2, 1)
+        >>> serializer = chainer.serializers.DictionarySerializer()
+        >>> serializer["model"].save(layer)
+        >>> {name: array.shape for name, array in sorted(serializer.target.items())}
+        {'model/W': (1, 2), 'model/b': (1,)}
+
+    Source: `chainer.serializers.DictionarySerializer` of Chainer 7.8.1.
     """
 
-    def __init__(self, target=None, path=""):
+    def __init__(self, target: dict[str, np.ndarray] | None = None, path: str = "") -> None:
         self.target = {} if target is None else target
         self.path = path
 
     def __getitem__(self, key):
         return DictionarySerializer(self.target, f"{self.path}{key.strip('/')}/")
 
-    def __call__(self, key, value):
+    def __call__(self, key: str, value: Any) -> Any:
         self.target[self.path + key.lstrip("/")] = numpy.asarray(None) if value is None else _cpu._to_cpu(value)
         return value
 
 
-def serialize(obj):
-    """The flat dictionary of arrays that `obj` serializes to."""
+def serialize(obj: Any) -> dict[str, np.ndarray]:
+    """The flat dictionary of arrays that an object serializes to.
+
+    Args:
+        obj: an object with a method `serialize(serializer)`: a link, an optimizer, a trainer.
+
+    Returns:
+        Arrays on the CPU by their paths.
+
+    Raises:
+        AttributeError: `obj` has no method `serialize`.
+
+    Example:
+        >>> state = chainer.serializers.npz.serialize(L.Linear(2, 1, initialW=3))
+        >>> state["W"]
+        array([[3., 3.]], dtype=float32)
+
+    Source: `chainer.serializers.npz.serialize` of Chainer 7.8.1.
+    """
     s = DictionarySerializer()
     s.save(obj)
     return s.target
 
 
-def save_npz(file, obj, compression=True):
-    """Saves `obj`, what has ``serialize`` or a dictionary of arrays, to `file`, a name or a binary file."""
+def save_npz(file: str | IO[bytes], obj: Any, compression: bool = True) -> None:
+    """Saves an object to an NPZ archive. A file of that name appears once it is complete; an error leaves an older one
+    as it was.
+
+    Args:
+        file: name of the file, or a binary file that is open for writing.
+        obj: an object with a method `serialize(serializer)`, or a dictionary of arrays.
+        compression: True compresses the archive, by zlib.
+
+    Raises:
+        AttributeError: `obj` is neither.
+        OSError: the file cannot be written.
+
+    Example:
+        >>> layer = L.Linear(2, 1)
+        >>> chainer.serializers.save_npz("layer.npz", layer)
+        >>> with np.load("layer.npz") as archive:
+        ...     sorted(archive)
+        ['W', 'b']
+
+    Source: `chainer.serializers.save_npz` of Chainer 7.8.1.
+    """
     if isinstance(file, str):
         with replacing(file) as f:
             save_npz(f, obj, compression)
@@ -47,13 +109,33 @@ def save_npz(file, obj, compression=True):
 
 
 class NpzDeserializer(serializer.Deserializer):
-    """Loads from `npz`, a mapping of paths to arrays, below `path`.
+    """Loads values from arrays by their paths; what is an array is copied into the one that is there.
 
-    A value that is missing raises KeyError if `strict`, otherwise it is left as it is. So are values that
-    `ignore_names` tells: a name, a function of the name, or a list of such; anything else raises ValueError.
+    Args:
+        npz: arrays by their paths.
+        path: beginning of all keys.
+        strict: True raises KeyError for a value that is missing; False leaves it as it is.
+        ignore_names: values that stay as they are: a path, a function of the path that returns whether, or a list of
+            such.
+
+    Raises:
+        KeyError: when called for a value that is missing, if `strict`.
+        ValueError: when called, `ignore_names` is something else, or the shapes differ.
+        TypeError: when called, a number does not fit into the type of the old one: a float that was saved into an int.
+
+    Example:
+        >>> layer = L.Linear(2, 1)
+        >>> arrays = {"W": np.array([[1, 2]]), "b": np.array([3])}
+        >>> chainer.serializers.NpzDeserializer(arrays, ignore_names="b").load(layer)
+        >>> layer.W.array, layer.b.array
+        (array([[1., 2.]], dtype=float32), array([0.], dtype=float32))
+
+    Source: `chainer.serializers.NpzDeserializer` of Chainer 7.8.1.
     """
 
-    def __init__(self, npz, path="", strict=True, ignore_names=None):
+    def __init__(
+        self, npz: Mapping[str, np.ndarray], path: str = "", strict: bool = True, ignore_names: Any = None
+    ) -> None:
         self.npz = npz
         self.path = path
         self.strict = strict
@@ -63,7 +145,7 @@ class NpzDeserializer(serializer.Deserializer):
         path = f"{self.path}{key.strip('/')}/"
         return NpzDeserializer(self.npz, path, strict=self.strict, ignore_names=self.ignore_names)
 
-    def __call__(self, key, value):
+    def __call__(self, key: str, value: Any) -> Any:
         key = self.path + key.lstrip("/")
         if not self.strict and key not in self.npz or self._ignores(key):
             return value
@@ -107,11 +189,42 @@ def _convert(saved, kind):
     return kind(saved)
 
 
-def load_npz(file, obj, path="", strict=True, ignore_names=None, *, allow_pickle=False):
-    """Loads `file`, a name or a binary file, into `obj`; the other arguments are those of `NpzDeserializer`.
+def load_npz(
+    file: str | os.PathLike[str] | IO[bytes],
+    obj: Any,
+    path: str = "",
+    strict: bool = True,
+    ignore_names: Any = None,
+    *,
+    allow_pickle: bool = False,
+) -> None:
+    """Loads an NPZ archive into an object.
 
-    Raises FileNotFoundError, ``zipfile.BadZipFile`` for what is no archive or is damaged, ValueError for
-    pickled objects unless `allow_pickle`: unpickling runs code that the file contains.
+    Args:
+        file: name of the file, or a binary file that is open for reading.
+        obj: an object with a method `serialize(serializer)`, whose values are replaced.
+        path: beginning of the paths in the archive, which loads a part of it: the model of a trainer's snapshot is
+            below "updater/model:main/".
+        strict: True raises KeyError for a value that is missing; False leaves it as it is.
+        ignore_names: values that stay as they are: a path, a function of the path that returns whether, or a list of
+            such.
+        allow_pickle: True unpickles objects in the archive, which runs code that the file contains.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        zipfile.BadZipFile: it is no archive, or is damaged.
+        KeyError: a value is missing, if `strict`.
+        ValueError: shapes differ, `ignore_names` is something else, or the archive contains pickled objects without
+            `allow_pickle`.
+
+    Example:
+        >>> chainer.serializers.save_npz("layer.npz", L.Linear(2, 1, initialW=3))
+        >>> layer = L.Linear(2, 1)
+        >>> chainer.serializers.load_npz("layer.npz", layer)
+        >>> layer.W.array
+        array([[3., 3.]], dtype=float32)
+
+    Source: `chainer.serializers.load_npz` of Chainer 7.8.1.
     """
     with Archive(file, allow_pickle) as npz:
         NpzDeserializer(npz, path=path, strict=strict, ignore_names=ignore_names).load(obj)
