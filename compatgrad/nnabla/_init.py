@@ -19,13 +19,37 @@ _cached_first = True
 
 
 def add_available_context(ctx: str) -> None:
-    """Notes that contexts of that name can be used."""
+    """Notes that contexts of a back end can be used; `nnabla.available_contexts` lists them.
+
+    Args:
+        ctx: the name of the back end, such as "cudnn".
+
+    Raises:
+        Nothing: any name is taken, a second time without effect.
+
+    Example:
+        >>> nn.add_available_context("cpu")
+        >>> "cpu" in nn.available_contexts
+        True
+
+    Source: `nnabla.add_available_context` of nnabla 1.39.0.
+    """
     if ctx not in available_contexts:
         available_contexts.append(ctx)
 
 
 def array_classes() -> list[str]:
-    """Names of the array classes in order of preference. torch's allocator caches whatever is preferred."""
+    """Tells which classes of arrays the CPU has. Memory comes from torch's allocator whatever is preferred.
+
+    Returns:
+        Names of the classes, the preferred one first.
+
+    Example:
+        >>> nn.array_classes()
+        ['CpuCachedArray', 'CpuArray', 'CpuDlpackArray']
+
+    Source: `nnabla.array_classes` of nnabla 1.39.0.
+    """
     return preferred("CpuCachedArray", ["CpuArray", "CpuDlpackArray"])
 
 
@@ -35,13 +59,37 @@ def preferred(cached: str, others: list[str]) -> list[str]:
 
 
 def prefer_cached_array(prefer: bool) -> None:
-    """Sets the order of `array_classes`; memory comes from torch's allocator either way."""
+    """Sets the order of `array_classes`. Memory comes from torch's allocator either way.
+
+    Args:
+        prefer: whether the class of cached arrays is the first.
+
+    Raises:
+        ValueError: `prefer` is an array of several elements, which is neither true nor false.
+
+    Example:
+        >>> nn.prefer_cached_array(False)
+        >>> nn.array_classes()
+        ['CpuArray', 'CpuDlpackArray', 'CpuCachedArray']
+        >>> nn.reset_array_preference()
+
+    Source: `nnabla.prefer_cached_array` of nnabla 1.39.0.
+    """
     global _cached_first
     _cached_first = bool(prefer)
 
 
 def reset_array_preference() -> None:
-    """Goes back to the default."""
+    """Makes the class of cached arrays the first of `array_classes` again.
+
+    Example:
+        >>> nn.prefer_cached_array(False)
+        >>> nn.reset_array_preference()
+        >>> nn.array_classes()[0]
+        'CpuCachedArray'
+
+    Source: `nnabla.reset_array_preference` of nnabla 1.39.0.
+    """
     prefer_cached_array(True)
 
 

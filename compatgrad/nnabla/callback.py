@@ -26,60 +26,214 @@ solver_post_hooks: dict[str, Callable[[], Any]] = {}
 
 
 def set_function_pre_hook(key: str, function_pre_hook: Callable[[Any], Any]) -> None:
-    """Calls the hook with each function, before it runs, in every forward and backward pass, under the name `key`."""
+    """Calls a hook with each function, before it runs, in every forward and backward pass.
+
+    Args:
+        key: names the hook, for unsetting; a hook of the same name is replaced.
+        function_pre_hook: is called with the function; its result is not used. Its errors end the pass.
+
+    Raises:
+        TypeError: `key` cannot be hashed, such as a list. A hook that cannot be called fails in the next pass.
+
+    Example:
+        >>> nn.set_function_pre_hook("names", lambda f: print(f.info.type_name))
+        >>> F.exp(F.relu(nn.Variable((2, 3)))).forward()
+        ReLU
+        Exp
+        >>> nn.unset_function_pre_hook("names")
+
+    Source: `nnabla.callback.set_function_pre_hook` of nnabla 1.39.0.
+    """
     _pre[key] = function_pre_hook
 
 
 def set_function_post_hook(key: str, function_post_hook: Callable[[Any], Any]) -> None:
-    """The same after each function."""
+    """Calls a hook with each function, after it has run, in every forward and backward pass.
+
+    Args:
+        key: names the hook, for unsetting; a hook of the same name is replaced.
+        function_post_hook: is called with the function; its result is not used. Its errors end the pass.
+
+    Raises:
+        TypeError: `key` cannot be hashed, such as a list. A hook that cannot be called fails in the next pass.
+
+    Example:
+        >>> nn.set_function_post_hook("names", lambda f: print(f.info.type_name))
+        >>> F.exp(F.relu(nn.Variable((2, 3)))).forward()
+        ReLU
+        Exp
+        >>> nn.unset_function_post_hook("names")
+
+    Source: `nnabla.callback.set_function_post_hook` of nnabla 1.39.0.
+    """
     _post[key] = function_post_hook
 
 
 def unset_function_pre_hook(key: str) -> None:
-    """Removes the hook named `key`, if there is one."""
+    """Removes the hook that `set_function_pre_hook` has set.
+
+    Args:
+        key: the name of the hook; it is no error if there is none.
+
+    Raises:
+        TypeError: there are hooks, and `key` cannot be hashed.
+
+    Example:
+        >>> nn.set_function_pre_hook("names", lambda f: print(f.info.type_name))
+        >>> nn.unset_function_pre_hook("names")
+        >>> F.relu(nn.Variable((2, 3))).forward()
+
+    Source: `nnabla.callback.unset_function_pre_hook` of nnabla 1.39.0.
+    """
     _pre.pop(key, None)
 
 
 def unset_function_post_hook(key: str) -> None:
-    """Removes the hook named `key`, if there is one."""
+    """Removes the hook that `set_function_post_hook` has set.
+
+    Args:
+        key: the name of the hook; it is no error if there is none.
+
+    Raises:
+        TypeError: there are hooks, and `key` cannot be hashed.
+
+    Example:
+        >>> nn.set_function_post_hook("names", lambda f: print(f.info.type_name))
+        >>> nn.unset_function_post_hook("names")
+        >>> F.relu(nn.Variable((2, 3))).forward()
+
+    Source: `nnabla.callback.unset_function_post_hook` of nnabla 1.39.0.
+    """
     _post.pop(key, None)
 
 
 def set_function_done_hook(key: str, func: Callable[[Any], Any]) -> None:
-    """Calls `func(function)` when a function's step of a pass is over and what it no longer needs is freed."""
+    """Calls a hook when a function's step of a pass is over and what the function no longer needs is freed.
+
+    Args:
+        key: names the hook, for unsetting; a hook of the same name is replaced.
+        func: is called with the function.
+
+    Raises:
+        TypeError: `key` cannot be hashed, such as a list.
+
+    Example:
+        >>> from compatgrad.nnabla import callback
+        >>> callback.set_function_done_hook("names", lambda f: print(f.info.type_name))
+        >>> F.relu(nn.Variable((2, 3))).forward()
+        ReLU
+        >>> callback.unset_function_done_hook("names")
+
+    Source: of this package, for its own passes.
+    """
     _done[key] = func
 
 
 def unset_function_done_hook(key: str) -> None:
-    """Removes the hook named `key`, if there is one."""
+    """Removes the hook that `set_function_done_hook` has set.
+
+    Args:
+        key: the name of the hook; it is no error if there is none.
+
+    Raises:
+        TypeError: there are hooks, and `key` cannot be hashed.
+
+    Example:
+        >>> from compatgrad.nnabla import callback
+        >>> callback.unset_function_done_hook("names")
+
+    Source: of this package, for its own passes.
+    """
     _done.pop(key, None)
 
 
 def set_solver_pre_hook(key: str, solver_pre_hook: Callable[[], Any]) -> None:
-    """Has `solver_pre_hook()` called before a solver treats a parameter; `key` (str) names it, for unsetting.
+    """Has a hook called before a solver treats a parameter.
 
-    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each.
+    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each parameter.
+
+    Args:
+        key: names the hook, for unsetting; a hook of the same name is replaced.
+        solver_pre_hook: is called without arguments; None sets no hook.
+
+    Raises:
+        TypeError: `key` cannot be hashed, such as a list.
+
+    Example:
+        >>> w = nn.Variable((2,), need_grad=True)
+        >>> solver = S.Sgd(lr=0.1)
+        >>> solver.set_parameters({"w": w})
+        >>> nn.set_solver_pre_hook("told", lambda: print("one parameter"))
+        >>> solver.update()
+        one parameter
+        >>> nn.unset_solver_pre_hook("told")
+
+    Source: `nnabla.solver.set_solver_pre_hook` of nnabla 1.39.0.
     """
     if solver_pre_hook is not None:
         solver_pre_hooks[key] = solver_pre_hook
 
 
 def set_solver_post_hook(key: str, solver_post_hook: Callable[[], Any]) -> None:
-    """Has `solver_post_hook()` called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
+    """Has a hook called right after the pre-hooks: before a solver treats a parameter, as in nnabla.
 
-    `key` (str) names it, for unsetting.
+    It is called in `update`, `weight_decay`, `clip_grad_by_norm`, `scale_grad` and the checks, once for each parameter.
+
+    Args:
+        key: names the hook, for unsetting; a hook of the same name is replaced.
+        solver_post_hook: is called without arguments; None sets no hook.
+
+    Raises:
+        TypeError: `key` cannot be hashed, such as a list.
+
+    Example:
+        >>> w = nn.Variable((2,), need_grad=True)
+        >>> solver = S.Sgd(lr=0.1)
+        >>> solver.set_parameters({"w": w})
+        >>> nn.set_solver_post_hook("told", lambda: print("one parameter"))
+        >>> solver.update()
+        one parameter
+        >>> nn.unset_solver_post_hook("told")
+
+    Source: `nnabla.solver.set_solver_post_hook` of nnabla 1.39.0.
     """
     if solver_post_hook is not None:
         solver_post_hooks[key] = solver_post_hook
 
 
 def unset_solver_pre_hook(key: str) -> None:
-    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    """Removes the hook that `set_solver_pre_hook` has set.
+
+    Args:
+        key: the name of the hook; where there is none, the log says so.
+
+    Raises:
+        TypeError: there are hooks, and `key` cannot be hashed.
+
+    Example:
+        >>> nn.set_solver_pre_hook("told", lambda: print("one parameter"))
+        >>> nn.unset_solver_pre_hook("told")
+
+    Source: `nnabla.solver.unset_solver_pre_hook` of nnabla 1.39.0.
+    """
     _unset(solver_pre_hooks, key)
 
 
 def unset_solver_post_hook(key: str) -> None:
-    """Removes the hook that was set as `key`; where there is none, the log says so."""
+    """Removes the hook that `set_solver_post_hook` has set.
+
+    Args:
+        key: the name of the hook; where there is none, the log says so.
+
+    Raises:
+        TypeError: there are hooks, and `key` cannot be hashed.
+
+    Example:
+        >>> nn.set_solver_post_hook("told", lambda: print("one parameter"))
+        >>> nn.unset_solver_post_hook("told")
+
+    Source: `nnabla.solver.unset_solver_post_hook` of nnabla 1.39.0.
+    """
     _unset(solver_post_hooks, key)
 
 
@@ -100,15 +254,78 @@ def _combined(hooks: list[Callable[[Any], Any]]) -> Any:
 
 
 def before(own: Any) -> Any:
-    """One callable for the global hooks and then a call's own, or None."""
+    """Joins the global hooks that run before a function, and then a pass's own.
+
+    Args:
+        own: the hook of the pass, which takes a function; None for none.
+
+    Returns:
+        What is called with each function, or None where there are no hooks.
+
+    Raises:
+        TypeError: only when the result is called: a hook cannot be called.
+
+    Example:
+        >>> from compatgrad.nnabla import callback
+        >>> calls = []
+        >>> callback.set_function_pre_hook("all", lambda f: calls.append("all"))
+        >>> callback.before(lambda f: calls.append("own"))(None)
+        >>> calls
+        ['all', 'own']
+        >>> callback.unset_function_pre_hook("all")
+
+    Source: of this package, for its own passes.
+    """
     return own if not _pre else _combined([*_pre.values(), *([own] if own else [])])
 
 
 def after(own: Any) -> Any:
-    """One callable for a call's own hook and then the global ones, or None."""
+    """Joins a pass's own hook and then the global ones that run after a function.
+
+    Args:
+        own: the hook of the pass, which takes a function; None for none.
+
+    Returns:
+        What is called with each function, or None where there are no hooks.
+
+    Raises:
+        TypeError: only when the result is called: a hook cannot be called.
+
+    Example:
+        >>> from compatgrad.nnabla import callback
+        >>> calls = []
+        >>> callback.set_function_post_hook("all", lambda f: calls.append("all"))
+        >>> callback.after(lambda f: calls.append("own"))(None)
+        >>> calls
+        ['own', 'all']
+        >>> callback.unset_function_post_hook("all")
+
+    Source: of this package, for its own passes.
+    """
     return own if not _post else _combined([*([own] if own else []), *_post.values()])
 
 
 def done(own: Any = None) -> Any:
-    """One callable for what is called when a function's step is over, or None."""
+    """Joins a pass's own hook and then the global ones for the end of a function's step.
+
+    Args:
+        own: the hook of the pass, which takes a function; None for none.
+
+    Returns:
+        What is called with each function, or None where there are no hooks.
+
+    Raises:
+        TypeError: only when the result is called: a hook cannot be called.
+
+    Example:
+        >>> from compatgrad.nnabla import callback
+        >>> calls = []
+        >>> callback.set_function_done_hook("all", lambda f: calls.append("all"))
+        >>> callback.done(lambda f: calls.append("own"))(None)
+        >>> calls
+        ['own', 'all']
+        >>> callback.unset_function_done_hook("all")
+
+    Source: of this package, for its own passes.
+    """
     return own if not _done else _combined([*([own] if own else []), *_done.values()])

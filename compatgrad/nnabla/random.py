@@ -22,7 +22,24 @@ prng = np.random.RandomState(pseed)
 
 
 def new_generator(value: int | None = None) -> torch.Tensor:
-    """The state of a generator (std::mt19937) for random functions; None: seeded from the operating system."""
+    """Makes the state of a generator (std::mt19937) for random functions.
+
+    Args:
+        value: the seed, modulo 2**32; None takes one from the operating system.
+
+    Returns:
+        A torch tensor of bytes, which functions that draw from it change.
+
+    Raises:
+        TypeError: `value` is a str.
+
+    Example:
+        >>> from compatgrad.nnabla import random
+        >>> torch.equal(random.new_generator(1), random.new_generator(1))
+        True
+
+    Source: of this package, for the generators inside its functions.
+    """
     if value is None:
         value = int.from_bytes(os.urandom(4), "little")
     return ops.new_generator(torch.tensor(value % 2**32)).tensor
@@ -32,12 +49,48 @@ _functions = new_generator()
 
 
 def generator_of(value: Any) -> torch.Tensor:
-    """The generator of a function's `seed` argument: the shared one for None and -1, else a new one."""
+    """Gives the generator that the argument `seed` of a function stands for.
+
+    Args:
+        value: a seed; None and -1 stand for the generator that all functions share.
+
+    Returns:
+        The state of the generator, a torch tensor of bytes.
+
+    Raises:
+        ValueError: `value` is a str that is no number.
+
+    Example:
+        >>> from compatgrad.nnabla import random
+        >>> random.generator_of(-1) is random.generator_of(None), random.generator_of(1) is random.generator_of(1)
+        (True, False)
+
+    Source: of this package, for the generators inside its functions.
+    """
     return _functions if value is None or value == -1 else new_generator(int(value))
 
 
 def seed(seed_value: int, set_function_seed: bool = True, set_parameter_seed: bool = True) -> None:
-    """Seeds the generator of parameters and that of functions; AssertionError unless `seed_value` is an integer."""
+    """Seeds the generator of initial parameters, `prng`, and that of random functions.
+
+    Args:
+        seed_value: the seed.
+        set_function_seed: whether the generator of functions is seeded.
+        set_parameter_seed: whether the generator of parameters is seeded.
+
+    Raises:
+        AssertionError: `seed_value` is no int; NumPy's integers are none.
+        ValueError: `seed_value` seeds parameters and is not between 0 and 2**32 - 1.
+
+    Example:
+        >>> from compatgrad.nnabla import random
+        >>> nn.seed(3)
+        >>> random.prng.randint(100), random.pseed
+        (24, 3)
+        >>> nn.seed(313)
+
+    Source: `nnabla.seed` of nnabla 1.39.0.
+    """
     global pseed, prng
     assert isinstance(seed_value, int), f"seed: seed_value must be an integer, not {seed_value!r}"
     if set_parameter_seed:
@@ -48,10 +101,47 @@ def seed(seed_value: int, set_function_seed: bool = True, set_parameter_seed: bo
 
 
 def set_parameter_seed(seed_value: int) -> None:
-    """Seeds what initializers draw from: the same in all processes of a distributed program."""
+    """Seeds what initializers draw from, which is to be the same in all processes of a distributed program.
+
+    Args:
+        seed_value: the seed, 313 at the start.
+
+    Raises:
+        AssertionError: `seed_value` is no int; NumPy's integers are none.
+        ValueError: `seed_value` is not between 0 and 2**32 - 1.
+
+    Example:
+        >>> from compatgrad.nnabla import random
+        >>> random.set_parameter_seed(3)
+        >>> random.prng.randint(100)
+        24
+        >>> random.set_parameter_seed(313)
+
+    Source: `nnabla.random.set_parameter_seed` of nnabla 1.39.0.
+    """
     seed(seed_value, set_function_seed=False, set_parameter_seed=True)
 
 
 def set_function_seed(seed_value: int) -> None:
-    """Seeds what random functions draw from: another one in each process of a distributed program."""
+    """Seeds what random functions draw from, which is to be another one in each process of a distributed program.
+
+    Args:
+        seed_value: the seed; the operating system gives the one at the start. It is taken modulo 2**32.
+
+    Raises:
+        AssertionError: `seed_value` is no int; NumPy's integers are none.
+
+    Example:
+        >>> from compatgrad.nnabla import random
+        >>> drawn = []
+        >>> for _ in range(2):
+        ...     random.set_function_seed(7)
+        ...     y = F.rand(0, 1, (2,))
+        ...     y.forward()
+        ...     drawn.append(y.d.copy())
+        >>> np.array_equal(*drawn)
+        True
+
+    Source: `nnabla.random.set_function_seed` of nnabla 1.39.0.
+    """
     seed(seed_value, set_function_seed=True, set_parameter_seed=False)

@@ -15,20 +15,65 @@ _recompute = False
 
 
 def set_global_recompute(recompute: bool) -> None:
-    """Sets what new Variables have in `Variable.recompute`."""
+    """Sets what new Variables have in `Variable.recompute`: whether backward computes them again, not keeps them.
+
+    Args:
+        recompute: True saves memory for more computation.
+
+    Raises:
+        ValueError: `recompute` is an array of several elements, which is neither true nor false.
+
+    Example:
+        >>> nn.set_global_recompute(True)
+        >>> F.relu(nn.Variable((2, 3))).recompute
+        True
+        >>> nn.set_global_recompute(False)
+
+    Source: `nnabla.set_global_recompute` of nnabla 1.39.0.
+    """
     global _recompute
     _recompute = bool(recompute)
     _C.set_global_recompute(_recompute)
 
 
 def get_global_recompute() -> bool:
-    """What new Variables have in `Variable.recompute`."""
+    """Tells what new Variables have in `Variable.recompute`.
+
+    Returns:
+        True where backward computes them again.
+
+    Example:
+        >>> nn.get_global_recompute()
+        False
+
+    Source: `nnabla.get_global_recompute` of nnabla 1.39.0.
+    """
     return _recompute
 
 
 @contextlib.contextmanager
 def recompute(recompute_: bool = True) -> Iterator[None]:
-    """Variables made inside the `with` block are computed again in backward, which saves memory."""
+    """Backward computes the Variables that are made inside the `with` block again instead of keeping them: it saves
+    memory.
+
+    Args:
+        recompute_: False keeps those that are made inside, in a block of True.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        ValueError: `recompute_` is an array of several elements, which is neither true nor false.
+
+    Example:
+        >>> x = nn.Variable((2, 3))
+        >>> with nn.recompute():
+        ...     h = F.tanh(x)
+        >>> h.recompute, F.exp(h).recompute
+        (True, False)
+
+    Source: `nnabla.recompute` of nnabla 1.39.0.
+    """
     old = _recompute
     set_global_recompute(recompute_)
     try:
@@ -38,7 +83,26 @@ def recompute(recompute_: bool = True) -> Iterator[None]:
 
 
 def recompute_fn(recompute_: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function's body runs inside `recompute(recompute_)`."""
+    """Makes a decorator: the body of the function runs inside `recompute(recompute_)`.
+
+    Args:
+        recompute_: as for `recompute`.
+
+    Returns:
+        A decorator of functions with any arguments.
+
+    Raises:
+        ValueError: when the function is called, `recompute_` is an array of several elements.
+
+    Example:
+        >>> @nn.recompute_fn()
+        ... def block(x):
+        ...     return F.tanh(x)
+        >>> block(nn.Variable((2, 3))).recompute
+        True
+
+    Source: `nnabla.recompute_fn` of nnabla 1.39.0.
+    """
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)

@@ -1,8 +1,45 @@
 """What tests use."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def assert_allclose(actual, desired, rtol=1e-5, atol=1e-6, equal_nan=True, err_msg="", verbose=True):
-    """`numpy.testing.assert_allclose` with the tolerances of `numpy.allclose`, roughly: atol is 1e-6."""
+
+def assert_allclose(
+    actual: ArrayLike,
+    desired: ArrayLike,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
+    equal_nan: bool = True,
+    err_msg: str = "",
+    verbose: bool = True,
+) -> None:
+    """Asserts abs(actual - desired) <= atol + rtol * abs(desired) for all elements.
+
+    It is `numpy.testing.assert_allclose` with another tolerance from the start.
+
+    Args:
+        actual: numbers of any shape.
+        desired: numbers of the same shape, or one number.
+        rtol: the relative tolerance.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+        err_msg: is put into the message of the error.
+        verbose: whether the message has the values.
+
+    Raises:
+        AssertionError: an element differs by more, or the shapes differ.
+
+    Example:
+        >>> from compatgrad.nnabla.testing import assert_allclose
+        >>> assert_allclose(np.float32([1.0, 2.0]), [1.0, 2.00001])
+        >>> assert_allclose([1.0], [1.1], rtol=0.2)
+
+    Source: `nnabla.testing.assert_allclose` of nnabla 1.39.0.
+    """
     numpy.testing.assert_allclose(actual, desired, rtol, atol, equal_nan, err_msg, verbose)

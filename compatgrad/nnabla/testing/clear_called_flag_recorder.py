@@ -27,22 +27,75 @@ def _record(function: Any) -> None:
 
 
 def activate_clear_called_flag_recorder() -> None:
-    """Starts recording."""
+    """Starts recording which arrays are freed when each function of a pass is done, for tests of memory.
+
+    Example:
+        >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
+        >>> recorder.activate_clear_called_flag_recorder()
+        >>> y = F.exp(F.tanh(nn.Variable((2, 3), need_grad=True)))
+        >>> y.forward(clear_no_need_grad=True)
+        >>> recorder.get_input_clear_called_flags()
+        [[(False, False)], [(False, False)]]
+        >>> recorder.deactivate_clear_called_flag_recorder()
+
+    Source: `nnabla.testing.clear_called_flag_recorder.activate_clear_called_flag_recorder` of nnabla 1.39.0.
+    """
     callback.set_function_done_hook("clear_called_flag_recorder", _record)
 
 
 def deactivate_clear_called_flag_recorder() -> None:
-    """Stops recording and forgets what was recorded."""
+    """Stops recording, and forgets what was recorded.
+
+    Example:
+        >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
+        >>> recorder.activate_clear_called_flag_recorder()
+        >>> F.tanh(nn.Variable((2, 3))).forward()
+        >>> recorder.deactivate_clear_called_flag_recorder()
+        >>> recorder.get_input_clear_called_flags()
+        []
+
+    Source: `nnabla.testing.clear_called_flag_recorder.deactivate_clear_called_flag_recorder` of nnabla 1.39.0.
+    """
     callback.unset_function_done_hook("clear_called_flag_recorder")
     _inputs.clear()
     _outputs.clear()
 
 
 def get_input_clear_called_flags() -> list[list[tuple[bool, bool]]]:
-    """For each function that ran, (data, gradient) of each input."""
+    """Tells which arrays of the inputs were freed.
+
+    Returns:
+        For each function that has run, a list with (data, gradient) of each input: whether the array was freed.
+
+    Example:
+        >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
+        >>> recorder.activate_clear_called_flag_recorder()
+        >>> y = F.exp(F.tanh(nn.Variable((2, 3), need_grad=True)))
+        >>> y.forward(clear_no_need_grad=True)
+        >>> recorder.get_input_clear_called_flags()
+        [[(False, False)], [(False, False)]]
+        >>> recorder.deactivate_clear_called_flag_recorder()
+
+    Source: `nnabla.testing.clear_called_flag_recorder.get_input_clear_called_flags` of nnabla 1.39.0.
+    """
     return [list(flags) for flags in _inputs]
 
 
 def get_output_clear_called_flags() -> list[list[tuple[bool, bool]]]:
-    """For each function that ran, (data, gradient) of each output."""
+    """Tells which arrays of the outputs were freed.
+
+    Returns:
+        For each function that has run, a list with (data, gradient) of each output: whether the array was freed.
+
+    Example:
+        >>> from compatgrad.nnabla.testing import clear_called_flag_recorder as recorder
+        >>> recorder.activate_clear_called_flag_recorder()
+        >>> y = F.exp(F.tanh(nn.Variable((2, 3), need_grad=True)))
+        >>> y.forward(clear_no_need_grad=True)
+        >>> recorder.get_output_clear_called_flags()
+        [[(False, False)], [(False, False)]]
+        >>> recorder.deactivate_clear_called_flag_recorder()
+
+    Source: `nnabla.testing.clear_called_flag_recorder.get_output_clear_called_flags` of nnabla 1.39.0.
+    """
     return [list(flags) for flags in _outputs]
