@@ -1,24 +1,74 @@
 """How long the functions of a graph take."""
 
+from __future__ import annotations
+
 import csv
 import os
 import sys
 import time
-from collections import namedtuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from .._version import __version__
 from ..ext_utils import import_extension_module
 from ..parameter import get_parameters
 
-ProfileStat = namedtuple(
-    "ProfileStat", ["parameter_scope", "inputs_shape", "args_info", "function_name", "mean_time", "n_run"]
-)
+if TYPE_CHECKING:
+    from ..solver import Solver
+    from ..variable import Variable
+
+__all__ = ["GraphProfiler", "GraphProfilerCsvWriter", "ProfileStat", "convert_time_scale"]
+
+
+class ProfileStat(NamedTuple):
+    """The time of one function of a graph, forward or backward.
+
+    Args:
+        parameter_scope: the scope of its parameters; None without parameters.
+        inputs_shape: the shapes of its inputs.
+        args_info: its arguments, pairs of name and value.
+        function_name: its name.
+        mean_time: the mean of its times, as text, in the unit of the profiler.
+        n_run: how often it was run.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.profiler import ProfileStat
+        >>> ProfileStat(None, [(2, 3)], {"inplace": False}.items(), "ReLU", "0.25", 10).mean_time
+        '0.25'
+
+    Source: `nnabla.utils.profiler.ProfileStat` of nnabla 1.39.0.
+    """
+
+    parameter_scope: str | None
+    inputs_shape: list[tuple[int, ...]]
+    args_info: Any
+    function_name: str
+    mean_time: str
+    n_run: int
+
 
 _SCALES = {"m": 1e3, "u": 1e6, "n": 1e9}
 
 
-def convert_time_scale(sec, format="m"):
-    """`sec` seconds in milli-, micro- or nanoseconds: format "m", "u" or "n"; NotImplementedError for another."""
+def convert_time_scale(sec: float, format: str = "m") -> float:
+    """Converts seconds.
+
+    Args:
+        sec: the time in seconds.
+        format: the unit of the result: "m" for milliseconds, "u" for microseconds, "n" for nanoseconds.
+
+    Returns:
+        The time in that unit.
+
+    Raises:
+        NotImplementedError: `format` is another one.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.profiler import convert_time_scale
+        >>> convert_time_scale(0.5), convert_time_scale(0.5, "u")
+        (500.0, 500000.0)
+
+    Source: `nnabla.utils.profiler.convert_time_scale` of nnabla 1.39.0.
+    """
     if format not in _SCALES:
         raise NotImplementedError(f"convert_time_scale: format must be m, u or n, got {format!r}")
     return sec * _SCALES[format]
@@ -27,22 +77,39 @@ def convert_time_scale(sec, format="m"):
 class GraphProfiler:
     """Measures each function of a graph, forward and backward, the whole graph, and a training step.
 
-    graph: the Variable at its end. device_id, ext_name: where to wait for the device, "cpu" or "cudnn".
-    solver: for the training step; None for none. n_run: how often each is run, within
-    max_measure_execution_time seconds. time_scale: "m", "u" or "n", as for `convert_time_scale`.
-    backward_accum: whether functions add to gradients.
+    Each is run once more before it is measured, for memory is allocated then.
+
+    Args:
+        graph: the Variable at the end of the graph.
+        device_id: the number of the device that is waited for.
+        ext_name: its back end, "cpu", "cuda" or "cudnn"; ModuleNotFoundError for another.
+        solver: measures its training step too, in which it updates its parameters.
+        n_run: how often each is run at most; AssertionError below 1.
+        max_measure_execution_time: seconds after which no further run of it begins.
+        time_scale: the unit of the results, as for `convert_time_scale`.
+        backward_accum: whether functions add to gradients.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.profiler import GraphProfiler
+        >>> y = F.sum(F.relu(nn.Variable((2, 3), need_grad=True)))
+        >>> profiler = GraphProfiler(y, device_id=0, ext_name="cpu", n_run=2)
+        >>> profiler.run()
+        >>> [(stat.function_name, stat.inputs_shape, stat.n_run) for stat in profiler.get_result()["forward"]]
+        [('ReLU', [(2, 3)], 2), ('Sum', [(2, 3)], 2)]
+
+    Source: `nnabla.utils.profiler.GraphProfiler` of nnabla 1.39.0.
     """
 
     def __init__(
         self,
-        graph,
-        device_id,
-        ext_name,
-        solver=None,
-        n_run=100,
-        max_measure_execution_time=1,
-        time_scale="m",
-        backward_accum=False,
+        graph: Variable,
+        device_id: str | int,
+        ext_name: str,
+        solver: Solver | None = None,
+        n_run: int = 100,
+        max_measure_execution_time: float = 1,
+        time_scale: str = "m",
+        backward_accum: bool = False,
     ):
         if n_run < 1:
             raise AssertionError(f"GraphProfiler: n_run must be 1 or more, got {n_run}")
@@ -90,22 +157,22 @@ class GraphProfiler:
 
         self.graph.visit(visit)
 
-    def time_profiling_forward(self):
+    def time_profiling_forward(self) -> None:
         """Measures each function's forward; the results are in `result["forward"]`."""
         self._profile("forward")
 
-    def time_profiling_backward(self):
+    def time_profiling_backward(self) -> None:
         """Measures each function's backward; the results are in `result["backward"]`."""
         self._profile("backward")
 
-    def training_function(self):
-        """One training step."""
+    def training_function(self) -> None:
+        """One training step: forward, backward and the solver's update. It needs a solver."""
         self.graph.forward(clear_no_need_grad=True)
         self.solver.zero_grad()
         self.graph.backward(clear_buffer=True)
         self.solver.update()
 
-    def time_profiling_whole_graph(self):
+    def time_profiling_whole_graph(self) -> None:
         """Measures the graph's forward and backward, and with a solver the training step."""
         runs = {"forward_all": self.graph.forward, "backward_all": self.graph.backward}
         if self.solver is not None:
@@ -113,18 +180,22 @@ class GraphProfiler:
         for name, run in runs.items():
             self.result[name], self.result[f"n_run_{name}"] = self._measure(run)
 
-    def run(self):
+    def run(self) -> None:
         """Measures everything."""
         self.time_profiling_forward()
         self.time_profiling_backward()
         self.time_profiling_whole_graph()
 
-    def get_result(self):
-        """The results, a dict: lists of ProfileStat, times and numbers of runs."""
+    def get_result(self) -> dict[str, Any]:
+        """The results so far.
+
+        "forward" and "backward" have a list with a ProfileStat for each function; "forward_all", "backward_all" and
+        "training" have times as text, "n_run_forward_all" and so on the numbers of runs.
+        """
         return self.result
 
-    def print_result(self):
-        """Prints the results."""
+    def print_result(self) -> None:
+        """Prints the results; KeyError where the functions were not measured."""
         print(f"time scale: {self.time_scale}")
         for target in ("forward", "backward"):
             print(f"-----------------{target}--------------------")
@@ -145,9 +216,28 @@ def _zero(variables):
 
 
 class GraphProfilerCsvWriter:
-    """Writes the results of a `GraphProfiler` to the opened text file `file` as CSV."""
+    """Writes the results of a `GraphProfiler` as a table with commas.
 
-    def __init__(self, gb, file=sys.stdout):
+    The lines that say how it was measured are written at once, the results by `write`.
+
+    Args:
+        gb: the profiler.
+        file: a file that is open for writing text.
+
+    Example:
+        >>> import io
+        >>> from compatgrad.nnabla.utils.profiler import GraphProfiler, GraphProfilerCsvWriter
+        >>> profiler = GraphProfiler(F.relu(nn.Variable((2, 3))), device_id=0, ext_name="cpu", n_run=2)
+        >>> profiler.run()
+        >>> table = io.StringIO()
+        >>> GraphProfilerCsvWriter(profiler, table).write()
+        >>> table.getvalue().splitlines()[0]
+        'num. of run,2'
+
+    Source: `nnabla.utils.profiler.GraphProfilerCsvWriter` of nnabla 1.39.0.
+    """
+
+    def __init__(self, gb: GraphProfiler, file: TextIO = sys.stdout):
         self.file = file
         self.gb = gb
         self.fields = [
@@ -162,7 +252,7 @@ class GraphProfilerCsvWriter:
         ]
         self.write_header()
 
-    def write_header(self):
+    def write_header(self) -> None:
         """Writes how it was measured, and the columns' names."""
         writer = csv.writer(self.file)
         writer.writerow(["num. of run", self.gb.n_run])
@@ -173,8 +263,8 @@ class GraphProfilerCsvWriter:
         writer.writerow([])
         writer.writerow(self.fields)
 
-    def write(self):
-        """Writes the results."""
+    def write(self) -> None:
+        """Writes the results; KeyError where the functions were not measured."""
         writer = csv.writer(self.file)
         result = self.gb.result
         for f, b in zip(result["forward"], result["backward"], strict=True):

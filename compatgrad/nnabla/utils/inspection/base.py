@@ -1,15 +1,35 @@
 """The base class of what gives hooks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 class FunctionHookCallbackBase:
-    """A subclass defines `pre_hook` and `post_hook`, functions to be called around each function of a pass."""
+    """Base class of what gives hooks around each function of a pass. A subclass defines `pre_hook` and `post_hook`.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.inspection import FunctionHookCallbackBase
+        >>> class Names(FunctionHookCallbackBase):
+        ...     @property
+        ...     def pre_hook(self):
+        ...         return lambda f: print(f.info.type_name)
+        >>> F.relu(nn.Variable((2, 3))).forward(function_pre_hook=Names().pre_hook)
+        ReLU
+
+    Source: `nnabla.utils.inspection.FunctionHookCallbackBase` of nnabla 1.39.0.
+    """
 
     @property
-    def pre_hook(self):
-        """What is called before."""
+    def pre_hook(self) -> Callable[[Any], Any] | None:
+        """What is called with a function before it runs; NotImplementedError where the subclass does not define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no pre_hook")
 
     @property
-    def post_hook(self):
-        """What is called after."""
+    def post_hook(self) -> Callable[[Any], Any] | None:
+        """What is called with a function after it has run; NotImplementedError where a subclass does not define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no post_hook")

@@ -1,22 +1,50 @@
 """Graphs as text."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ...parameter import get_parameters
+
+if TYPE_CHECKING:
+
+    from ...variable import Variable
+
+__all__ = ["PrettyPrinter", "pprint"]
 
 _STATISTICS = {"Med": numpy.median, "Ave": numpy.mean, "Std": numpy.std, "Min": numpy.min, "Max": numpy.max}
 
 
 class PrettyPrinter:
-    """Prints functions, for `Variable.visit`; see `pprint`. `functions` has what `hidden` keeps."""
+    """Prints the functions of a graph when `Variable.visit` calls it; `pprint` makes one.
 
-    def __init__(self, summary=False, hidden=False):
+    Args:
+        summary: whether median, mean, deviation, minimum and maximum of all data and gradients are printed.
+        hidden: whether `functions` keeps a dict with "name", "inputs" and "outputs" (lists of Variables) of each
+            function.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.inspection.pretty_print import PrettyPrinter
+        >>> F.relu(nn.Variable((2, 3))).visit(PrettyPrinter())
+        ReLU(ReLU)
+            Depth = 0
+            Args: ['inplace=False']
+            Inputs: [(2, 3)]
+            Outputs: [(2, 3)]
+            Backward Inputs: [False]
+
+    Source: `nnabla.utils.inspection.pretty_print.PrettyPrinter` of nnabla 1.39.0.
+    """
+
+    def __init__(self, summary: bool = False, hidden: bool = False):
         self._summary = summary
         self._hidden = hidden
         self.functions = []
 
-    def get_scope_name(self, x):
-        """The scope of the parameter `x`, or None where it is none."""
+    def get_scope_name(self, x: Variable) -> str | None:
+        """The scope of the parameter `x`, without its own name; None where it is no parameter of the current scope."""
         return next((name.rpartition("/")[0] for name, p in get_parameters().items() if p == x), None)
 
     def __call__(self, f):
@@ -40,11 +68,41 @@ class PrettyPrinter:
             self.functions.append({"name": name, "inputs": list(f.inputs), "outputs": list(f.outputs)})
 
 
-def pprint(v, forward=False, backward=False, summary=False, hidden=False, printer=False):
-    """Prints the functions that lead to the Variable `v`: name, arguments, shapes.
+def pprint(
+    v: Variable,
+    forward: bool = False,
+    backward: bool = False,
+    summary: bool = False,
+    hidden: bool = False,
+    printer: bool = False,
+) -> PrettyPrinter | None:
+    """Prints the functions that lead to a Variable: names, arguments, shapes, and which inputs need gradients.
 
-    forward, backward: runs these first. summary: prints statistics of all data and gradients. hidden: keeps
-    the functions' Variables in the printer's `functions`. printer: returns the printer.
+    Args:
+        v: the end of the graph.
+        forward: whether the graph is computed first.
+        backward: whether the gradients are computed first.
+        summary: whether median, mean, deviation, minimum and maximum of all data and gradients are printed.
+        hidden: whether the printer keeps the functions' names and Variables in its list `functions`.
+        printer: whether the printer is given back.
+
+    Returns:
+        The printer, a `PrettyPrinter`, or None.
+
+    Raises:
+        AttributeError: `v` is no Variable.
+
+    Example:
+        >>> from compatgrad.nnabla.utils.inspection import pprint
+        >>> pprint(F.relu(nn.Variable((2, 3), need_grad=True)), forward=True)
+        ReLU(ReLU)
+            Depth = 0
+            Args: ['inplace=False']
+            Inputs: [(2, 3)]
+            Outputs: [(2, 3)]
+            Backward Inputs: [True]
+
+    Source: `nnabla.utils.inspection.pprint` of nnabla 1.39.0.
     """
     if forward:
         v.forward()

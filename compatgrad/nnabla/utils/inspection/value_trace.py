@@ -1,22 +1,42 @@
 """Where values stop being numbers."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from .base import FunctionHookCallbackBase
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
 
 class NanInfTracer(FunctionHookCallbackBase):
-    """Gives hooks that look for NaN and infinite values; `check`, or leaving `trace()`, says which function
-    made them.
+    """Gives hooks that look for NaN and infinite values; `check` or the end of `trace()` says which function made them.
 
-        with tracer.trace():
-            y.forward(function_post_hook=tracer.forward_post_hook)
-            y.backward(function_post_hook=tracer.backward_post_hook)
+    Args:
+        trace_nan: whether NaN is looked for.
+        trace_inf: whether infinite values are looked for.
+        need_details: whether the error tells the function's type, shapes and arguments.
 
-    trace_nan, trace_inf: what is looked for. need_details: whether the error tells shapes and arguments.
+    Example:
+        >>> from compatgrad.nnabla.utils.inspection import NanInfTracer
+        >>> tracer = NanInfTracer(need_details=False)
+        >>> y = F.exp(F.log(nn.Variable.from_numpy_array(np.array([-1.0]))))
+        >>> y.forward(function_post_hook=tracer.forward_post_hook)
+        >>> try:
+        ...     tracer.check()
+        ... except ValueError as e:
+        ...     print(e)
+        Error during forward propagation
+            Log <-- ERROR
+        NanInfTracer: output 0 of the function 'Log' (rank: 0) has nan or inf as its values.
+
+    Source: `nnabla.utils.inspection.NanInfTracer` of nnabla 1.39.0.
     """
 
-    def __init__(self, trace_nan=True, trace_inf=True, need_details=True):
+    def __init__(self, trace_nan: bool = True, trace_inf: bool = True, need_details: bool = True):
         self.trace_nan = trace_nan
         self.trace_inf = trace_inf
         self.need_details = need_details
@@ -24,12 +44,12 @@ class NanInfTracer(FunctionHookCallbackBase):
         self.key_to_stat_bwd = {}
 
     @property
-    def pre_hook(self):
+    def pre_hook(self) -> None:
         """None: there is nothing to do before."""
         return None
 
     @property
-    def post_hook(self):
+    def post_hook(self) -> Callable[[Any], Any] | None:
         """Raises NotImplementedError: there is one for each direction."""
         raise NotImplementedError("NanInfTracer: take its forward_post_hook or its backward_post_hook")
 
@@ -52,22 +72,24 @@ class NanInfTracer(FunctionHookCallbackBase):
         return look
 
     @property
-    def forward_post_hook(self):
-        """For function_post_hook of `forward`."""
+    def forward_post_hook(self) -> Callable[[Any], None] | None:
+        """The hook for `function_post_hook` of `forward`, which looks at outputs; None where nothing is looked for."""
         return self._hook(self.key_to_stat_fwd, lambda f: [y.data for y in f.outputs])
 
     @property
-    def backward_post_hook(self):
-        """For function_post_hook of `backward`."""
+    def backward_post_hook(self) -> Callable[[Any], None] | None:
+        """The hook for `function_post_hook` of `backward`, which looks at the inputs' gradients; None where nothing is
+        looked for.
+        """
         return self._hook(self.key_to_stat_bwd, lambda f: [x.grad for x in f.inputs])
 
     @contextmanager
-    def trace(self):
+    def trace(self) -> Iterator[NanInfTracer]:
         """Calls `check` at the end of a `with` block."""
         yield self
         self.check()
 
-    def check(self):
+    def check(self) -> None:
         """ValueError where a function that a hook has seen gave a bad value; the way there is printed."""
         for found, direction, what in (
             (self.key_to_stat_fwd, "forward", "output"),
