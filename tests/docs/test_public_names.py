@@ -22,6 +22,7 @@ DOCUMENTED: list[str] = [
     "compatgrad.chainer.optimizer_hooks",
     "compatgrad.chainer.optimizers",
     "compatgrad.chainer.serializers",
+    "compatgrad.chainer.training.triggers",
     "compatgrad.mxnet.gluon.loss",
     "compatgrad.mxnet.lr_scheduler",
     "compatgrad.nnabla.auto_forward",

@@ -1,30 +1,58 @@
 """The trigger that stops a training that makes no progress."""
 
+from __future__ import annotations
+
 import operator
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import reporter
 from compatgrad.chainer.training import util
 from compatgrad.chainer.utils import argument
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
+
 
 class EarlyStoppingTrigger:
-    """Fires when the mean of `monitor` over `check_trigger` was not the best so far `patience` times.
+    """Stops a training that makes no progress: as `stop_trigger` of a `Trainer`, it fires when the mean of a value over
+    an interval was `patience` times in a row not the best so far.
 
-    `mode`: "max", "min" or "auto" (the largest is best for names that contain "accuracy"). `max_trigger`:
-    fires in any case. ``patients`` is an old name of `patience` (3 by default); TypeError for both.
+    Args:
+        check_trigger: the interval, a trigger or a pair of number and unit.
+        monitor: name of the observed value. An interval at whose end it is not observed does not count, with a warning.
+        patience: number of intervals without progress; None is 3.
+        mode: "max" or "min", whether large or small values are good; "auto" is "max" for names that contain "accuracy",
+            else "min".
+        verbose: True prints when it stops the training.
+        max_trigger: fires in any case, a trigger or a pair of number and unit.
+        **kwargs: `patients`, an old name of `patience`.
+
+    Raises:
+        TypeError: both `patience` and `patients` are given, or another keyword.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> each, at_most = (1, "iteration"), (9, "iteration")
+        >>> trigger = chainer.training.triggers.EarlyStoppingTrigger(each, "loss", patience=2, max_trigger=at_most)
+        >>> def trainer(iteration, loss):
+        ...     return SimpleNamespace(updater=SimpleNamespace(iteration=iteration), observation={"loss": loss})
+        >>> [trigger(trainer(i, loss)) for i, loss in enumerate([3.0, 2.0, 4.0, 5.0], 1)]
+        [False, False, False, True]
+
+    Source: `chainer.training.triggers.EarlyStoppingTrigger` of Chainer 7.8.1.
     """
 
     def __init__(
         self,
-        check_trigger=(1, "epoch"),
-        monitor="main/loss",
-        patience=None,
-        mode="auto",
-        verbose=False,
-        max_trigger=(100, "epoch"),
-        **kwargs,
-    ):
+        check_trigger: Any = (1, "epoch"),
+        monitor: str = "main/loss",
+        patience: int | None = None,
+        mode: str = "auto",
+        verbose: bool = False,
+        max_trigger: Any = (100, "epoch"),
+        **kwargs: Any,
+    ) -> None:
         (patients,) = argument.parse_kwargs(kwargs, ("patients", None))
         if patients is not None and patience is not None:
             raise TypeError(
@@ -50,7 +78,7 @@ class EarlyStoppingTrigger:
         if verbose:
             print(f"early stopping: operator is {'greater' if self._compare is operator.gt else 'less'}")
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> bool:
         observation = trainer.observation
         if self.monitor in observation:
             self._summary.add({self.monitor: observation[self.monitor]})
@@ -79,6 +107,6 @@ class EarlyStoppingTrigger:
     def _init_summary(self):
         self._summary = reporter.DictSummary()
 
-    def get_training_length(self):
+    def get_training_length(self) -> tuple[float, str]:
         """The greatest length of the training: that of `max_trigger`."""
         return self._max_trigger.get_training_length()

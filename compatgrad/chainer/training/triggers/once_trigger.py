@@ -1,26 +1,45 @@
 """Triggers at the start."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 class OnceTrigger:
-    """Fires at the first iteration, with `call_on_resume` also at the first after a snapshot was loaded."""
+    """Fires at its first call alone.
 
-    def __init__(self, call_on_resume=False):
+    Args:
+        call_on_resume: True lets it fire also at the first call after a snapshot was loaded.
+
+    Example:
+        >>> trigger = chainer.training.triggers.OnceTrigger()
+        >>> trigger(None), trigger(None), trigger.finished
+        (True, False, True)
+
+    Source: `chainer.training.triggers.OnceTrigger` of Chainer 7.8.1.
+    """
+
+    def __init__(self, call_on_resume: bool = False) -> None:
         self._flag_first = True
         self._flag_resumed = call_on_resume
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether it will not fire again."""
         return not (self._flag_first or self._flag_resumed)
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> bool:
         fire = not self.finished
         self._flag_first = self._flag_resumed = False
         return fire
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads whether it has fired; a snapshot without that counts as fired, with a warning."""
         try:
             self._flag_first = serializer("_flag_first", self._flag_first)
         except KeyError:
