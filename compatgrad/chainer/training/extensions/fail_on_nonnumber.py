@@ -1,12 +1,35 @@
 """The check that a training has not diverged."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.training import extension
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 class FailOnNonNumber(extension.Extension):
-    """Raises RuntimeError, which ends the training, where a parameter holds NaN or an infinity."""
+    """Ends a training that has diverged: at each call it looks at all parameters of the updater's optimizers. Calls
+    take time; `trigger` of `Trainer.extend` says how often.
 
-    def __call__(self, trainer):
+    Raises:
+        RuntimeError: when called, a parameter holds NaN or an infinity; the message names it.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> opt = chainer.optimizers.SGD().setup(L.Linear(2, 1, initialW=np.nan))
+        >>> trainer = SimpleNamespace(updater=SimpleNamespace(get_all_optimizers=lambda: {"main": opt}))
+        >>> chainer.training.extensions.FailOnNonNumber()(trainer)
+        Traceback (most recent call last):
+          ...
+        RuntimeError: Kill the process since parameters in optimizer 'main' diverge: /W is not finite.
+
+    Source: `chainer.training.extensions.FailOnNonNumber` of Chainer 7.8.1.
+    """
+
+    def __call__(self, trainer: Trainer) -> None:
         for name, optimizer in trainer.updater.get_all_optimizers().items():
             isfinite = optimizer.target.xp.isfinite
             for param_name, param in optimizer.target.namedparams():

@@ -1,16 +1,53 @@
 """Inverse decay."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.training.extensions import _shift
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.optimizer import Optimizer
 
 
 class InverseShift(_shift.Shift):
-    """Sets an optimizer's attribute to ``init * (1 + gamma * t) ** -power`` at the t-th call.
+    """Sets an attribute of an optimizer to init * (1 + gamma * t) ** -power: inverse decay. It counts its calls, t,
+    which a snapshot keeps.
 
-    `init`: by default the optimizer's value. `target`: where to stop. `optimizer`: by default the main one.
-    Raises ValueError for a negative `gamma`.
+    Args:
+        attr: name of the attribute, as "lr" or "alpha".
+        gamma: how fast it decays.
+        power: exponent of the decay; a negative one makes the value grow.
+        init: value before the first call; None takes the optimizer's.
+        target: value at which the shift ends; None goes on.
+        optimizer: the optimizer; None takes the main one of the trainer's updater.
+
+    Raises:
+        ValueError: `gamma` is negative.
+
+    Example:
+        >>> opt = chainer.optimizers.SGD(lr=1.0)
+        >>> shift = chainer.training.extensions.InverseShift("lr", 1, 1, optimizer=opt)
+        >>> shift.initialize(None)
+        >>> for _ in range(3):
+        ...     shift(None)
+        ...     print(opt.lr)
+        0.5
+        0.3333333333333333
+        0.25
+
+    Source: `chainer.training.extensions.InverseShift` of Chainer 7.8.1.
     """
 
-    def __init__(self, attr, gamma, power, init=None, target=None, optimizer=None):
+    def __init__(
+        self,
+        attr: str,
+        gamma: float,
+        power: float,
+        init: float | None = None,
+        target: float | None = None,
+        optimizer: Optimizer | None = None,
+    ) -> None:
         if gamma < 0:
             raise ValueError(f"InverseShift does not support negative gamma. Actual: {gamma}")
         super().__init__(attr, init, target, optimizer)

@@ -1,20 +1,54 @@
 """Linear changes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.training.extensions import _shift
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.optimizer import Optimizer
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 class LinearShift(_shift.Shift):
-    """Moves an optimizer's attribute through `value_range`, from the first to the last call of `time_range`.
+    """Moves an attribute of an optimizer linearly from one value to another. It counts its calls, t, which a snapshot
+    keeps.
 
-    `optimizer`: by default the main one.
+    Args:
+        attr: name of the attribute, as "lr" or "alpha".
+        value_range: first and last value.
+        time_range: numbers of the calls at which the change begins and ends.
+        optimizer: the optimizer; None takes the main one of the trainer's updater.
+
+    Example:
+        >>> opt = chainer.optimizers.SGD(lr=1.0)
+        >>> shift = chainer.training.extensions.LinearShift("lr", (1.0, 0.5), (1, 3), optimizer=opt)
+        >>> shift.initialize(None)
+        >>> for _ in range(4):
+        ...     shift(None)
+        ...     print(opt.lr)
+        1.0
+        0.75
+        0.5
+        0.5
+
+    Source: `chainer.training.extensions.LinearShift` of Chainer 7.8.1.
     """
 
-    def __init__(self, attr, value_range, time_range, optimizer=None):
+    def __init__(
+        self,
+        attr: str,
+        value_range: tuple[float, float],
+        time_range: tuple[int, int],
+        optimizer: Optimizer | None = None,
+    ) -> None:
         super().__init__(attr, None, None, optimizer)
         self._value_range = value_range
         self._time_range = time_range
 
-    def initialize(self, trainer):
+    def initialize(self, trainer: Trainer) -> None:
+        """Sets the first value."""
         self._init = self._compute_value(self._t)
         super().initialize(trainer)
 

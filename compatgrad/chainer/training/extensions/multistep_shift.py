@@ -1,15 +1,48 @@
 """Decay at given times."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.training.extensions import _shift
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer.optimizer import Optimizer
+    from compatgrad.chainer.serializer import AbstractSerializer
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 class MultistepShift(_shift.OptimizerExtension):
-    """Multiplies an optimizer's attribute, at first `init`, by `gamma` at each call numbered in `step_value`.
+    """Multiplies an attribute of an optimizer by a factor at given calls. It counts its calls, t, which a snapshot
+    keeps.
 
-    `init`: None for the optimizer's value. `optimizer`: by default the main one.
+    Args:
+        attr: name of the attribute, as "lr" or "alpha".
+        gamma: the factor.
+        step_value: numbers of the calls, ascending.
+        init: value before the first call; None takes the optimizer's.
+        optimizer: the optimizer; None takes the main one of the trainer's updater.
+
+    Example:
+        >>> opt = chainer.optimizers.SGD(lr=1.0)
+        >>> shift = chainer.training.extensions.MultistepShift("lr", 0.5, [2, 3], 1.0, optimizer=opt)
+        >>> shift.initialize(None)
+        >>> for _ in range(4):
+        ...     shift(None)
+        ...     print(opt.lr)
+        1.0
+        0.5
+        0.25
+        0.25
+
+    Source: `chainer.training.extensions.MultistepShift` of Chainer 7.8.1.
     """
 
-    def __init__(self, attr, gamma, step_value, init, optimizer=None):
+    def __init__(
+        self, attr: str, gamma: float, step_value: Sequence[int], init: float | None, optimizer: Optimizer | None = None
+    ) -> None:
         super().__init__(attr, optimizer)
         self._gamma = gamma
         self._step_value = step_value
@@ -17,19 +50,21 @@ class MultistepShift(_shift.OptimizerExtension):
         self._stepvalue_size = len(step_value)
         self._current_step = 0
 
-    def initialize(self, trainer):
+    def initialize(self, trainer: Trainer) -> None:
+        """Sets the first value."""
         if self._init is None:
             self._init = self._get_value(trainer)
         else:
             self._set_value(trainer, self._init)
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         self._t += 1
         step = self._current_step
         if step < self._stepvalue_size and self._t >= self._step_value[step]:
             self._current_step += 1
         self._set_value(trainer, self._init * self._gamma**self._current_step)
 
-    def serialize(self, serializer):
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Saves or loads the number of calls and of steps."""
         super().serialize(serializer)
         self._current_step = serializer("_current_step", self._current_step)

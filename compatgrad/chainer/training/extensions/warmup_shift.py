@@ -1,27 +1,59 @@
 """Linear growth at the start."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.training.extensions import _shift
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.optimizer import Optimizer
+    from compatgrad.chainer.training.trainer import Trainer
 
 
 class WarmupShift(_shift.OptimizerExtension):
-    """Moves an optimizer's attribute from `warmup_start` to `init` during the first `warmup_iter` calls.
+    """Moves an attribute of an optimizer linearly from a small value to the one of the training, during its first
+    calls. It counts its calls, t, which a snapshot keeps.
 
-    `warmup_start`: None for the optimizer's value. `optimizer`: by default the main one.
+    Args:
+        attr: name of the attribute, as "lr" or "alpha".
+        warmup_start: first value; None takes the optimizer's.
+        warmup_iter: number of calls until the last value.
+        init: last value.
+        optimizer: the optimizer; None takes the main one of the trainer's updater.
+
+    Example:
+        >>> opt = chainer.optimizers.SGD(lr=1.0)
+        >>> shift = chainer.training.extensions.WarmupShift("lr", 0.0, 4, 1.0, optimizer=opt)
+        >>> shift.initialize(None)
+        >>> for _ in range(5):
+        ...     shift(None)
+        ...     print(opt.lr)
+        0.25
+        0.5
+        0.75
+        1.0
+        1.0
+
+    Source: `chainer.training.extensions.WarmupShift` of Chainer 7.8.1.
     """
 
-    def __init__(self, attr, warmup_start, warmup_iter, init, optimizer=None):
+    def __init__(
+        self, attr: str, warmup_start: float | None, warmup_iter: int, init: float, optimizer: Optimizer | None = None
+    ) -> None:
         super().__init__(attr, optimizer)
         self._warmup_start = warmup_start
         self._warmup_iter = warmup_iter
         self._init = init
 
-    def initialize(self, trainer):
+    def initialize(self, trainer: Trainer) -> None:
+        """Sets the first value."""
         if self._warmup_start is None:
             self._warmup_start = self._get_value(trainer)
         else:
             self._set_value(trainer, self._warmup_start)
 
-    def __call__(self, trainer):
+    def __call__(self, trainer: Trainer) -> None:
         self._t += 1
         t, n = self._t, self._warmup_iter
         if t <= n:
