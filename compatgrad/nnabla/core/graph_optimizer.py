@@ -12,7 +12,22 @@ __all__ = ["rename_variable"]
 def rename_variable(proto_network: ProtoNetwork, renames: Mapping[str, str]) -> None:
     """Gives variables of a network other names, everywhere they occur in it.
 
-    renames: old name -> new name. ValueError for an old name that the network does not have, and for a new
-    one that another of its variables has; nothing is changed then.
+    Args:
+        proto_network: the network, which changes.
+        renames: maps old names to new ones.
+
+    Raises:
+        ValueError: the network has no variable of an old name, or another variable has a new name already; nothing is
+            changed then.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def, graph_optimizer
+        >>> with graph_def.graph(name="net") as graph:
+        ...     y = F.relu(graph_def.ProtoVariable((2, 3), name="x"))
+        >>> graph_optimizer.rename_variable(graph.networks["net"], {"x": "image"})
+        >>> graph.networks["net"].inputs
+        ['image']
+
+    Source: `nnabla.core.graph_optimizer.rename_variable` of nnabla 1.39.0.
     """
     proto_network._rename(renames)

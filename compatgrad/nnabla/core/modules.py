@@ -13,7 +13,25 @@ __all__ = ["ConvBn", "ResUnit", "complete_dims", "get_conv_same_pad"]
 
 
 def complete_dims(s: int | Iterable[int], dims: int) -> tuple[int, ...]:
-    """`s` for each of `dims` axes; a sequence of as many numbers as it is. ValueError for another length."""
+    """One number for each of several axes.
+
+    Args:
+        s: one number for all axes, or one for each.
+        dims: how many axes there are.
+
+    Returns:
+        `dims` numbers.
+
+    Raises:
+        ValueError: `s` is a sequence of another length.
+
+    Example:
+        >>> from compatgrad.nnabla.core.modules import complete_dims
+        >>> complete_dims(3, 2), complete_dims([3, 5], 2)
+        ((3, 3), (3, 5))
+
+    Source: `nnabla.core.modules.complete_dims` of nnabla 1.39.0.
+    """
     whole = tuple(s) if isinstance(s, Iterable) else (s,) * dims
     if len(whole) != dims:
         raise ValueError(f"one number or {dims} are needed, not {whole}")
@@ -21,12 +39,49 @@ def complete_dims(s: int | Iterable[int], dims: int) -> tuple[int, ...]:
 
 
 def get_conv_same_pad(k: Iterable[int]) -> tuple[int, ...]:
-    """The padding with which a convolution by a kernel `k` of odd sizes keeps the size of images."""
+    """The padding with which a convolution by a kernel of odd sizes, of stride 1, keeps the size of images: k // 2.
+
+    Args:
+        k: the sizes of the kernel.
+
+    Returns:
+        The padding of each axis.
+
+    Raises:
+        TypeError: `k` is one number.
+
+    Example:
+        >>> from compatgrad.nnabla.core.modules import get_conv_same_pad
+        >>> get_conv_same_pad((3, 5))
+        (1, 2)
+
+    Source: `nnabla.core.modules.get_conv_same_pad` of nnabla 1.39.0.
+    """
     return tuple(size // 2 for size in k)
 
 
 class ConvBn(Module):
-    """2-D convolution of the same padding and without a bias, batch normalization, then `act` if given."""
+    """2-D convolution without a bias, which keeps the size of images at stride 1, then batch normalization, then `act`.
+
+    It is called with a Variable (batch, channels, height, width) and `training`, whether the batch's own statistics are
+    used.
+
+    Args:
+        outmaps: the number of output channels.
+        kernel: the size of the kernel, one for both axes or a pair.
+        stride: the step of the kernel, one for both axes or a pair.
+        act: an activation function, such as `F.relu`; None for none.
+
+    Example:
+        >>> from compatgrad.nnabla.core.modules import ConvBn
+        >>> block = ConvBn(4, kernel=3, stride=2, act=F.relu)
+        >>> block(nn.Variable((1, 3, 8, 8))).shape
+        (1, 4, 4, 4)
+        >>> sorted(block.get_parameters())
+        ['bn/beta', 'bn/gamma', 'bn/mean', 'bn/var', 'conv/W']
+
+    Source: `nnabla.core.modules.ConvBn` of nnabla 1.39.0.
+    """
 
     def __init__(
         self,
@@ -49,7 +104,24 @@ class ConvBn(Module):
 
 
 class ResUnit(Module):
-    """Bottleneck of a residual network: three `ConvBn` to `channels`, and a fourth in the shortcut."""
+    """Bottleneck unit of a residual network: relu(f(x) + skip(x)), where f is three `ConvBn`.
+
+    It is called with a Variable (batch, channels, height, width). The first two convolutions have `channels // 4`
+    outputs.
+
+    Args:
+        channels: the number of output channels.
+        stride: the step of the second convolution and of the shortcut, one for both axes or a pair.
+        skip_by_conv: whether the shortcut is a `ConvBn`; else it is the identity, which needs `channels` inputs and
+            stride 1.
+
+    Example:
+        >>> from compatgrad.nnabla.core.modules import ResUnit
+        >>> ResUnit(8, stride=2)(nn.Variable((1, 3, 8, 8))).shape
+        (1, 8, 4, 4)
+
+    Source: `nnabla.core.modules.ResUnit` of nnabla 1.39.0.
+    """
 
     def __init__(self, channels: int, stride: int | Iterable[int] = 1, skip_by_conv: bool = True) -> None:
         self.conv1 = ConvBn(channels // 4, act=F.relu)

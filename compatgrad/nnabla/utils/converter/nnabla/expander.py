@@ -19,6 +19,22 @@ class NnpExpander:
     """Writes out the repeated parts of the networks in an NNablaProtoBuf message.
 
     Functions and what they give are named by their rounds, ``name_Repeat_0``; parameters keep the names of the file.
+
+    Args:
+        nnp: the message; it stays as it is.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.converter.nnabla import NnpExpander, NnpImporter
+        >>> with graph_def.graph(name="net") as graph:
+        ...     y = PF.affine(graph_def.ProtoVariable((2, 3), name="x"), 4, name="fc")
+        >>> run = {"name": "run", "network": "net", "data": ["x"], "output": graph.networks["net"].outputs}
+        >>> graph_def.save("net.nnp", [graph], executors=[run])
+        >>> message = NnpImporter("net.nnp", expand_network=False).execute().protobuf
+        >>> [f.type for f in NnpExpander(message).execute().network[0].function]
+        ['Affine']
+
+    Source: `nnabla.utils.converter.nnabla.NnpExpander` of nnabla 1.39.0.
     """
 
     def __init__(self, nnp: Any) -> None:

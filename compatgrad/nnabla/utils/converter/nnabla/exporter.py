@@ -20,8 +20,25 @@ __all__ = ["NnpExporter"]
 class NnpExporter:
     """Writes what an `NnpImporter` gives.
 
-    batch_size: replaces that of the networks where it is positive; parameter_type: "protobuf" or "h5", a file of
-    their own, "included" with the networks, or "none". ValueError for another type.
+    Args:
+        nnp: the importer's object.
+        batch_size: the batch size of all networks; 0 and less keep theirs.
+        parameter_type: "protobuf" or "h5", for a file of their own, "included" with the networks, or "none". ValueError
+            for another one.
+        force: has no effect.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.converter.nnabla import NnpExporter, NnpImporter
+        >>> with graph_def.graph(name="net") as graph:
+        ...     y = PF.affine(graph_def.ProtoVariable((2, 3), name="x"), 4, name="fc")
+        >>> run = {"name": "run", "network": "net", "data": ["x"], "output": graph.networks["net"].outputs}
+        >>> graph_def.save("net.nnp", [graph], executors=[run])
+        >>> NnpExporter(NnpImporter("net.nnp").execute(), batch_size=8).execute("large.nnp")
+        >>> graph_def.load("large.nnp").networks["net"].batch_size
+        8
+
+    Source: `nnabla.utils.converter.nnabla.NnpExporter` of nnabla 1.39.0.
     """
 
     def __init__(self, nnp: Any, batch_size: int, parameter_type: str = "protobuf", force: bool = False) -> None:

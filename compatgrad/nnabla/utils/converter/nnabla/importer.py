@@ -20,9 +20,24 @@ _FORMATS = (".nnp", ".nntxt", ".prototxt", ".protobuf", ".h5")
 
 
 class NnpImporter:
-    """Reads .nnp, .nntxt, .prototxt, .protobuf and .h5 files, `args`, together.
+    """Reads .nnp, .nntxt, .prototxt, .protobuf and .h5 files together.
 
-    expand_network: writes out repeated parts; executor_index: takes only that executor and its network.
+    Args:
+        *args: the names of the files.
+        expand_network: whether repeated parts are written out.
+        executor_index: takes only that executor and its network; None takes all.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.converter.nnabla import NnpImporter
+        >>> with graph_def.graph(name="net") as graph:
+        ...     y = PF.affine(graph_def.ProtoVariable((2, 3), name="x"), 4, name="fc")
+        >>> run = {"name": "run", "network": "net", "data": ["x"], "output": graph.networks["net"].outputs}
+        >>> graph_def.save("net.nnp", [graph], executors=[run])
+        >>> [p.variable_name for p in NnpImporter("net.nnp").execute().protobuf.parameter]
+        ['fc/affine/W', 'fc/affine/b']
+
+    Source: `nnabla.utils.converter.nnabla.NnpImporter` of nnabla 1.39.0.
     """
 
     def __init__(self, *args: str, expand_network: bool = True, executor_index: int | None = None) -> None:

@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....core._networks import ProtoFunction, ProtoNetwork
+
+if TYPE_CHECKING:
+    from ....core._networks import ProtoGraph
 
 __all__ = ["optimize_nnp"]
 
 
-def optimize_nnp(graph_def: Any) -> ProtoNetwork:
-    """The first network of a graph, in which products of matrices that come from other frameworks are affine functions.
+def optimize_nnp(graph_def: ProtoGraph) -> ProtoNetwork:
+    """Replaces products of matrices, as other frameworks write them, by affine functions in a graph's first network.
 
     What is replaced: a BatchMatmul of data and a matrix that are reshaped for it, whose result is reshaped, and has a
     reshaped bias added. Everything else stays as it is; so does a product whose steps others read too.
+
+    Args:
+        graph_def: a graph, as `nnabla.core.graph_def.load` gives it.
+
+    Returns:
+        The new network; the graph stays as it is.
+
+    Raises:
+        AttributeError: `graph_def` is no graph.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> from compatgrad.nnabla.utils.converter.nnabla.optimizer import optimize_nnp
+        >>> with graph_def.graph(name="net") as graph:
+        ...     y = F.relu(graph_def.ProtoVariable((2, 3), name="x"))
+        >>> [f.type for f in optimize_nnp(graph).functions.values()]
+        ['ReLU']
+
+    Source: `nnabla.utils.converter.nnabla.optimizer.optimize_nnp` of nnabla 1.39.0.
     """
     network = graph_def.default_graph().copy()
     for function in list(network.functions.values()):
