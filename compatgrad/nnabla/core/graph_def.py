@@ -234,7 +234,26 @@ def get_default_graph(name: str | None = None) -> ProtoGraph | ProtoNetwork | No
 
 
 def get_default_graph_by_variable(proto_variable: Variable) -> ProtoNetwork:
-    """The network outside `graph` that has this output. Raises ValueError if there is none."""
+    """Finds the network outside `graph` that has an output.
+
+    Args:
+        proto_variable: what was computed from ProtoVariables.
+
+    Returns:
+        The network.
+
+    Raises:
+        ValueError: there is no such network.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> y = F.relu(graph_def.ProtoVariable((2, 3)))
+        >>> [f.type for f in graph_def.get_default_graph_by_variable(y).functions.values()]
+        ['ReLU']
+        >>> graph_def.reset_default_graph()
+
+    Source: `nnabla.core.graph_def.get_default_graph_by_variable` of nnabla 1.39.0.
+    """
     _tracers[0].commit()
     name, key = _tracers[0].graph.traced.get(proto_variable, (None, None))
     if name is None or key not in _tracers[0].graph.networks[name].outputs:
@@ -243,7 +262,17 @@ def get_default_graph_by_variable(proto_variable: Variable) -> ProtoNetwork:
 
 
 def reset_default_graph() -> None:
-    """Forgets the networks made outside `graph`."""
+    """Forgets the networks that were made outside `graph`.
+
+    Example:
+        >>> from compatgrad.nnabla.core import graph_def
+        >>> y = F.relu(graph_def.ProtoVariable((2, 3)))
+        >>> graph_def.reset_default_graph()
+        >>> list(graph_def.get_default_graph().networks)
+        []
+
+    Source: `nnabla.core.graph_def.reset_default_graph` of nnabla 1.39.0.
+    """
     _ends([*_known, *_unused])
     _unused.clear()
     _tracers[0] = _Tracer()
