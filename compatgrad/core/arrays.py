@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils.dlpack import from_dlpack
 
 
 def device_array(tensor: torch.Tensor) -> Any:
@@ -24,5 +23,4 @@ def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
     """The tensor that shares memory with an array on a device; TypeError naming `what` for anything else."""
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
-    tensor: torch.Tensor = from_dlpack(array)
-    return tensor
+    return torch.from_dlpack(array)  # type: ignore[no-any-return, attr-defined]

@@ -74,8 +74,9 @@ struct SpectralNorm {
       if (!value(c.gy()).defined()) return c.gy();
       const T m = matrix(c.in(0)), g = matrix(c.gy());
       const T uv = reshape(c.saved(new_u), {-1, 1}) * reshape(c.saved(v), {1, -1});
-      const T sigma = sum(m * uv, {0, 1}, true);
-      return back((g - uv * (sum(g * m, {0, 1}, true) / sigma)) / sigma, c.in_sizes(0));
+      const Ints both{0, 1};  // before 2.13, torch takes {0, 1} for a list of named dimensions as well
+      const T sigma = sum(m * uv, both, true);
+      return back((g - uv * (sum(g * m, both, true) / sigma)) / sigma, c.in_sizes(0));
     });
     // As the original: of several functions on one u, the first one's stays, whose backward comes last.
     if constexpr (std::is_same_v<T, Tensor>)

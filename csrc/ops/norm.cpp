@@ -146,7 +146,7 @@ struct GroupNormalizationGrad : Groups {
                                  gathered(c.gy(1), true), gathered(c.gy(2), true), over);
     auto restored = [&](const T& e) { return value(e).defined() ? reshape(e, c.in_sizes(0)) : e; };
     c.grad(0, [&] { return restored(g.x); });
-    c.grad(1, [&] { return value(g.gamma).defined() ? reshape(sum(g.gamma, {0, 3}), c.in_sizes(1)) : g.gamma; });
+    c.grad(1, [&] { return value(g.gamma).defined() ? reshape(sum(g.gamma, Ints{0, 3}), c.in_sizes(1)) : g.gamma; });
     c.grad(2, [&] { return restored(g.gy); });
   }
 };
