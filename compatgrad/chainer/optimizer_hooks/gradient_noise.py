@@ -10,13 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from compatgrad.chainer._typing import Array, DType
-    from compatgrad.chainer.optimizer import UpdateRule
     from compatgrad.chainer.variable import Parameter
 
 __all__ = ["GradientNoise", "exponential_decay_noise"]
 
 
-def exponential_decay_noise(xp: Any, shape: Sequence[int], dtype: DType, hook: GradientNoise, opt: UpdateRule) -> Array:
+def exponential_decay_noise(xp: Any, shape: Sequence[int], dtype: DType, hook: GradientNoise, opt: Any) -> Array:
     """Normal noise of mean 0 and variance hook.eta / (1 + opt.t) ** 0.55, which decays as training goes on.
 
     Args:
@@ -75,7 +74,7 @@ class GradientNoise:
         self.eta = eta
         self.noise_func = noise_func
 
-    def __call__(self, rule: UpdateRule, param: Parameter) -> None:
+    def __call__(self, rule: Any, param: Parameter) -> None:
         """Changes the gradient of one parameter; without one nothing is done."""
         grad = param.grad
         if grad is None:
