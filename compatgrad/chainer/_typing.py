@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from compatgrad.chainer.backends import cuda
-from compatgrad.chainer.types import DeviceSpec as DeviceSpec
+from compatgrad.chainer._array_typing import Array as Array
+from compatgrad.chainer._array_typing import DeviceSpec as DeviceSpec
+from compatgrad.chainer._array_typing import DType as DType
+from compatgrad.chainer._array_typing import IntOrInts as IntOrInts
+from compatgrad.chainer._array_typing import Shape as Shape
 from compatgrad.chainer.types import InitializerSpec
 from compatgrad.chainer.variable import Variable
 
-Array: TypeAlias = np.ndarray | cuda.ndarray
 VariableOrArray: TypeAlias = Variable | Array
 Initializer: TypeAlias = InitializerSpec | None
-IntOrInts: TypeAlias = int | Sequence[int]
-Shape: TypeAlias = int | Sequence[int]
-DType: TypeAlias = np.dtype | type | str
 # a nested pair of labels
 Tree: TypeAlias = tuple[Any, Any]

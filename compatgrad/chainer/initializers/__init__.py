@@ -20,7 +20,7 @@ from compatgrad.core.arrays import device_array
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compatgrad.chainer._typing import Array, DeviceSpec, DType, Shape
+    from compatgrad.chainer._array_typing import Array, DeviceSpec, DType, Shape
 
 __all__ = [
     "Constant",

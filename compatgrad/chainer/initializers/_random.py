@@ -9,7 +9,7 @@ from compatgrad.chainer.initializer import Initializer, get_fans
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
-    from compatgrad.chainer._typing import DType
+    from compatgrad.chainer._array_typing import DType
 
 
 class _Random(Initializer):

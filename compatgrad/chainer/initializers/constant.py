@@ -10,7 +10,7 @@ from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer
 
 if TYPE_CHECKING:
-    from compatgrad.chainer._typing import Array, DType
+    from compatgrad.chainer._array_typing import Array, DType
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
 

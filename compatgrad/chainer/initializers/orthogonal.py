@@ -11,7 +11,7 @@ from compatgrad.chainer.initializers._random import _Random
 from compatgrad.chainer.utils import size_of_shape
 
 if TYPE_CHECKING:
-    from compatgrad.chainer._typing import Array, DType
+    from compatgrad.chainer._array_typing import Array, DType
 
 __all__ = ["Orthogonal"]
 

@@ -12,7 +12,7 @@ from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer
 
 if TYPE_CHECKING:
-    from compatgrad.chainer._typing import DType
+    from compatgrad.chainer._array_typing import DType
 
 __all__ = ["DownsamplingConvFilter", "UpsamplingDeconvFilter"]
 

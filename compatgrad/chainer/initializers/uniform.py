@@ -9,7 +9,7 @@ import numpy
 from compatgrad.chainer.initializers._random import _Random, _Scaled
 
 if TYPE_CHECKING:
-    from compatgrad.chainer._typing import DType
+    from compatgrad.chainer._array_typing import DType
 
 
 class _UniformDraw:

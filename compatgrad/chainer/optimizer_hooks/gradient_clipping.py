@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from compatgrad import _C
 from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.optimizer_hooks._gradient_hook import stock
-
-if TYPE_CHECKING:
-    from compatgrad.chainer.optimizer import GradientMethod
 
 __all__ = ["GradientClipping"]
 
@@ -42,5 +39,5 @@ class GradientClipping:
     def _step(self, loss_scale):
         return "clip_norm", self.threshold
 
-    def __call__(self, opt: GradientMethod) -> None:
+    def __call__(self, opt: Any) -> None:
         _C.optim_clip(all_params(opt.target), self.threshold, True)

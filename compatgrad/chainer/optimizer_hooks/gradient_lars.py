@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.backend import using_device
 
 if TYPE_CHECKING:
-    from compatgrad.chainer.optimizer import UpdateRule
     from compatgrad.chainer.variable import Parameter
 
 __all__ = ["GradientLARS"]
@@ -42,7 +41,7 @@ class GradientLARS:
         self.weight_decay = weight_decay
         self.eps = eps
 
-    def __call__(self, rule: UpdateRule, param: Parameter) -> None:
+    def __call__(self, rule: Any, param: Parameter) -> None:
         """Changes the gradient of one parameter; without one nothing is done."""
         data = param.data
         grad = None if data is None else param.grad

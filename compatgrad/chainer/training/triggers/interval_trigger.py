@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from compatgrad.chainer.training.triggers import _progress
-
-if TYPE_CHECKING:
-    from compatgrad.chainer.training.trainer import Trainer
 
 
 class IntervalTrigger(_progress.ProgressTrigger):
@@ -35,7 +32,7 @@ class IntervalTrigger(_progress.ProgressTrigger):
         self.period = period
         self.count = 0
 
-    def __call__(self, trainer: Trainer) -> bool:
+    def __call__(self, trainer: Any) -> bool:
         previous, current = self._advance(trainer.updater)
         number = current // self.period
         if self.unit == "epoch":
