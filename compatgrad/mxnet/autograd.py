@@ -28,12 +28,46 @@ get_symbol: Callable[[NDArray], Any]  # `symbol._recorded` puts it here: symbols
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Whether operators are recorded from now on, in this thread. Returns what was set before."""
+    """Sets whether operators are recorded from now on, in this thread.
+
+    Args:
+        is_recording: true to record; its truth value counts.
+
+    Returns:
+        What was set before, a bool.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> old = autograd.set_recording(True)
+        >>> autograd.is_recording(), autograd.set_recording(old)
+        (True, True)
+
+    Source: `mxnet.autograd.set_recording` of MXNet 1.9.1.
+    """
     return bool(_set_mode("recording", bool(is_recording)))
 
 
 def set_training(train_mode: bool) -> bool:
-    """Whether layers such as dropout train from now on, in this thread. Returns what was set before."""
+    """Sets whether layers such as dropout behave as in training from now on, in this thread.
+
+    Args:
+        train_mode: true for training, false for prediction; its truth value counts.
+
+    Returns:
+        What was set before, a bool.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> old = autograd.set_training(True)
+        >>> autograd.is_training(), autograd.set_training(old)
+        (True, True)
+
+    Source: `mxnet.autograd.set_training` of MXNet 1.9.1.
+    """
     return bool(_set_mode("training", bool(train_mode)))
 
 
@@ -43,32 +77,83 @@ def _scope(recording: bool | None, training: bool | None) -> using_modes:
 
 
 def record(train_mode: bool = True) -> using_modes:
-    """`with record():` records what runs inside, in training mode unless `train_mode` is false.
+    """`with record():` records what runs inside, so that it can be differentiated.
 
-    >>> import mxnet as mx
-    >>> x = mx.nd.array([1, 2])
-    >>> x.attach_grad()
-    >>> with mx.autograd.record():
-    ...     y = (x * x).sum()
-    >>> y.backward()
-    >>> x.grad.asnumpy()
-    array([2., 4.], dtype=float32)
+    Args:
+        train_mode: whether layers such as dropout behave as in training inside.
+
+    Returns:
+        A context manager, which sets both modes back at its end.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> x = nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.autograd.record` of MXNet 1.9.1.
     """
     return _scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> using_modes:
-    """`with pause():` records nothing inside."""
+    """`with pause():` records nothing inside; an enclosing `record()` goes on behind it.
+
+    Args:
+        train_mode: whether layers such as dropout behave as in training inside.
+
+    Returns:
+        A context manager, which sets both modes back at its end.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> with autograd.record():
+        ...     with autograd.pause():
+        ...         print(autograd.is_recording(), autograd.is_training())
+        False False
+
+    Source: `mxnet.autograd.pause` of MXNet 1.9.1.
+    """
     return _scope(False, train_mode)
 
 
 def train_mode() -> using_modes:
-    """`with train_mode():` layers train inside; whether operators are recorded stays as it is."""
+    """`with train_mode():` layers behave as in training inside; whether operators are recorded stays as it is.
+
+    Returns:
+        A context manager, which sets the mode back at its end.
+
+    Example:
+        >>> with autograd.train_mode():
+        ...     print(autograd.is_training(), autograd.is_recording())
+        True False
+
+    Source: `mxnet.autograd.train_mode` of MXNet 1.9.1.
+    """
     return _scope(None, True)
 
 
 def predict_mode() -> using_modes:
-    """`with predict_mode():` layers predict inside; whether operators are recorded stays as it is."""
+    """`with predict_mode():` layers behave as in prediction inside; whether operators are recorded stays as it is.
+
+    Returns:
+        A context manager, which sets the mode back at its end.
+
+    Example:
+        >>> with autograd.record(), autograd.predict_mode():
+        ...     print(autograd.is_training(), autograd.is_recording())
+        False True
+
+    Source: `mxnet.autograd.predict_mode` of MXNet 1.9.1.
+    """
     return _scope(None, False)
 
 
@@ -77,10 +162,28 @@ def mark_variables(
     gradients: NDArray | Sequence[NDArray],
     grad_reqs: str | Sequence[str] = "write",
 ) -> None:
-    """Makes `variables` leaves whose gradients `backward` writes into `gradients`, one each and of the same shape.
+    """Makes arrays leaves whose gradients `backward` writes into given arrays.
 
-    `grad_reqs`: "write", "add" or "null", for all or for each. AssertionError where the numbers differ, KeyError for
-    another request, MXNetError where the shapes differ.
+    Args:
+        variables: one array, or a sequence of them.
+        gradients: an array for each of `variables`, of its shape, which takes the gradient.
+        grad_reqs: "write", "add" or "null" (no gradient), one for all arrays or a sequence with one for each.
+
+    Raises:
+        AssertionError: the numbers of variables, gradients and requests differ.
+        KeyError: a request is another word.
+        MXNetError: a gradient has another shape than its variable.
+
+    Example:
+        >>> x, gx = nd.array([1, 2]), nd.zeros(2)
+        >>> autograd.mark_variables([x], [gx])
+        >>> with autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> gx.asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.autograd.mark_variables` of MXNet 1.9.1.
     """
     if isinstance(variables, NDArray):
         variables, gradients = [variables], [gradients]
@@ -164,9 +267,28 @@ def backward(
 ) -> None:
     """Writes the gradients of `heads` into the gradient arrays of all marked variables that they depend on.
 
-    `head_grads`: what the heads' own gradients are, of their shapes, or element by element of another shape with as
-    many elements or more, where MXNetError is raised for fewer; None means ones. The graph is freed unless
-    `retain_graph`. MXNetError where a head was not recorded or its graph was freed.
+    Args:
+        heads: the recorded array, or sequence of arrays, to differentiate.
+        head_grads: the gradients of the heads, in the same form, None for ones. One of another shape than its head
+            gives its elements in their order; it has as many as the head or more.
+        retain_graph: keeps the graph for another `backward`; otherwise it is freed.
+        train_mode: whether backward functions run in training mode.
+
+    Raises:
+        AssertionError: there are not as many `head_grads` as heads.
+        MXNetError: `heads` is empty, one was not recorded or its graph was freed, none depends on an array that
+            requires a gradient, or a head gradient has another dtype than its head or fewer elements.
+
+    Example:
+        >>> x = nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = x * x
+        >>> autograd.backward([y], [nd.array([1, 10])])
+        >>> x.grad.asnumpy()
+        array([ 2., 40.], dtype=float32)
+
+    Source: `mxnet.autograd.backward` of MXNet 1.9.1.
     """
     given = heads
     heads, head_grads = _heads(heads, head_grads)
@@ -185,20 +307,36 @@ def grad(
     create_graph: bool = False,
     train_mode: bool = True,
 ) -> list[NDArray]:
-    """Gradients of `heads` with respect to marked `variables`, as new arrays, always in a list.
+    """Gradients of `heads` with respect to marked variables, as new arrays.
 
-    `create_graph`: the gradients are recorded themselves, so that they can be differentiated again, also with respect
-    to `head_grads`. `retain_graph` defaults to `create_graph`. The variables' own gradient arrays stay as they are.
-    AssertionError for no variables; MXNetError for one that is not marked or that the heads do not depend on.
+    The variables' own gradient arrays stay as they are.
 
-        >>> import mxnet as mx
-        >>> x = mx.nd.array([0])
+    Args:
+        heads: the recorded array, or sequence of arrays, to differentiate.
+        variables: one marked array, or a sequence of them.
+        head_grads: the gradients of the heads, as in `backward`; None for ones.
+        retain_graph: keeps the graph for another differentiation; None means the value of `create_graph`.
+        create_graph: records the gradients themselves, so that they can be differentiated again, also with respect to
+            `head_grads`.
+        train_mode: whether backward functions run in training mode.
+
+    Returns:
+        A list of arrays, one for each of `variables`, with its shape and dtype.
+
+    Raises:
+        AssertionError: `variables` is empty, or there are not as many `head_grads` as heads.
+        MXNetError: a variable is not marked, or the heads do not depend on it; `heads` is empty, not recorded or freed.
+
+    Example:
+        >>> x = nd.array([0])
         >>> x.attach_grad()
-        >>> with mx.autograd.record():
-        ...     (gx,) = mx.autograd.grad(mx.nd.exp(x), [x], create_graph=True)
+        >>> with autograd.record():
+        ...     (gx,) = autograd.grad(nd.exp(x), [x], create_graph=True)
         >>> gx.backward()
         >>> x.grad.asnumpy()
         array([1.], dtype=float32)
+
+    Source: `mxnet.autograd.grad` of MXNet 1.9.1.
     """
     variables = [variables] if isinstance(variables, _C.Variable) else variables
     if not variables:
@@ -311,23 +449,31 @@ class Function:
     A subclass defines `forward(*inputs)`, NDArrays in and out, which is not recorded, and `backward(*grad_outputs)`,
     which gives one NDArray per input. `save_for_backward(*arrays)` keeps arrays for it in `saved_tensors`. In
     `grad(create_graph=True)` what `backward` computes is recorded, from saved inputs and outputs too; where something
-    else was saved, `forward` runs once more, recorded. Each instance is called once.
+    else was saved, `forward` runs once more, recorded.
 
-        >>> import mxnet as mx
-        >>> class Cube(mx.autograd.Function):
+    Raises:
+        AssertionError: an instance is called a second time.
+        TypeError: `forward` gave something else than NDArrays.
+        MXNetError: in the backward pass, `backward` gave another number of gradients than there are inputs, or one that
+            is no NDArray of its input's shape.
+
+    Example:
+        >>> class Cube(autograd.Function):
         ...     def forward(self, x):
         ...         self.save_for_backward(x)
         ...         return x ** 3
         ...     def backward(self, dy):
         ...         (x,) = self.saved_tensors
         ...         return 3 * x ** 2 * dy
-        >>> x = mx.nd.array([2])
+        >>> x = nd.array([2])
         >>> x.attach_grad()
-        >>> with mx.autograd.record():
+        >>> with autograd.record():
         ...     y = Cube()(x)
         >>> y.backward()
         >>> x.grad.asnumpy()
         array([12.], dtype=float32)
+
+    Source: `mxnet.autograd.Function` of MXNet 1.9.1.
     """
 
     def __init__(self) -> None:

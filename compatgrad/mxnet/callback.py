@@ -23,7 +23,30 @@ __all__ = [
 def module_checkpoint(
     mod: Any, prefix: str, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """A callback at the end of an epoch that saves a module every `period` epochs."""
+    """A callback at the end of an epoch that saves a module.
+
+    Args:
+        mod: the module, which has `save_checkpoint`.
+        prefix: beginning of the files' names: `prefix-symbol.json`, `prefix-0001.params` and so on.
+        period: saves every `period` epochs; a number below 1 counts as 1.
+        save_optimizer_states: also writes `prefix-0001.states`.
+
+    Returns:
+        A function `(epoch, sym, arg, aux)`, for `epoch_end_callback` of `fit`.
+
+    Raises:
+        ValueError: `period` is no number.
+
+    Example:
+        >>> class Net:
+        ...     def save_checkpoint(self, prefix, epoch, states): print(prefix, epoch, states)
+        >>> callback = mx.callback.module_checkpoint(Net(), "net", period=2)
+        >>> for epoch in range(4): callback(epoch)
+        net 2 False
+        net 4 False
+
+    Source: `mxnet.callback.module_checkpoint` of MXNet 1.9.1.
+    """
     period = max(1, int(period))
 
     def callback(epoch: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
@@ -34,7 +57,27 @@ def module_checkpoint(
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
-    """A callback at the end of an epoch that saves symbol and parameters every `period` epochs."""
+    """A callback at the end of an epoch that saves symbol and parameters.
+
+    Args:
+        prefix: beginning of the files' names: `prefix-symbol.json`, `prefix-0001.params` and so on.
+        period: saves every `period` epochs; a number below 1 counts as 1.
+
+    Returns:
+        A function `(epoch, sym, arg, aux)`, for `epoch_end_callback` of `fit`.
+
+    Raises:
+        ValueError: `period` is no number.
+
+    Example:
+        >>> import glob
+        >>> y = mx.sym.var("x") * mx.sym.var("w")
+        >>> mx.callback.do_checkpoint("net")(0, y, {"w": nd.ones(1)}, {})
+        >>> sorted(glob.glob("net-*"))
+        ['net-0001.params', 'net-symbol.json']
+
+    Source: `mxnet.callback.do_checkpoint` of MXNet 1.9.1.
+    """
     period = max(1, int(period))
 
     def callback(epoch: int, sym: Any, arg: Any, aux: Any) -> None:
@@ -45,7 +88,26 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
-    """A callback at the end of a batch that logs the metric every `period` batches."""
+    """A callback at the end of a batch that logs the metric.
+
+    Args:
+        period: logs every `period` batches.
+        auto_reset: the metric's local values start anew after each time.
+
+    Returns:
+        A function of the batch's parameters (`epoch`, `nbatch`, `eval_metric`), for `batch_end_callback` of `fit`.
+
+    Raises:
+        ZeroDivisionError: in a call, `period` is 0.
+
+    Example:
+        >>> metric = mx.metric.Accuracy()
+        >>> metric.update([nd.array([1, 0])], [nd.array([[0, 1], [0, 1]])])
+        >>> param = mx.model.BatchEndParam(epoch=0, nbatch=50, eval_metric=metric, locals=None)
+        >>> mx.callback.log_train_metric(50)(param)  # logs "Iter[0] Batch[50] Train-accuracy=0.500000"
+
+    Source: `mxnet.callback.log_train_metric` of MXNet 1.9.1.
+    """
 
     def callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
@@ -58,9 +120,22 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
 
 
 class Speedometer:
-    """A callback at the end of a batch that logs samples per second, and the metric, every `frequent` batches.
+    """A callback at the end of a batch that logs samples per second, and the metric.
 
-    `auto_reset`: the metric then starts anew.
+    Args:
+        batch_size: number of samples in a batch.
+        frequent: logs every `frequent` batches.
+        auto_reset: the metric's local values start anew after each time, so that they are those of the last batches.
+
+    Raises:
+        ZeroDivisionError: in a call, `frequent` is 0.
+
+    Example:
+        >>> speed = mx.callback.Speedometer(batch_size=32, frequent=1)
+        >>> for n in range(2):
+        ...     speed(mx.model.BatchEndParam(epoch=0, nbatch=n, eval_metric=None, locals=None))
+
+    Source: `mxnet.callback.Speedometer` of MXNet 1.9.1.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -96,7 +171,21 @@ class Speedometer:
 
 
 class ProgressBar:
-    """A callback at the end of a batch that logs a bar of `length` characters, full after `total` batches."""
+    """A callback at the end of a batch that logs a bar.
+
+    Args:
+        total: number of batches after which the bar is full.
+        length: characters of the full bar.
+
+    Raises:
+        ZeroDivisionError: in a call, `total` is 0.
+
+    Example:
+        >>> bar = mx.callback.ProgressBar(total=4, length=8)
+        >>> bar(mx.model.BatchEndParam(epoch=0, nbatch=2, eval_metric=None, locals=None))  # logs "[====----] 50%"
+
+    Source: `mxnet.callback.ProgressBar` of MXNet 1.9.1.
+    """
 
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len = length
@@ -109,7 +198,16 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """A callback at the end of an evaluation that logs the metric."""
+    """A callback at the end of an evaluation that logs the metric.
+
+    Example:
+        >>> metric = mx.metric.Accuracy()
+        >>> metric.update([nd.array([1, 0])], [nd.array([[0, 1], [0, 1]])])
+        >>> param = mx.model.BatchEndParam(epoch=0, nbatch=0, eval_metric=metric, locals=None)
+        >>> mx.callback.LogValidationMetricsCallback()(param)  # logs "Epoch[0] Validation-accuracy=0.500000"
+
+    Source: `mxnet.callback.LogValidationMetricsCallback` of MXNet 1.9.1.
+    """
 
     def __call__(self, param: Any) -> None:
         if param.eval_metric:

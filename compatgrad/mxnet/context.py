@@ -25,9 +25,23 @@ class _ContextType(type):
 
 
 class Context(metaclass=_ContextType):
-    """A device on which arrays live: `Context("gpu", 1)`. Inside a `with` block it is the default one.
+    """A device on which arrays live. Inside a `with` block it is the default one of the thread.
 
     `cpu(0)` and `cpu(1)` are the same memory, yet different contexts to a program, as in the original.
+
+    Args:
+        device_type: "cpu", "gpu", "cpu_pinned" or "cpu_shared", or a context, which is copied.
+        device_id: number of the device, from 0.
+
+    Raises:
+        KeyError: `device_type` is another word.
+
+    Example:
+        >>> with mx.Context("cpu", 1):
+        ...     print(nd.zeros(2).context)
+        cpu(1)
+
+    Source: `mxnet.Context` of MXNet 1.9.1.
     """
 
     _local = threading.local()
@@ -36,7 +50,7 @@ class Context(metaclass=_ContextType):
 
     __slots__ = ("_entered", "device_id", "device_typeid")
 
-    def __init__(self, device_type, device_id: int = 0) -> None:
+    def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         elif device_type in self.devstr2type:
@@ -47,6 +61,7 @@ class Context(metaclass=_ContextType):
 
     @property
     def device_type(self) -> str:
+        """ "cpu", "gpu", "cpu_pinned" or "cpu_shared"."""
         return self.devtype2str[self.device_typeid]
 
     @property
@@ -97,42 +112,158 @@ _FIRST = Context("cpu", 0)
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The CPU. `device_id` tells contexts apart for programs; the memory is the same."""
+    """The CPU.
+
+    Args:
+        device_id: tells contexts apart for programs; the memory is the same.
+
+    Returns:
+        The context.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> nd.zeros(2, ctx=mx.cpu()).context
+        cpu(0)
+
+    Source: `mxnet.cpu` of MXNet 1.9.1.
+    """
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """The CPU; arrays are not pinned, as a transfer to a GPU pins what it needs."""
+    """The CPU; arrays are not pinned, as a transfer to a GPU pins what it needs.
+
+    Args:
+        device_id: tells contexts apart for programs; the memory is the same.
+
+    Returns:
+        The context.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.cpu_pinned()
+        cpu_pinned(0)
+
+    Source: `mxnet.cpu_pinned` of MXNet 1.9.1.
+    """
     return Context("cpu_pinned", device_id)
 
 
 def cpu_shared(device_id: int = 0) -> Context:
-    """The CPU; its arrays go to other processes through files in shared memory when they are pickled there."""
+    """The CPU; its arrays go to other processes through files in shared memory when they are pickled there.
+
+    Args:
+        device_id: tells contexts apart for programs; the memory is the same.
+
+    Returns:
+        The context.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.context.cpu_shared()
+        cpu_shared(0)
+
+    Source: `mxnet.context.cpu_shared` of MXNet 1.9.1.
+    """
     return Context("cpu_shared", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """A GPU, which has to be there only when an array is made on it."""
+    """A GPU, which has to be there only when an array is made on it.
+
+    Args:
+        device_id: number of the GPU, from 0.
+
+    Returns:
+        The context.
+
+    Raises:
+        Nothing; what makes an array on a GPU that is not there raises MXNetError.
+
+    Example:
+        >>> mx.gpu(1)
+        gpu(1)
+
+    Source: `mxnet.gpu` of MXNet 1.9.1.
+    """
     return Context("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """How many GPUs torch can use."""
+    """How many GPUs PyTorch can use.
+
+    Returns:
+        The number, 0 without CUDA.
+
+    Example:
+        >>> mx.num_gpus() >= 0
+        True
+
+    Source: `mxnet.num_gpus` of MXNet 1.9.1.
+    """
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Free and total memory of a GPU, in bytes. MXNetError where there is no such GPU."""
+    """Free and total memory of a GPU.
+
+    Args:
+        device_id: number of the GPU, from 0.
+
+    Returns:
+        The two numbers, in bytes.
+
+    Raises:
+        MXNetError: there is no such GPU.
+
+    Example:
+        >>> if mx.num_gpus():
+        ...     free, total = mx.context.gpu_memory_info(0)
+
+    Source: `mxnet.gpu_memory_info` of MXNet 1.9.1.
+    """
     if device_id >= num_gpus():
         raise MXNetError(f"gpu_memory_info: device_id: there is no GPU {device_id}; there are {num_gpus()}")
     return torch.cuda.mem_get_info(device_id)
 
 
 def current_context() -> Context:
-    """The context of the innermost `with` block of this thread, else `cpu(0)`."""
+    """The context of the innermost `with` block of this thread, else `cpu(0)`.
+
+    Returns:
+        The context.
+
+    Example:
+        >>> mx.current_context()
+        cpu(0)
+
+    Source: `mxnet.current_context` of MXNet 1.9.1.
+    """
     return getattr(Context._local, "value", None) or _FIRST
 
 
 def context_of(device: torch.device) -> Context:
-    """The context of a torch device."""
+    """The context of a device of PyTorch.
+
+    Args:
+        device: a `torch.device` of type "cpu" or "cuda".
+
+    Returns:
+        The context; a "cuda" device without a number is `gpu(0)`.
+
+    Raises:
+        AttributeError: `device` is no `torch.device`.
+
+    Example:
+        >>> mx.context.context_of(torch.device("cuda", 1))
+        gpu(1)
+
+    Source: of compatgrad itself; MXNet has no devices of PyTorch.
+    """
     return _FIRST if device.type == "cpu" else Context("gpu", device.index or 0)

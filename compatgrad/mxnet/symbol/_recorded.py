@@ -128,7 +128,28 @@ def symbol_of(x: Any) -> Symbol:
 
 
 def get_symbol(x: NDArray) -> Symbol:
-    """The recorded history of `x` as a Symbol."""
+    """The recorded history of an array as a symbol, whose arguments are the arrays that it was computed from.
+
+    Args:
+        x: a recorded array.
+
+    Returns:
+        The symbol.
+
+    Raises:
+        AssertionError: `x` is no NDArray.
+        MXNetError: nothing was recorded for `x`.
+
+    Example:
+        >>> x = nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = nd.exp(x) * 2
+        >>> [node["op"] for node in __import__("json").loads(autograd.get_symbol(y).tojson())["nodes"]]
+        ['null', 'exp', '_mul_scalar']
+
+    Source: `mxnet.autograd.get_symbol` of MXNet 1.9.1.
+    """
     if not isinstance(x, NDArray):
         raise AssertionError(f"get_symbol: x: expected an NDArray, got {type(x).__name__}")
     return symbol_of(x)
