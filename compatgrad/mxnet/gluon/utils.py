@@ -17,7 +17,7 @@ from .. import autograd, numpy_extension
 from .. import ndarray as nd
 from .. import numpy as mx_np
 from ..base import MXNetError
-from ..ndarray.utils import NOT_NUMPY_SHAPES
+from ..ndarray._params_file import NOT_NUMPY_SHAPES
 from ..util import is_np_array, is_np_shape, np_array, np_shape
 
 __all__ = ["split_data", "split_and_load", "clip_global_norm", "check_sha1", "download", "replace_file"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -110,3 +110,54 @@ def within(name: str, index: torch.Tensor, shape: tuple) -> torch.Tensor:
                 wrong = high if high >= n else low
                 raise IndexError(f"{name}: index {wrong} is out of bounds for axis {axis} with size {n}")
     return index
+
+
+def check_bias(name: str, bias: Any, no_bias: bool, size: int) -> None:
+    """MXNetError where a bias is there or missing against `no_bias`, or does not fit."""
+    if (bias is None) != bool(no_bias):
+        given = "none" if bias is None else "one"
+        raise MXNetError(f"{name}: bias: no_bias={bool(no_bias)} needs {'no bias' if no_bias else 'one'}, got {given}")
+    if bias is not None and bias.shape != (size,):
+        raise MXNetError(f"{name}: bias must have the shape ({size},), got {bias.shape}")
+
+
+def required(name: str, argument: str, value: Any) -> Any:
+    """The value of an argument that has no default."""
+    if value is None:
+        raise MXNetError(f"{name}: required argument {argument} is missing")
+    return value
+
+
+def slices(x: NDArray, axis: int) -> list[NDArray]:
+    """All slices along an axis, which they lose."""
+    y = op.unstack(x, axis=axis)
+    return [y] if isinstance(y, NDArray) else list(y)
+
+
+def pair(name: str, argument: str, value: Any) -> tuple[int, int]:
+    """Height and width; MXNetError for anything but two positive integers."""
+    result = tuple(as_ints(name, argument, required(name, argument, value)))
+    if len(result) != 2 or min(result) <= 0:
+        raise MXNetError(f"{name}: {argument} must be two positive integers, got {value!r}")
+    return result
+
+
+def dtype_name(a: NDArray) -> str:
+    return str(a.tensor.dtype).removeprefix("torch.")
+
+
+def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
+    """MXNetError where arrays differ in dtype."""
+    first = arrays[0].tensor.dtype
+    for i, a in enumerate(arrays):
+        if a.tensor.dtype != first:
+            raise MXNetError(
+                f"{name}: all inputs must have one dtype, got {dtype_name(arrays[0])} for input 0 and "
+                f"{dtype_name(a)} for input {i}"
+            )
+
+
+def write_at(old: NDArray, indices: torch.Tensor, new: NDArray) -> NDArray:
+    """A copy of `old` with `new` at indices (axes, n)."""
+    one_dtype("writing elements", (old, new))
+    return op.scatter_nd(new, NDArray(indices), op.copy(old), shape=old.shape)

@@ -8,9 +8,8 @@ import torch
 
 from ..base import MXNetError
 from . import _stored
-from ._arguments import as_index, axes_in, axis_in, constant, require_shape, within
+from ._arguments import as_index, axes_in, axis_in, constant, require_shape, within, write_at
 from ._operator import op, operator
-from .indexing import write_at
 from .ndarray import NDArray
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import one_of, public_names, require_ndim, require_shape
+from ._arguments import one_of, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
-from .nn_layers import required
 
 _FORMATS = ("corner", "center")
 

@@ -7,12 +7,11 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, as_ints, one_of, public_names, require_shape
+from ._arguments import as_index, as_ints, one_of, public_names, require_shape, required
 from ._operator import operator
 from ._random_state import generator
 from ._sparse_arrays import CSRNDArray, _wrap
 from .ndarray import NDArray
-from .nn_layers import required
 
 
 def _graph(who: str, x: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -10,11 +10,20 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._arguments import (
+    as_ints,
+    check_bias,
+    one_of,
+    pair,
+    public_names,
+    require_ndim,
+    require_shape,
+    required,
+    slices,
+)
 from ._operator import op, operator
+from ._regions import bins_of, check_regions, rounded
 from .ndarray import NDArray
-from .nn_image import check_regions, pair, psroi_pooling
-from .nn_layers import check_bias, required, slices
 
 # ---- images ----------------------------------------------------------------------------------------------------------
 _SIZES: dict[str, Callable[[int], int]] = {
@@ -240,7 +249,36 @@ def modulated_deformable_convolution(
                        num_deformable_group, no_bias, layout, False)  # fmt: skip
 
 
-psroi_pooling = operator("data, rois", name="_contrib_PSROIPooling")(psroi_pooling)
+@operator("data, rois", name="_contrib_PSROIPooling")
+def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=None, group_size=0):
+    """Means of pooled_size ** 2 bins of regions of images, each group of which reads channels of its own: (regions,
+    output_dim, pooled_size, pooled_size).
+
+    data: (batch, output_dim * group_size ** 2, height, width); group_size: that of the result where it is 0; rois: as
+    in `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions of an image below 0,
+    are 0. Regions get no gradient. MXNetError where shapes do not fit.
+
+    Args:
+        data: floating point, shape (batch, output_dim * group_size * group_size, height, width).
+
+    Example:
+        >>> x, rois = nd.ones((1, 4, 4, 4)), nd.array([[0, 0, 0, 3, 3]])
+        >>> nd.contrib.PSROIPooling(x, rois, spatial_scale=1.0, output_dim=1, pooled_size=2).asnumpy()
+        array([[[[1., 1.],
+                 [1., 1.]]]], dtype=float32)
+    """
+    name = "PSROIPooling"
+    images = check_regions(name, data, rois)
+    out = required(name, "pooled_size", pooled_size)
+    group = group_size or out
+    if min(out, group) <= 0 or required(name, "output_dim", output_dim) * group**2 != data.shape[1]:
+        raise MXNetError(f"{name}: expected {output_dim} * {group} ** 2 channels and positive sizes, got {data.shape}")
+    edges = rounded(rois.tensor[:, 1:].to(torch.float32))
+    edges[:, 2:] += 1
+    left, top, right, bottom = (edges * required(name, "spatial_scale", spatial_scale)).unbind(1)
+    rows, columns = (bins_of(a, (b - a).clamp(min=0.1), out) for a, b in ((top, bottom), (left, right)))
+    bins = torch.cat([images[:, None], *rows, *columns], 1).to(torch.int64)
+    return op.roi_average(data, NDArray(bins), output_size=(out, out), group=(group, group))
 
 
 # ---- attention -------------------------------------------------------------------------------------------------------

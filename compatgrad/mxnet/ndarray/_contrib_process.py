@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, constant, public_names, require_ndim, require_shape
+from ._arguments import as_index, constant, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import required
 
 
 @operator("lda, alpha, beta, state, lags, marks, valid_length, max_time", name="_contrib_hawkesll", outputs=2)

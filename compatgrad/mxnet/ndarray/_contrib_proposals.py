@@ -8,11 +8,9 @@ import math
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, public_names, require_ndim, require_shape
+from ._arguments import as_index, pair, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_image import pair
-from .nn_layers import required
 
 
 def _proposals(

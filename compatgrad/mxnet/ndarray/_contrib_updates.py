@@ -10,8 +10,8 @@ from ..base import MXNetError, _Null
 from ._multi_updates import rates
 from ._operator import register
 from ._update_rules import lamb, on_rows
+from ._update_steps import check, common, lamb_constants, number, target, update, update_all
 from .ndarray import NDArray
-from .optimizer_op import check, common, lamb_constants, number, target, update, update_all
 
 __all__ = [
     "adamw_update",

@@ -8,9 +8,9 @@ from compatgrad import _C
 
 from .._attach import method_of
 from ..autograd import backward as _backward
+from ._params_file import packed, unpacked
 from .ndarray import NDArray
 from .sparse import cast_storage
-from .utils import packed, unpacked
 
 
 @method_of(NDArray)

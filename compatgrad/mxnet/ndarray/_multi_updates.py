@@ -10,8 +10,8 @@ import torch
 
 from ..base import MXNetError, _Null
 from ._operator import parse, register
+from ._update_steps import check, common, number, sgd_rule, update_all
 from .ndarray import NDArray
-from .optimizer_op import check, common, number, sgd_rule, update_all
 
 __all__ = [
     "multi_lars",

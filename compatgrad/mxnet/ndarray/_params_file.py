@@ -1,17 +1,30 @@
-"""`.params` files, with MXNet's errors."""
+"""`.params` files: arrays as they are kept there, and MXNet's errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from typing import Any
+
+import torch
 
 from compatgrad.formats import params
+from compatgrad.formats.params import FILE_OF_ONE, Stored, dense, write_array
 
 from ..base import MXNetError
+from ..context import cpu, gpu, num_gpus
+from ..util import is_np_shape, np_shape
+from ._sparse_arrays import BaseSparseNDArray, _wrap
+from .ndarray import NDArray
 
-__all__ = ["read_params", "write_params"]
+__all__ = ["array_of", "arrays_and_names", "named", "packed", "read_params", "stored_of", "unpacked", "write_params"]
+
+_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**34
 
 
-def read_params(source: str | bytes, name: str | None = None) -> tuple[list[params.Stored], list[str]]:
+def read_params(source: str | bytes, name: str | None = None) -> tuple[list[Stored], list[str]]:
     """The arrays and names of a file, or of a buffer of bytes; MXNetError tells what is wrong and where."""
     try:
         return params.read(source, name)
@@ -21,9 +34,96 @@ def read_params(source: str | bytes, name: str | None = None) -> tuple[list[para
         raise MXNetError(f'load: cannot open "{source!s}": {e.strerror or e}') from None
 
 
-def write_params(path: str, arrays: Sequence[params.Stored], names: Sequence[str]) -> None:
+def write_params(path: str, arrays: Sequence[Stored], names: Sequence[str]) -> None:
     """Writes a file that the original reads; MXNetError where the path cannot be written."""
     try:
         params.write(path, arrays, names)
     except OSError as e:
         raise MXNetError(f'save: cannot write "{path}": {e.strerror or e}') from None
+
+
+def stored_of(x: NDArray, np_shape: bool = False) -> Stored:
+    """What a file keeps of an array."""
+    where = (x.context.device_typeid, x.context.device_id)
+    if isinstance(x, BaseSparseNDArray):
+        return Stored(x.shape, x._values(), x.stype, list(x._indices()), context=where)
+    return Stored(x.shape, x.tensor, np_shape=np_shape, context=where)
+
+
+NOT_NUMPY_SHAPES = "the arrays were not saved under NumPy's shape semantics"
+
+
+def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray) -> NDArray | None:
+    """The array that a file kept, on its GPU where that is there, else on the CPU; None for one that had no value."""
+    if a.np_shape and not is_np_shape():
+        raise MXNetError(
+            "load: the arrays were saved under NumPy's shape semantics; load them with mx.npx.load after "
+            "npx.set_np(), or inside `with mx.util.np_shape(True)`"
+        )
+    if is_np_shape() and not a.np_shape and a.stype == "default":  # a length of 0 meant "unknown" there
+        raise MXNetError(
+            f"load: {NOT_NUMPY_SHAPES}; load them with mx.nd.load without "
+            "npx.set_np(), or inside `with mx.util.np_shape(False)`"
+        )
+    if a.shape is None or a.data is None:
+        return None
+    kind, number = a.context
+    target = gpu(number) if kind == 2 and 0 <= number < num_gpus() else cpu()
+    if a.stype == "default":
+        return wrap(a.data.to(target.torch_device))
+    needed = math.prod(a.shape) * a.data.dtype.itemsize
+    if needed > _MEMORY // 2:
+        raise MXNetError(f"load: a {a.stype} array of shape {a.shape} is kept dense here and would need {needed} bytes")
+    values = dense(a)
+    assert values is not None
+    aux = tuple(t.to(torch.int64) for t in a.aux)
+    if not aux[0].numel() and a.stype == "csr":
+        aux = (torch.zeros(a.shape[0] + 1, dtype=torch.int64), aux[1])
+    device = target.torch_device
+    return _wrap(values.to(device), a.stype, target, tuple(t.to(device) for t in aux))
+
+
+def arrays_and_names(who: str, data: Any, kind: type[NDArray]) -> tuple[list[NDArray], list[str]]:
+    """The arrays and names that `save` was given; ValueError or TypeError for what cannot be saved."""
+    if isinstance(data, kind):
+        data = [data]
+    if isinstance(data, dict):
+        arrays, names = list(data.values()), list(data)
+    elif isinstance(data, list):
+        arrays, names = data, []
+    else:
+        raise ValueError(
+            f"{who}: data must be an array, a list of arrays or a dict from str to arrays, got {type(data)}"
+        )
+    for i, x in enumerate(arrays):
+        where = f"data[{names[i]!r}]" if names else f"data[{i}]"
+        if not isinstance(x, kind):
+            raise TypeError(
+                f"{who}: only accepts dict str->{kind.__name__} or list of {kind.__name__}; {where}: {type(x)}"
+            )
+        if x._zero_dim and not kind._zero_dim:
+            raise TypeError(f"{who}: {where} is an mxnet.numpy.ndarray; save it with mxnet.npx.save")
+    if not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{who}: only accepts dict str->{kind.__name__}, got the keys {names}")
+    return arrays, names
+
+
+def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
+    """A dict where there are names, else a list."""
+    return dict(zip(names, arrays, strict=True)) if names else list(arrays)
+
+
+def packed(x: NDArray) -> bytearray:
+    """One array in the form of a file, as pickles of the original hold it."""
+    out = BytesIO()
+    write_array(out, stored_of(x, x._zero_dim))
+    return bytearray(out.getvalue())
+
+
+def unpacked(handle: bytes | bytearray) -> NDArray:
+    """The array that `packed` took apart; MXNetError for damaged bytes."""
+    ((stored,), _) = read_params(FILE_OF_ONE + bytes(handle) + bytes(8), "a pickled NDArray")
+    with np_shape(stored.np_shape):
+        x = array_of(stored)
+    assert x is not None
+    return x

@@ -11,11 +11,10 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_index, one_of, public_names
+from ._arguments import as_index, one_of, public_names, required
 from ._operator import op, operator
 from .ndarray import NDArray
 from .nn_convolution import Convolution, Pooling
-from .nn_layers import required
 
 _TOPS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
 

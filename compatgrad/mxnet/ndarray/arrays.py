@@ -11,24 +11,9 @@ from compatgrad import _C
 
 from ..base import MXNetError
 from . import _stored
-from ._arguments import as_ints, axis_in, constant, one_of, public_names
+from ._arguments import as_ints, axis_in, constant, dtype_name, one_dtype, one_of, public_names
 from ._operator import op, operator
 from .ndarray import NDArray, is_recording, torch_dtype
-
-
-def _dtype(a: NDArray) -> str:
-    return str(a.tensor.dtype).removeprefix("torch.")
-
-
-def one_dtype(name: str, arrays: Sequence[NDArray]) -> None:
-    """MXNetError where arrays differ in dtype."""
-    first = arrays[0].tensor.dtype
-    for i, a in enumerate(arrays):
-        if a.tensor.dtype != first:
-            raise MXNetError(
-                f"{name}: all inputs must have one dtype, got {_dtype(arrays[0])} for input 0 and "
-                f"{_dtype(a)} for input {i}"
-            )
 
 
 def _some(name: str, arrays: Sequence[NDArray]) -> None:
@@ -73,7 +58,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     if not always_copy and len(arrays) == 1:
         return first
     for a in arrays[1:]:
-        assert a.dtype == first.dtype, f"concatenate: arrays of dtype {_dtype(a)} and {_dtype(first)}"
+        assert a.dtype == first.dtype, f"concatenate: arrays of dtype {dtype_name(a)} and {dtype_name(first)}"
         assert a.ndim == first.ndim and all(
             m == n or i == axis % first.ndim for i, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))
         ), f"concatenate: shapes {a.shape} and {first.shape} differ in more than axis {axis}"

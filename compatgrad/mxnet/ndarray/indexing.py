@@ -21,9 +21,9 @@ from ._arguments import (
     require_shape,
     vector,
     within,
+    write_at,
 )
 from ._operator import op, operator
-from .arrays import one_dtype
 from .ndarray import NDArray, torch_dtype
 
 _slice = builtins.slice
@@ -247,12 +247,6 @@ def fill_element_0index(lhs, mhs, rhs):
     require_shape("fill_element_0index", "rhs", rhs.shape, lhs.shape[:1])
     column = clipped(as_index(rhs), lhs.shape[1])
     return write_at(lhs, torch.stack([torch.arange(len(column), device=column.device), column]), mhs)
-
-
-def write_at(old: NDArray, indices: torch.Tensor, new: NDArray) -> NDArray:
-    """A copy of `old` with `new` at indices (axes, n)."""
-    one_dtype("writing elements", (old, new))
-    return op.scatter_nd(new, NDArray(indices), op.copy(old), shape=old.shape)
 
 
 @operator("data, indices")

@@ -7,9 +7,8 @@ from math import isqrt, prod
 import torch
 
 from ..base import MXNetError
-from ._arguments import axis_in, public_names, require_shape, vector
+from ._arguments import axis_in, one_dtype, public_names, require_shape, vector
 from ._operator import op, operator
-from .arrays import one_dtype
 from .ndarray import NDArray
 
 

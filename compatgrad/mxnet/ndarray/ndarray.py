@@ -14,6 +14,8 @@ from .._frontend import fe, op
 from ..base import MXNetError
 from ..context import Context, context_of, cpu
 from . import _indexing, _late
+from ._checks import check_same_shape as check_same_shape
+from ._checks import torch_dtype as torch_dtype
 
 __all__ = ["NDArray", "waitall"]
 
@@ -21,10 +23,6 @@ _get_mode = _C.get_mode
 _in_graph, _mark, _gradient_of, _fresh = _C.in_graph, _C.mark, _C.gradient_of, _C.fresh
 _data_dtype, _copied_array = _C.Variable.dtype.__get__, _C.Variable._copied_array
 
-_TORCH_DTYPES: dict[Any, torch.dtype] = {
-    np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64, np.int8: torch.int8,
-    np.uint8: torch.uint8, np.int32: torch.int32, np.int64: torch.int64, np.bool_: torch.bool, np.int16: torch.int16,
-}  # fmt: skip
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _DTYPE_NP_TO_MX = {
     None: -1, np.float32: 0, np.float64: 1, np.float16: 2, np.uint8: 3, np.int32: 4, np.int8: 5, np.int64: 6,
@@ -44,28 +42,6 @@ def is_recording() -> bool:
 def is_training() -> bool:
     """Whether layers train in this thread."""
     return _get_mode("training")
-
-
-def torch_dtype(dtype: Any, who: str = "dtype") -> torch.dtype:
-    """The torch dtype of whatever names one in MXNet; None means float32. TypeError where there is none."""
-    if dtype is None:
-        return torch.float32
-    if isinstance(dtype, torch.dtype):
-        return dtype
-    if isinstance(dtype, NDArray):  # its type is meant, as NumPy before version 2 finds out
-        dtype = dtype.dtype
-    try:
-        return _TORCH_DTYPES[dtype if isinstance(dtype, type) and dtype in _TORCH_DTYPES else np.dtype(dtype).type]
-    except (KeyError, TypeError):
-        raise TypeError(f"{who}: {dtype!r} is no type of an NDArray") from None
-
-
-def check_same_shape(who: str, name: str, value: Any, like: NDArray) -> None:
-    """TypeError or MXNetError where `value` is no NDArray of like's shape."""
-    if not isinstance(value, NDArray):
-        raise TypeError(f"{who}: {name}: expected an NDArray, got {type(value).__name__}")
-    if value.shape != like.shape:
-        raise MXNetError(f"{who}: {name}: expected shape {like.shape}, got {value.shape}")
 
 
 def waitall() -> None:

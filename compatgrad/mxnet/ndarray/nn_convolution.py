@@ -10,10 +10,9 @@ from typing import Any
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._arguments import as_ints, check_bias, one_of, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import check_bias, required
 
 _FIRST, _LAST = (None, "NCW", "NCHW", "NCDHW"), ("NWC", "NHWC", "NDHWC")
 

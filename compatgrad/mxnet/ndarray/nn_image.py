@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 
 from ..base import MXNetError
-from ._arguments import as_ints, one_of, public_names, require_ndim, require_shape
+from ._arguments import as_ints, one_of, pair, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
+from ._regions import bins_of, check_regions, rounded
 from .ndarray import NDArray
-from .nn_layers import required
-
-
-def pair(name: str, argument: str, value: Any) -> tuple[int, int]:
-    """Height and width; MXNetError for anything but two positive integers."""
-    result = tuple(as_ints(name, argument, required(name, argument, value)))
-    if len(result) != 2 or min(result) <= 0:
-        raise MXNetError(f"{name}: {argument} must be two positive integers, got {value!r}")
-    return result
 
 
 # ---- along a grid ----------------------------------------------------------------------------------------------------
@@ -112,29 +103,6 @@ def SpatialTransformer(  # noqa: N802
 
 
 # ---- regions ---------------------------------------------------------------------------------------------------------
-def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
-    """The number of each region's image. MXNetError where shapes do not fit; those below 0 are none."""
-    require_ndim(name, "data", data, 4)
-    require_ndim(name, "rois", rois, 2)
-    require_shape(name, "rois", rois.shape, (rois.shape[0], 5))
-    images = rois.tensor[:, 0].to(torch.int64)
-    if images.numel() and int(images.max()) >= data.shape[0]:
-        raise MXNetError(f"{name}: rois: image {int(images.max())} does not exist, data has {data.shape[0]}")
-    return images
-
-
-def _round(x: torch.Tensor) -> torch.Tensor:
-    """To whole numbers, halves away from 0."""
-    return torch.sign(x) * torch.floor(x.abs() + 0.5)
-
-
-def _bins(start: torch.Tensor, length: torch.Tensor, out: int) -> list[torch.Tensor]:
-    """Of each region the first pixel of each of `out` bins, and the pixel past its last one."""
-    width, places = (length / out)[:, None], torch.arange(out, device=start.device)
-    start = start[:, None]
-    return [torch.floor(places * width + start), torch.ceil((places + 1) * width + start)]
-
-
 @operator("data, rois")
 def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     """Maxima of pooled_size (height, width) bins of regions of images: (regions, channels, *pooled_size).
@@ -156,42 +124,11 @@ def ROIPooling(data, rois, pooled_size=None, spatial_scale=None):  # noqa: N802
     images = check_regions(name, data, rois)
     out = pair(name, "pooled_size", pooled_size)
     required(name, "spatial_scale", spatial_scale)
-    left, top, right, bottom = _round(rois.tensor[:, 1:] * spatial_scale).to(torch.float32).unbind(1)
-    rows = _bins(top, (bottom - top + 1).clamp(min=1), out[0])
-    columns = _bins(left, (right - left + 1).clamp(min=1), out[1])
+    left, top, right, bottom = rounded(rois.tensor[:, 1:] * spatial_scale).to(torch.float32).unbind(1)
+    rows = bins_of(top, (bottom - top + 1).clamp(min=1), out[0])
+    columns = bins_of(left, (right - left + 1).clamp(min=1), out[1])
     bins = torch.cat([images[:, None], *rows, *columns], 1).to(torch.int64)
     return op.roi_max(data, NDArray(bins), output_size=out)[0]
-
-
-def psroi_pooling(data, rois, spatial_scale=None, output_dim=None, pooled_size=None, group_size=0):
-    """Means of pooled_size ** 2 bins of regions of images, each group of which reads channels of its own: (regions,
-    output_dim, pooled_size, pooled_size).
-
-    data: (batch, output_dim * group_size ** 2, height, width); group_size: that of the result where it is 0; rois: as
-    in `ROIPooling`, rounded before they are multiplied by `spatial_scale`. Empty bins, and regions of an image below 0,
-    are 0. Regions get no gradient. MXNetError where shapes do not fit.
-
-    Args:
-        data: floating point, shape (batch, output_dim * group_size * group_size, height, width).
-
-    Example:
-        >>> x, rois = nd.ones((1, 4, 4, 4)), nd.array([[0, 0, 0, 3, 3]])
-        >>> nd.contrib.PSROIPooling(x, rois, spatial_scale=1.0, output_dim=1, pooled_size=2).asnumpy()
-        array([[[[1., 1.],
-                 [1., 1.]]]], dtype=float32)
-    """
-    name = "PSROIPooling"
-    images = check_regions(name, data, rois)
-    out = required(name, "pooled_size", pooled_size)
-    group = group_size or out
-    if min(out, group) <= 0 or required(name, "output_dim", output_dim) * group**2 != data.shape[1]:
-        raise MXNetError(f"{name}: expected {output_dim} * {group} ** 2 channels and positive sizes, got {data.shape}")
-    edges = _round(rois.tensor[:, 1:].to(torch.float32))
-    edges[:, 2:] += 1
-    left, top, right, bottom = (edges * required(name, "spatial_scale", spatial_scale)).unbind(1)
-    rows, columns = (_bins(a, (b - a).clamp(min=0.1), out) for a, b in ((top, bottom), (left, right)))
-    bins = torch.cat([images[:, None], *rows, *columns], 1).to(torch.int64)
-    return op.roi_average(data, NDArray(bins), output_size=(out, out), group=(group, group))
 
 
 @operator("*data")

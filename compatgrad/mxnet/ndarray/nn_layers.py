@@ -12,34 +12,12 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import axes_in, axis_in, one_of, public_names, require_shape
+from ._arguments import axes_in, axis_in, check_bias, one_of, public_names, require_shape, required
 from ._operator import op, operator
 from ._random_state import generator
 from .ndarray import NDArray, torch_dtype
 
 _get_mode = _C.get_mode
-
-
-def check_bias(name: str, bias: Any, no_bias: bool, size: int) -> None:
-    """MXNetError where a bias is there or missing against `no_bias`, or does not fit."""
-    if (bias is None) != bool(no_bias):
-        given = "none" if bias is None else "one"
-        raise MXNetError(f"{name}: bias: no_bias={bool(no_bias)} needs {'no bias' if no_bias else 'one'}, got {given}")
-    if bias is not None and bias.shape != (size,):
-        raise MXNetError(f"{name}: bias must have the shape ({size},), got {bias.shape}")
-
-
-def required(name: str, argument: str, value: Any) -> Any:
-    """The value of an argument that has no default."""
-    if value is None:
-        raise MXNetError(f"{name}: required argument {argument} is missing")
-    return value
-
-
-def slices(x: NDArray, axis: int) -> list[NDArray]:
-    """All slices along an axis, which they lose."""
-    y = op.unstack(x, axis=axis)
-    return [y] if isinstance(y, NDArray) else list(y)
 
 
 # ---- fully connected -------------------------------------------------------------------------------------------------

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import axis_in, one_of, public_names, require_ndim, require_shape
+from ._arguments import axis_in, one_of, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import required
 
 _get_mode = _C.get_mode
 _STATES = "moving_mean, moving_var"

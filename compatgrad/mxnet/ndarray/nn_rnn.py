@@ -13,20 +13,13 @@ from typing import Any, NamedTuple
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import one_of, public_names, require_ndim, require_shape
+from ._arguments import one_of, public_names, require_ndim, require_shape, required, slices
+from ._gates import LSTM_GATES
 from ._operator import op, operator
 from .ndarray import NDArray
-from .nn_layers import required, slices
 
 _get_mode = _C.get_mode
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
-LSTM_GATES = "ifao"  # as the op `lstm` names them, in the order in which they lie along the rows of weights
-
-
-def gates_fit(gates: NDArray, state: NDArray, count: int) -> bool:
-    """Whether a cell's op takes `count` gates along the second axis; for all else the composed form has the errors."""
-    shape = (state.shape[0], count * state.shape[1], *state.shape[2:]) if len(state.shape) > 1 else None
-    return gates.shape == shape and gates.dtype == state.dtype
 
 
 class _Network(NamedTuple):

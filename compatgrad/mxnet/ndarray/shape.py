@@ -12,7 +12,7 @@ from ._operator import op, operator
 from .ndarray import NDArray
 
 
-def reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False) -> list[int]:
+def _reshaped(name: str, sizes: Sequence[int], codes: Any, reverse: bool = False) -> list[int]:
     """The shape that `codes` mean for an array of these sizes.
 
     0 keeps a size; -1, once, is what remains; -2 keeps all sizes that are left; -3 merges two sizes; -4 splits a size
@@ -101,7 +101,7 @@ def reshape(data, shape=(), reverse=False, target_shape=(), keep_highest=False):
         if not target:
             raise MXNetError("reshape: shape must not be empty")
         shape = _old_target(data, target, keep_highest)
-    result = reshaped("reshape", data.shape, shape, reverse)
+    result = _reshaped("reshape", data.shape, shape, reverse)
     if prod(result) != data.size:
         raise MXNetError(f"reshape: cannot reshape an array of shape {data.shape} to {shape}, which is {tuple(result)}")
     return op.reshape(data, shape=result)
@@ -124,7 +124,7 @@ def _reshape_method(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
     codes = as_ints("reshape", "shape", shape)
     result = codes
     if min(codes, default=0) <= 0 or prod(codes) != size:
-        result = reshaped("reshape", self.shape, codes, kwargs.get("reverse", False))
+        result = _reshaped("reshape", self.shape, codes, kwargs.get("reverse", False))
         if prod(result) != size:
             error = MXNetError if prod(result) > size else ValueError
             raise error(f"Cannot reshape array of size {size} into shape {tuple(codes)}")

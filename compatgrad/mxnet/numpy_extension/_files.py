@@ -12,8 +12,7 @@ import torch
 from compatgrad.core.files import replacing
 
 from ..base import MXNetError
-from ..ndarray._params_file import read_params, write_params
-from ..ndarray.utils import array_of, arrays_and_names, named, stored_of
+from ..ndarray._params_file import array_of, arrays_and_names, named, read_params, stored_of, write_params
 from ..numpy import ndarray
 from ..util import is_np_array, is_np_shape
 

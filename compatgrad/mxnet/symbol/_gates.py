@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..ndarray._gates import gates_fit
 from ..ndarray._operator import op, parse
 from ..ndarray.ndarray import NDArray
-from ..ndarray.nn_rnn import gates_fit
 from ._facts import canonical
 from ._graph import Entry, Node
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ndarray
+from ...ndarray._gates import LSTM_GATES, gates_fit
 from ...ndarray._operator import op
-from ...ndarray.nn_rnn import LSTM_GATES, gates_fit
 
 
 def lstm_gates(

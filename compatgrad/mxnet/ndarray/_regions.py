@@ -1,0 +1,34 @@
+"""Regions of images, as the layers that pool them take them."""
+
+from __future__ import annotations
+
+import torch
+
+from ..base import MXNetError
+from ._arguments import require_ndim, require_shape
+from .ndarray import NDArray
+
+__all__ = ["bins_of", "check_regions", "rounded"]
+
+
+def check_regions(name: str, data: NDArray, rois: NDArray) -> torch.Tensor:
+    """The number of each region's image. MXNetError where shapes do not fit; those below 0 are none."""
+    require_ndim(name, "data", data, 4)
+    require_ndim(name, "rois", rois, 2)
+    require_shape(name, "rois", rois.shape, (rois.shape[0], 5))
+    images = rois.tensor[:, 0].to(torch.int64)
+    if images.numel() and int(images.max()) >= data.shape[0]:
+        raise MXNetError(f"{name}: rois: image {int(images.max())} does not exist, data has {data.shape[0]}")
+    return images
+
+
+def rounded(x: torch.Tensor) -> torch.Tensor:
+    """To whole numbers, halves away from 0."""
+    return torch.sign(x) * torch.floor(x.abs() + 0.5)
+
+
+def bins_of(start: torch.Tensor, length: torch.Tensor, out: int) -> list[torch.Tensor]:
+    """Of each region the first pixel of each of `out` bins, and the pixel past its last one."""
+    width, places = (length / out)[:, None], torch.arange(out, device=start.device)
+    start = start[:, None]
+    return [torch.floor(places * width + start), torch.ceil((places + 1) * width + start)]
