@@ -1,5 +1,7 @@
 """Types for annotations. Mirrors ``chainer.types``."""
 
+from __future__ import annotations
+
 import numbers
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
@@ -18,7 +20,18 @@ ScalarValue = numpy.generic | bytes | str | memoryview | numbers.Number
 
 
 class AbstractInitializer(Protocol):
-    """What fills an array in place; `dtype` is that of the array, None for any."""
+    """Type of what fills an array in place: an initializer or a function. Its attribute `dtype` is the dtype of the
+    parameter, None for any.
+
+    Example:
+        >>> initializer: chainer.types.AbstractInitializer = chainer.initializers.Constant(1)
+        >>> array = np.zeros(2)
+        >>> initializer(array)
+        >>> array
+        array([1., 1.])
+
+    Source: `chainer.types.AbstractInitializer` of Chainer 7.8.1.
+    """
 
     dtype: Any
 

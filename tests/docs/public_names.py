@@ -74,10 +74,13 @@ def public(name: str) -> dict[str, Any]:
 def signature(value: Any) -> inspect.Signature | None:
     """The signature of a function, or of a class's constructor, without `self`; None where there is none to see.
 
-    The constructor of an enumeration is Python's own.
+    The constructors of an enumeration, of a protocol and of a class derived from a tuple or the like are Python's own.
     """
-    if inspect.isclass(value) and issubclass(value, Enum):
-        return None
+    if inspect.isclass(value):
+        home = next(c for c in value.__mro__ if "__init__" in vars(c) or "__new__" in vars(c))
+        of_python = home.__module__ == "builtins" and home is not object
+        if of_python or issubclass(value, Enum) or getattr(value, "_is_protocol", False):
+            return None
     try:
         return inspect.signature(value)
     except (ValueError, TypeError):

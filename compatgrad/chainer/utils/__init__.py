@@ -1,9 +1,13 @@
 """Helpers of functions and links. Mirrors ``chainer.utils``."""
 
+from __future__ import annotations
+
 import collections.abc as collections_abc
 import contextlib
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -31,6 +35,9 @@ from compatgrad.chainer.utils.experimental import experimental
 from compatgrad.chainer.utils.meta import enable_final, final
 from compatgrad.chainer.utils.nondeterministic import nondeterministic
 from compatgrad.chainer.utils.sparse import CooMatrix, get_order, to_coo
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import DTypeSpec
 
 __all__ = [
     "CooMatrix",
@@ -64,26 +71,79 @@ __all__ = [
 ]
 
 
-def force_array(x, dtype=None):
-    """`x` as an array, of `dtype` where given: operations on 0-dimensional arrays give NumPy scalars."""
+def force_array(x: Any, dtype: DTypeSpec | None = None) -> Any:
+    """An array of a number or of an array: operations on 0-dimensional NumPy arrays give NumPy scalars, this gives an
+    array again.
+
+    Args:
+        x: an array or a scalar.
+        dtype: dtype of the result; None keeps that of `x`.
+
+    Returns:
+        The array; `x` itself where it is an array of that dtype.
+
+    Raises:
+        AttributeError: `dtype` is given and `x` is neither an array nor a scalar.
+
+    Example:
+        >>> chainer.utils.force_array(np.ones((), np.float32) * 2)
+        array(2., dtype=float32)
+
+    Source: `chainer.utils.force_array` of Chainer 7.8.1.
+    """
     if numpy.isscalar(x):
         return numpy.array(x, dtype)
     return x if dtype is None else x.astype(dtype, copy=False)
 
 
-def force_type(dtype, value):
-    """`value`, an array or a scalar, as `dtype`."""
+def force_type(dtype: numpy.dtype, value: Any) -> Any:
+    """An array or a scalar as another dtype.
+
+    Args:
+        dtype: dtype of the result.
+        value: an array or a scalar.
+
+    Returns:
+        An array, `value` itself where it has the dtype already, or a NumPy scalar for a scalar.
+
+    Raises:
+        AttributeError: `dtype` is no `numpy.dtype`, or `value` is neither an array nor a scalar.
+
+    Example:
+        >>> chainer.utils.force_type(np.dtype(np.float16), np.array([1, 2]))
+        array([1., 2.], dtype=float16)
+
+    Source: `chainer.utils.force_type` of Chainer 7.8.1.
+    """
     if numpy.isscalar(value):
         return dtype.type(value)
     return value.astype(dtype, copy=False)
 
 
 @contextlib.contextmanager
-def tempdir(**kwargs):
-    """A temporary directory that is removed at the end of the ``with`` block; arguments are those of
-    ``mkdtemp``.
+def tempdir(**kwargs: Any) -> Iterator[str]:
+    """Context manager of a temporary directory that is removed at the end of the `with` block.
 
-    With ``ignore_errors=True`` failures to remove it are.
+    Args:
+        **kwargs: arguments of `tempfile.mkdtemp`: `suffix`, `prefix`, `dir`; and `ignore_errors`: True ignores that the
+            directory cannot be removed.
+
+    Yields:
+        The path of the directory.
+
+    Raises:
+        OSError: the directory cannot be made, or not be removed.
+        TypeError: another keyword.
+
+    Example:
+        >>> import os
+        >>> with chainer.utils.tempdir(prefix="compatgrad") as path:
+        ...     print(os.path.isdir(path))
+        True
+        >>> os.path.isdir(path)
+        False
+
+    Source: `chainer.utils.tempdir` of Chainer 7.8.1.
     """
     ignore_errors = kwargs.pop("ignore_errors", False)
     path = tempfile.mkdtemp(**kwargs)

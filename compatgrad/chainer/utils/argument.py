@@ -1,20 +1,60 @@
 """Checks of keyword arguments."""
 
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 
-def check_unexpected_kwargs(kwargs, **unexpected):
-    """Raises ValueError with the message of the first name in `unexpected` that `kwargs` has."""
+def check_unexpected_kwargs(kwargs: dict[str, Any], **unexpected: str) -> None:
+    """Refuses keyword arguments that a function no longer takes.
+
+    Args:
+        kwargs: the keyword arguments of the function.
+        **unexpected: for each refused name the message of the error.
+
+    Raises:
+        ValueError: `kwargs` has one of the names; it has the message of the first.
+
+    Example:
+        >>> chainer.utils.argument.check_unexpected_kwargs({"train": True}, train="train is a mode: using_config")
+        Traceback (most recent call last):
+          ...
+        ValueError: train is a mode: using_config
+
+    Source: `chainer.utils.argument.check_unexpected_kwargs` of Chainer 7.8.1.
+    """
     for name, message in unexpected.items():
         if name in kwargs:
             raise ValueError(message)
 
 
-def parse_kwargs(kwargs, *name_and_values, **unexpected):
-    """Takes arguments out of `kwargs`: a tuple of their values, by (name, default) pairs.
+def parse_kwargs(kwargs: dict[str, Any], *name_and_values: tuple[str, Any], **unexpected: str) -> tuple[Any, ...]:
+    """Takes keyword arguments out of a dictionary, which is empty afterwards, and refuses what is left.
 
-    What is left raises: ValueError with the message in `unexpected`, or TypeError that names the calling
-    function.
+    Args:
+        kwargs: the keyword arguments of the calling function.
+        *name_and_values: pairs of name and default.
+        **unexpected: messages for refused names.
+
+    Returns:
+        The values in the order of the pairs.
+
+    Raises:
+        TypeError: `kwargs` has another name; the error names the calling function.
+        ValueError: `kwargs` has a name of `unexpected`, with that message.
+
+    Example:
+        >>> def f(**kwargs):
+        ...     return chainer.utils.argument.parse_kwargs(kwargs, ("axis", 1), ("eps", 1e-5))
+        >>> f(axis=2)
+        (2, 1e-05)
+        >>> f(axes=2)
+        Traceback (most recent call last):
+          ...
+        TypeError: f() got unexpected keyword argument(s) 'axes'
+
+    Source: `chainer.utils.argument.parse_kwargs` of Chainer 7.8.1.
     """
     values = tuple([kwargs.pop(name, default) for name, default in name_and_values])
     if kwargs:
@@ -25,6 +65,18 @@ def parse_kwargs(kwargs, *name_and_values, **unexpected):
     return values
 
 
-def assert_kwargs_empty(kwargs):
-    """Raises TypeError unless `kwargs` is empty."""
+def assert_kwargs_empty(kwargs: dict[str, Any]) -> None:
+    """Refuses all keyword arguments.
+
+    Args:
+        kwargs: the keyword arguments of the function.
+
+    Raises:
+        TypeError: `kwargs` is not empty.
+
+    Example:
+        >>> chainer.utils.argument.assert_kwargs_empty({})
+
+    Source: `chainer.utils.argument.assert_kwargs_empty` of Chainer 7.8.1.
+    """
     parse_kwargs(kwargs)

@@ -1,17 +1,37 @@
 """Cached attributes."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from compatgrad.chainer.configuration import config
 
 
 class cached_property:
-    """A read-only attribute computed once, and once more where recording is switched the other way.
+    """Decorator of a method without arguments: a read-only attribute that is computed once, and once more where
+    recording (`config.enable_backprop`) is switched the other way, as a result that was computed without recording must
+    not be reused where a graph is wanted. Setting it raises AttributeError.
 
-    A result computed without recording must not be reused where a graph is wanted.
+    Args:
+        func: the method.
+
+    Example:
+        >>> class Circle:
+        ...     @chainer.utils.cache.cached_property
+        ...     def area(self):
+        ...         print("computed")
+        ...         return 3.14
+        >>> circle = Circle()
+        >>> circle.area, circle.area
+        computed
+        (3.14, 3.14)
+
+    Source: `chainer.utils.cache.cached_property` of Chainer 7.8.1.
     """
 
-    def __init__(self, func):
+    def __init__(self, func: Callable[[Any], Any]) -> None:
         functools.update_wrapper(self, func)
         self.func = func
 

@@ -1,6 +1,9 @@
 """Sizes of convolutions, and their patches as arrays. Mirrors ``chainer.utils.conv``."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -8,20 +11,60 @@ from compatgrad.chainer import backend
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import conv_nd_kernel
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import NdArray
 
-def get_conv_outsize(size, k, s, p, cover_all=False, d=1):
-    """The output size of a convolution along one axis.
 
-    `size` is the input's, `k` the kernel's, `s` the stride, `p` the padding at each end, `d` the dilation.
-    With `cover_all` a last, partial window counts.
+def get_conv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
+    """The output length of a convolution, or a pooling, along one axis.
+
+    Args:
+        size: length of the input.
+        k: length of the window.
+        s: stride.
+        p: padding at each end.
+        cover_all: True counts a last, partial window too.
+        d: dilation: distance between the elements of the window.
+
+    Returns:
+        The number of positions of the window; it is negative or 0 for a window that is longer than the input.
+
+    Raises:
+        ZeroDivisionError: `s` is 0.
+
+    Example:
+        >>> chainer.utils.get_conv_outsize(10, 3, 2, 1), chainer.utils.get_conv_outsize(10, 3, 2, 1, cover_all=True)
+        (5, 6)
+
+    Source: `chainer.utils.get_conv_outsize` of Chainer 7.8.1.
     """
     span = size + 2 * p - ((k - 1) * d + 1)
     return (span + s - 1 if cover_all else span) // s + 1
 
 
-def get_deconv_outsize(size, k, s, p, cover_all=False, d=1):
-    """The output size of a transposed convolution along one axis; the arguments are those of
-    `get_conv_outsize`.
+def get_deconv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
+    """The output length of a transposed convolution along one axis: the length of an input for which a convolution of
+    these parameters gives `size`.
+
+    Args:
+        size: length of the input.
+        k: length of the window.
+        s: stride.
+        p: padding that the convolution has at each end.
+        cover_all: whether the convolution counts a last, partial window.
+        d: dilation: distance between the elements of the window.
+
+    Returns:
+        The length of the output.
+
+    Raises:
+        TypeError: an argument is no number.
+
+    Example:
+        >>> chainer.utils.get_deconv_outsize(5, 4, 2, 1)
+        10
+
+    Source: `chainer.utils.get_deconv_outsize` of Chainer 7.8.1.
     """
     out = s * (size - 1) + (k - 1) * d + 1 - 2 * p
     return out - s + 1 if cover_all else out
@@ -72,8 +115,48 @@ def _run_kernel(kernel, x, shape, *sizes):
     return result
 
 
-def im2col_cpu(img, kh, kw, sy, sx, ph, pw, pval=0, cover_all=False, dy=1, dx=1, out_h=None, out_w=None):
-    """The patches of images (n, c, h, w) as an array (n, c, kh, kw, out_h, out_w), `pval` in the padding."""
+def im2col_cpu(
+    img: NdArray,
+    kh: int,
+    kw: int,
+    sy: int,
+    sx: int,
+    ph: int,
+    pw: int,
+    pval: float = 0,
+    cover_all: bool = False,
+    dy: int = 1,
+    dx: int = 1,
+    out_h: int | None = None,
+    out_w: int | None = None,
+) -> NdArray:
+    """The patches of images that the windows of a convolution see.
+
+    Args:
+        img: images of shape (n, c, h, w) and any dtype.
+        kh, kw: height and width of the window.
+        sy, sx: strides.
+        ph, pw: padding at both ends of the axes.
+        pval: value of the padding.
+        cover_all: True has a last, partial window too.
+        dy, dx: dilation: distances between the elements of the window.
+        out_h, out_w: number of positions of the window; None computes them by `get_conv_outsize`.
+
+    Returns:
+        Array of shape (n, c, kh, kw, out_h, out_w) and the dtype of `img`.
+
+    Raises:
+        AssertionError: a window is larger than the padded image.
+        ValueError: `img` has not 4 axes.
+
+    Example:
+        >>> img = np.arange(9).reshape(1, 1, 3, 3)
+        >>> chainer.utils.conv.im2col_cpu(img, 2, 2, 1, 1, 0, 0)[0, 0, :, :, 0, 0]
+        array([[0, 1],
+               [3, 4]])
+
+    Source: `chainer.utils.conv.im2col_cpu` of Chainer 7.8.1.
+    """
     h, w = img.shape[2:]
     if out_h is None:
         out_h = get_conv_outsize(h, kh, sy, ph, cover_all, dy)
@@ -82,13 +165,72 @@ def im2col_cpu(img, kh, kw, sy, sx, ph, pw, pval=0, cover_all=False, dy=1, dx=1,
     return _im2col(img, (kh, kw), (sy, sx), (ph, pw), pval, (out_h, out_w), (dy, dx))
 
 
-def im2col(img, kh, kw, sy, sx, ph, pw, cover_all=False, dy=1, dx=1, out_h=None, out_w=None):
-    """As `im2col_cpu`, with 0 in the padding."""
+def im2col(
+    img: NdArray,
+    kh: int,
+    kw: int,
+    sy: int,
+    sx: int,
+    ph: int,
+    pw: int,
+    cover_all: bool = False,
+    dy: int = 1,
+    dx: int = 1,
+    out_h: int | None = None,
+    out_w: int | None = None,
+) -> NdArray:
+    """The patches of images that the windows of a convolution see, with 0 in the padding; on a GPU by a kernel.
+
+    Args:
+        img: images of shape (n, c, h, w) and any dtype.
+        kh, kw: height and width of the window.
+        sy, sx: strides.
+        ph, pw: padding at both ends of the axes.
+        cover_all: True has a last, partial window too.
+        dy, dx: dilation: distances between the elements of the window.
+        out_h, out_w: number of positions of the window; None computes them by `get_conv_outsize`.
+
+    Returns:
+        Array of shape (n, c, kh, kw, out_h, out_w) and the dtype of `img`.
+
+    Raises:
+        AssertionError: a window is larger than the padded image.
+        ValueError: `img` has not 4 axes.
+
+    Example:
+        >>> chainer.utils.conv.im2col(np.zeros((1, 3, 8, 8)), 3, 3, 2, 2, 1, 1).shape
+        (1, 3, 3, 3, 4, 4)
+
+    Source: `chainer.utils.conv.im2col_gpu` of Chainer 7.8.1, for all arrays.
+    """
     return im2col_cpu(img, kh, kw, sy, sx, ph, pw, 0, cover_all, dy, dx, out_h, out_w)
 
 
-def col2im(col, sy, sx, ph, pw, h, w, dy=1, dx=1):
-    """The images (n, c, h, w) that patches (n, c, kh, kw, out_h, out_w) add up to."""
+def col2im(col: NdArray, sy: int, sx: int, ph: int, pw: int, h: int, w: int, dy: int = 1, dx: int = 1) -> NdArray:
+    """The images to which patches add up: the transpose of `im2col`.
+
+    Args:
+        col: patches of shape (n, c, kh, kw, out_h, out_w).
+        sy, sx: strides.
+        ph, pw: padding that the images had at both ends of the axes.
+        h, w: height and width of the images.
+        dy, dx: dilation: distances between the elements of a window.
+
+    Returns:
+        Array of shape (n, c, h, w) and the dtype of `col`: each pixel is the sum of the elements of the patches that
+        see it.
+
+    Raises:
+        ValueError: the patches do not fit into images of that size.
+
+    Example:
+        >>> chainer.utils.conv.col2im(np.ones((1, 1, 2, 2, 2, 2)), 1, 1, 0, 0, 3, 3)[0, 0]
+        array([[1., 2., 1.],
+               [2., 4., 2.],
+               [1., 2., 1.]])
+
+    Source: `chainer.utils.conv.col2im_cpu` and `col2im_gpu` of Chainer 7.8.1.
+    """
     return _col2im(col, (sy, sx), (ph, pw), (h, w), (dy, dx))
 
 

@@ -3,6 +3,8 @@
 Axis a has input size d_a, output size out_a, kernel size k_a, stride s_a, padding p_a and dilation di_a.
 """
 
+from __future__ import annotations
+
 from compatgrad.chainer.backends import cuda
 
 
@@ -31,7 +33,16 @@ def _ravel(start, names, sizes):
 
 
 class Im2colNDKernel:
-    """Each element of the patches is read from the image, or is 0 in the padding."""
+    """Makes the CUDA kernel of `im2col_nd` for a number of axes: each element of the patches is read from the image, or
+    is 0 in the padding.
+
+    Example:
+        >>> in_params, out_params, code, name = chainer.utils.conv_nd_kernel.Im2colNDKernel.generate(1)
+        >>> in_params, out_params, name
+        ('raw T img, int32 d_0, int32 out_0, int32 k_0, int32 s_0, int32 p_0, int32 di_0', 'T col', 'im2col_1d')
+
+    Source: `chainer.utils.conv_nd_kernel.Im2colNDKernel` of Chainer 7.8.1.
+    """
 
     def _generate(self, ndim):
         taps, places, coordinates = _names("kx", ndim), _names("o", ndim), _names("x", ndim)
@@ -45,13 +56,24 @@ class Im2colNDKernel:
 
     @staticmethod
     @cuda.memoize()
-    def generate(ndim):
-        """Parameters, output, code and name of the kernel."""
+    def generate(ndim: int) -> tuple[str, str, str, str]:
+        """The parameters, the output, the code and the name of the kernel for `ndim` axes: arguments of
+        `cuda.elementwise`.
+        """
         return _im2col_nd_kernel._generate(ndim)
 
 
 class Col2imNDKernel:
-    """Each element of the image is the sum of the elements of the patches that were read from it."""
+    """Makes the CUDA kernel of `col2im_nd` for a number of axes: each element of the image is the sum of the elements
+    of the patches that were read from it.
+
+    Example:
+        >>> in_params, out_params, code, name = chainer.utils.conv_nd_kernel.Col2imNDKernel.generate(1)
+        >>> in_params, out_params, name
+        ('raw T col, int32 d_0, int32 out_0, int32 k_0, int32 s_0, int32 p_0, int32 di_0', 'T img', 'col2im_1d')
+
+    Source: `chainer.utils.conv_nd_kernel.Col2imNDKernel` of Chainer 7.8.1.
+    """
 
     def _generate(self, ndim):
         lines = ["int rest = i;"]
@@ -71,8 +93,10 @@ class Col2imNDKernel:
 
     @staticmethod
     @cuda.memoize()
-    def generate(ndim):
-        """Parameters, output, code and name of the kernel."""
+    def generate(ndim: int) -> tuple[str, str, str, str]:
+        """The parameters, the output, the code and the name of the kernel for `ndim` axes: arguments of
+        `cuda.elementwise`.
+        """
         return _col2im_nd_kernel._generate(ndim)
 
 

@@ -1,11 +1,32 @@
 """Image processing."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy
 
 
-def oversample(images, crop_dims):
-    """Ten crops (h, w) = `crop_dims` of every image (c, H, W): four corners and the centre, then those
-    mirrored.
+def oversample(images: Sequence[numpy.ndarray], crop_dims: Sequence[int]) -> numpy.ndarray:
+    """Ten crops of every image: the four corners and the centre, and those five mirrored.
+
+    Args:
+        images: images of one shape (c, H, W).
+        crop_dims: height and width (h, w) of the crops.
+
+    Returns:
+        Array of shape (10 * number of images, c, h, w) and the images' dtype, the ten crops of an image one after the
+        other.
+
+    Raises:
+        IndexError: there are no images.
+        ValueError: the images have not 3 axes, `crop_dims` has not two numbers, or a crop is larger than an image.
+
+    Example:
+        >>> chainer.utils.imgproc.oversample([np.zeros((3, 8, 8))], (4, 4)).shape
+        (10, 3, 4, 4)
+
+    Source: `chainer.utils.imgproc.oversample` of Chainer 7.8.1.
     """
     _, height, width = images[0].shape
     h, w = crop_dims

@@ -1,12 +1,38 @@
 """Methods that subclasses must not, or should no longer, override."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 
-def final(*args, action=TypeError):
-    """Decorator: overriding the method raises `action`, or warns if it is a class of warnings.
+def final(*args: Any, action: type = TypeError) -> Any:
+    """Decorator of a method that subclasses must not override. It works in classes derived from one of `enable_final`.
+    With or without arguments.
 
-    It works in classes that `enable_final` made. With or without arguments.
+    Args:
+        *args: the method, where the decorator has no arguments.
+        action: the exception that overriding raises, or a class of warnings, which it gives.
+
+    Returns:
+        The method, or a decorator where the method is not given.
+
+    Raises:
+        ValueError: there is more than one argument without a name.
+
+    Example:
+        >>> class Base(chainer.utils.enable_final()):
+        ...     @chainer.utils.final
+        ...     def run(self):
+        ...         return 1
+        >>> class Derived(Base):
+        ...     def run(self):
+        ...         return 2
+        Traceback (most recent call last):
+          ...
+        TypeError: method 'run' is final.
+
+    Source: `chainer.utils.final` of Chainer 7.8.1.
     """
 
     def mark(f):
@@ -32,8 +58,27 @@ class _EnableFinal(type):
         return super().__new__(cls, name, bases, namespace)
 
 
-def enable_final(base=(), meta_base=()):
-    """A base class (derived from `base`, its metaclass from `meta_base`) in which `final` has its effect."""
+def enable_final(base: Any = (), meta_base: Any = ()) -> type:
+    """A base class in which `final` has its effect.
+
+    Args:
+        base: class from which it is derived, or a tuple or list of classes.
+        meta_base: class from which its metaclass is derived, or a tuple or list of classes.
+
+    Returns:
+        The class.
+
+    Raises:
+        TypeError: `base` or `meta_base` is no class, or the metaclasses of the bases do not fit together.
+
+    Example:
+        >>> class Base(chainer.utils.enable_final(base=dict)):
+        ...     pass
+        >>> Base(a=1)
+        {'a': 1}
+
+    Source: `chainer.utils.enable_final` of Chainer 7.8.1.
+    """
     base = tuple(base) if isinstance(base, (list, tuple)) else (base,)
     meta_base = tuple(meta_base) if isinstance(meta_base, (list, tuple)) else (meta_base,)
     metaclass = type("base_metaclass", (_EnableFinal, *meta_base), {})

@@ -1,24 +1,55 @@
 """Sparse matrices in coordinate format. Mirrors ``chainer.utils.sparse``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import NdArray
+
 _ORDERS = ("C", "F", "other", None)
 
 
 class CooMatrix:
-    """A sparse matrix, or a batch of them, in coordinate format.
+    """A sparse matrix, or a batch of them, in coordinate format, for `F.sparse_matmul`. `data` becomes a Variable;
+    `row`, `col`, `shape` and `order` are attributes too.
 
-    `data`, `row` and `col` are arrays (nnz,) or (batch, nnz): the entries and where they are; -1 as row and
-    column marks padding. `shape` is that of one matrix. `order` tells that the rows are sorted (``'C'``),
-    or the columns (``'F'``), or neither (``'other'``); None finds it out. Raises ValueError for wrong
-    shapes or another order.
+    Args:
+        data: the entries, of shape (nnz,), or (batch, nnz) for a batch.
+        row, col: int arrays of the same shape: where the entries are; -1 in both marks padding.
+        shape: shape of one matrix.
+        order: "C" promises that the entries are sorted by row, "F" by column, "other" promises nothing; None finds it
+            out.
+        requires_grad: whether `data` gets a gradient.
+
+    Raises:
+        ValueError: the arrays have not the same number of axes, 1 or 2; `shape` has not two positive numbers; or
+            `order` is another one.
+
+    Example:
+        >>> m = chainer.utils.CooMatrix(np.array([2.0, 3.0]), np.array([0, 1]), np.array([1, 0]), (2, 2))
+        >>> m.to_dense(), m.order
+        (array([[0., 2.],
+               [3., 0.]]), 'C')
+
+    Source: `chainer.utils.CooMatrix` of Chainer 7.8.1.
     """
 
-    def __init__(self, data, row, col, shape, order=None, requires_grad=False):
+    def __init__(
+        self,
+        data: NdArray,
+        row: NdArray,
+        col: NdArray,
+        shape: tuple[int, int],
+        order: str | None = None,
+        requires_grad: bool = False,
+    ) -> None:
         if data.ndim not in (1, 2):
             raise ValueError(f"ndim of data must be 1 or 2, not {data.ndim}.")
         if not data.ndim == row.ndim == col.ndim:
@@ -35,7 +66,7 @@ class CooMatrix:
         self.shape = shape
         self.order = get_order(row, col) if order is None else order
 
-    def to_dense(self):
+    def to_dense(self) -> NdArray:
         """The matrix, or batch of matrices, as an array."""
         data = self.data.array
         xp = backend.get_array_module(data)
@@ -49,11 +80,28 @@ class CooMatrix:
         return dense
 
 
-def to_coo(x, ldnz=None, requires_grad=False):
-    """A `CooMatrix` of the elements of `x` that are not 0; `x` is a matrix, or an array of matrices.
+def to_coo(x: NdArray, ldnz: int | None = None, requires_grad: bool = False) -> CooMatrix:
+    """The elements of a matrix, or of each of a batch of matrices, that are not 0.
 
-    `ldnz` is the least number of places per matrix; those that are free hold 0 at (-1, -1).
-    Raises ValueError for another number of axes.
+    Args:
+        x: array of shape (m, n) or (batch, m, n).
+        ldnz: least number of places of each matrix; places without an entry hold 0 at (-1, -1). None is the largest
+            number of entries of a matrix.
+        requires_grad: whether the entries get a gradient.
+
+    Returns:
+        The sparse matrix, on the array's device; its places are of int32.
+
+    Raises:
+        AttributeError: `x` is no array.
+        ValueError: `x` has another number of axes.
+
+    Example:
+        >>> m = chainer.utils.to_coo(np.array([[0.0, 2.0], [3.0, 0.0]]), ldnz=3)
+        >>> m.data.array, m.row, m.col
+        (array([2., 3., 0.]), array([ 0,  1, -1], dtype=int32), array([ 1,  0, -1], dtype=int32))
+
+    Source: `chainer.utils.to_coo` of Chainer 7.8.1.
     """
     if x.ndim not in (2, 3):
         raise ValueError(f"ndim of x must be 2 or 3, not {x.ndim}.")
@@ -73,8 +121,24 @@ def to_coo(x, ldnz=None, requires_grad=False):
     return CooMatrix(data, row, col, x.shape[-2:], requires_grad=requires_grad)
 
 
-def get_order(row, col):
-    """``'C'`` where the entries are sorted by row, ``'F'`` where by column, otherwise ``'other'``."""
+def get_order(row: NdArray, col: NdArray) -> str:
+    """How the entries of a sparse matrix, or of all of a batch, are sorted. Places with -1 in both arrays are padding.
+
+    Args:
+        row, col: int arrays of shape (nnz,) or (batch, nnz): where the entries are.
+
+    Returns:
+        "C" where they are sorted by row and, within it, by column; "F" where by column first; otherwise "other".
+
+    Raises:
+        ValueError: the shapes differ, or a place is negative in only one of the arrays.
+
+    Example:
+        >>> chainer.utils.get_order(np.array([0, 0, 1]), np.array([0, 1, 0]))
+        'C'
+
+    Source: `chainer.utils.get_order` of Chainer 7.8.1.
+    """
     if _is_c_order(row, col):
         return "C"
     if _is_c_order(col, row):

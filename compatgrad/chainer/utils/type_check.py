@@ -5,108 +5,133 @@ expression and the values. In the light mode (`light_mode`) the same code runs o
 fast pass that only says whether something is wrong. Mirrors ``chainer.utils.type_check``.
 """
 
-import contextlib
+from __future__ import annotations
+
 import functools
 import math
 import operator
-import threading
+from collections.abc import Iterable
+from typing import Any
 
 import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer.backends import cuda
-
-
-class _ThreadState(threading.local):
-    current_function = None
-    light_mode = False
-
-
-_thread_local = _ThreadState()
-
-
-@contextlib.contextmanager
-def get_function_check_context(f):
-    """Names `f` in the message of every `InvalidType` raised inside the ``with`` block."""
-    previous = _thread_local.current_function
-    _thread_local.current_function = f
-    try:
-        yield
-    finally:
-        _thread_local.current_function = previous
-
-
-class LightMode:
-    """Inside the ``with`` block checks run on the arrays themselves."""
-
-    def __enter__(self):
-        _thread_local.light_mode = True
-
-    def __exit__(self, exc_type, exc_value, traceback):
-        _thread_local.light_mode = False
-
-
-light_mode = LightMode()
-
-
-def in_light_mode():
-    """Whether checks of this thread run in the light mode."""
-    return _thread_local.light_mode
-
-
-class InvalidType(Exception):
-    """The inputs or gradients of a function have types that it does not take."""
-
-    def __init__(self, expect, actual, msg=None):
-        if msg is None:
-            msg = f"Expect: {expect}\nActual: {actual}"
-            function = _thread_local.current_function
-            if function is not None:
-                msg = f"\nInvalid operation is performed in: {function.label} (Forward)\n\n{msg}"
-        super().__init__(msg)
-        self.expect = expect
-        self.actual = actual
-
-    def __reduce__(self):
-        return InvalidType, (self.expect, self.actual, self.args[0])
+from compatgrad.chainer.utils._type_expressions import (  # noqa: F401 (programs find them here)
+    Atom,
+    BinaryOperator,
+    BoolBinaryOperator,
+    Call,
+    Constant,
+    Expr,
+    GetAttr,
+    GetItem,
+    InvalidType,
+    LightMode,
+    Testable,
+    UnaryOperator,
+    Variable,
+    _thread_local,
+    get_function_check_context,
+    in_light_mode,
+    light_mode,
+)
 
 
 class TypeInfo:
-    """Shape and dtype of an array."""
+    """Shape and dtype of an array: attributes `shape`, `dtype` and `ndim`.
 
-    def __init__(self, shape, dtype):
+    Args:
+        shape: the shape.
+        dtype: the dtype; None for an input that is None.
+
+    Example:
+        >>> info = chainer.utils.type_check.TypeInfo((2, 3), np.dtype("f"))
+        >>> info.ndim, info.size
+        (2, 6)
+
+    Source: `chainer.utils.type_check.TypeInfo` of Chainer 7.8.1.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
         self.dtype = dtype
         self.ndim = len(shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """The number of elements."""
         return math.prod(self.shape)
 
 
 class TypeInfoTuple(tuple):
-    """The types of all inputs: expressions of `TypeInfo`."""
+    """The types of all inputs in the full mode: expressions of `TypeInfo`. Its attribute `name` is what messages call
+    it.
+
+    Args:
+        iterable: the expressions.
+
+    Example:
+        >>> types = chainer.utils.type_check.get_types((np.zeros((2, 3)),), "in_types", False)
+        >>> print(types.size() == 1, types[0].shape)
+        in_types.size == 1 in_types[0].shape
+
+    Source: `chainer.utils.type_check.TypeInfoTuple` of Chainer 7.8.1.
+    """
 
     name = None
 
-    def size(self):
+    def size(self) -> Variable:
         """An expression of the number of inputs."""
         return Variable(len(self), f"{self.name}.size")
 
 
 class LightTypeInfoTuple(tuple):
-    """The types of all inputs in the light mode: the arrays."""
+    """The types of all inputs in the light mode: the arrays themselves, or a `TypeInfo` for each.
 
-    def size(self):
+    Args:
+        iterable: the arrays.
+
+    Example:
+        >>> types = chainer.utils.type_check.get_light_types((np.zeros((2, 3)),))
+        >>> types.size(), types[0].shape
+        (1, (2, 3))
+
+    Source: `chainer.utils.type_check.LightTypeInfoTuple` of Chainer 7.8.1.
+    """
+
+    def size(self) -> int:
         """The number of inputs."""
         return len(self)
 
 
-def get_types(data, name, accept_none, *, shapes=None):
-    """The types of `data`, a tuple of arrays, as expressions named ``name[i]``; None is taken if
-    `accept_none`.
+def get_types(
+    data: tuple[Any, ...], name: str, accept_none: bool, *, shapes: Iterable[Any] | None = None
+) -> TypeInfoTuple:
+    """The types of arrays as expressions, for checks in the full mode.
 
-    `shapes` are used instead of the arrays' own where given.
+    Args:
+        data: the arrays.
+        name: what messages call the tuple; its elements are `name[i]`.
+        accept_none: whether None is taken, as shape () and dtype None.
+        shapes: shapes to use instead of the arrays' own.
+
+    Returns:
+        The expressions.
+
+    Raises:
+        AssertionError: `data` is no tuple, or an element is no array.
+        ValueError: `shapes` has another length than `data`.
+
+    Example:
+        >>> types = chainer.utils.type_check.get_types((np.zeros((2, 3)),), "in_types", False)
+        >>> chainer.utils.type_check.expect(types[0].ndim == 3)
+        Traceback (most recent call last):
+          ...
+        compatgrad.chainer.utils.type_check.InvalidType: Expect: in_types[0].ndim == 3
+        Actual: 2 != 3
+
+    Source: `chainer.utils.type_check.get_types` of Chainer 7.8.1.
     """
     assert isinstance(data, tuple)
     if shapes is None:
@@ -125,8 +150,26 @@ def _get_type(name, array, shape, accept_none):
     return Variable(TypeInfo(shape, array.dtype), name)
 
 
-def get_light_types(data, *, shapes=None):
-    """The types of `data`, a tuple of arrays, for the light mode."""
+def get_light_types(data: tuple[Any, ...], *, shapes: Iterable[Any] | None = None) -> LightTypeInfoTuple:
+    """The types of arrays for checks in the light mode.
+
+    Args:
+        data: the arrays.
+        shapes: shapes to use instead of the arrays' own.
+
+    Returns:
+        The arrays, or a `TypeInfo` for each where shapes are given.
+
+    Raises:
+        AssertionError: `data` is no tuple.
+        ValueError: `shapes` has another length than `data`.
+
+    Example:
+        >>> chainer.utils.type_check.get_light_types((np.zeros(2),))[0].dtype
+        dtype('float64')
+
+    Source: `chainer.utils.type_check.get_light_types` of Chainer 7.8.1.
+    """
     assert isinstance(data, tuple)
     if shapes is None:
         return LightTypeInfoTuple(data)
@@ -134,265 +177,30 @@ def get_light_types(data, *, shapes=None):
 
 
 # ----------------------------------------------------------------------------------------------------------
-# Expressions. `priority` is how strongly the outermost operator binds, from 8 (an atom) to -1 (a
-# comparison): it decides where str() needs parentheses.
-# ----------------------------------------------------------------------------------------------------------
-
-
-def _unary(symbol, priority, func):
-    return lambda x: UnaryOperator(priority, x, symbol, func)
-
-
-def _binary(symbol, priority, func, right_associative=False):
-    return (
-        lambda x, y: BinaryOperator(priority, x, y, symbol, func, right_associative),
-        lambda y, x: BinaryOperator(priority, x, y, symbol, func, right_associative),
-    )
-
-
-def _comparison(symbol, inverse, func):
-    return lambda x, y: BoolBinaryOperator(x, y, symbol, inverse, func)
-
-
-class Expr:
-    """A tree of operations on types. ``eval()`` gives its value, ``str()`` the source.
-
-    Attributes, subscripts, calls, arithmetic and comparisons build larger trees. It has no truth value:
-    RuntimeError.
-    """
-
-    def __init__(self, priority):
-        self.priority = priority
-
-    def eval(self):
-        """The value of the expression."""
-        raise NotImplementedError
-
-    def __getattr__(self, name):
-        return GetAttr(self, name)
-
-    def __getitem__(self, key):
-        return GetItem(self, key)
-
-    def __call__(self, *args):
-        return Call(self, args)
-
-    def __bool__(self):
-        # `a == b and c == d` would silently check only the last comparison.
-        raise RuntimeError("An Expr has no truth value; chainer.utils.type_check.eval() gives the value of an Expr.")
-
-    __hash__ = None
-
-    __eq__ = _comparison("==", "!=", operator.eq)
-    __ne__ = _comparison("!=", "==", operator.ne)
-    __lt__ = _comparison("<", ">=", operator.lt)
-    __le__ = _comparison("<=", ">", operator.le)
-    __gt__ = _comparison(">", "<=", operator.gt)
-    __ge__ = _comparison(">=", "<", operator.ge)
-
-    __or__, __ror__ = _binary("|", 0, operator.or_)
-    __xor__, __rxor__ = _binary("^", 1, operator.xor)
-    __and__, __rand__ = _binary("&", 2, operator.and_)
-    __lshift__, __rlshift__ = _binary("<<", 3, operator.lshift)
-    __rshift__, __rrshift__ = _binary(">>", 3, operator.rshift)
-    __add__, __radd__ = _binary("+", 4, operator.add)
-    __sub__, __rsub__ = _binary("-", 4, operator.sub)
-    __mul__, __rmul__ = _binary("*", 5, operator.mul)
-    __truediv__, __rtruediv__ = _binary("/", 5, operator.truediv)
-    __floordiv__, __rfloordiv__ = _binary("//", 5, operator.floordiv)
-    __mod__, __rmod__ = _binary("%", 5, operator.mod)
-    __neg__ = _unary("-", 6, operator.neg)
-    __pos__ = _unary("+", 6, operator.pos)
-    __invert__ = _unary("~", 6, operator.invert)
-    __pow__, __rpow__ = _binary("**", 7, operator.pow, right_associative=True)
-
-
-def _eval_expr(value):
-    if isinstance(value, Expr):
-        return value.eval()
-    if isinstance(value, (list, tuple)):
-        return type(value)([_eval_expr(v) for v in value])
-    return value
-
-
-def _repr(value):
-    if isinstance(value, Expr):
-        return str(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_repr, value))}]"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_repr, value))}{',' if len(value) == 1 else ''})"
-    return repr(value)
-
-
-def _str_subscript(key):
-    if key is Ellipsis:
-        return "..."
-    if isinstance(key, tuple):
-        return ", ".join(map(_str_subscript, key))
-    if isinstance(key, slice):
-        parts = [key.start, key.stop] if key.step is None else [key.start, key.stop, key.step]
-        return ":".join("" if part is None else _repr(part) for part in parts)
-    return _repr(key)
-
-
-class Atom(Expr):
-    """An expression that never needs parentheses."""
-
-    def __init__(self):
-        super().__init__(8)
-
-
-class Constant(Atom):
-    """A value without a name."""
-
-    def __init__(self, value):
-        super().__init__()
-        self.value = value
-
-    def __str__(self):
-        return _repr(self.value)
-
-    def eval(self):
-        return self.value
-
-
-class Variable(Atom):
-    """A value with a name."""
-
-    def __init__(self, value, name):
-        super().__init__()
-        self.value = value
-        self.name = name
-
-    def __str__(self):
-        return self.name
-
-    def eval(self):
-        return self.value
-
-
-class GetAttr(Atom):
-    """``obj.name``."""
-
-    def __init__(self, obj, name):
-        super().__init__()
-        self.obj = obj
-        self.name = name
-
-    def __str__(self):
-        name = self.name.value if isinstance(self.name, Constant) else self.name
-        if isinstance(name, str):
-            return f"{_repr(self.obj)}.{name}"
-        return f"getattr({_repr(self.obj)}, {_repr(self.name)})"
-
-    def eval(self):
-        return getattr(_eval_expr(self.obj), _eval_expr(self.name))
-
-
-class GetItem(Atom):
-    """``obj[key]``."""
-
-    def __init__(self, obj, key):
-        super().__init__()
-        self.obj = obj
-        self.key = key
-
-    def __str__(self):
-        return f"{_repr(self.obj)}[{_str_subscript(self.key)}]"
-
-    def eval(self):
-        return _eval_expr(self.obj)[_eval_expr(self.key)]
-
-
-class Call(Atom):
-    """``obj(*args)``."""
-
-    def __init__(self, obj, args):
-        assert isinstance(args, tuple)
-        super().__init__()
-        self.obj = obj
-        self.args = args
-
-    def __str__(self):
-        return f"{_repr(self.obj)}({', '.join(map(_repr, self.args))})"
-
-    def eval(self):
-        return _eval_expr(self.obj)(*map(_eval_expr, self.args))
-
-
-class UnaryOperator(Expr):
-    """A prefix operator `exp`, computed by `func`."""
-
-    def __init__(self, priority, term, exp, func):
-        super().__init__(priority)
-        self.term = term
-        self.exp = exp
-        self.func = func
-
-    def eval(self):
-        return self.func(_eval_expr(self.term))
-
-    def __str__(self):
-        return self.exp + _operand(self.term, self.priority, parenthesize_equal=False)
-
-
-class BinaryOperator(Expr):
-    """An infix operator `exp`, computed by `func`."""
-
-    def __init__(self, priority, lhs, rhs, exp, func, right_associative=False):
-        super().__init__(priority)
-        self.lhs = lhs
-        self.rhs = rhs
-        self.exp = exp
-        self.func = func
-        self.right_associative = right_associative
-
-    def eval(self):
-        return self.func(_eval_expr(self.lhs), _eval_expr(self.rhs))
-
-    def __str__(self):
-        left = _operand(self.lhs, self.priority, parenthesize_equal=self.right_associative)
-        right = _operand(self.rhs, self.priority, parenthesize_equal=not self.right_associative)
-        return f"{left} {self.exp} {right}"
-
-
-def _operand(term, priority, parenthesize_equal):
-    text = _repr(term)
-    if isinstance(term, Expr) and (term.priority < priority or parenthesize_equal and term.priority == priority):
-        return f"({text})"
-    return text
-
-
-class Testable:
-    """What `expect` takes."""
-
-    def expect(self):
-        """Raises InvalidType if the condition does not hold."""
-        raise NotImplementedError
-
-
-class BoolBinaryOperator(BinaryOperator, Testable):
-    """A comparison; `inv` is the symbol of the opposite one, for the message."""
-
-    def __init__(self, lhs, rhs, exp, inv, func):
-        super().__init__(-1, lhs, rhs, exp, func)
-        self.inv = inv
-
-    def expect(self):
-        left = _eval_expr(self.lhs)
-        right = _eval_expr(self.rhs)
-        if not self.func(left, right):
-            raise InvalidType(f"{self.lhs} {self.exp} {self.rhs}", f"{left} {self.inv} {right}")
-
-
-# ----------------------------------------------------------------------------------------------------------
 # What functions call in check_type_forward
 # ----------------------------------------------------------------------------------------------------------
 
 
-def expect(*bool_exprs):
-    """Raises InvalidType unless every comparison holds."""
+def expect(*bool_exprs: Any) -> None:
+    """Checks that comparisons hold. Functions call it in `check_type_forward`.
+
+    Args:
+        *bool_exprs: comparisons of expressions; in the light mode truth values.
+
+    Raises:
+        AssertionError: an argument is no comparison.
+        InvalidType: a comparison does not hold; the message shows it with its values, except in the light mode.
+
+    Example:
+        >>> x = chainer.utils.type_check.Variable(np.zeros((2, 3)), "x")
+        >>> chainer.utils.type_check.expect(x.ndim == 2, x.shape[0] > 2)
+        Traceback (most recent call last):
+          ...
+        compatgrad.chainer.utils.type_check.InvalidType: Expect: x.shape[0] > 2
+        Actual: 2 <= 2
+
+    Source: `chainer.utils.type_check.expect` of Chainer 7.8.1.
+    """
     if _thread_local.light_mode:
         if not all(bool_exprs):
             raise InvalidType("", "")
@@ -402,13 +210,47 @@ def expect(*bool_exprs):
         expr.expect()
 
 
-def eval(exp):
-    """The value of an expression."""
+def eval(exp: Any) -> Any:
+    """The value of an expression.
+
+    Args:
+        exp: the expression; in the light mode its value.
+
+    Returns:
+        The value.
+
+    Raises:
+        AttributeError: `exp` is no expression, outside the light mode.
+
+    Example:
+        >>> chainer.utils.type_check.eval(chainer.utils.type_check.Variable(3, "x") + 1)
+        4
+
+    Source: `chainer.utils.type_check.eval` of Chainer 7.8.1.
+    """
     return exp if _thread_local.light_mode else exp.eval()
 
 
-def make_variable(value, name):
-    """`value` as an expression that messages call `name`."""
+def make_variable(value: Any, name: str) -> Any:
+    """An expression with a name.
+
+    Args:
+        value: the value.
+        name: what messages call it.
+
+    Returns:
+        A `Variable` of this module; in the light mode the value.
+
+    Raises:
+        TypeError: an argument is missing.
+
+    Example:
+        >>> n = chainer.utils.type_check.make_variable(2, "n")
+        >>> print(n * 3 == 6)
+        n * 3 == 6
+
+    Source: `chainer.utils.type_check.make_variable` of Chainer 7.8.1.
+    """
     return value if _thread_local.light_mode else Variable(value, name)
 
 
@@ -427,8 +269,24 @@ def _argname(in_types, names):
             in_type.name = name
 
 
-def same_types(*arrays):
-    """Whether all arrays are NumPy's, or all are CuPy's."""
+def same_types(*arrays: Any) -> bool:
+    """Whether all arrays are NumPy's, or all are CuPy's.
+
+    Args:
+        *arrays: the arrays.
+
+    Returns:
+        False also where one is no array; True for no arrays.
+
+    Raises:
+        TypeError: an argument has a name.
+
+    Example:
+        >>> chainer.utils.type_check.same_types(np.zeros(2), np.zeros(3)), chainer.utils.type_check.same_types([0], [0])
+        (True, False)
+
+    Source: `chainer.utils.type_check.same_types` of Chainer 7.8.1.
+    """
     return any(all(isinstance(x, kind) for x in arrays) for kind in (numpy.ndarray, cuda.ndarray))
 
 
@@ -439,13 +297,49 @@ def _prod_impl(xs):
 _prod = Variable(_prod_impl, "prod")
 
 
-def prod(xs):
-    """The product of a sequence, as an expression."""
+def prod(xs: Any) -> Any:
+    """The product of a sequence, as an expression.
+
+    Args:
+        xs: the sequence, or an expression of it.
+
+    Returns:
+        The expression; in the light mode the number.
+
+    Raises:
+        TypeError: in the light mode, or when it is evaluated, `xs` cannot be iterated over.
+
+    Example:
+        >>> x = chainer.utils.type_check.Variable(np.zeros((2, 3)), "x")
+        >>> print(chainer.utils.type_check.prod(x.shape), "=", chainer.utils.type_check.prod(x.shape).eval())
+        prod(x.shape) = 6
+
+    Source: `chainer.utils.type_check.prod` of Chainer 7.8.1.
+    """
     return _prod_impl(xs) if _thread_local.light_mode else _prod(xs)
 
 
-def expect_broadcast_shapes(*shape_types):
-    """Raises InvalidType, listing the shapes, unless they can be broadcast together."""
+def expect_broadcast_shapes(*shape_types: Any) -> None:
+    """Checks that shapes can be broadcast together.
+
+    Args:
+        *shape_types: expressions of shapes; in the light mode shapes.
+
+    Raises:
+        InvalidType: they cannot; the message lists them.
+
+    Example:
+        >>> x = chainer.utils.type_check.Variable(np.zeros((2, 3)), "x")
+        >>> y = chainer.utils.type_check.Variable(np.zeros(2), "y")
+        >>> chainer.utils.type_check.expect_broadcast_shapes(x.shape, y.shape)
+        Traceback (most recent call last):
+          ...
+        compatgrad.chainer.utils.type_check.InvalidType: cannot broadcast inputs of the following shapes:
+        x.shape = (2, 3)
+        y.shape = (2,)
+
+    Source: `chainer.utils.type_check.expect_broadcast_shapes` of Chainer 7.8.1.
+    """
     shapes = [eval(s) for s in shape_types]
     try:
         numpy.broadcast_shapes(*shapes)

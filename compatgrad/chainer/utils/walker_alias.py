@@ -1,19 +1,37 @@
 """Walker's alias method. Mirrors ``chainer.utils.walker_alias``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad.chainer import device_resident
 from compatgrad.chainer.backends import cuda
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.types import NdArray, ShapeSpec, Xp
+
 
 class WalkerAlias(device_resident.DeviceResident):
-    """Draws from a categorical distribution in constant time per sample.
+    """Draws from a categorical distribution in constant time per sample, by Walker's alias method: of n bins, bin i
+    gives `values[2 * i]` below `threshold[i]` and `values[2 * i + 1]` above it. Samples come from the global random
+    stream of NumPy, or of CuPy on a GPU; a seed gives the samples that it gives in Chainer.
 
-    `probs` are the weights of the entries, normalised to sum 1. Bin i of n gives ``values[2 * i]`` below
-    ``threshold[i]`` and ``values[2 * i + 1]`` above it.
+    Args:
+        probs: the weights, a sequence or an array of n numbers that are not negative; they are normalised to sum 1.
+
+    Example:
+        >>> sampler = chainer.utils.WalkerAlias([0.0, 1.0, 0.0])
+        >>> sampler.sample((2, 3))
+        array([[1, 1, 1],
+               [1, 1, 1]], dtype=int32)
+
+    Source: `chainer.utils.WalkerAlias` of Chainer 7.8.1; A. J. Walker, "An efficient method for generating discrete
+    random variables with general distributions", 1977.
     """
 
-    def __init__(self, probs):
+    def __init__(self, probs: Any) -> None:
         super().__init__()
         n = len(probs)
         weights = numpy.array(probs, numpy.float32)
@@ -40,17 +58,18 @@ class WalkerAlias(device_resident.DeviceResident):
         """Whether samples are drawn on a GPU."""
         return self.xp is cuda.cupy
 
-    def device_resident_accept(self, visitor):
+    def device_resident_accept(self, visitor: Any) -> None:
+        """Moves the tables to the visitor's device."""
         super().device_resident_accept(visitor)
         self.threshold = visitor.visit_array(self.threshold)
         self.values = visitor.visit_array(self.values)
 
-    def sample(self, shape):
+    def sample(self, shape: ShapeSpec) -> NdArray:
         """An int32 array of samples on the device, drawn from the array module's global stream."""
         with self.device.create_context():
             return self.sample_xp(self.xp, shape)
 
-    def sample_xp(self, xp, shape):
+    def sample_xp(self, xp: Xp, shape: ShapeSpec) -> NdArray:
         """As `sample`, from the global stream of `xp`."""
         place = xp.random.uniform(0, len(self.threshold), shape)
         index = place.astype(numpy.int32)
