@@ -32,6 +32,7 @@ class ComposedFunction(function_node.FunctionNode):
     """
 
     def compose(self, *inputs):
+        """The function of `inputs`, Variables: a Variable or a tuple of them."""
         raise NotImplementedError(f"{type(self).__name__}.compose")
 
     def forward(self, inputs):

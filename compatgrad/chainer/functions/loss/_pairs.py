@@ -4,7 +4,7 @@ from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
 
-class PairLoss(_native.NativeFunction):
+class _PairLoss(_native.NativeFunction):
     _names = ("x0", "x1")
 
     def check_type_forward(self, in_types):

@@ -1,5 +1,9 @@
 """Contrastive loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.array.where import where
@@ -7,9 +11,15 @@ from compatgrad.chainer.functions.math.sqrt import sqrt
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Contrastive(_composed.ComposedFunction):
-    def __init__(self, margin, reduce="mean"):
+    documented = "contrastive"
+
+    def __init__(self, margin: float, reduce: str = "mean") -> None:
         super().__init__()
         if margin <= 0:
             raise ValueError(f"margin should be positive value. Actual: {margin}")
@@ -17,7 +27,7 @@ class Contrastive(_composed.ComposedFunction):
         self.margin = margin
         self.reduce = reduce
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x0", "x1", "y"))
         x0, x1, y = in_types
         type_check.expect(
@@ -31,7 +41,7 @@ class Contrastive(_composed.ComposedFunction):
             y.ndim == 1,
         )
 
-    def compose(self, x0, x1, y):
+    def compose(self, x0: Variable, x1: Variable, y: Variable) -> Variable:
         same = y.array.astype(x0.dtype)
         square = _sum((x0 - x1) ** 2, axis=1)
         apart = square.array > 0
@@ -41,11 +51,29 @@ class Contrastive(_composed.ComposedFunction):
         return loss if self.reduce == "no" else _sum(loss) / len(x0)
 
 
-def contrastive(x0, x1, y, margin=1, reduce="mean"):
-    """Loss of the distance d between rows of x0 and x1 (N, K): d² / 2 where y (N,) is 1, max(margin - d, 0)²
-    / 2 where 0.
+def contrastive(
+    x0: VariableOrArray, x1: VariableOrArray, y: VariableOrArray, margin: float = 1, reduce: str = "mean"
+) -> Variable:
+    """Loss of the distance d between rows: half of d² for pairs of one class, of max(margin - d, 0)² for others.
 
-    `reduce`: "mean" or "no". ValueError for another or for a margin that is not positive, InvalidType where
-    shapes or dtypes do not fit. Hadsell et al. 2006.
+    Args:
+        x0, x1: floating, of one dtype, (n, k): n pairs of vectors.
+        y: integers, (n,): 1 where the pair is of one class, else 0.
+        margin: positive; pairs of different classes that are farther apart cost nothing.
+        reduce: "mean" over the pairs, or "no" for one loss per pair.
+
+    Returns:
+        Variable of the dtype of `x0` and shape (), or (n,) with `reduce="no"`.
+
+    Raises:
+        ValueError: `margin` is not positive, or `reduce` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or there is no pair.
+
+    Example:
+        >>> x0, x1 = np.array([[0.0, 0.0], [0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.5]])
+        >>> F.contrastive(x0, x1, np.array([1, 0]), reduce="no").array
+        array([12.5  ,  0.125])
+
+    Source: `chainer.functions.contrastive` of Chainer 7.8.1; Hadsell et al. 2006.
     """
     return Contrastive(margin, reduce).apply((x0, x1, y))[0]

@@ -1,39 +1,26 @@
 """Conditional random field over sequences."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad import _C
 from compatgrad.chainer import backend
-from compatgrad.chainer.functions import _composed, _native
+from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.array.concat import concat
+from compatgrad.chainer.functions.loss import _crf
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class _OverChain(_native.NativeFunction):
-    """Of costs (K, K) and scores (rows, K) of all steps, one after the other; `sizes` are the rows of each step."""
-
-    def __init__(self, sizes):
-        super().__init__(sizes=sizes)
-
-    def check_type_forward(self, in_types):
-        type_check._argname(in_types[:2], ("cost", "xs"))
-        cost, xs = in_types[:2]
-        type_check.expect(xs.dtype.kind == "f", xs.ndim == 2, cost.ndim == 2, cost.dtype == xs.dtype)
-        type_check.expect(cost.shape[0] == xs.shape[1], cost.shape[1] == xs.shape[1])
-
-
-class CRFLogPartition(_OverChain):
-    op = "crf_log_partition"
-
-
-class CRFScore(_OverChain):
-    op = "crf_score"
-
-
-class CRFPath(_OverChain):
-    op = "crf_path"
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _packed(xs):
@@ -59,12 +46,35 @@ def _packed_labels(xs, ys):
     return backend.get_array_module(*ys).concatenate([as_array(y) for y in ys])
 
 
-def crf1d(cost, xs, ys, reduce="mean"):
+def crf1d(
+    cost: VariableOrArray, xs: Sequence[VariableOrArray], ys: Sequence[VariableOrArray], reduce: str = "mean"
+) -> Variable:
     """Negative log-likelihood of label sequences under a linear-chain conditional random field.
 
-    `cost` (K, K) scores transitions. `xs` and `ys` hold, per step, scores (B, K) and labels (B,) of the
-    sequences that last so long, longest first. `reduce`: "mean", or "no" for one loss per sequence;
-    ValueError for another.
+    Args:
+        cost: floating, (k, k): score of each transition from a label to the next.
+        xs: for each step, scores (b, k) of the b sequences that last so long, the longest first.
+        ys: for each step, integer labels (b,).
+        reduce: "mean" over the sequences, or "no" for one loss per sequence.
+
+    Returns:
+        Variable of the dtype of `cost` and shape (), or (b,), b of the first step, with `reduce="no"`.
+
+    Raises:
+        ValueError: `reduce` is neither, `xs` and `ys` have different numbers of steps, or, in debug mode, a label is
+            out of range.
+        AssertionError: a score is missing for a label.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or a step has more sequences than the one
+            before.
+        IndexError: a label is out of range.
+
+    Example:
+        >>> cost = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> xs, ys = [np.array([[2.0, 0.0]]), np.array([[0.0, 0.0]])], [np.array([0]), np.array([0])]
+        >>> F.crf1d(cost, xs, ys).array
+        array(0.4401897)
+
+    Source: `chainer.functions.crf1d` of Chainer 7.8.1; Lafferty et al. 2001.
     """
     _composed.check_reduce(reduce, "mean", "no")
     assert xs[0].shape[1] == cost.shape[0], (
@@ -74,19 +84,36 @@ def crf1d(cost, xs, ys, reduce="mean"):
     scores, sizes = _packed(xs)
     if ((labels < -len(cost)) | (labels >= len(cost))).any():
         raise IndexError(f"ys holds labels {labels.min()} to {labels.max()}, xs has scores of {len(cost)} labels")
-    (log_partition,) = CRFLogPartition(sizes).apply((cost, scores))
-    loss = log_partition - CRFScore(sizes).apply((cost, scores, labels))[0]
+    (log_partition,) = _crf.CRFLogPartition(sizes).apply((cost, scores))
+    loss = log_partition - _crf.CRFScore(sizes).apply((cost, scores, labels))[0]
     return _sum(loss) / sizes[0] if reduce == "mean" else loss
 
 
-def argmax_crf1d(cost, xs):
-    """Labels of the best path for each sequence: its score (B,), and a list with an array of labels per step.
+def argmax_crf1d(cost: VariableOrArray, xs: Sequence[VariableOrArray]) -> tuple[Variable, list[NdArray]]:
+    """Labels of the best path of each sequence under a linear-chain conditional random field.
 
-    The arguments are those of `crf1d`.
+    Args:
+        cost: floating, (k, k): score of each transition from a label to the next.
+        xs: for each step, scores (b, k) of the b sequences that last so long, the longest first.
+
+    Returns:
+        Variable (b,), the score of each sequence's path; and a list with an int32 array of labels (b,) for each step.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or a step has more sequences than the one
+            before.
+
+    Example:
+        >>> cost = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> score, path = F.argmax_crf1d(cost, [np.array([[2.0, 0.0]]), np.array([[0.0, 0.5]])])
+        >>> score.array, path
+        (array([3.]), [array([0], dtype=int32), array([0], dtype=int32)])
+
+    Source: `chainer.functions.argmax_crf1d` of Chainer 7.8.1.
     """
     scores, sizes = _packed(xs)
-    path = CRFPath(sizes).apply((cost, scores))[0].array
-    score = CRFScore(sizes).apply((cost, scores, path))[0]
+    path = _crf.CRFPath(sizes).apply((cost, scores))[0].array
+    score = _crf.CRFScore(sizes).apply((cost, scores, path))[0]
     ends = numpy.cumsum(sizes)
     path = path.astype(numpy.int32)
     return score, [path[end - n : end] for n, end in zip(sizes, ends, strict=True)]

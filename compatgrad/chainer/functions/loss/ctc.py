@@ -1,6 +1,9 @@
 """Connectionist temporal classification."""
 
+from __future__ import annotations
+
 import collections.abc
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -9,18 +12,25 @@ from compatgrad.chainer.functions import _composed, _native
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class ConnectionistTemporalClassification(_native.NativeFunction):
+    documented = "connectionist_temporal_classification"
     op = "ctc_loss"
 
-    def __init__(self, blank_symbol, reduce="mean"):
+    def __init__(self, blank_symbol: int, reduce: str = "mean") -> None:
         _composed.check_reduce(reduce, "mean", "no")
         super().__init__(blank=blank_symbol, reduce=reduce)
 
-    blank_symbol = property(lambda self: self.op_params["blank"])
-    reduce = property(lambda self: self.op_params["reduce"])
+    blank_symbol = _native.parameter("blank")
+    reduce = _native.parameter("reduce")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x", "t", "input_length", "label_length"))
         x, t, input_length, label_length = in_types
         for length in (input_length, label_length):
@@ -42,14 +52,40 @@ class ConnectionistTemporalClassification(_native.NativeFunction):
         return self.apply((x, t, input_length, label_length))[0]
 
 
-def connectionist_temporal_classification(x, t, blank_symbol, input_length=None, label_length=None, reduce="mean"):
-    """Negative log-likelihood of label sequences t (N, L), int32, given scores x, a sequence of (N, labels)
-    per step.
+def connectionist_temporal_classification(
+    x: Sequence[VariableOrArray],
+    t: VariableOrArray,
+    blank_symbol: int,
+    input_length: VariableOrArray | None = None,
+    label_length: VariableOrArray | None = None,
+    reduce: str = "mean",
+) -> Variable:
+    """Negative log-likelihood of label sequences, summed over all ways to place them on the steps of the scores.
 
-    `blank_symbol` is the label between the others. `input_length` and `label_length` (N,), int32: how much of
-    x and t counts; all by default. `reduce`: "mean", or "no" for one loss per sequence; ValueError for
-    another. TypeError where x is no sequence or `blank_symbol` no int, InvalidType where shapes or dtypes do
-    not fit. Graves et al. 2006.
+    Args:
+        x: sequence of floating (n, labels), one for each step: scores, of which softmax is taken.
+        t: int32, (n, l): label sequences.
+        blank_symbol: the label that stands for none of the others.
+        input_length: int32, (n,): how many steps each sequence has; None for all.
+        label_length: int32, (n,): how many labels of `t` each sequence has; None for all.
+        reduce: "mean" over the sequences, or "no" for one loss per sequence.
+
+    Returns:
+        Variable of the dtype of `x` and shape (), or (n,) with `reduce="no"`.
+
+    Raises:
+        TypeError: `x` is no sequence, or `blank_symbol` no int.
+        AssertionError: `blank_symbol` is none of the labels, or `x` does not hold arrays of two axes.
+        ValueError: `reduce` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: `t` holds a label for which there is no score.
+
+    Example:
+        >>> x = [np.log([[0.5, 0.5]]), np.log([[0.5, 0.5]])]  # two steps of labels 0 and blank 1
+        >>> F.exp(-F.connectionist_temporal_classification(x, np.array([[0]], np.int32), blank_symbol=1)).array
+        array(0.75)
+
+    Source: `chainer.functions.connectionist_temporal_classification` of Chainer 7.8.1; Graves et al. 2006.
     """
     if not isinstance(x, collections.abc.Sequence):
         raise TypeError(f"x must be a list of Variables, not {type(x).__name__}")

@@ -1,11 +1,19 @@
 """Discriminative loss for instance segmentation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend
 from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.math.basic_math import absolute
 from compatgrad.chainer.functions.math.sqrt import sqrt
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.variable import as_array, as_variable
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _NORMS = {
     1: lambda x, axis=None: _sum(absolute(x), axis=axis),
@@ -14,15 +22,43 @@ _NORMS = {
 
 
 class DiscriminativeMarginBasedClusteringLoss:
-    """Pulls embeddings of one instance together and pushes those of different ones apart. De Brabandere et
-    al. 2017.
+    """A loss that pulls embeddings of one instance together and pushes those of different instances apart.
 
-    `delta_v`, `delta_d`: margins; `alpha`, `beta`, `gamma`: weights of the variance, distance and
-    regularisation terms; `max_embedding_dim`: the number of channels, which are also the labels 1, 2, ….
-    ValueError for a number that is not positive, or a `norm` that is not 1 or 2.
+    An instance is called with embeddings (n, c, h, w) and integer labels (n, h, w) and gives three Variables of shape
+    (): the variance, distance and regularisation terms.
+
+    Args:
+        delta_v: distance from their mean within which embeddings of an instance cost nothing.
+        delta_d: half the distance between means beyond which they cost nothing.
+        max_embedding_dim: the number of channels, which is also the highest label; label 0 is the background.
+        norm: 1 or 2: the norm of distances.
+        alpha: factor of the variance term.
+        beta: factor of the distance term.
+        gamma: factor of the regularisation term.
+
+    Raises:
+        ValueError: `max_embedding_dim` is not positive, or `norm` is neither 1 nor 2.
+
+    Example:
+        >>> loss = F.loss.discriminative_loss.DiscriminativeMarginBasedClusteringLoss(max_embedding_dim=2)
+        >>> embeddings = np.array([[[[1.0, 0.0]], [[0.0, 1.0]]]])  # one image of two channels and 1 by 2 pixels
+        >>> [float(term.array.round(4)) for term in loss(embeddings, np.array([[[1, 2]]]))]
+        [0.0, 1.0, 0.001]
+
+    Source: `chainer.functions.loss.discriminative_loss.DiscriminativeMarginBasedClusteringLoss` of Chainer 7.8.1; De
+    Brabandere et al. 2017.
     """
 
-    def __init__(self, delta_v=0.5, delta_d=1.5, max_embedding_dim=10, norm=1, alpha=1.0, beta=1.0, gamma=0.001):
+    def __init__(
+        self,
+        delta_v: float = 0.5,
+        delta_d: float = 1.5,
+        max_embedding_dim: int = 10,
+        norm: int = 1,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = 0.001,
+    ) -> None:
         if max_embedding_dim <= 0:
             raise ValueError(
                 f"Max number of embeddings has to be positive! Actual max_embedding_dim: {max_embedding_dim}"
@@ -65,10 +101,43 @@ class DiscriminativeMarginBasedClusteringLoss:
 
 
 def discriminative_margin_based_clustering_loss(
-    embeddings, labels, delta_v, delta_d, max_embedding_dim, norm=1, alpha=1.0, beta=1.0, gamma=0.001
-):
-    """`DiscriminativeMarginBasedClusteringLoss` with these options, of embeddings (N, C, H, W) and labels (N,
-    H, W).
+    embeddings: VariableOrArray,
+    labels: VariableOrArray,
+    delta_v: float,
+    delta_d: float,
+    max_embedding_dim: int,
+    norm: int = 1,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    gamma: float = 0.001,
+) -> tuple[Variable, Variable, Variable]:
+    """Pulls embeddings of one instance together and pushes those of different instances apart.
+
+    Args:
+        embeddings: floating, (n, c, h, w): a vector of c elements for each pixel.
+        labels: integers, (n, h, w): the instance of each pixel.
+        delta_v: distance from their mean within which embeddings of an instance cost nothing.
+        delta_d: half the distance between means beyond which they cost nothing.
+        max_embedding_dim: the number of channels, which is also the highest label; label 0 is the background.
+        norm: 1 or 2: the norm of distances.
+        alpha: factor of the variance term.
+        beta: factor of the distance term.
+        gamma: factor of the regularisation term.
+
+    Returns:
+        Three Variables of the dtype of `embeddings` and shape (): the variance, distance and regularisation terms.
+
+    Raises:
+        ValueError: `max_embedding_dim` is not positive, or `norm` is neither 1 nor 2.
+        AssertionError: `embeddings` has another number of channels.
+
+    Example:
+        >>> embeddings = np.array([[[[1.0, 0.0]], [[0.0, 1.0]]]])  # one image of two channels and 1 by 2 pixels
+        >>> terms = F.discriminative_margin_based_clustering_loss(embeddings, np.array([[[1, 2]]]), 0.5, 1.5, 2)
+        >>> [float(term.array.round(4)) for term in terms]
+        [0.0, 1.0, 0.001]
+
+    Source: `chainer.functions.discriminative_margin_based_clustering_loss` of Chainer 7.8.1; De Brabandere et al. 2017.
     """
     loss = DiscriminativeMarginBasedClusteringLoss(delta_v, delta_d, max_embedding_dim, norm, alpha, beta, gamma)
     return loss(embeddings, labels)

@@ -1,13 +1,23 @@
 """Hinge loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Hinge(_composed.CallableFunction):
-    def __init__(self, norm="L1", reduce="mean"):
+    documented = "hinge"
+
+    def __init__(self, norm: str = "L1", reduce: str = "mean") -> None:
         super().__init__()
         if norm not in ("L1", "L2"):
             raise NotImplementedError(f"norm should be either 'L1' or 'L2'. Actual: {norm!r}")
@@ -15,12 +25,12 @@ class Hinge(_composed.CallableFunction):
         self.norm = norm
         self.reduce = reduce
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x", "t"))
         x, t = in_types
         type_check.expect(x.dtype.kind == "f", t.dtype.kind == "i", x.ndim == 2, t.ndim == 1, x.shape[0] == t.shape[0])
 
-    def compose(self, x, t):
+    def compose(self, x: Variable, t: Variable) -> Variable:
         sign = x.xp.ones_like(x.array)
         sign[x.xp.arange(len(x)), t.array] = -1
         loss = relu(1 + sign * x)
@@ -29,11 +39,28 @@ class Hinge(_composed.CallableFunction):
         return loss if self.reduce == "no" else _sum(loss) / len(x)
 
 
-def hinge(x, t, norm="L1", reduce="mean"):
-    """One-versus-rest hinge loss of x (N, K) and labels t (N,): max(0, 1 - x) for the label, max(0, 1 + x)
-    for others.
+def hinge(x: VariableOrArray, t: VariableOrArray, norm: str = "L1", reduce: str = "mean") -> Variable:
+    """One-versus-rest hinge loss: max(0, 1 - x) for the score of the label, max(0, 1 + x) for the others.
 
-    `norm`: "L1", or "L2" for their squares, else NotImplementedError. `reduce`: "mean", the sum over N, or
-    "no", one loss per element; ValueError for another. InvalidType where shapes or dtypes do not fit.
+    Args:
+        x: floating, (n, k): scores of k classes for n samples.
+        t: integers, (n,): labels in [0, k).
+        norm: "L1", or "L2" for the squares.
+        reduce: "mean" for the sum over all scores divided by n, "no" for one loss per score.
+
+    Returns:
+        Variable of the dtype of `x` and shape (), or (n, k) with `reduce="no"`.
+
+    Raises:
+        NotImplementedError: `norm` is neither.
+        ValueError: `reduce` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: a label is out of range.
+
+    Example:
+        >>> F.hinge(np.array([[2.0, -0.5]]), np.array([0]), reduce="no").array
+        array([[0. , 0.5]])
+
+    Source: `chainer.functions.hinge` of Chainer 7.8.1.
     """
     return Hinge(norm, reduce)(x, t)

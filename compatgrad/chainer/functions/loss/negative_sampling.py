@@ -1,5 +1,9 @@
 """Negative sampling."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.softplus import softplus
 from compatgrad.chainer.functions.array.cast import cast
@@ -10,19 +14,27 @@ from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import argument, type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class NegativeSamplingFunction(_composed.ComposedFunction):
+    documented = "negative_sampling"
     ignore_label = -1
     samples = None
 
-    def __init__(self, sampler, sample_size, reduce="sum"):
+    def __init__(self, sampler: Callable[[tuple[int, ...]], NdArray], sample_size: int, reduce: str = "sum") -> None:
         super().__init__()
         _composed.check_reduce(reduce, "sum", "no")
         self.sampler = sampler
         self.sample_size = sample_size
         self.reduce = reduce
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x", "t", "W"))
         x, t, w = in_types
         type_check.expect(
@@ -40,7 +52,7 @@ class NegativeSamplingFunction(_composed.ComposedFunction):
         samples[:, 0] = t
         return samples
 
-    def compose(self, x, t, W):
+    def compose(self, x: Variable, t: Variable, W: Variable) -> Variable:
         if self.samples is None:
             self.samples = self._make_samples(t.array)
         dtype = x.dtype
@@ -56,13 +68,44 @@ class NegativeSamplingFunction(_composed.ComposedFunction):
         return loss if loss.dtype == dtype else cast(loss, dtype)
 
 
-def negative_sampling(x, t, W, sampler, sample_size, reduce="sum", **kwargs):
-    """Loss of x (N, K) with label t (N,), int32, against `sample_size` negative samples; 0 where the label is
-    -1.
+def negative_sampling(
+    x: VariableOrArray,
+    t: VariableOrArray,
+    W: VariableOrArray,
+    sampler: Callable[[tuple[int, ...]], NdArray],
+    sample_size: int,
+    reduce: str = "sum",
+    **kwargs: Any,
+) -> Variable | tuple[Variable, NdArray]:
+    """Loss of each vector with its label against sampled ones; 0 where the label is -1.
 
-    W (vocabulary, K) has a row per label; `sampler(shape)` gives an array of labels. `reduce`: "sum", or "no"
-    for one loss per row; ValueError for another. `return_samples=True`: also the labels (N, sample_size + 1),
-    the given one first. InvalidType where shapes or dtypes do not fit. Mikolov et al. 2013.
+    The loss of vector x, label t and samples s is softplus(-x · W[t]) plus the sum of softplus(x · W[s]).
+
+    Args:
+        x: floating, (n, k): vectors.
+        t: int32, (n,): labels, or -1.
+        W: of the dtype of `x`, (vocabulary, k): a row for each label.
+        sampler: called with a shape, gives an integer array of labels, such as `WalkerAlias(p).sample` of
+            `chainer.utils`.
+        sample_size: how many samples each vector has.
+        reduce: "sum", or "no" for one loss per vector.
+        **kwargs: `return_samples` (False): True also gives the labels that were used.
+
+    Returns:
+        Variable of the dtype of `x` and shape (), or (n,) with `reduce="no"`; with `return_samples` a pair of it and an
+        array (n, 1 + sample_size), the given label first.
+
+    Raises:
+        ValueError: `reduce` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> x, W = np.array([[1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 1.0]])
+        >>> F.negative_sampling(x, np.array([0], np.int32), W, lambda shape: np.ones(shape, int), sample_size=2).array
+        array(1.51322237)
+
+    Source: `chainer.functions.negative_sampling` of Chainer 7.8.1; Mikolov et al. 2013.
     """
     return_samples = False
     if kwargs:

@@ -1,5 +1,9 @@
 """Cross entropy of softmax."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad import _C
@@ -17,6 +21,11 @@ from compatgrad.chainer.functions.math.logsumexp import logsumexp
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array, as_variable
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _get_mode = _C.get_mode
 
@@ -43,15 +52,21 @@ def _check_input_values(x, t, ignore_label):
 
 
 class SoftmaxCrossEntropy(_native.NativeFunction):
+    documented = "softmax_cross_entropy"
     op = "softmax_cross_entropy"
     cache_score = True
     class_weight = None
     eps = 1e-7
 
     def __init__(
-        self, normalize=True, cache_score=True, class_weight=None, ignore_label=-1, reduce="mean",
-        soft_target_loss="cross-entropy",
-    ):  # fmt: skip
+        self,
+        normalize: bool = True,
+        cache_score: bool = True,
+        class_weight: NdArray | None = None,
+        ignore_label: int = -1,
+        reduce: str = "mean",
+        soft_target_loss: str = "cross-entropy",
+    ) -> None:
         _check_class_weight_option(class_weight)
         _check_reduce_option(reduce)
         super().__init__(ignore_label=ignore_label, normalize=normalize, reduce=reduce)
@@ -59,9 +74,9 @@ class SoftmaxCrossEntropy(_native.NativeFunction):
         self.class_weight = class_weight
         self.soft_target_loss = soft_target_loss
 
-    ignore_label = property(lambda self: self.op_params["ignore_label"])
-    normalize = property(lambda self: self.op_params["normalize"])
-    reduce = property(lambda self: self.op_params["reduce"])
+    ignore_label = _native.parameter("ignore_label")
+    normalize = _native.parameter("normalize")
+    reduce = _native.parameter("reduce")
 
     @property
     def y(self):
@@ -71,7 +86,7 @@ class SoftmaxCrossEntropy(_native.NativeFunction):
         x = self.inputs[0].data
         return None if x is None else softmax(x).array
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x", "t"))
         x, t = in_types
         type_check.expect(x.dtype.kind == "f")
@@ -138,16 +153,50 @@ def _composed(x, t, normalize, class_weight, ignore_label, reduce):
 
 
 def softmax_cross_entropy(
-    x, t, normalize=True, cache_score=True, class_weight=None, ignore_label=-1, reduce="mean",
-    enable_double_backprop=False, soft_target_loss="cross-entropy",
-):  # fmt: skip
-    """Cross entropy of softmax(x) (N, C, …) and the labels `t` (N, …), int, or distributions `t` of the shape
-    of x.
+    x: VariableOrArray,
+    t: VariableOrArray,
+    normalize: bool = True,
+    cache_score: bool = True,
+    class_weight: NdArray | None = None,
+    ignore_label: int = -1,
+    reduce: str = "mean",
+    enable_double_backprop: bool = False,
+    soft_target_loss: str = "cross-entropy",
+) -> Variable:
+    """Cross entropy of softmax(x) with labels or with distributions.
 
-    Labels equal to `ignore_label` count nothing; `class_weight` (C,) scales each class. `reduce="mean"`: the
-    mean over the counted labels (`normalize`) or over the batch; "no": one loss per label. Differentiable any
-    number of times, whatever `enable_double_backprop` says. Raises InvalidType, or ValueError for bad
-    options; in debug mode for labels out of range, which are an IndexError otherwise.
+    The result can be differentiated any number of times, whatever `enable_double_backprop` says.
+
+    Args:
+        x: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k) or `ignore_label`; or floating and of the shape of `x`: probabilities,
+            which get no gradient.
+        normalize: True divides by the number of labels that count, False by n.
+        cache_score: False leaves the attribute `y` of the function's node, softmax(x), empty.
+        class_weight: floating array (k,) by which the losses of each class are multiplied; None for 1.
+        ignore_label: the label that does not count.
+        reduce: "mean", or "no" for one loss per label.
+        enable_double_backprop: True records the loss as several functions, as Chainer shows them to hooks and in
+            graphs.
+        soft_target_loss: for probabilities, "cross-entropy" or "kl-divergence".
+
+    Returns:
+        Variable of the dtype of `x` and shape (), or (n, ...) with `reduce="no"`.
+
+    Raises:
+        ValueError: an option has none of its values, `class_weight` is no floating array of one axis, or, in debug
+            mode, a label is out of range.
+        IndexError: a label is out of range.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> x = np.array([[0.0, np.log(3.0)], [1.0, 1.0]])
+        >>> F.softmax_cross_entropy(x, np.array([1, 0]), reduce="no").array
+        array([0.28768207, 0.69314718])
+        >>> F.softmax_cross_entropy(x, np.array([1, -1])).array  # the second label does not count
+        array(0.28768207)
+
+    Source: `chainer.functions.softmax_cross_entropy` of Chainer 7.8.1.
     """
     if soft_target_loss not in ("cross-entropy", "kl-divergence"):
         raise ValueError(f"soft_target_loss must be 'cross-entropy' or 'kl-divergence'. Actual: {soft_target_loss!r}")

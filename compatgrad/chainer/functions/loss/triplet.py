@@ -1,13 +1,23 @@
 """Triplet loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.activation.relu import relu
 from compatgrad.chainer.functions.math.sum import sum as _sum
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Triplet(_composed.ComposedFunction):
-    def __init__(self, margin, reduce="mean"):
+    documented = "triplet"
+
+    def __init__(self, margin: float, reduce: str = "mean") -> None:
         super().__init__()
         if margin <= 0:
             raise ValueError(f"margin should be positive value. Actual: {margin}")
@@ -15,7 +25,7 @@ class Triplet(_composed.ComposedFunction):
         self.margin = margin
         self.reduce = reduce
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("anchor", "positive", "negative"))
         anchor = in_types[0]
         type_check.expect(anchor.dtype.kind == "f")
@@ -23,16 +33,38 @@ class Triplet(_composed.ComposedFunction):
             type_check.expect(anchor.dtype == other.dtype, anchor.shape == other.shape)
         type_check.expect(anchor.shape[0] > 0)
 
-    def compose(self, anchor, positive, negative):
+    def compose(self, anchor: Variable, positive: Variable, negative: Variable) -> Variable:
         near, far = (anchor - positive) ** 2, (anchor - negative) ** 2
         loss = relu(_sum(near - far, axis=1) + self.margin)
         return loss if self.reduce == "no" else _sum(loss) / len(anchor)
 
 
-def triplet(anchor, positive, negative, margin=0.2, reduce="mean"):
-    """max(|anchor - positive|² - |anchor - negative|² + margin, 0) of the rows of three arrays (N, K).
+def triplet(
+    anchor: VariableOrArray,
+    positive: VariableOrArray,
+    negative: VariableOrArray,
+    margin: float = 0.2,
+    reduce: str = "mean",
+) -> Variable:
+    """max(|anchor - positive|² - |anchor - negative|² + margin, 0) of the rows of three arrays.
 
-    `reduce`: "mean" or "no". ValueError for another or for a margin that is not positive, InvalidType where
-    shapes or dtypes differ.
+    Args:
+        anchor, positive, negative: floating, of one dtype, (n, k): vectors, vectors that should be near them, and
+            vectors that should be far.
+        margin: positive; by how much the far one must be farther.
+        reduce: "mean" over the rows, or "no" for one loss per row.
+
+    Returns:
+        Variable of the dtype of `anchor` and shape (), or (n,) with `reduce="no"`.
+
+    Raises:
+        ValueError: `margin` is not positive, or `reduce` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes differ, or there is no row.
+
+    Example:
+        >>> F.triplet(np.array([[0.0]]), np.array([[0.5]]), np.array([[0.6]])).array
+        array(0.09)
+
+    Source: `chainer.functions.triplet` of Chainer 7.8.1; Schroff et al. 2015.
     """
     return Triplet(margin, reduce).apply((anchor, positive, negative))[0]
