@@ -29,6 +29,7 @@ from compatgrad.core.configuration import using_modes
 from compatgrad.core.declarations import Inputs, made_of
 from compatgrad.core.masks import EVERY_INPUT
 from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
 from compatgrad.nnabla._nd_array import NdArray
 from compatgrad.nnabla.variable import Variable, around
@@ -388,25 +389,14 @@ def _is_optional(spec: Spec, i: int) -> bool:
     return not spec.variadic and spec.optional[i]
 
 
-# What every declared function has in its docstring beside what its body says.
-_MORE = """
-        n_outputs: the number of results; read only where no other argument settles it.
-        outputs: arrays that the results are written into, of as many elements; by default new ones.
-"""
-_WRONG_INPUT = "        TypeError: an input is neither a Variable nor an NdArray.\n"
-
-
-def _documented(spec: Spec) -> str | None:
-    """The body's docstring with the arguments, the error and the source that all declared functions have."""
+def _documented(spec: Spec, shared: Sequence[str]) -> str | None:
+    """The body's docstring with what its family shares, and the arguments, the error and the source that all have."""
     text = spec.body.__doc__
-    if text is None or "\n    Args:" not in text:
+    if text is None or spec.name.startswith("_"):
         return text
-    text = text.replace("\n\n    Returns:", _MORE + "\n    Returns:", 1)
-    if spec.inputs and "\n    Raises:\n" in text:
-        text = text.replace("\n    Raises:\n", "\n    Raises:\n" + _WRONG_INPUT, 1)
-    elif spec.inputs:
-        text = text.replace("\n    Example:", "\n    Raises:\n" + _WRONG_INPUT + "\n    Example:", 1)
-    return f"{text.rstrip()}\n\n    Source: `nnabla.functions.{spec.name}` of nnabla 1.39.0.\n    "
+    all_have = (OUTPUTS, NO_INPUT) if spec.inputs else (OUTPUTS,)
+    names = (*spec.inputs, *spec.args, "n_outputs", "outputs")
+    return merged(text, (*shared, *all_have), names, f"nnabla.functions.{spec.name}")
 
 
 _TEMPLATE = """
@@ -448,18 +438,20 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
     inputs that are labels or indices; draws, drawn: a factory of what is drawn at each forward, and the names under
     which the body gets it; defaults: argument -> callable on the inputs, for arguments left at None; setup="data":
     the result's shape depends on values; dtypes="any": inputs keep their dtypes; host: the class that runs it
-    in the place of `Composite`.
+    in the place of `Composite`; shared: sections of docstrings that functions of its family have in common.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        spec = Spec(type_name, inputs, body, dict(options))
+        own = dict(options)
+        shared = own.pop("shared", ())
+        spec = Spec(type_name, inputs, body, own)
         specs[type_name] = spec
         parts, defaults, needs_default = [], {}, False
         if spec.variadic:
             parts.append(f"*{spec.inputs[0]}")
         else:
-            own = list(inspect.signature(body).parameters.values())[: len(spec.inputs)]
-            for p, optional in zip(own, spec.optional, strict=True):
+            arrays = list(inspect.signature(body).parameters.values())[: len(spec.inputs)]
+            for p, optional in zip(arrays, spec.optional, strict=True):
                 needs_default |= optional or p.default is not p.empty
                 parts.append(f"{p.name}=None" if needs_default else p.name)
         for p in spec.parameters:
@@ -488,7 +480,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context}
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float))}
         made = made_of(source, spec.name, scope, body)
-        made.__qualname__, made.spec, made.__doc__ = body.__qualname__, spec, _documented(spec)
+        made.__qualname__, made.spec, made.__doc__ = body.__qualname__, spec, _documented(spec, shared)
         types = {**body.__annotations__, "n_outputs": "int", "outputs": "Sequence[NdArray | None] | None"}
         made.__annotations__ = {name: t for name, t in types.items() if name not in spec.drawn}
         spec.made = made

@@ -306,6 +306,13 @@ def test_an_input_may_get_another_number_of_axes(f, shapes):
     np.testing.assert_array_equal(x.g, expected.g)
 
 
+def test_shifts_and_diagonals_that_do_not_fit_are_errors_that_name_the_function():
+    with pytest.raises(RuntimeError, match=r"shift: 3 shifts were given for x of shape \(2, 3\)"):
+        F.shift(variable(A(2, 3)), (1, 1, 1))
+    with pytest.raises(RuntimeError, match="matrix_diag: x must have at least one axis"):
+        F.matrix_diag(variable(A()))
+
+
 def test_more_widths_than_an_input_has_axes_now_are_an_error():
     x = variable(A(2, 3))
     y = F.shift(x, (1, 1))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions._checks import check_axis, check_same_shape
-from compatgrad.nnabla.functions.create import constant
+from compatgrad.nnabla.functions._sink import Sink
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
 
 __all__ = [
     "assign",
@@ -31,31 +36,37 @@ __all__ = [
 ]
 
 
-def _product(shape: Sequence[int]) -> int:
-    r = 1
-    for n in shape:
-        r *= n
-    return r
-
-
 @function("Reshape", "x", primitive=True)
-def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
-    """x's elements in C order with another shape.
+def reshape(x: Array, shape: Sequence[int], inplace: bool = True) -> Array:
+    """The elements in C order, with another shape.
 
-    shape: lengths, of which one may be negative: it follows from the others. inplace: the result shares x's memory.
-    RuntimeError where the number of elements differs.
+    Args:
+        x: any shape.
+        shape: the lengths of the axes, of which one may be negative: it follows from the others.
+        inplace: whether the result shares the memory of `x`.
+
+    Returns:
+        Array of `shape`.
+
+    Raises:
+        RuntimeError: the numbers of elements differ, or two lengths are negative.
+
+    Example:
+        >>> F.reshape(nn.NdArray.from_numpy_array(np.arange(6.0)), (2, -1)).data
+        array([[0., 1., 2.],
+               [3., 4., 5.]], dtype=float32)
     """
-    shape, size = [int(n) for n in shape], _product(x.shape)
+    shape, size = [int(n) for n in shape], prod(x.shape)
     unknown = [i for i, n in enumerate(shape) if n < 0]
     if len(unknown) > 1:
         raise RuntimeError(f"reshape: only one size in shape may be negative. Axes {unknown[0]} and {unknown[1]} are.")
     if unknown:
-        rest = _product([n for n in shape if n >= 0])
+        rest = prod([n for n in shape if n >= 0])
         shape[unknown[0]] = size // rest if rest else 0
-    if _product(shape) != size:
+    if prod(shape) != size:
         raise RuntimeError(
             "reshape: the sizes of input and output differ. "
-            f"Inputs: {size} {tuple(x.shape)} != outputs: {_product(shape)} {tuple(shape)}."
+            f"Inputs: {size} {tuple(x.shape)} != outputs: {prod(shape)} {tuple(shape)}."
         )
     if unknown and size:
         shape[unknown[0]] = -1  # an input that gets another shape later finds its place
@@ -63,8 +74,23 @@ def reshape(x: Any, shape: Sequence[int], inplace: bool = True) -> Any:
 
 
 @function("Transpose", "x", primitive=True)
-def transpose(x: Any, axes: Sequence[int]) -> Any:
-    """x with its axes in the order `axes`. RuntimeError unless `axes` names each axis once."""
+def transpose(x: Array, axes: Sequence[int]) -> Array:
+    """The axes in another order.
+
+    Args:
+        x: any shape.
+        axes: the axes of `x` in their new order, negative ones counted from the last.
+
+    Returns:
+        Array of shape (x.shape[axes[0]], x.shape[axes[1]], ...).
+
+    Raises:
+        RuntimeError: `axes` does not name each axis once.
+
+    Example:
+        >>> F.transpose(nn.NdArray((2, 3, 5)), (2, 0, 1)).shape
+        (5, 2, 3)
+    """
     if len(axes) != x.ndim:
         raise RuntimeError(
             f"transpose: axes must name every axis of x once. Given {len(axes)} ({tuple(axes)}) != {x.ndim}."
@@ -80,10 +106,25 @@ def _last_axis(*x: Any) -> int:
 
 
 @function("Concatenate", "*x", primitive=True, defaults={"axis": _last_axis})
-def concatenate(*x: Any, axis: int | None = None) -> Any:
-    """Arrays joined along an axis (the last if None).
+def concatenate(*x: Array, axis: int | None = None) -> Array:
+    """Arrays joined along an axis.
 
-    Their shapes must agree on all other axes. RuntimeError otherwise, AssertionError without any array.
+    Args:
+        *x: arrays whose shapes agree on all other axes.
+        axis: the axis, negative ones counted from the last; None for the last.
+
+    Returns:
+        Array of the lengths of the inputs, and their sum along the axis.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: the shapes do not agree, or the inputs do not have the axis.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0]]))
+        >>> F.concatenate(x, x, axis=0).data
+        array([[1., 2.],
+               [1., 2.]], dtype=float32)
     """
     first = x[0]
     axis = check_axis("concatenate", first.ndim - 1 if axis is None else axis, first.ndim)
@@ -104,8 +145,25 @@ def _split(x: Any, axis: int = 0) -> Any:
     return op.unstack(x, axis=check_axis("split", axis, x.ndim))
 
 
-def split(x: Any, axis: int = 0) -> Any:
-    """All slices of x along an axis, which they lose: a tuple of x.shape[axis] arrays. RuntimeError for empty ones."""
+@documented()
+def split(x: Array, axis: int = 0) -> tuple[Array, ...] | Array:
+    """All slices along an axis, without that axis.
+
+    Args:
+        x: any shape without a length of 0.
+        axis: the axis, negative ones counted from the last.
+
+    Returns:
+        x.shape[axis] arrays; the array itself where there is one alone.
+
+    Raises:
+        RuntimeError: `x` does not have the axis, or a length is 0.
+
+    Example:
+        >>> rows = F.split(nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3)))
+        >>> [row.data for row in rows]
+        [array([0., 1., 2.], dtype=float32), array([3., 4., 5.], dtype=float32)]
+    """
     axis = check_axis("split", axis, x.ndim)
     if 0 in x.shape:
         raise RuntimeError(f"split: x must not be empty, but has shape {tuple(x.shape)}.")
@@ -113,8 +171,26 @@ def split(x: Any, axis: int = 0) -> Any:
 
 
 @function("Stack", "*x", primitive=True)
-def stack(*x: Any, axis: int = 0) -> Any:
-    """Arrays of one shape joined along a new axis. RuntimeError where shapes differ."""
+def stack(*x: Array, axis: int = 0) -> Array:
+    """Arrays joined along a new axis.
+
+    Args:
+        *x: arrays of one shape.
+        axis: where the new axis comes, negative ones counted from the last one of the result.
+
+    Returns:
+        Array with one axis more, as long as there are inputs.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: the shapes differ, or the result would not have the axis.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))
+        >>> F.stack(x, x, axis=1).data
+        array([[1., 1.],
+               [2., 2.]], dtype=float32)
+    """
     axis = check_axis("stack", axis or 0, x[0].ndim + 1)
     for i, a in enumerate(x[1:], 1):
         if tuple(a.shape) != tuple(x[0].shape):
@@ -126,8 +202,24 @@ def stack(*x: Any, axis: int = 0) -> Any:
 
 
 @function("Broadcast", "x", primitive=True)
-def broadcast(x: Any, shape: Sequence[int]) -> Any:
-    """x repeated along axes of length 1, and new axes before its first, to `shape`. RuntimeError if it does not fit."""
+def broadcast(x: Array, shape: Sequence[int]) -> Array:
+    """Elements repeated along axes of length 1, and along new axes before the first.
+
+    Args:
+        x: any shape.
+        shape: the shape of the result, of at least as many axes.
+
+    Returns:
+        Array of `shape`.
+
+    Raises:
+        RuntimeError: a length is neither 1 nor that of `shape`.
+
+    Example:
+        >>> F.broadcast(nn.NdArray.from_numpy_array(np.array([[1.0], [2.0]])), (2, 3)).data
+        array([[1., 1., 1.],
+               [2., 2., 2.]], dtype=float32)
+    """
     shape, lead = [int(n) for n in shape], len(shape) - x.ndim
     if lead < 0 or any(m not in (1, n) for m, n in zip(x.shape, shape[lead:], strict=True)):
         raise RuntimeError(
@@ -138,10 +230,25 @@ def broadcast(x: Any, shape: Sequence[int]) -> Any:
 
 
 @function("BroadcastTo", "x, y")
-def broadcast_to(x: Any, y: Any, axis: int = -1) -> Any:
-    """y repeated to x's shape: its axes are x's last ones, or those from `axis` on.
+def broadcast_to(x: Array, y: Any, axis: int = -1) -> Array:
+    """`y` repeated to the shape of `x`, whose axes it has from `axis` on.
 
-    RuntimeError where lengths differ there. x gets no gradient.
+    Args:
+        x: gives the shape alone; it gets no gradient.
+        y: an array of the lengths of x's axes from `axis` on.
+        axis: the first of these; -1 where they are the last ones.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: the lengths differ.
+
+    Example:
+        >>> y = nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))
+        >>> F.broadcast_to(nn.NdArray((2, 3)), y, axis=0).data
+        array([[1., 1., 1.],
+               [2., 2., 2.]], dtype=float32)
     """
     n, m = x.ndim, y.ndim
     axis = -1 if axis is None else axis
@@ -161,25 +268,74 @@ def _tile(x: Any, reps: Sequence[int]) -> Any:
     return op.tile(x, reps=list(reps))
 
 
-def tile(x: Any, reps: int | Sequence[int]) -> Any:
-    """x repeated reps[i] times along axis i, counted from the last one; new axes come before x's."""
+@documented()
+def tile(x: Array, reps: int | Sequence[int]) -> Array:
+    """An array repeated along its axes.
+
+    Args:
+        x: any shape.
+        reps: how often along each axis, or along the last one. Where there are more numbers than axes, new axes come
+            before the first.
+
+    Returns:
+        Array of the lengths of `x` times `reps`.
+
+    Raises:
+        RuntimeError: a number is less than 1.
+
+    Example:
+        >>> F.tile(nn.NdArray.from_numpy_array(np.array([1.0, 2.0])), (2, 2)).data
+        array([[1., 2., 1., 2.],
+               [1., 2., 1., 2.]], dtype=float32)
+    """
     return _tile(x, [reps] if isinstance(reps, int) else reps)
 
 
 @function("Flip", "x", primitive=True, defaults={"axes": lambda x: [x.ndim - 1]})
-def flip(x: Any, axes: Sequence[int] | None = None) -> Any:
-    """x with the order of elements reversed along axes (the last if None)."""
+def flip(x: Array, axes: Sequence[int] | None = None) -> Array:
+    """The order of elements reversed along axes.
+
+    Args:
+        x: any shape.
+        axes: the axes, negative ones counted from the last; None for the last.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: `x` does not have an axis.
+
+    Example:
+        >>> F.flip(nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3)), axes=(0, 1)).data
+        array([[5., 4., 3.],
+               [2., 1., 0.]], dtype=float32)
+    """
     axes = [x.ndim - 1] if axes is None else axes
     return op.flip(x, axis=list(dict.fromkeys(check_axis("flip", a, x.ndim) for a in axes)))
 
 
 @function("Shift", "x", primitive=True, defaults={"shifts": lambda x: [0] * x.ndim})
-def shift(x: Any, shifts: Sequence[int] | None = None, border_mode: str = "nearest") -> Any:
-    """x moved by shifts[i] elements along its last axes.
+def shift(x: Array, shifts: Sequence[int] | None = None, border_mode: str = "nearest") -> Array:
+    """Elements moved along the last axes.
 
-    What moves in is the element at the edge (border_mode "nearest"), or the elements mirrored at it ("reflect").
+    Args:
+        x: any shape.
+        shifts: by how many elements along each of the last axes, towards the start where negative; None: not at all.
+        border_mode: what moves in: "nearest", the element at the edge, or "reflect", the elements mirrored at the edge.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: there are more shifts than axes.
+
+    Example:
+        >>> F.shift(nn.NdArray.from_numpy_array(np.array([[1.0, 2.0, 3.0]])), shifts=(0, 1)).data
+        array([[1., 1., 2.]], dtype=float32)
     """
     moves = [] if shifts is None else list(shifts)
+    if len(moves) > x.ndim:
+        raise RuntimeError(f"shift: {len(moves)} shifts were given for x of shape {tuple(x.shape)}.")
     mode = "symmetric" if border_mode == "reflect" else "repeat"
     return op.edges(x, before=moves, after=[-m for m in moves], mode=mode)
 
@@ -201,11 +357,28 @@ def _pad_widths(pad_width: Sequence[int], x: Any, mode: str) -> list[int]:
 
 
 @function("Pad", "x", primitive=True)
-def pad(x: Any, pad_width: Sequence[int], mode: str = "constant", constant_value: float = 0) -> Any:
-    """x with elements added at the edges of its last axes.
+def pad(x: Array, pad_width: Sequence[int], mode: str = "constant", constant_value: float = 0) -> Array:
+    """Elements added at the edges of the last axes.
 
-    pad_width: how many (before, after) each of them, one after the other; mode: "constant" adds `constant_value`,
-    "reflect" mirrors without the edge itself, "repeat" repeats the edge. RuntimeError for anything else.
+    Args:
+        x: any shape.
+        pad_width: how many before and after each of the last axes, (before, after, before, after, ...).
+        mode: "constant" adds `constant_value`, "reflect" mirrors without the edge itself, "repeat" repeats the edge.
+        constant_value: what "constant" adds.
+
+    Returns:
+        Array of the lengths of `x` and what was added.
+
+    Raises:
+        RuntimeError: the mode is another one, or the widths are an odd number, too many or negative.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 2.0, 3.0]]))
+        >>> F.pad(x, (1, 0, 0, 1), constant_value=9).data
+        array([[9., 9., 9., 9.],
+               [1., 2., 3., 9.]], dtype=float32)
+        >>> F.pad(x, (2, 1), mode="reflect").data
+        array([[3., 2., 1., 2., 3., 2.]], dtype=float32)
     """
     mode = mode or "constant"
     widths = _pad_widths(pad_width, x, mode)
@@ -232,23 +405,74 @@ def _meshgrid(*x: Any, ij_indexing: bool = False) -> Any:
     )
 
 
-def meshgrid(*x: Any, ij_indexing: bool = False) -> Any:
-    """Coordinates of a grid: for each of the vectors an array over all their combinations.
+@documented()
+def meshgrid(*x: Array, ij_indexing: bool = False) -> tuple[Array, ...] | Array:
+    """The coordinates of a grid: for each vector an array over all combinations.
 
-    The first two axes are those of the second and the first vector, unless `ij_indexing`.
+    Args:
+        *x: arrays of one axis.
+        ij_indexing: whether the axes of the results are in the order of the vectors; otherwise the first two axes are
+            those of the second and of the first vector.
+
+    Returns:
+        An array for each vector, of as many axes as there are vectors.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: an input does not have one axis.
+
+    Example:
+        >>> x, y = (nn.NdArray.from_numpy_array(np.arange(n)) for n in (2.0, 3.0))
+        >>> [v.data for v in F.meshgrid(x, y)]
+        [array([[0., 1.],
+               [0., 1.],
+               [0., 1.]], dtype=float32), array([[0., 0.],
+               [1., 1.],
+               [2., 2.]], dtype=float32)]
     """
     return _meshgrid(*x, ij_indexing=ij_indexing, n_outputs=len(x))
 
 
 @function("MatrixDiag", "x")
-def matrix_diag(x: Any) -> Any:
-    """Square matrices with the last axis of x on their diagonals: (..., n) gives (..., n, n)."""
+def matrix_diag(x: Array) -> Array:
+    """Square matrices with the last axis of an array on their diagonals, zeros elsewhere.
+
+    Args:
+        x: any shape (..., n) of at least one axis.
+
+    Returns:
+        Array (..., n, n).
+
+    Raises:
+        RuntimeError: `x` has no axes.
+
+    Example:
+        >>> F.matrix_diag(nn.NdArray.from_numpy_array(np.array([1.0, 2.0]))).data
+        array([[1., 0.],
+               [0., 2.]], dtype=float32)
+    """
+    if x.ndim < 1:
+        raise RuntimeError("matrix_diag: x must have at least one axis.")
     return op.diagonal_grad(x, shape=(*x.shape, x.shape[-1]), axis1=-2, axis2=-1)
 
 
 @function("MatrixDiagPart", "x", primitive=True)
-def matrix_diag_part(x: Any) -> Any:
-    """The diagonals of square matrices: (..., n, n) gives (..., n). RuntimeError for other shapes."""
+def matrix_diag_part(x: Array) -> Array:
+    """The diagonals of square matrices.
+
+    Args:
+        x: (..., n, n).
+
+    Returns:
+        Array (..., n).
+
+    Raises:
+        RuntimeError: the last two lengths differ.
+
+    Example:
+        >>> F.matrix_diag_part(nn.NdArray.from_numpy_array(np.arange(4.0).reshape(2, 2))).data
+        array([0., 3.], dtype=float32)
+    """
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise RuntimeError(
             f"matrix_diag_part: the last two dimensions must be the same, but x has shape {tuple(x.shape)}."
@@ -257,59 +481,96 @@ def matrix_diag_part(x: Any) -> Any:
 
 
 @function("Trilu", "x", primitive=True)
-def trilu(x: Any, k: int = 0, upper: bool = True) -> Any:
-    """The triangle of matrices on and above (`upper`) or below the k-th diagonal, zeros elsewhere."""
+def trilu(x: Array, k: int = 0, upper: bool = True) -> Array:
+    """The triangles of matrices, and zeros elsewhere.
+
+    Args:
+        x: (..., n, m).
+        k: at which diagonal the triangle ends: 0 is the main one, positive ones lie above it, negative ones below.
+        upper: whether it is the triangle on and above that diagonal, else on and below.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Raises:
+        RuntimeError: `x` has less than two axes.
+
+    Example:
+        >>> F.trilu(nn.NdArray.from_numpy_array(np.ones((2, 3))), k=1).data
+        array([[0., 1., 1.],
+               [0., 0., 1.]], dtype=float32)
+    """
     if x.ndim < 2:
         raise RuntimeError(f"trilu: input must have at least 2 dimensions, not the shape {tuple(x.shape)}.")
     return (op.triu if upper is None or upper else op.tril)(x, k=k or 0)
 
 
 @function("Unlink", "x", primitive=True)
-def unlink(x: Any) -> Any:
-    """x, sharing its memory; no gradient passes."""
+def unlink(x: Array) -> Array:
+    """The array itself, with the same memory, without a gradient: the backward pass ends here.
+
+    Args:
+        x: any shape.
+
+    Returns:
+        Array of the shape of `x`.
+
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0, 2.0]), need_grad=True)
+        >>> y = F.sum(x * F.unlink(x))
+        >>> y.forward()
+        >>> y.backward()
+        >>> x.g
+        array([1., 2.], dtype=float32)
+    """
     return op.unlink(x)
 
 
-class _Sink:
-    """A function whose inputs only matter as such: its result is a scalar 0.
+@function("Sink", "*x", host=Sink)
+def sink(*x: Array, one_input_grad: bool = True) -> Array:
+    """One result for several graphs: its `forward` and `backward` run those of all inputs.
 
-    `one_input_grad`: backward gives every input ones; otherwise their gradients stay what a user made them.
-    """
+    Args:
+        *x: any shapes.
+        one_input_grad: whether `backward` gives every input a gradient of ones; otherwise it takes the gradients that
+            are set on the inputs.
 
-    on_arrays, saves, integers, keeps_gradients = 1, 0, 0, 1
+    Returns:
+        Array of shape ().
 
-    def __init__(self, spec: Any, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int) -> None:
-        (self.ones,) = args
+    Raises:
+        AssertionError: there is no input.
 
-    def infer(self, shapes: Any) -> list[tuple[int, ...]]:
-        return [()]
-
-    def forward(self, inputs: Any, outputs: Any) -> None:
-        outputs[0][0].zero()
-
-    def backward(self, inputs: Any, outputs: Any, wanted: list[bool], accumulate: list[bool]) -> None:
-        for (_, grad), want, more in zip(inputs, wanted, accumulate, strict=True):
-            if want and self.ones:
-                if more:
-                    grad.tensor += 1
-                else:
-                    grad.fill(1)
-
-    def gradient(self, inputs: Any, outputs: Any, gradients: Any, wanted: list[bool]) -> list[Any]:
-        return [constant(1.0, x.shape) if w and self.ones else None for x, w in zip(inputs, wanted, strict=True)]
-
-
-@function("Sink", "*x", host=_Sink)
-def sink(*x: Any, one_input_grad: bool = True) -> Any:
-    """An output of shape () that runs the graphs of all its inputs, forward and backward, at once.
-
-    Its backward gives every input a gradient of ones, or (`one_input_grad=False`) takes those that are set on them.
+    Example:
+        >>> x = nn.Variable.from_numpy_array(np.array([1.0, 2.0]), need_grad=True)
+        >>> y = F.sink(F.sum(x), 3 * x)
+        >>> y.forward()
+        >>> y.backward()
+        >>> x.g
+        array([4., 4.], dtype=float32)
     """
     return op.sink(list(x))
 
 
 @function("Assign", "dst, src", primitive=True, effects=True)
-def assign(dst: Any, src: Any) -> Any:
-    """Writes src's data into dst when it runs, and gives a copy of it; the gradient goes to dst alone."""
+def assign(dst: Array, src: Array) -> Array:
+    """Writes one array into another when it runs. The gradient goes to `dst` alone.
+
+    Args:
+        dst: what is written to.
+        src: the values, of the shape of `dst`.
+
+    Returns:
+        Array with a copy of the values.
+
+    Raises:
+        RuntimeError: the shapes differ.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.zeros(2))
+        >>> y = F.assign(x, nn.NdArray.from_numpy_array(np.array([1.0, 2.0])))
+        >>> x.data
+        array([1., 2.], dtype=float32)
+    """
     check_same_shape("assign", dst, src)
     return op.assign(dst, src)

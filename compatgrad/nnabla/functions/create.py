@@ -3,26 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from compatgrad.nnabla._declare import constant as made_of
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
+
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+    from compatgrad.nnabla.variable import Variable
 
 __all__ = ["arange", "constant", "eye_like", "linspace", "shape"]
 
 
 @function("Constant", "")
-def constant(val: float = 0, shape: Sequence[int] = ()) -> Any:
-    """An array of `shape` of which every element is `val`."""
+def constant(val: float = 0, shape: Sequence[int] = ()) -> Variable:
+    """An array of which every element is the same number.
+
+    Args:
+        val: the number.
+        shape: the lengths of the axes.
+
+    Returns:
+        Array of `shape`, float32.
+
+    Raises:
+        TypeError: `shape` is a single number.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.constant(2.5, (2, 3)).d
+        array([[2.5, 2.5, 2.5],
+               [2.5, 2.5, 2.5]], dtype=float32)
+    """
     return made_of(torch.full(() if shape is None else tuple(shape), float(val or 0), dtype=torch.float32))
 
 
 @function("Arange", "")
-def arange(start: float, stop: float, step: float = 1) -> Any:
-    """start, start + step, ... as long as `stop` is not reached. RuntimeError where step is 0."""
+def arange(start: float, stop: float, step: float = 1) -> Variable:
+    """Numbers from `start` on at distances of `step`, as long as `stop` is not reached.
+
+    Each is the sum of the one before and `step`, rounded to float32; their number depends on that rounding.
+
+    Args:
+        start: the first number.
+        stop: the first number that is too much, or too little where `step` is negative.
+        step: the distance.
+
+    Returns:
+        Array of one axis, float32.
+
+    Raises:
+        RuntimeError: `step` is 0.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.arange(1, 3, 0.5).d
+        array([1. , 1.5, 2. , 2.5], dtype=float32)
+    """
     step = 1 if step is None else step
     if step == 0:
         raise RuntimeError("arange: step must not be 0")
@@ -41,10 +82,26 @@ def _linspace(start: float, stop: float, num: int) -> Any:
     return made_of(torch.from_numpy((start + step * np.arange(num)).astype(np.float32)))
 
 
-def linspace(start: float, stop: float, num: int) -> Any:
-    """`num` numbers at equal distances, the first `start`, the last `stop`.
+@documented()
+def linspace(start: float, stop: float, num: int) -> Variable:
+    """Numbers at equal distances.
 
-    TypeError where `num` is no integer, ValueError where it is negative.
+    Args:
+        start: the first number.
+        stop: the last number.
+        num: how many.
+
+    Returns:
+        Array of shape (num,), float32.
+
+    Raises:
+        TypeError: `num` is no integer.
+        ValueError: `num` is negative.
+
+    Example:
+        >>> with nn.auto_forward():
+        ...     F.linspace(0, 1, 5).d
+        array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     if not isinstance(num, int):
         raise TypeError(f"'{type(num).__name__}' object cannot be interpreted as an integer")
@@ -54,16 +111,48 @@ def linspace(start: float, stop: float, num: int) -> Any:
 
 
 @function("EyeLike", "x", primitive=True)
-def eye_like(x: Any, k: int = 0) -> Any:
-    """Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere. RuntimeError unless x has two axes."""
+def eye_like(x: Array, k: int = 0) -> Array:
+    """Ones on a diagonal of a matrix, and zeros elsewhere.
+
+    Args:
+        x: an array of two axes, of which the result has the shape.
+        k: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+
+    Returns:
+        Array of the shape of `x`, float32. No gradient passes.
+
+    Raises:
+        RuntimeError: `x` does not have two axes.
+
+    Example:
+        >>> F.eye_like(nn.NdArray((2, 3)), k=1).data
+        array([[0., 1., 0.],
+               [0., 0., 1.]], dtype=float32)
+    """
     if x.ndim != 2:
         raise RuntimeError(f"eye_like: inputs[0]->ndim() must be 2, not {x.ndim} (shape {tuple(x.shape)}).")
     return op.eye_like(x, k=k or 0)
 
 
 @function("Shape", "x")
-def shape(x: Any, start: int = 0, end: int = 0) -> Any:
-    """The lengths of x's axes start, ..., end - 1 as numbers; negative ones count from the end, end 0 is the end."""
+def shape(x: Array, start: int = 0, end: int = 0) -> Array:
+    """The lengths of an array's axes, as an array.
+
+    Args:
+        x: at least one axis.
+        start: the first axis, negative ones counted from the last.
+        end: the axis after the last one, negative ones counted from the last; 0 is the end.
+
+    Returns:
+        Array of one axis, float32. No gradient passes.
+
+    Raises:
+        RuntimeError: `x` has no axes.
+
+    Example:
+        >>> F.shape(nn.NdArray((2, 3, 5)), start=1).data
+        array([3., 5.], dtype=float32)
+    """
     n = x.ndim
     if n == 0:
         raise RuntimeError("shape: x must have at least one axis")

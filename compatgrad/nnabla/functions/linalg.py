@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import string
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
 
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+
 __all__ = ["batch_cholesky", "batch_det", "batch_inv", "batch_logdet", "einsum"]
+
+# What functions of one batch of matrices say alike in their docstrings.
+_SHARED = """
+Args:
+    x: square matrices (batch, n, n), computed in float32.
+
+Raises:
+    RuntimeError: `x` has another shape.
+"""
 
 
 def _check_square(name: str, x: Any) -> None:
@@ -17,35 +29,72 @@ def _check_square(name: str, x: Any) -> None:
         )
 
 
-@function("BatchDet", "x", primitive=True)
-def batch_det(x: Any) -> Any:
-    """The determinants of x, (B, N, N): (B,). RuntimeError for other shapes."""
+@function("BatchDet", "x", primitive=True, shared=(_SHARED,))
+def batch_det(x: Array) -> Array:
+    """The determinants of a batch of matrices.
+
+    Returns:
+        Array (batch,).
+
+    Example:
+        >>> F.batch_det(nn.NdArray.from_numpy_array(np.array([[[2.0, 1.0], [1.0, 3.0]]]))).data
+        array([5.], dtype=float32)
+    """
     _check_square("batch_det", x)
     return op.det(x)
 
 
-@function("BatchInv", "x", primitive=True)
-def batch_inv(x: Any) -> Any:
-    """The inverses of x, (B, N, N); not finite where there is none. RuntimeError for other shapes."""
+@function("BatchInv", "x", primitive=True, shared=(_SHARED,))
+def batch_inv(x: Array) -> Array:
+    """The inverses of a batch of matrices.
+
+    Returns:
+        Array (batch, n, n), not finite where a matrix has no inverse.
+
+    Example:
+        >>> F.batch_inv(nn.NdArray.from_numpy_array(np.array([[[2.0, 0.0], [0.0, 4.0]]]))).data
+        array([[[0.5 , 0.  ],
+                [0.  , 0.25]]], dtype=float32)
+    """
     _check_square("batch_inv", x)
     return op.inverse(x)
 
 
-@function("BatchLogdet", "x", primitive=True)
-def batch_logdet(x: Any) -> Any:
-    """log|det| of x, (B, N, N): (B,). RuntimeError for other shapes."""
+@function("BatchLogdet", "x", primitive=True, shared=(_SHARED,))
+def batch_logdet(x: Array) -> Array:
+    """The logarithms of the absolute determinants of a batch of matrices.
+
+    Returns:
+        Array (batch,).
+
+    Example:
+        >>> F.batch_logdet(nn.NdArray.from_numpy_array(np.array([[[0.0, 1.0], [-1.0, 0.0]]]))).data
+        array([0.], dtype=float32)
+    """
     _check_square("batch_logdet", x)
     return op.log_abs_det(x)
 
 
-@function("BatchCholesky", "x", primitive=True)
-def batch_cholesky(x: Any, upper: bool = False) -> Any:
-    """Lower (or upper) triangular factors of positive definite x, (B, N, N). RuntimeError for other shapes."""
+@function("BatchCholesky", "x", primitive=True, shared=(_SHARED,))
+def batch_cholesky(x: Array, upper: bool = False) -> Array:
+    """The triangular factors l of a batch of positive definite matrices, which are l l^T, or u^T u for `upper`.
+
+    Args:
+        upper: whether the upper triangular factors are given, not the lower ones.
+
+    Returns:
+        Array (batch, n, n).
+
+    Example:
+        >>> F.batch_cholesky(nn.NdArray.from_numpy_array(np.array([[[4.0, 2.0], [2.0, 10.0]]]))).data
+        array([[[2., 0.],
+                [1., 3.]]], dtype=float32)
+    """
     _check_square("batch_cholesky", x)
     return op.cholesky(x, upper=bool(upper))
 
 
-def explicit_equation(equation: str, ndims: list[int]) -> str:
+def _explicit_equation(equation: str, ndims: list[int]) -> str:
     """The equation with letters only: ellipses spelled out, the output written down. RuntimeError where it is wrong."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -72,10 +121,26 @@ def explicit_equation(equation: str, ndims: list[int]) -> str:
 
 
 @function("Einsum", "*x", primitive=True)
-def einsum(*x: Any, equation: str = "") -> Any:
+def einsum(*x: Array, equation: str = "") -> Array:
     """Einstein's summation: products of the inputs, summed over the letters that the output does not name.
 
-    equation: such as "ij,jk->ik", with "..." for further axes, which broadcast; without "->" the output has the
-    letters that appear once. RuntimeError where it does not fit the inputs.
+    Args:
+        *x: any shapes, computed in float32.
+        equation: the axes of the inputs and of the output as letters, such as "ij,jk->ik". "..." stands for any number
+            of further axes, which broadcast. Without "->" the output has the letters that appear once, in the order of
+            the alphabet.
+
+    Returns:
+        Array with the axes of the output.
+
+    Raises:
+        AssertionError: there is no input.
+        RuntimeError: the equation does not fit the inputs.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
+        >>> F.einsum(x, x, equation="ij,kj->ik").data
+        array([[ 5., 14.],
+               [14., 50.]], dtype=float32)
     """
-    return op.einsum(list(x), equation=explicit_equation(equation, [a.ndim for a in x]))
+    return op.einsum(list(x), equation=_explicit_equation(equation, [a.ndim for a in x]))

@@ -3,17 +3,64 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions._checks import check_axis
 
+if TYPE_CHECKING:
+    from compatgrad.nnabla._typing import Array
+
 __all__ = ["cumprod", "cumsum", "max", "mean", "min", "norm", "prod", "reduce", "reduce_mean", "reduce_sum", "sum"]
+
+# What these functions say alike in their docstrings: all, those of one array as a whole, extrema, and running ones.
+_WHOLE = """
+Args:
+    x: any shape, computed in float32.
+
+Returns:
+    Array of shape ().
+"""
+_SHARED = """
+Args:
+    x: any shape, computed in float32.
+    axis: the axis or axes to reduce, negative ones counted from the last; None for all.
+    keepdims: whether these axes stay, with length 1.
+
+Returns:
+    Array of the shape of `x` without the reduced axes.
+
+Raises:
+    RuntimeError: `x` does not have an axis.
+"""
+_EXTREME = """
+Args:
+    with_index: whether positions are given, too. They are integers, counted in C order over the reduced axes.
+    only_index: whether positions are all that is given.
+
+Returns:
+    Array of the shape of `x` without the reduced axes, or a pair of such arrays: values and positions.
+"""
+_RUNNING = """
+Args:
+    x: any shape, computed in float32.
+    axis: the axis along which it goes, negative ones counted from the last.
+    exclusive: whether the element itself is left out.
+    reverse: whether it goes from the end to the start.
+
+Returns:
+    Array of the shape of `x`.
+
+Raises:
+    RuntimeError: `x` does not have the axis.
+"""
 
 _ALL = {"axes": lambda x: list(range(x.ndim))}
 
 
-def listed(axis: Any, ndim: int) -> list[int]:
+def _listed(axis: Any, ndim: int) -> list[int]:
     """An `axis` argument as the list of axes: None means all, an integer one."""
     if axis is None:
         return list(range(ndim))
@@ -22,7 +69,7 @@ def listed(axis: Any, ndim: int) -> list[int]:
 
 def _axes(name: str, axes: Any, x: Any) -> list[int]:
     """The axes counted from the front, each once; RuntimeError for one that x does not have."""
-    return list(dict.fromkeys(check_axis(name, a, x.ndim) for a in listed(axes, x.ndim)))
+    return list(dict.fromkeys(check_axis(name, a, x.ndim) for a in _listed(axes, x.ndim)))
 
 
 @function("Sum", "x", primitive=True, defaults=_ALL)
@@ -30,13 +77,18 @@ def _sum(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
     return op.sum(x, axis=_axes("sum", axes, x), keepdims=keep_dims)
 
 
-def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Sum over axes.
+@documented(_SHARED)
+def sum(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """The sum over axes.
 
-    axis: None (all), an integer or a sequence; keepdims: reduced axes stay with length 1. Gives x.shape without
-    the reduced axes. RuntimeError for an axis that x does not have.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3))
+        >>> F.sum(x, axis=1).data
+        array([ 3., 12.], dtype=float32)
+        >>> F.sum(x, axis=(0, 1), keepdims=True).data
+        array([[15.]], dtype=float32)
     """
-    return _sum(x, listed(axis, x.ndim), keepdims)
+    return _sum(x, _listed(axis, x.ndim), keepdims)
 
 
 @function("Mean", "x", primitive=True, defaults=_ALL)
@@ -44,9 +96,15 @@ def _mean(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
     return op.mean(x, axis=_axes("mean", axes, x), keepdims=keep_dims)
 
 
-def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Arithmetic mean over axes; arguments as of `sum`."""
-    return _mean(x, listed(axis, x.ndim), keepdims)
+@documented(_SHARED)
+def mean(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """The arithmetic mean over axes.
+
+    Example:
+        >>> F.mean(nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3)), axis=0).data
+        array([1.5, 2.5, 3.5], dtype=float32)
+    """
+    return _mean(x, _listed(axis, x.ndim), keepdims)
 
 
 @function("Max", "x", primitive=True, defaults=_ALL)
@@ -54,14 +112,25 @@ def _max(x: Any, axes: Any = None, keep_dims: bool = False, with_index: bool = F
     return op.extreme(x, axis=_axes("max", axes, x), keepdims=keep_dims, with_index=with_index, only_index=only_index)
 
 
-def max(x: Any, axis: Any = None, keepdims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    """Largest element over axes; the first one gets the gradient.
+@documented(_EXTREME, _SHARED)
+def max(
+    x: Array,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> Array | tuple[Array, Array]:
+    """The largest element over axes. Where several are the largest, the first one gets the gradient.
 
-    axis, keepdims: as of `sum`. with_index: gives (values, positions), positions counted in C order over the reduced
-    axes, as integers; only_index: gives the positions alone.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]))
+        >>> F.max(x, axis=1).data
+        array([5., 7.], dtype=float32)
+        >>> F.max(x, axis=1, only_index=True).data
+        array([1, 0])
     """
     return _max(
-        x, listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
+        x, _listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
     )
 
 
@@ -72,10 +141,24 @@ def _min(x: Any, axes: Any = None, keep_dims: bool = False, with_index: bool = F
     )
 
 
-def min(x: Any, axis: Any = None, keepdims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
-    """Smallest element over axes; arguments and results as of `max`."""
+@documented(_EXTREME, _SHARED)
+def min(
+    x: Array,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> Array | tuple[Array, Array]:
+    """The smallest element over axes. Where several are the smallest, the first one gets the gradient.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]))
+        >>> values, positions = F.min(x, axis=1, with_index=True)
+        >>> values.data, positions.data
+        (array([1., 0.], dtype=float32), array([0, 1]))
+    """
     return _min(
-        x, listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
+        x, _listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
     )
 
 
@@ -91,12 +174,24 @@ def _norm(x: Any, p: float = 2.0, axes: Any = None, keep_dims: bool = False) -> 
     return op.pow_scalar(op.sum(powers, axis=axes, keepdims=keep_dims), exponent=1.0 / p)
 
 
-def norm(x: Any, p: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
+@documented(_SHARED)
+def norm(x: Array, p: float | None = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """The p-norm over axes, (sum |x|^p)^(1/p).
 
-    p: at least 1 (RuntimeError), 2 if None; axis, keepdims: as of `sum`.
+    Args:
+        p: at least 1; None for 2.
+
+    Raises:
+        RuntimeError: `x` does not have an axis, or `p` is less than 1.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([[3.0, -4.0], [1.0, 1.0]]))
+        >>> F.norm(x, axis=1).data
+        array([5.       , 1.4142135], dtype=float32)
+        >>> F.norm(x, p=1).data
+        array(9., dtype=float32)
     """
-    return _norm(x, 2.0 if p is None else p, listed(axis, x.ndim), keepdims)
+    return _norm(x, 2.0 if p is None else p, _listed(axis, x.ndim), keepdims)
 
 
 @function("Prod", "x", primitive=True, defaults=_ALL)
@@ -104,25 +199,53 @@ def _prod(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
     return op.prod(x, axis=_axes("prod", axes, x), keepdims=keep_dims)
 
 
-def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Product over axes; arguments as of `sum`. The gradient is exact where elements are 0."""
-    return _prod(x, listed(axis, x.ndim), keepdims)
+@documented(_SHARED)
+def prod(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """The product over axes. Its gradient is exact also where elements are 0.
+
+    Example:
+        >>> F.prod(nn.NdArray.from_numpy_array(np.array([[1.0, 2.0], [3.0, 4.0]])), axis=0).data
+        array([3., 8.], dtype=float32)
+    """
+    return _prod(x, _listed(axis, x.ndim), keepdims)
 
 
-@function("ReduceSum", "x", primitive=True)
-def reduce_sum(x: Any) -> Any:
-    """The sum of all elements, of shape ()."""
+@function("ReduceSum", "x", primitive=True, shared=(_WHOLE,))
+def reduce_sum(x: Array) -> Array:
+    """The sum of all elements.
+
+    Example:
+        >>> F.reduce_sum(nn.NdArray.from_numpy_array(np.arange(4.0))).data
+        array(6., dtype=float32)
+    """
     return op.sum(x)
 
 
-@function("ReduceMean", "x", primitive=True)
-def reduce_mean(x: Any) -> Any:
-    """The mean of all elements, of shape ()."""
+@function("ReduceMean", "x", primitive=True, shared=(_WHOLE,))
+def reduce_mean(x: Array) -> Array:
+    """The mean of all elements.
+
+    Example:
+        >>> F.reduce_mean(nn.NdArray.from_numpy_array(np.arange(4.0))).data
+        array(1.5, dtype=float32)
+    """
     return op.mean(x)
 
 
-def reduce(x: Any, op: str = "sum") -> Any:
-    """Sum or mean of all elements; deprecated in favour of `sum` and `mean`. ValueError for another `op`."""
+@documented(_WHOLE)
+def reduce(x: Array, op: str = "sum") -> Array:
+    """The sum or the mean of all elements. It is deprecated: take `sum` or `mean`.
+
+    Args:
+        op: "sum" or "mean".
+
+    Raises:
+        ValueError: `op` is something else.
+
+    Example:
+        >>> F.reduce(nn.NdArray.from_numpy_array(np.arange(4.0)), op="mean").data
+        array(1.5, dtype=float32)
+    """
     # as the original, blamed on this line: unless asked for, Python shows no such warning
     warnings.warn("Deprecated API. Use ``sum`` or ``mean`` instead.", DeprecationWarning, stacklevel=1)
     if op not in ("sum", "mean"):
@@ -130,19 +253,31 @@ def reduce(x: Any, op: str = "sum") -> Any:
     return (reduce_sum if op == "sum" else reduce_mean)(x)
 
 
-@function("CumSum", "x", primitive=True)
-def cumsum(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+@function("CumSum", "x", primitive=True, shared=(_RUNNING,))
+def cumsum(x: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Array:
     """Sums along an axis up to each element.
 
-    exclusive: without the element itself, so that the first is 0; reverse: from the end. Gives x.shape.
-    RuntimeError for an axis that x does not have.
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0]))
+        >>> F.cumsum(x).data
+        array([1., 3., 6.], dtype=float32)
+        >>> F.cumsum(x, exclusive=True, reverse=True).data
+        array([5., 3., 0.], dtype=float32)
     """
     return op.running_sum(x, axis=check_axis("cumsum", axis or 0, x.ndim), exclusive=exclusive, reverse=reverse)
 
 
-@function("CumProd", "x")
-def cumprod(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
-    """Products along an axis up to each element; arguments as of `cumsum`, the first exclusive one is 1."""
+@function("CumProd", "x", shared=(_RUNNING,))
+def cumprod(x: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Array:
+    """Products along an axis up to each element. The first exclusive one is 1.
+
+    Example:
+        >>> x = nn.NdArray.from_numpy_array(np.array([1.0, 2.0, 3.0]))
+        >>> F.cumprod(x).data
+        array([1., 2., 6.], dtype=float32)
+        >>> F.cumprod(x, exclusive=True).data
+        array([1., 1., 2.], dtype=float32)
+    """
     axis = check_axis("cumprod", axis or 0, x.ndim)
     if reverse:
         x = op.flip(x, axis=[axis])

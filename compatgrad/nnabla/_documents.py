@@ -1,0 +1,99 @@
+"""Docstrings of functions that have much in common: each says what is its own, the rest is written once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+__all__ = ["NO_INPUT", "OUTPUTS", "documented", "merged"]
+
+_TITLES = ("Args", "Attributes", "Returns", "Yields", "Raises", "Note", "Example", "Source")
+_SECTION = re.compile(rf"^({'|'.join(_TITLES)}):", re.M)
+_ENTRY = re.compile(r"^    (?=\S)", re.M)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What all functions of `nnabla.functions` have, and those with inputs.
+OUTPUTS = """
+Args:
+    n_outputs: the number of results; read only where no other argument settles it.
+    outputs: arrays that the results are written into, of as many elements; by default new ones.
+    **more: `n_outputs` and `outputs`, which every function takes.
+"""
+NO_INPUT = """
+Raises:
+    TypeError: an input is neither a Variable nor an NdArray.
+"""
+
+
+def _parts(text: str) -> tuple[str, dict[str, str]]:
+    """What precedes the sections of a docstring, and the sections by their names."""
+    head, *rest = _SECTION.split(text)
+    return head.rstrip(), dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entries(section: str) -> dict[str, str]:
+    """The entries of a section, such as "x, y: arrays", by what stands before the colon."""
+    return {entry.partition(":")[0]: entry.rstrip() for entry in _ENTRY.split(section)[1:]}
+
+
+def _arguments(section: str) -> dict[str, str]:
+    """The entries of a section of arguments by the names of these."""
+    found = {}
+    for key, entry in _entries(section).items():
+        for name in key.replace("*", "").split(", "):
+            found[name] = entry
+    return found
+
+
+@lru_cache(None)
+def _shared(texts: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Arguments, errors and other sections of several texts; the first one that has something is right."""
+    sections = [_parts(text)[1] for text in reversed(texts)]
+    arguments, errors, others = {}, {}, {}
+    for found in sections:
+        arguments |= _arguments(found.pop("Args", ""))
+        errors |= _entries(found.pop("Raises", ""))
+        others |= found
+    return arguments, errors, others
+
+
+def merged(text: str, shared: tuple[str, ...], names: Sequence[str] = (), source: str = "") -> str:
+    """A docstring with what `shared`, sections of docstrings, says in addition, and with its source.
+
+    Of the shared arguments those are taken that `names`, the function's in order, has and the docstring does not
+    describe; of the shared errors those that the docstring does not name; other sections where it has none.
+    """
+    head, own = _parts(inspect.cleandoc(text))
+    arguments, errors, others = _shared(shared)
+    described = arguments | _arguments(own.get("Args", ""))
+    lines = dict.fromkeys(described[name] for name in names if name in described)
+    if lines:
+        own["Args"] = "\n    " + "\n    ".join(lines)
+    mine = own.get("Raises", "").rstrip()
+    raised = [mine, *(f"\n    {entry}" for name, entry in errors.items() if f"\n    {name}:" not in mine)]
+    if any(raised):
+        own["Raises"] = "".join(raised)
+    own = others | own
+    if source:
+        own["Source"] = f" `{source}` of nnabla 1.39.0."
+    return "\n\n".join((head, *(f"{title}:{own[title].rstrip()}" for title in _TITLES if title in own)))
+
+
+def documented(
+    *shared: str, source: str = "nnabla.functions", all_have: tuple[str, ...] = (OUTPUTS, NO_INPUT)
+) -> Callable[[F], F]:
+    """Completes the docstring of a function: what its family shares, what all functions have, and its source."""
+
+    def complete(f: F) -> F:
+        if f.__doc__:  # there is none where Python runs with -OO
+            code = f.__code__
+            n, m = code.co_argcount, code.co_kwonlyargcount
+            names = (*code.co_varnames[:n], *code.co_varnames[n + m : n + m + 2], *code.co_varnames[n : n + m])
+            f.__doc__ = merged(f.__doc__, shared + all_have, names, f"{source}.{f.__name__}")
+        return f
+
+    return complete
