@@ -1,11 +1,19 @@
 """What pooling of regions of interest shares."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed, _spatial
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _OPS = ("roi_align", "roi_max_align", "roi_average", "roi_max")
 _functions = {op: frontend.bind(op, dtype="any") for op in _OPS}
@@ -22,14 +30,15 @@ class Regions(_composed.ComposedFunction):
     empty = None  # what empty bins give, where maxima are asked for
     argmax_data = None  # places of maxima
 
-    def regions(self, x, *rois):
+    def regions(self, x: Variable, *rois: Variable) -> NdArray:
+        """The regions as the op takes them, in one array."""
         raise NotImplementedError
 
     @property
     def params(self):
         return {"output_size": (self.outh, self.outw)}
 
-    def compose(self, x, *rois):
+    def compose(self, x: Variable, *rois: Variable) -> Variable:
         regions = self.regions(x, *rois)
         if self.empty is None:
             return _functions[self.op](x, regions, **self.params)
@@ -37,7 +46,9 @@ class Regions(_composed.ComposedFunction):
         self.argmax_data = places.array
         return y
 
-    def backward(self, target_input_indexes, grad_outputs):
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         inputs = self.get_retained_inputs()
         places = () if self.empty is None else (self.argmax_data,)
         with _composed.unobserved():
@@ -52,7 +63,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
     (R,).
     """
 
-    def __init__(self, outsize, spatial_scale):
+    def __init__(self, outsize: IntOrInts, spatial_scale: float) -> None:
         super().__init__()
         outh, outw = _spatial.pair(outsize)
         for i, n in enumerate((outh, outw)):
@@ -65,7 +76,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
         self.outh, self.outw = int(outh), int(outw)
         self.spatial_scale = spatial_scale
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 3)
         x, rois, indices = in_types
         type_check.expect(
@@ -79,7 +90,7 @@ class ROIFunction(Regions, _composed.CallableFunction):
             rois.shape[0] == indices.shape[0],
         )
 
-    def regions(self, x, rois, indices):
+    def regions(self, x: VariableOrArray, rois: VariableOrArray, indices: Variable) -> NdArray:
         """Bounds of whole pixels, as the ops on bins take them."""
         edges = pixels(rois.array, self.spatial_scale)
         top, left, bottom, right = edges.T
@@ -95,18 +106,18 @@ class ROIAlign(ROIFunction):
     size.
     """
 
-    def __init__(self, outsize, spatial_scale, sampling_ratio=None):
+    def __init__(self, outsize: IntOrInts, spatial_scale: float, sampling_ratio: IntOrInts | None = None) -> None:
         super().__init__(outsize, spatial_scale)
         sampling_ratio = _spatial.pair(sampling_ratio)
         if not all([s is None or (isinstance(s, numbers.Integral) and s >= 1) for s in sampling_ratio]):
             raise TypeError(f"sampling_ratio must be integer >= 1 or a pair of it: {sampling_ratio}")
         self.sampling_ratio = sampling_ratio
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         super().check_type_forward(in_types)
         type_check.expect(in_types[0].dtype == "float32")
 
-    def regions(self, x, rois, indices):
+    def regions(self, x: VariableOrArray, rois: VariableOrArray, indices: Variable) -> NdArray:
         """Image, left, top, right and bottom on the images' grid, at least a pixel long, as the ops on boxes take
         them: those count a pixel's middle as half.
         """
@@ -124,7 +135,7 @@ class ROIAlign(ROIFunction):
         return {**super().params, "sampling_ratio": rows, "sampling_ratio_x": columns}
 
 
-def check_finite(edges):
+def check_finite(edges: NdArray) -> None:
     """Raises where an edge of a region cannot be a number of pixels: ValueError for NaN, OverflowError for infinity."""
     xp = backend.get_array_module(edges)
     if not xp.isfinite(edges).all():
@@ -133,14 +144,14 @@ def check_finite(edges):
         raise OverflowError("a region cannot be told in pixels: an edge is infinite")
 
 
-def pixels(rois, spatial_scale):
+def pixels(rois: NdArray, spatial_scale: float) -> NdArray:
     """Edges of regions in whole pixels, within 32 bits."""
     edges = (rois.astype("float64") * spatial_scale).round()
     check_finite(edges)
     return edges.clip(-(2**31), 2**31 - 1).astype(int)
 
 
-def images(x, indices):
+def images(x: Variable, indices: NdArray) -> NdArray:
     """The image of each region, counted from the first; IndexError where there is none."""
     n = len(x)
     if not ((indices >= -n) & (indices < n)).all():
@@ -148,13 +159,13 @@ def images(x, indices):
     return indices % n if n else indices
 
 
-def bins(images, rows, columns):
+def bins(images: NdArray, rows: tuple[NdArray, NdArray], columns: tuple[NdArray, NdArray]) -> NdArray:
     """Images and bounds (R, out) along both axes in one array."""
     xp = backend.get_array_module(images)
     return xp.concatenate([images[:, None], *rows, *columns], axis=1)
 
 
-def integer_bins(start, length, out, size):
+def integer_bins(start: NdArray, length: NdArray, out: int, size: int) -> tuple[NdArray, NdArray]:
     """Bounds (R, out) of `out` bins of regions along an axis of `size` pixels: the first, and past the last
     one.
     """

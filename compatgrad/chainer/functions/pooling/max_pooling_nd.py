@@ -1,19 +1,57 @@
 """Max pooling."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.pooling import pooling_nd
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 
 class MaxPoolingND(pooling_nd._PoolingND):
+    """The node of `chainer.functions.max_pooling_nd` in the graph, its result's `creator`.
+
+    Args:
+        ndim: over how many axes the windows are.
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
+        return_indices: True keeps the positions of the maxima in the attribute `indexes`.
+
+    Raises:
+        ValueError: `ndim` is not positive.
+
+    Example:
+        >>> node = F.pooling.max_pooling_nd.MaxPoolingND(1, 2, return_indices=True)
+        >>> node.apply((np.array([[[1.0, 3.0]]]),))[0].array, node.indexes
+        (array([[[3.]]]), array([[[1]]]))
+
+    Source: `chainer.functions.pooling.max_pooling_nd.MaxPoolingND` of Chainer 7.8.1.
+    """
+
     op = "max_pooling"
     indexes = None  # positions of the maxima in their windows, once applied with `return_indices`
 
-    def __init__(self, ndim, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
+    def __init__(
+        self,
+        ndim: int,
+        ksize: IntOrInts,
+        stride: IntOrInts | None = None,
+        pad: IntOrInts = 0,
+        cover_all: bool = True,
+        return_indices: bool = False,
+    ) -> None:
         super().__init__(ndim, ksize, stride, pad, cover_all=cover_all, return_indices=return_indices)
 
-    cover_all = property(lambda self: self.op_params["cover_all"])
-    return_indices = property(lambda self: self.op_params["return_indices"])
+    cover_all = _native.parameter("cover_all")
+    return_indices = _native.parameter("return_indices")
 
     def _run_bound(self, inputs):
         if not self.return_indices:
@@ -33,12 +71,39 @@ def _checked(x, ksize, stride, pad, cover_all, return_indices=False):
 _max_pooling = frontend.bind("max_pooling", _checked)
 
 
-def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
-    """Maximum of each window over the axes of x (batch, channel, …) after the first two.
+def max_pooling_nd(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Variable | tuple[Variable, NdArray]:
+    """Maximum of each window over the axes after the first two.
 
-    `ksize`, `stride` (default: `ksize`) and `pad` are an int or one per axis. `cover_all`: the last window
-    may reach beyond the padding, so that no element is left out. With `return_indices`, also an array of the
-    maxima's positions in their windows. Raises InvalidType where x is not floating or has no such axis.
+    Args:
+        x: floating, (n, c, d1, d2, ...): n samples of c channels.
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
+        return_indices: True also gives an array with the position of each maximum in its window, counted along its
+            rows.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
+        shape.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+        ValueError: `x` has no third axis.
+        NotImplementedError: `return_indices` over more than three axes.
+
+    Example:
+        >>> F.max_pooling_nd(np.array([[[1.0, 3.0, 5.0]]]), 2).array  # the last window holds 5 alone
+        array([[[3., 5.]]])
+
+    Source: `chainer.functions.max_pooling_nd` of Chainer 7.8.1.
     """
     if return_indices:
         function = MaxPoolingND(x.ndim - 2, ksize, stride, pad, cover_all, True)
@@ -46,21 +111,115 @@ def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=
     return _max_pooling(x, ksize, ksize if stride is None else stride, pad, cover_all)
 
 
-def max_pooling_1d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
-    """`max_pooling_nd` of x (batch, channel, length); ValueError for another number of axes."""
+def max_pooling_1d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Variable | tuple[Variable, NdArray]:
+    """Maximum of each window over one axis.
+
+    Args:
+        x: floating, (n, c, length).
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
+        return_indices: True also gives an array with the position of each maximum in its window, counted along its
+            rows.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
+        shape.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+
+    Example:
+        >>> F.max_pooling_1d(np.array([[[1.0, 3.0, 7.0, 5.0]]]), 2, return_indices=True)
+        (variable([[[3., 7.]]]), array([[[1, 0]]]))
+
+    Source: `chainer.functions.max_pooling_1d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 1)
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
-def max_pooling_2d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
-    """`max_pooling_nd` of x (batch, channel, height, width); ValueError for another number of axes."""
+def max_pooling_2d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Variable | tuple[Variable, NdArray]:
+    """Maximum of each window over two axes.
+
+    Args:
+        x: floating, (n, c, height, width).
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
+        return_indices: True also gives an array with the position of each maximum in its window, counted along its
+            rows.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
+        shape.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+
+    Example:
+        >>> F.max_pooling_2d(np.arange(9.0).reshape(1, 1, 3, 3), 2, stride=1, cover_all=False).array
+        array([[[[4., 5.],
+                 [7., 8.]]]])
+
+    Source: `chainer.functions.max_pooling_2d` of Chainer 7.8.1.
+    """
     if return_indices or x.ndim != 4:
         _spatial.check_ndim(x, 2)
         return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
     return _max_pooling(x, ksize, ksize if stride is None else stride, pad, cover_all)
 
 
-def max_pooling_3d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
-    """`max_pooling_nd` of x (batch, channel, depth, height, width); ValueError for another number of axes."""
+def max_pooling_3d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Variable | tuple[Variable, NdArray]:
+    """Maximum of each window over three axes.
+
+    Args:
+        x: floating, (n, c, depth, height, width).
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        cover_all: True lets the last window reach beyond the padding, so that no element is left out.
+        return_indices: True also gives an array with the position of each maximum in its window, counted along its
+            rows.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; with `return_indices` a pair of it and an integer array of its
+        shape.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or is empty.
+
+    Example:
+        >>> F.max_pooling_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), 2).array
+        array([[[[[7.]]]]])
+
+    Source: `chainer.functions.max_pooling_3d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 3)
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)

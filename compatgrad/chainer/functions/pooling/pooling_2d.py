@@ -1,13 +1,37 @@
 """What pooling functions over two axes share."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts
 
 _pair = _spatial.pair  # programs find it here
 
 
 class Pooling2D(_native.NativeFunction):
-    def __init__(self, ksize, stride=None, pad=0, **params):
+    """What poolings and unpoolings of images share: windows, and the check of the input (n, c, h, w).
+
+    Args:
+        ksize: height and width of the window, or one number for both.
+        stride: step of the window along each axis, or one number for both; None: `ksize`.
+        pad: how far each side of the image is padded, for each axis or one number for both.
+        **params: further parameters of the subclass's op.
+
+    Example:
+        >>> x = chainer.Variable(np.arange(4.0).reshape(1, 1, 2, 2))
+        >>> node = F.average_pooling_2d(x, 2).creator
+        >>> isinstance(node, F.pooling.pooling_2d.Pooling2D), node.kh, node.sx, node.ph
+        (True, 2, 2, 0)
+
+    Source: `chainer.functions.pooling.pooling_2d.Pooling2D` of Chainer 7.8.1.
+    """
+
+    def __init__(self, ksize: IntOrInts, stride: IntOrInts | None = None, pad: IntOrInts = 0, **params: Any) -> None:
         super().__init__(
             ksize=_spatial.pair(ksize),
             stride=_spatial.pair(ksize if stride is None else stride),
@@ -15,12 +39,12 @@ class Pooling2D(_native.NativeFunction):
             **params,
         )
 
-    kh = property(lambda self: self.op_params["ksize"][0])
-    kw = property(lambda self: self.op_params["ksize"][1])
-    sy = property(lambda self: self.op_params["stride"][0])
-    sx = property(lambda self: self.op_params["stride"][1])
-    ph = property(lambda self: self.op_params["pad"][0])
-    pw = property(lambda self: self.op_params["pad"][1])
+    kh = _native.parameter("ksize", 0)
+    kw = _native.parameter("ksize", 1)
+    sy = _native.parameter("stride", 0)
+    sx = _native.parameter("stride", 1)
+    ph = _native.parameter("pad", 0)
+    pw = _native.parameter("pad", 1)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 4)

@@ -19,10 +19,10 @@ class _PoolingND(_native.NativeFunction):
             **params,
         )
 
-    ndim = property(lambda self: len(self.ksize))
-    ksize = property(lambda self: self.op_params["ksize"])
-    stride = property(lambda self: self.op_params["stride"])
-    pad = property(lambda self: self.op_params["pad"])
+    ndim = property(lambda self: len(self.ksize), doc="Over how many axes the windows are.")
+    ksize = _native.parameter("ksize")
+    stride = _native.parameter("stride")
+    pad = _native.parameter("pad")
 
     def check_type_forward(self, in_types):
         type_check.expect(

@@ -1,20 +1,59 @@
 """Average pooling of regions of interest between pixels."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.pooling import _roi
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _pair = _spatial.pair  # programs find it here
 
 
 class ROIAverageAlign2D(_roi.ROIAlign):
+    documented = "roi_average_align_2d"
     op = "roi_align"
 
 
-def roi_average_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None):
-    """Means of `outsize` bins of regions of images x (N, C, H, W), float32, interpolated between pixels.
+def roi_average_align_2d(
+    x: VariableOrArray,
+    rois: VariableOrArray,
+    roi_indices: VariableOrArray,
+    outsize: IntOrInts,
+    spatial_scale: float,
+    sampling_ratio: IntOrInts | None = None,
+) -> Variable:
+    """Means of samples, interpolated between pixels, of bins of regions of interest. Samples outside the image are 0.
 
-    `sampling_ratio`: how many samples a bin has along each axis, an int or a pair; None: as many as pixels.
-    Samples that lie outside the image are zeros. The other arguments are those of `roi_max_pooling_2d`. He et
-    al. 2017.
+    Args:
+        x: float32, (n, c, h, w): n images of c channels.
+        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region, which times `spatial_scale` are
+            pixels.
+        roi_indices: int32, (r,): the image of each region.
+        outsize: height and width of the result in bins, or one number for both.
+        spatial_scale: positive number.
+        sampling_ratio: how many samples a bin has along each axis, an int or a pair; None: as many as pixels.
+
+    Returns:
+        Variable of the dtype of `x`, (r, c, out_h, out_w).
+
+    Raises:
+        TypeError: `outsize`, `spatial_scale` or `sampling_ratio` is not positive.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: there is no such image.
+        ValueError: an edge of a region is NaN; OverflowError: it is infinite.
+
+    Example:
+        >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+        >>> rois, indices = np.array([[0, 0, 4, 4]], np.float32), np.array([0], np.int32)
+        >>> F.roi_average_align_2d(x, rois, indices, outsize=2, spatial_scale=1.0).array
+        array([[[[ 5.  ,  6.75],
+                 [12.  , 13.75]]]], dtype=float32)
+
+    Source: `chainer.functions.roi_average_align_2d` of Chainer 7.8.1; He et al. 2017.
     """
     return ROIAverageAlign2D(outsize, spatial_scale, sampling_ratio)(x, rois, roi_indices)

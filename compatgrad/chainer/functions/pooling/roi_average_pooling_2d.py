@@ -1,18 +1,53 @@
 """Average pooling of regions of interest."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.pooling import _roi
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _pair = _spatial.pair  # programs find it here
 
 
 class ROIAveragePooling2D(_roi.ROIFunction):
+    documented = "roi_average_pooling_2d"
     op = "roi_average"
 
 
-def roi_average_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):
-    """Means of `outsize` bins of regions of images x (N, C, H, W): (R, C, *outsize); 0 in empty bins.
+def roi_average_pooling_2d(
+    x: VariableOrArray, rois: VariableOrArray, roi_indices: VariableOrArray, outsize: IntOrInts, spatial_scale: float
+) -> Variable:
+    """Means of bins of regions of interest.
 
-    The arguments are those of `roi_max_pooling_2d`.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        rois: of the dtype of `x`, (r, 4): top, left, bottom and right of each region, which times `spatial_scale` are
+            pixels.
+        roi_indices: int32, (r,): the image of each region.
+        outsize: height and width of the result in bins, or one number for both.
+        spatial_scale: positive number.
+
+    Returns:
+        Variable of the dtype of `x`, (r, c, out_h, out_w); 0 in empty bins.
+
+    Raises:
+        TypeError: `outsize` or `spatial_scale` is not positive.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: there is no such image.
+        ValueError: an edge of a region is NaN; OverflowError: it is infinite.
+
+    Example:
+        >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+        >>> rois, indices = np.array([[0, 0, 4, 4]], np.float32), np.array([0], np.int32)
+        >>> F.roi_average_pooling_2d(x, rois, indices, outsize=2, spatial_scale=1.0).array
+        array([[[[ 2.5,  4.5],
+                 [10.5, 12.5]]]], dtype=float32)
+
+    Source: `chainer.functions.roi_average_pooling_2d` of Chainer 7.8.1.
     """
     return ROIAveragePooling2D(outsize, spatial_scale)(x, rois, roi_indices)

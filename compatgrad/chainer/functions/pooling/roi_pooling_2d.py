@@ -1,9 +1,17 @@
 """Max pooling of regions of interest, in the form of Fast R-CNN."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer.functions.pooling import _roi
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _roi_pooling_slice(size, stride, max_size, roi_offset):
@@ -14,20 +22,22 @@ def _roi_pooling_slice(size, stride, max_size, roi_offset):
 
 
 class ROIPooling2D(_roi.Regions):
+    documented = "roi_pooling_2d"
     op = "roi_max"
     empty = 0.0
 
-    def __init__(self, outh, outw, spatial_scale):
+    def __init__(self, outh: int, outw: int, spatial_scale: float) -> None:
         super().__init__()
         self.outh, self.outw = outh, outw
         self.spatial_scale = spatial_scale
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 2)
         x, rois = in_types
         type_check.expect(x.dtype.kind == "f", x.ndim == 4, x.dtype == rois.dtype, rois.ndim == 2, rois.shape[1] == 5)
 
-    def regions(self, x, rois):
+    def regions(self, x: Variable, rois: Variable) -> NdArray:
+        """Image and bounds of whole pixels, as the ops on bins take them."""
         rois = rois.array
         left, top, right, bottom = _roi.pixels(rois[:, 1:], self.spatial_scale).T
         return _roi.bins(
@@ -37,11 +47,30 @@ class ROIPooling2D(_roi.Regions):
         )
 
 
-def roi_pooling_2d(x, rois, outh, outw, spatial_scale):
-    """Maxima of `outh` by `outw` bins of regions of images x (N, C, H, W): (R, C, outh, outw); 0 in empty
-    bins.
+def roi_pooling_2d(x: VariableOrArray, rois: VariableOrArray, outh: int, outw: int, spatial_scale: float) -> Variable:
+    """Maxima of bins of regions of interest, in the form of Fast R-CNN: the last pixel of a region counts.
 
-    `rois` (R, 5): the image's index, left, top, right and bottom, which are inside, in units of pixels /
-    `spatial_scale`. Raises InvalidType where shapes or dtypes do not fit. Girshick 2015.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        rois: of the dtype of `x`, (r, 5): the image's index, then left, top, right and bottom of each region, which
+            times `spatial_scale` are pixels.
+        outh, outw: height and width of the result in bins.
+        spatial_scale: positive number.
+
+    Returns:
+        Variable of the dtype of `x`, (r, c, outh, outw); 0 in empty bins.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        IndexError: there is no such image.
+        ValueError: an edge of a region is NaN; OverflowError: it is infinite.
+
+    Example:
+        >>> x = np.arange(16.0).reshape(1, 1, 4, 4)
+        >>> F.roi_pooling_2d(x, np.array([[0.0, 0.0, 0.0, 3.0, 3.0]]), outh=2, outw=2, spatial_scale=1.0).array
+        array([[[[ 5.,  7.],
+                 [13., 15.]]]])
+
+    Source: `chainer.functions.roi_pooling_2d` of Chainer 7.8.1; Girshick 2015.
     """
     return ROIPooling2D(outh, outw, spatial_scale).apply((x, rois))[0]

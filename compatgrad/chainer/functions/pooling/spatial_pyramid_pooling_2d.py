@@ -1,8 +1,16 @@
 """Spatial pyramid pooling."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.pooling.max_pooling_nd import max_pooling_2d
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _window(length, bins):
@@ -11,11 +19,26 @@ def _window(length, bins):
     return ksize, (ksize * bins - length) // 2
 
 
-def spatial_pyramid_pooling_2d(x, pyramid_height, pooling=None):
-    """Max pooling of x (batch, channel, height, width) into 1, 2 × 2, 4 × 4, … windows: (batch, values, 1,
-    1).
+def spatial_pyramid_pooling_2d(x: VariableOrArray, pyramid_height: int, pooling: str | None = None) -> Variable:
+    """Max pooling into 1, 2 by 2, 4 by 4, ... windows that cover the image.
 
-    `pyramid_height` is the number of these grids. `pooling` must be "max", else ValueError. He et al. 2014.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        pyramid_height: the number of these grids.
+        pooling: "max".
+
+    Returns:
+        Variable of the dtype of `x`, (n, c (1 + 4 + 16 + ...), 1, 1): a vector of one length for images of any size.
+
+    Raises:
+        ValueError: `pooling` is not "max".
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.spatial_pyramid_pooling_2d(np.arange(9.0).reshape(1, 1, 3, 3), 2, pooling="max").array.ravel()
+        array([8., 4., 5., 7., 8.])
+
+    Source: `chainer.functions.spatial_pyramid_pooling_2d` of Chainer 7.8.1; He et al. 2014.
     """
     height, width = x.shape[2:]
     ys = []

@@ -1,15 +1,29 @@
 """Unpooling over two axes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.pooling import pooling_2d, unpooling_nd
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class _Unpooling2D(pooling_2d.Pooling2D):
     _outsize = "outsize"
 
-    outh = property(lambda self: (self.op_params[self._outsize] or (None,))[0])
-    outw = property(lambda self: (self.op_params[self._outsize] or (None,))[-1])
+    outh = property(
+        lambda self: (self.op_params[self._outsize] or (None,))[0],
+        doc="Height of the result that the call asked for; None: the default.",
+    )
+    outw = property(
+        lambda self: (self.op_params[self._outsize] or (None,))[-1],
+        doc="Width of the result that the call asked for; None: the default.",
+    )
 
     def check_type_forward(self, in_types):
         super().check_type_forward(in_types)
@@ -21,12 +35,20 @@ class _Unpooling2D(pooling_2d.Pooling2D):
 
 
 class Unpooling2D(_Unpooling2D, show=False):
+    documented = "unpooling_2d"
     op = "unpooling"
 
-    def __init__(self, ksize, stride=None, pad=0, outsize=None, cover_all=True):
+    def __init__(
+        self,
+        ksize: IntOrInts,
+        stride: IntOrInts | None = None,
+        pad: IntOrInts = 0,
+        outsize: IntOrInts | None = None,
+        cover_all: bool = True,
+    ) -> None:
         super().__init__(ksize, stride, pad, outsize=outsize, cover_all=cover_all)
 
-    cover_all = property(lambda self: self.op_params["cover_all"])
+    cover_all = _native.parameter("cover_all")
 
 
 frontend.node_classes["unpooling"] = _spatial.by_rank("ksize", Unpooling2D, unpooling_nd.UnpoolingND)
@@ -39,9 +61,37 @@ def _checked(x, ksize, stride, pad, outsize, cover_all):
 _unpooling = frontend.bind("unpooling", _checked)
 
 
-def unpooling_2d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
-    """`unpooling_nd` of x (batch, channel, height, width); `ksize`, `stride`, `pad`, `outsize`: an int or a
-    pair.
+def unpooling_2d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    outsize: IntOrInts | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Writes each element to all of its window and adds where windows overlap.
+
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        ksize: height and width of the window, or one number for both.
+        stride: step of the window along each axis, or one number for both; None: `ksize`.
+        pad: how far each side of the image is padded, for each axis or one number for both.
+        outsize: height and width of the result; None: those that `cover_all` tells.
+        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+
+    Returns:
+        Variable of the dtype of `x`, (n, c, out_h, out_w).
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or not of four axes, or pooling to its size does
+            not lead from `outsize`.
+
+    Example:
+        >>> F.unpooling_2d(np.array([[[[1.0, 3.0]]]]), 2, cover_all=False).array
+        array([[[[1., 1., 3., 3.],
+                 [1., 1., 3., 3.]]]])
+
+    Source: `chainer.functions.unpooling_2d` of Chainer 7.8.1.
     """
     if outsize is not None or x.ndim != 4:
         return _checked(x, ksize, stride, pad, outsize, cover_all)

@@ -1,9 +1,17 @@
 """Unpooling: each element is written to all of its window."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.pooling import pooling_nd
 from compatgrad.chainer.utils import conv, type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _expect_pooled_size(in_type, ksize, stride, pad, outsize, cover_all):
@@ -13,18 +21,46 @@ def _expect_pooled_size(in_type, ksize, stride, pad, outsize, cover_all):
 
 
 class UnpoolingND(pooling_nd._PoolingND):
+    """The node of `chainer.functions.unpooling_nd` in the graph, its result's `creator`.
+
+    Args:
+        ndim: over how many axes the windows are.
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        outsize: lengths of the result; None: those that `cover_all` tells.
+        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+
+    Raises:
+        ValueError: `ndim` is not positive.
+
+    Example:
+        >>> F.pooling.unpooling_nd.UnpoolingND(1, 2, cover_all=False).apply((np.array([[[1.0, 3.0]]]),))[0].array
+        array([[[1., 1., 3., 3.]]])
+
+    Source: `chainer.functions.pooling.unpooling_nd.UnpoolingND` of Chainer 7.8.1.
+    """
+
     op = "unpooling"
 
-    def __init__(self, ndim, ksize, stride=None, pad=0, outsize=None, cover_all=True):
+    def __init__(
+        self,
+        ndim: int,
+        ksize: IntOrInts,
+        stride: IntOrInts | None = None,
+        pad: IntOrInts = 0,
+        outsize: IntOrInts | None = None,
+        cover_all: bool = True,
+    ) -> None:
         super().__init__(ndim, ksize, stride, pad, outsize=outsize, cover_all=cover_all)
 
-    outs = property(lambda self: self.op_params["outsize"])
-    cover_all = property(lambda self: self.op_params["cover_all"])
+    outs = _native.parameter("outsize")
+    cover_all = _native.parameter("cover_all")
 
     def _check_outsize(self, x):
         pass  # an `outsize` is checked with the types
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f", in_types[0].ndim == 2 + self.ndim)
         if self.outs is not None:
             _expect_pooled_size(in_types[0], self.ksize, self.stride, self.pad, self.outs, self.cover_all)
@@ -35,25 +71,115 @@ _unpooling = frontend.bind(
 )  # fmt: skip
 
 
-def unpooling_nd(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
-    """Writes each element of x (batch, channel, …) to all of its window and adds where windows overlap.
+def unpooling_nd(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    outsize: IntOrInts | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Writes each element to all of its window, over the axes after the first two, and adds where windows overlap.
 
-    `ksize`, `stride` (default: `ksize`) and `pad` are an int or one per axis, three axes at most. `outsize`:
-    the lengths of the result; else they follow from `cover_all`, as in pooling. Raises InvalidType where x
-    does not have the size that pooling gives for `outsize`.
+    Args:
+        x: floating, (n, c, d1, ...), of at most five axes.
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        outsize: lengths of the result; None: those that `cover_all` tells.
+        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
+            `outsize`.
+
+    Example:
+        >>> F.unpooling_nd(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
+        array([[[1., 1., 3., 3.]]])
+        >>> F.unpooling_nd(np.array([[[1.0, 3.0]]]), 2, stride=1, cover_all=False).array  # windows overlap
+        array([[[1., 4., 3.]]])
+
+    Source: `chainer.functions.unpooling_nd` of Chainer 7.8.1.
     """
     if outsize is not None or x.ndim == 4:  # of rank 4, Unpooling2D would show the function
         return UnpoolingND(x.ndim - 2, ksize, stride, pad, outsize, cover_all).apply((x,))[0]
     return _unpooling(x, ksize, ksize if stride is None else stride, pad, None, cover_all)
 
 
-def unpooling_1d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
-    """`unpooling_nd` of x (batch, channel, length); ValueError for another number of axes."""
+def unpooling_1d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    outsize: IntOrInts | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """`unpooling_nd` over one axis.
+
+    Args:
+        x: floating, (n, c, length).
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        outsize: lengths of the result; None: those that `cover_all` tells.
+        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
+            `outsize`.
+
+    Example:
+        >>> F.unpooling_1d(np.array([[[1.0, 3.0]]]), 2, cover_all=False).array
+        array([[[1., 1., 3., 3.]]])
+
+    Source: `chainer.functions.unpooling_1d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 1)
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
-def unpooling_3d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
-    """`unpooling_nd` of x (batch, channel, depth, height, width); ValueError for another number of axes."""
+def unpooling_3d(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts | None = None,
+    pad: IntOrInts = 0,
+    outsize: IntOrInts | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """`unpooling_nd` over three axes.
+
+    Args:
+        x: floating, (n, c, depth, height, width).
+        ksize: lengths of the window along the last axes, or one number for all.
+        stride: step of the window along each of these axes, or one number for all; None: `ksize`.
+        pad: how far both ends of these axes are padded, for each or one number for all.
+        outsize: lengths of the result; None: those that `cover_all` tells.
+        cover_all: whether the pooling that this one undoes let its last window reach beyond the padding.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or pooling to its size does not lead from
+            `outsize`.
+
+    Example:
+        >>> F.unpooling_3d(np.array([[[[[1.0]]]]]), 2, cover_all=False).array
+        array([[[[[1., 1.],
+                  [1., 1.]],
+        <BLANKLINE>
+                 [[1., 1.],
+                  [1., 1.]]]]])
+
+    Source: `chainer.functions.unpooling_3d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 3)
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
