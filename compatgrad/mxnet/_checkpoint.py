@@ -3,19 +3,69 @@
 from __future__ import annotations
 
 import logging
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 from . import ndarray, symbol
 from .context import cpu
+from .ndarray import NDArray
+from .symbol import Symbol
 
-# what callbacks get after each batch
-BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+
+class BatchEndParam(NamedTuple):
+    """What callbacks get after each batch.
+
+    Args:
+        epoch: number of the epoch, from 0.
+        nbatch: number of the batch in it, from 0.
+        eval_metric: the metric of the epoch so far, or None.
+        locals: the local variables of the loop over batches.
+
+    Example:
+        >>> mx.model.BatchEndParam(epoch=0, nbatch=5, eval_metric=None, locals=None).nbatch
+        5
+
+    Source: `mxnet.model.BatchEndParam` of MXNet 1.9.1.
+    """
+
+    epoch: int
+    nbatch: int
+    eval_metric: Any
+    locals: Any
 
 
-def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True):
-    """Writes `symbol` (None for none) and two dicts of name to NDArray, parameters and auxiliary states.
+BatchEndParam.__name__ = "BatchEndParams"  # what the original prints
 
-    epoch: int, a part of the parameters' file name. remove_amp_cast: leaves casts of mixed precision out.
+
+def save_checkpoint(
+    prefix: str,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: dict[str, NDArray],
+    aux_params: dict[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
+    """Writes a symbol and its parameters into the files `prefix-symbol.json` and `prefix-0001.params`.
+
+    Args:
+        prefix: beginning of the files' names.
+        epoch: the number in the name of the parameters' file, four digits or more.
+        symbol: the symbol, None for none.
+        arg_params: the parameters by name.
+        aux_params: the auxiliary states by name.
+        remove_amp_cast: leaves casts of mixed precision out of the symbol.
+
+    Raises:
+        TypeError: `epoch` is no number.
+        MXNetError: a file cannot be written.
+
+    Example:
+        >>> y = mx.sym.var("x") * mx.sym.var("w")
+        >>> mx.model.save_checkpoint("net", 1, y, {"w": nd.array([3])}, {})
+        >>> symbol, arg_params, aux_params = mx.model.load_checkpoint("net", 1)
+        >>> symbol.list_arguments(), arg_params["w"].asnumpy()
+        (['x', 'w'], array([3.], dtype=float32))
+
+    Source: `mxnet.model.save_checkpoint` of MXNet 1.9.1.
     """
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
@@ -47,8 +97,30 @@ def separated_params(arrays, file):
     return found
 
 
-def load_params(prefix, epoch):
-    """Reads `prefix-epoch.params`: two dicts of name to NDArray, parameters and auxiliary states."""
+def load_params(prefix: str, epoch: int) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Reads the parameters that `save_checkpoint` wrote.
+
+    Args:
+        prefix: beginning of the file's name.
+        epoch: the number in it.
+
+    Returns:
+        The parameters by name and the auxiliary states by name.
+
+    Raises:
+        TypeError: `epoch` is no number.
+        MXNetError: the file cannot be read.
+        ValueError: a name in it says neither parameter nor state.
+
+    Example:
+        >>> mx.model.save_checkpoint("net", 1, None, {"w": nd.array([3])}, {})
+        >>> mx.model.load_params("net", 1)
+        ({'w':
+        [3.]
+        <NDArray 1 @cpu(0)>}, {})
+
+    Source: `mxnet.model.load_params` of MXNet 1.9.1.
+    """
     file = checkpoint_file(prefix, epoch)
     arrays = ndarray.load(file)
     if not arrays:
@@ -58,8 +130,28 @@ def load_params(prefix, epoch):
     return found["arg"], found["aux"]
 
 
-def load_checkpoint(prefix, epoch):
-    """Reads what `save_checkpoint` wrote: the symbol, the parameters and the auxiliary states."""
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """Reads what `save_checkpoint` wrote.
+
+    Args:
+        prefix: beginning of the files' names.
+        epoch: the number in the name of the parameters' file.
+
+    Returns:
+        The symbol, the parameters by name and the auxiliary states by name.
+
+    Raises:
+        TypeError: `epoch` is no number.
+        MXNetError: a file cannot be read.
+        ValueError: a name in it says neither parameter nor state.
+
+    Example:
+        >>> mx.model.save_checkpoint("net", 2, mx.sym.exp(mx.sym.var("x")), {}, {})
+        >>> mx.model.load_checkpoint("net", 2)[0].list_arguments()
+        ['x']
+
+    Source: `mxnet.model.load_checkpoint` of MXNet 1.9.1.
+    """
     return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
 
 

@@ -22,7 +22,24 @@ _kept = threading.local()  # .operators: those of the Executor that runs, by nod
 
 
 class CustomOp:
-    """What an operator computes: a subclass defines `forward` and, for a gradient, `backward`."""
+    """What an operator of one's own computes: a subclass defines `forward` and, for a gradient, `backward`.
+
+    A CustomOpProp creates it; `register` makes that known to `mx.nd.Custom` and `mx.sym.Custom`.
+
+    Example:
+        >>> class Twice(mx.operator.CustomOp):
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         self.assign(out_data[0], req[0], 2 * in_data[0])
+        ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        ...         self.assign(in_grad[0], req[0], 2 * out_grad[0])
+        >>> @mx.operator.register("doc_twice")
+        ... class TwiceProp(mx.operator.CustomOpProp):
+        ...     def create_operator(self, ctx, in_shapes, in_dtypes): return Twice()
+        >>> nd.Custom(nd.array([1, 2]), op_type="doc_twice").asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.operator.CustomOp` of MXNet 1.9.1.
+    """
 
     def forward(
         self, is_train: bool, req: list[str], in_data: list[NDArray], out_data: list[NDArray], aux: list[NDArray]
@@ -59,7 +76,22 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What is known of an operator before it runs. `need_top_grad`: whether its backward reads `out_grad`."""
+    """What is known of an operator of one's own before it runs: names, shapes and types; it creates the CustomOp.
+
+    The defaults are those of an operator with the input "data" and an output of the same shape and type.
+
+    Args:
+        need_top_grad: whether the operator's backward reads `out_grad`.
+
+    Example:
+        >>> class Row(mx.operator.CustomOpProp):
+        ...     def list_arguments(self): return ["data", "weight"]
+        ...     def infer_shape(self, in_shape): return in_shape, [in_shape[0][:1]], []
+        >>> Row().infer_shape([[2, 3], [3]])
+        ([[2, 3], [3]], [[2]], [])
+
+    Source: `mxnet.operator.CustomOpProp` of MXNet 1.9.1.
+    """
 
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
@@ -101,7 +133,25 @@ class CustomOpProp:
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
-    """Decorates a CustomOpProp with the name that `Custom(op_type=...)` finds it by."""
+    """The decorator that makes a CustomOpProp known by a name.
+
+    Args:
+        reg_name: the name, which `Custom(op_type=...)` takes; a second class of that name replaces the first.
+
+    Returns:
+        The decorator, which gives back the class.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> @mx.operator.register("doc_same")
+        ... class Same(mx.operator.CustomOpProp): pass
+        >>> "doc_same" in mx.operator.get_all_registered_operators()
+        True
+
+    Source: `mxnet.operator.register` of MXNet 1.9.1.
+    """
 
     def decorate(prop_cls: type[CustomOpProp]) -> type[CustomOpProp]:
         _props[reg_name] = prop_cls
@@ -111,7 +161,17 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
 
 
 def get_all_registered_operators() -> list[str]:
-    """Names of all operators, those of MXNet and registered ones."""
+    """The names of all operators, those of MXNet and then those that `register` made known.
+
+    Returns:
+        A list of names.
+
+    Example:
+        >>> "Convolution" in mx.operator.get_all_registered_operators()
+        True
+
+    Source: `mxnet.operator.get_all_registered_operators` of MXNet 1.9.1.
+    """
     return [*operators, *_props]
 
 
@@ -182,11 +242,40 @@ def keeping(operators: dict[int, CustomOp]) -> Iterator[None]:
 
 
 def Custom(*data: NDArray, op_type: str | None = None, out: Any = None, name: str | None = None, **kwargs: Any) -> Any:
-    """Runs an operator that `mx.operator.register` made known; inputs and then states by position or by name.
+    """Runs an operator that `mx.operator.register` made known.
 
-    Other keyword arguments are parameters of its CustomOpProp. The operator is created for each call; an Executor
-    creates those of its graph once, so that they can keep something from batch to batch. MXNetError for an unknown
-    `op_type` and where shapes or the number of inputs do not fit.
+    The operator is created for each call; an Executor creates those of its graph once, so that they can keep something
+    from batch to batch.
+
+    Args:
+        *data: the inputs and then the states, by position.
+        op_type: the name of the operator.
+        out: array, or list of arrays, that takes the outputs.
+        name: accepted; symbols have it.
+        **kwargs: inputs and states by name; the others are parameters of the CustomOpProp, which gets them as text.
+
+    Returns:
+        The output, or a list of outputs.
+
+    Raises:
+        MXNetError: `op_type` is unknown, shapes or the number of inputs do not fit, or the operator's own code raised.
+        AssertionError: an input is no NDArray.
+
+    Example:
+        >>> class Scale(mx.operator.CustomOp):
+        ...     def __init__(self, factor): self.factor = factor
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         self.assign(out_data[0], req[0], self.factor * in_data[0])
+        >>> @mx.operator.register("doc_scale")
+        ... class ScaleProp(mx.operator.CustomOpProp):
+        ...     def __init__(self, factor):
+        ...         super().__init__()
+        ...         self.factor = float(factor)
+        ...     def create_operator(self, ctx, in_shapes, in_dtypes): return Scale(self.factor)
+        >>> nd.Custom(nd.array([1, 2]), op_type="doc_scale", factor=3).asnumpy()
+        array([3., 6.], dtype=float32)
+
+    Source: `mxnet.ndarray.Custom` of MXNet 1.9.1.
     """
     return _custom(None, data, op_type, out, kwargs)
 

@@ -10,7 +10,24 @@ _bulk_size = 15
 
 
 def set_bulk_size(size: int) -> int:
-    """Sets how many operators run in one bulk (without effect) and returns the previous number."""
+    """Sets how many operators run in one bulk, which has no effect: operators run at once.
+
+    Args:
+        size: the number.
+
+    Returns:
+        The previous number, at first 15.
+
+    Raises:
+        ValueError: `size` is no number.
+
+    Example:
+        >>> old = mx.engine.set_bulk_size(30)
+        >>> mx.engine.set_bulk_size(old)
+        30
+
+    Source: `mxnet.engine.set_bulk_size` of MXNet 1.9.1.
+    """
     global _bulk_size
     previous, _bulk_size = _bulk_size, int(size)
     return previous
@@ -30,5 +47,21 @@ class _BulkScope:
 
 
 def bulk(size: int) -> _BulkScope:
-    """A scope with another bulk size (without effect)."""
+    """A scope with another number of operators in a bulk, which has no effect: operators run at once.
+
+    Args:
+        size: the number.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        ValueError: `size` is no number, when the scope is entered.
+
+    Example:
+        >>> with mx.engine.bulk(30):
+        ...     x = nd.ones(2) + 1
+
+    Source: `mxnet.engine.bulk` of MXNet 1.9.1.
+    """
     return _BulkScope(size)

@@ -12,7 +12,25 @@ _types: dict[str, type[Exception]] = {
 
 
 def register(func_name: str | type[Exception] | None = None, cls: type[Exception] | None = None) -> object:
-    """Makes an exception class known by its name: `@register`, `register("Name", cls)` or `@register("Name")`."""
+    """Makes an exception class known by a name: `@register`, `register("Name", cls)` or `@register("Name")`.
+
+    Args:
+        func_name: the name; None is the class's own. The class itself where the function is used as a decorator.
+        cls: the class, or None for a decorator.
+
+    Returns:
+        The class, or a decorator that gives back what it decorates.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> @mx.error.register
+        ... class ShapeError(mx.MXNetError):
+        ...     pass
+
+    Source: `mxnet.error.register` of MXNet 1.9.1.
+    """
     if isinstance(func_name, type):
         _types[func_name.__name__] = func_name
         return func_name
@@ -26,7 +44,18 @@ def register(func_name: str | type[Exception] | None = None, cls: type[Exception
 
 @register
 class InternalError(MXNetError):
-    """An error inside the framework, not of the program that uses it."""
+    """An error inside the framework, not of the program that uses it.
+
+    Args:
+        msg: what went wrong; a line that asks for a report is added.
+
+    Example:
+        >>> print(mx.error.InternalError("the graph has no end"))
+        the graph has no end
+        MXNet hint: this is an error inside compatgrad; please report it
+
+    Source: `mxnet.error.InternalError` of MXNet 1.9.1.
+    """
 
     def __init__(self, msg: str) -> None:
         hint = "MXNet hint:"

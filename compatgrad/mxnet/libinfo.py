@@ -10,7 +10,23 @@ __version__ = "1.9.1"  # of the programs that run here
 
 
 def find_lib_path(prefix: str = "libmxnet") -> list[str]:
-    """The compiled library, in a list: the engine's own; RuntimeError for the path of another library."""
+    """The path of the compiled library, here the engine's own.
+
+    Args:
+        prefix: name of the library, "libmxnet".
+
+    Returns:
+        A list of one path.
+
+    Raises:
+        RuntimeError: `prefix` is another name.
+
+    Example:
+        >>> len(mx.libinfo.find_lib_path())
+        1
+
+    Source: `mxnet.libinfo.find_lib_path` of MXNet 1.9.1.
+    """
     from compatgrad import _C
 
     path = getattr(_C, "__file__", None)
@@ -20,7 +36,21 @@ def find_lib_path(prefix: str = "libmxnet") -> list[str]:
 
 
 def find_include_path() -> str:
-    """Not there: no headers of MXNet come with this package. Raises RuntimeError."""
+    """The folder of MXNet's headers that the environment variable MXNET_INCLUDE_PATH names.
+
+    No headers come with this package: RuntimeError where the variable names no folder.
+
+    Returns:
+        The path.
+
+    Example:
+        >>> mx.libinfo.find_include_path()
+        Traceback (most recent call last):
+            ...
+        RuntimeError: find_include_path: no headers of MXNet come with this package
+
+    Source: `mxnet.libinfo.find_include_path` of MXNet 1.9.1.
+    """
     path = os.environ.get("MXNET_INCLUDE_PATH")
     if path and os.path.isdir(path):
         return path

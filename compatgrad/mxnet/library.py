@@ -10,7 +10,26 @@ __all__ = ["load"]
 
 
 def load(path: str, verbose: bool = True) -> None:
-    """MXNetError: libraries made for MXNet's C interface cannot be loaded, and files that are none are named."""
+    """Says why a library of operators in C++ cannot be loaded: its interface is that of MXNet's own library.
+
+    `mx.operator.CustomOp` and `compatgrad.register` take its place.
+
+    Args:
+        path: the file.
+        verbose: accepted, without effect.
+
+    Raises:
+        MXNetError: always; the message tells a path that is no library, relative or not there from one that is a
+            library.
+
+    Example:
+        >>> mx.library.load("operators.so")
+        Traceback (most recent call last):
+            ...
+        compatgrad.mxnet.base.MXNetError: load path operators.so does NOT exist
+
+    Source: `mxnet.library.load` of MXNet 1.9.1.
+    """
     if not os.path.exists(path):
         raise MXNetError(f"load path {path} does NOT exist")
     if not os.path.isabs(path):

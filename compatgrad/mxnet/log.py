@@ -27,10 +27,26 @@ class _Formatter(logging.Formatter):
 def get_logger(
     name: str | None = None, filename: str | None = None, filemode: str | None = None, level: int = WARNING
 ) -> logging.Logger:
-    """The logger `name`, which on the first call gets a handler and `level`.
+    """A logger, which gets its handler and level at the first call for its name.
 
-    It writes to the file `filename` (opened with `filemode`, by default "a"), else to stderr. The root logger
-    (no name) is returned as it is.
+    Args:
+        name: its name; None is the root logger, which is returned as it is.
+        filename: the file that it writes to; None is stderr, where messages have time, place and, by level, a colour.
+        filemode: mode in which the file is opened; None is "a".
+        level: messages below this level are left out.
+
+    Returns:
+        The `logging.Logger`.
+
+    Raises:
+        OSError: the file cannot be opened.
+
+    Example:
+        >>> logger = mx.log.get_logger("training", level=mx.log.INFO)
+        >>> logger.level == mx.log.INFO, logger is mx.log.get_logger("training")
+        (True, True)
+
+    Source: `mxnet.log.get_logger` of MXNet 1.9.1.
     """
     logger = logging.getLogger(name)
     if name is not None and not getattr(logger, "_init_done", False):
@@ -46,7 +62,25 @@ def get_logger(
     return logger
 
 
-def getLogger(name=None, filename=None, filemode=None, level=WARNING):
-    """Deprecated: `get_logger`."""
+def getLogger(
+    name: str | None = None, filename: str | None = None, filemode: str | None = None, level: int = WARNING
+) -> logging.Logger:
+    """The old name of `get_logger`, which warns of it.
+
+    Args:
+        name, filename, filemode, level: as in `get_logger`.
+
+    Returns:
+        The `logging.Logger`.
+
+    Raises:
+        OSError: the file cannot be opened.
+
+    Example:
+        >>> mx.log.getLogger("evaluation") is mx.log.get_logger("evaluation")
+        True
+
+    Source: `mxnet.log.getLogger` of MXNet 1.9.1.
+    """
     warnings.warn("getLogger is deprecated, use get_logger instead.", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

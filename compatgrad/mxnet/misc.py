@@ -8,7 +8,19 @@ __all__ = ["FactorScheduler", "LearningRateScheduler"]
 
 
 class LearningRateScheduler:
-    """Base class: a callable from an iteration's number to the learning rate; starts from `base_lr`."""
+    """Base class of the schedulers from before `mxnet.lr_scheduler`.
+
+    A subclass defines `__call__`, which gives the learning rate from an iteration's number and `base_lr`, 0.01 at
+    first.
+
+    Example:
+        >>> class Half(mx.misc.LearningRateScheduler):
+        ...     def __call__(self, iteration): return self.base_lr / 2
+        >>> Half()(7)
+        0.005
+
+    Source: `mxnet.misc.LearningRateScheduler` of MXNet 1.9.1.
+    """
 
     def __init__(self) -> None:
         self.base_lr = 0.01
@@ -18,7 +30,22 @@ class LearningRateScheduler:
 
 
 class FactorScheduler(LearningRateScheduler):
-    """Multiplies the rate by `factor` (below 1) every `step` iterations; ValueError for other arguments."""
+    """Multiplies the learning rate by a factor, again and again.
+
+    Args:
+        step: number of iterations after each of which the rate changes, at least 1.
+        factor: what the rate is multiplied by, less than 1.
+
+    Raises:
+        ValueError: `step` is below 1, or `factor` is not below 1.
+
+    Example:
+        >>> schedule = mx.misc.FactorScheduler(step=2, factor=0.5)
+        >>> [schedule(n) for n in range(5)]
+        [0.01, 0.01, 0.005, 0.005, 0.0025]
+
+    Source: `mxnet.misc.FactorScheduler` of MXNet 1.9.1.
+    """
 
     def __init__(self, step: int, factor: float = 0.1) -> None:
         super().__init__()

@@ -36,10 +36,33 @@ def _is_input(name: str) -> bool:
 
 
 class FeedForward:
-    """A symbol (or a function of a bucket key that gives one) with parameters, trained by `fit`. Deprecated.
+    """A symbol with parameters that `fit` trains; deprecated in favour of `mx.mod.Module`.
 
-    ctx: a Context or a list of them. epoch_size: batches of an epoch, by default all. The keyword arguments are those
-    of the optimizer. arg_params, aux_params: parameters to begin with.
+    Args:
+        symbol: the symbol, or a function that gives one for a bucket's key.
+        ctx: a context or a list of them; None is the CPU.
+        num_epoch: the epoch after which training ends.
+        epoch_size: batches of an epoch; None for all that the data have.
+        optimizer: an optimizer or its name.
+        initializer: what makes parameters that are not given.
+        numpy_batch_size: size of the batches that are made of arrays.
+        arg_params, aux_params: parameters and auxiliary states to begin with, by name.
+        allow_extra_params: parameters that the symbol lacks are left out.
+        begin_epoch: number of the first epoch.
+        **kwargs: arguments of the optimizer.
+
+    Raises:
+        AssertionError: `symbol` is neither a symbol nor a function.
+        ValueError: a name stands twice in the symbol.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+        >>> model = mx.model.FeedForward(y, arg_params={"fc_weight": nd.array([[2, 3]])})
+        >>> model.predict(np.array([[1, 1], [0, 1]], np.float32))
+        array([[5.],
+               [3.]], dtype=float32)
+
+    Source: `mxnet.model.FeedForward` of MXNet 1.9.1.
     """
 
     def __init__(

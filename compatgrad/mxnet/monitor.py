@@ -18,15 +18,27 @@ def _mean_size(x: NDArray) -> NDArray:
 
 
 class Monitor:
-    """Collects a statistic of outputs, weights and gradients of executors every `interval` batches.
+    r"""Collects a statistic of outputs, weights and gradients of executors, for debugging.
 
     Call `install(executor)` once, `tic()` before each forward pass, and `toc()` or `toc_print()` after it.
 
     Args:
-        stat_func: function of an NDArray that gives one or a list of them; default: its norm over the root of its size.
+        interval: collects every `interval` batches.
+        stat_func: function of an NDArray that gives one or a list of them; None: its norm over the root of its size.
         pattern: regular expression that the names of arrays must match from the beginning.
         sort: results in the order of names.
         monitor_all: also what goes into operators.
+
+    Example:
+        >>> monitor = mx.monitor.Monitor(1, stat_func=nd.sum, pattern="exp.*")
+        >>> run = mx.sym.exp(mx.sym.var("x"), name="exp").bind(mx.cpu(), {"x": nd.zeros(2)})
+        >>> monitor.install(run)
+        >>> monitor.tic()
+        >>> y = run.forward()
+        >>> monitor.toc()
+        [(1, 'exp_output', '2.0\t')]
+
+    Source: `mxnet.monitor.Monitor` of MXNet 1.9.1.
     """
 
     def __init__(

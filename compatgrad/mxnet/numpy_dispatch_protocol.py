@@ -13,7 +13,7 @@ __all__ = ["with_array_function_protocol", "with_array_ufunc_protocol"]
 _LISTS = (_NUMPY_ARRAY_FUNCTION_LIST, _NUMPY_ARRAY_UFUNC_LIST)
 
 
-def _with(protocol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _with(protocol: str, example: str, result: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def run(*args: Any, **kwargs: Any) -> None:
@@ -25,9 +25,27 @@ def _with(protocol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         return run
 
-    decorate.__doc__ = f"Decorates a function that needs NumPy's {protocol} protocol; its errors become RuntimeError."
+    decorate.__doc__ = f"""Decorates a function that calls functions of NumPy on arrays of `mx.np`.
+
+    Args:
+        func: the function, which needs NumPy's {protocol} protocol; what it returns is dropped.
+
+    Returns:
+        A function of the same arguments, which raises RuntimeError where `func` raises.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> @mx.numpy_dispatch_protocol.with_array_{protocol}_protocol
+        ... def shown(x): print({example})
+        >>> shown(mx.np.array([1.0, 3.0]))
+        {result}
+
+    Source: `mxnet.numpy_dispatch_protocol.with_array_{protocol}_protocol` of MXNet 1.9.1.
+    """
     return decorate
 
 
-with_array_function_protocol = _with("function")
-with_array_ufunc_protocol = _with("ufunc")
+with_array_function_protocol = _with("function", "np.mean(x)", "2.0")
+with_array_ufunc_protocol = _with("ufunc", "np.add(x, 1)", "[2. 4.]")

@@ -12,7 +12,17 @@ __all__: list[str] = []
 
 
 class MultivariateNormal(operator.CustomOp):
-    """Draws the vectors."""
+    """The operator of `np.random.multivariate_normal` on symbols: it draws the vectors.
+
+    Args:
+        size: number or shape of the vectors for each mean, None for one.
+
+    Example:
+        >>> mx.numpy_op_fallback.MultivariateNormalProp(size=3).create_operator(None, [], []).size
+        3
+
+    Source: `mxnet.numpy_op_fallback.MultivariateNormal` of MXNet 1.9.1.
+    """
 
     def __init__(self, size: Any = None) -> None:
         super().__init__()
@@ -29,7 +39,21 @@ class MultivariateNormal(operator.CustomOp):
 
 @operator.register("mvn_fallback")
 class MultivariateNormalProp(operator.CustomOpProp):
-    """`np.random.multivariate_normal` on symbols."""
+    """What is known of `np.random.multivariate_normal` on symbols, the operator "mvn_fallback".
+
+    Args:
+        size: number or shape of the vectors for each mean, None for one; also as text.
+        check_valid, tol: accepted; the covariance is not checked.
+
+    Raises:
+        ValueError: in `infer_shape`, the shapes of mean and covariance do not fit.
+
+    Example:
+        >>> mx.numpy_op_fallback.MultivariateNormalProp(size="(2,)").infer_shape([(3,), (3, 3)])
+        ([(3,), (3, 3)], [(2, 3)], [])
+
+    Source: `mxnet.numpy_op_fallback.MultivariateNormalProp` of MXNet 1.9.1.
+    """
 
     def __init__(self, size: Any = None, check_valid: Any = None, tol: Any = None) -> None:
         super().__init__(need_top_grad=True)

@@ -22,18 +22,21 @@ _count = itertools.count()
 
 
 class PythonOp:
-    """What NumpyOp and NDArrayOp have in common; deprecated in favour of `mx.CustomOp`.
+    """What NumpyOp and NDArrayOp have in common; deprecated in favour of CustomOp.
 
     A subclass defines `forward(in_data, out_data)`, which writes the outputs in place, `backward(out_grad, in_data,
     out_data, in_grad)`, which writes the gradients, `infer_shape`, `list_arguments` and `list_outputs`; the defaults
-    are those of the identity. `need_top_grad`: whether backward reads `out_grad`, which is empty otherwise.
+    are those of the identity.
 
-        class Twice(mx.operator.NumpyOp):
-            def forward(self, in_data, out_data):
-                out_data[0][:] = 2 * in_data[0]
-            def backward(self, out_grad, in_data, out_data, in_grad):
-                in_grad[0][:] = 2 * out_grad[0]
-        y = Twice()(mx.sym.Variable("x"), name="twice")
+    Args:
+        need_top_grad: whether backward reads `out_grad`, which is empty otherwise.
+
+    Example:
+        >>> op = mx.operator.PythonOp()
+        >>> op.list_arguments(), op.list_outputs(), op.infer_shape([(2, 3)])
+        (['data'], ['output'], ([(2, 3)], [(2, 3)]))
+
+    Source: `mxnet.operator.PythonOp` of MXNet 1.9.1.
     """
 
     def __init__(self, need_top_grad: bool = True) -> None:
@@ -135,7 +138,25 @@ def _copies(arrays: list[NDArray]) -> list[np.ndarray]:
 
 
 class NumpyOp(PythonOp):
-    """An operator on NumPy arrays, with symbols only; see PythonOp."""
+    """An operator that a subclass computes with NumPy, for symbols; deprecated in favour of CustomOp.
+
+    Its methods are those of PythonOp, with NumPy arrays.
+
+    Args:
+        need_top_grad: whether backward reads `out_grad`, which is empty otherwise.
+
+    Example:
+        >>> class Twice(mx.operator.NumpyOp):
+        ...     def forward(self, in_data, out_data):
+        ...         out_data[0][:] = 2 * in_data[0]
+        ...     def backward(self, out_grad, in_data, out_data, in_grad):
+        ...         in_grad[0][:] = 2 * out_grad[0]
+        >>> y = Twice()(mx.sym.var("x"), name="twice")
+        >>> y.eval(x=nd.array([1, 2]))[0].asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.operator.NumpyOp` of MXNet 1.9.1.
+    """
 
     def __init__(self, need_top_grad: bool = True) -> None:
         super().__init__(need_top_grad)
@@ -147,7 +168,22 @@ class NumpyOp(PythonOp):
 
 
 class NDArrayOp(PythonOp):
-    """An operator on NDArrays, with symbols only; see PythonOp."""
+    """An operator that a subclass computes with NDArrays, for symbols; deprecated in favour of CustomOp.
+
+    Its methods are those of PythonOp, with NDArrays.
+
+    Args:
+        need_top_grad: whether backward reads `out_grad`, which is empty otherwise.
+
+    Example:
+        >>> class Twice(mx.operator.NDArrayOp):
+        ...     def forward(self, in_data, out_data):
+        ...         out_data[0][:] = 2 * in_data[0]
+        >>> Twice()(mx.sym.var("x")).eval(x=nd.array([1, 2]))[0].asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.operator.NDArrayOp` of MXNet 1.9.1.
+    """
 
     def __init__(self, need_top_grad: bool = True) -> None:
         super().__init__(need_top_grad)

@@ -49,10 +49,20 @@ def _at_exit() -> None:
 
 
 def set_config(**kwargs: Any) -> None:
-    """Sets the name of the file, and with `aggregate_stats` that `dumps` gives times by name.
+    """Sets options of the profiler.
 
-    The other options, of what is profiled, are accepted: operators, tasks, frames, events, counters and markers are.
-    ValueError for an unknown option.
+    Args:
+        **kwargs: `filename`, the file that is written, "profile.json" at first; `aggregate_stats`, whether `dumps`
+            gives times by name. The other options of MXNet, which tell what is profiled, are accepted without effect:
+            operators, tasks, frames, events, counters and markers are.
+
+    Raises:
+        ValueError: there is no such option.
+
+    Example:
+        >>> mx.profiler.set_config(profile_all=True, aggregate_stats=False, filename="profile.json")
+
+    Source: `mxnet.profiler.set_config` of MXNet 1.9.1.
     """
     for key in kwargs:
         if key not in _CONFIG_KEYS:
@@ -61,10 +71,25 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Starts ('run') or ends ('stop') profiling, which writes the file; KeyError for another state.
+    """Starts profiling, or ends it and writes the file.
 
     Operators are seen in the thread that starts it, by MXNet's names where they are one function of the engine, else by
     those of the functions that they are made of; of arrays that are made, `_zeros`, `_ones`, `_full` and `_empty`.
+
+    Args:
+        state: "run" or "stop".
+        profile_process: accepted; there are no servers.
+
+    Raises:
+        KeyError: `state` is another word.
+
+    Example:
+        >>> mx.profiler.set_state("run")
+        >>> y = nd.ones(2) + 1
+        >>> mx.profiler.set_state("stop")
+        >>> mx.profiler.dump()
+
+    Source: `mxnet.profiler.set_state` of MXNet 1.9.1.
     """
     run = {"run": True, "stop": False}[state]
     if run and not _state["unwritten"]:
@@ -78,12 +103,36 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Ends recording for now."""
+    """Ends recording for now, where profiling runs.
+
+    Args:
+        profile_process: accepted; there are no servers.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.profiler.pause()
+
+    Source: `mxnet.profiler.pause` of MXNet 1.9.1.
+    """
     recorder.stop()
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Goes on recording, where profiling was started."""
+    """Goes on recording after `pause`, where profiling was started.
+
+    Args:
+        profile_process: accepted; there are no servers.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.profiler.resume()  # nothing happens: profiling was not started
+
+    Source: `mxnet.profiler.resume` of MXNet 1.9.1.
+    """
     if _state["run"]:
         recorder.start()
 
@@ -91,7 +140,22 @@ def resume(profile_process: str = "worker") -> None:
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes what was recorded to the file of `set_config(filename=...)`, in the format of Chrome's tracing.
 
-    finished: profiling ends, and the next file begins anew. MXNetError where nothing ran since the last that finished.
+    Args:
+        finished: profiling ends, and the next file begins anew.
+        profile_process: accepted; there are no servers.
+
+    Raises:
+        MXNetError: nothing was profiled since the last call that finished.
+
+    Example:
+        >>> import json
+        >>> mx.profiler.set_state("run")
+        >>> y = nd.ones(2) + 1
+        >>> mx.profiler.dump()
+        >>> sorted(json.load(open("profile.json")))
+        ['displayTimeUnit', 'traceEvents']
+
+    Source: `mxnet.profiler.dump` of MXNet 1.9.1.
     """
     if not _state["unwritten"]:
         raise MXNetError("Profiler hasn't been run. Config and start profiler first")
@@ -105,9 +169,28 @@ _HEAD = ("Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
-    """Times by category and name, as a table or as JSON; '' unless `set_config(aggregate_stats=True)`.
+    """Times of what was recorded, by category and name, as text.
 
-    reset: forget them. sort_by: total, avg, min, max or count.
+    Args:
+        reset: forgets them afterwards.
+        format: "table" or "json".
+        sort_by: "total", "avg", "min", "max" or "count".
+        ascending: the order of the rows.
+
+    Returns:
+        The text; '' unless `set_config(aggregate_stats=True)`. Times are in milliseconds.
+
+    Raises:
+        AssertionError: an argument is another word, or no bool.
+
+    Example:
+        >>> mx.profiler.set_config(aggregate_stats=True)
+        >>> text = mx.profiler.dumps(format="json")
+        >>> mx.profiler.set_config(aggregate_stats=False)
+        >>> '"Unit"' in text
+        True
+
+    Source: `mxnet.profiler.dumps` of MXNet 1.9.1.
     """
     assert format in ("table", "json"), f"profiler.dumps: format must be 'table' or 'json', not {format!r}"
     assert sort_by in _SORT_KEYS, f"profiler.dumps: sort_by must be one of {_SORT_KEYS}, not {sort_by!r}"
@@ -135,25 +218,69 @@ def _deprecated(old: str, new: str) -> None:
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """The old name of `set_config`."""
+    """The old name of `set_config`, which warns of it.
+
+    Args:
+        mode: "symbolic", "imperative", "api", "memory" or "all".
+        filename: the file that is written.
+
+    Raises:
+        ValueError: `mode` is another word.
+
+    Example:
+        >>> mx.profiler.profiler_set_config("all", "profile.json")
+
+    Source: `mxnet.profiler.profiler_set_config` of MXNet 1.9.1.
+    """
     _deprecated("profiler_set_config", "set_config")
     set_config(**{"profile_" + mode: True, "filename": filename})
 
 
 def profiler_set_state(state: str = "stop") -> None:
-    """The old name of `set_state`."""
+    """The old name of `set_state`, which warns of it.
+
+    Args:
+        state: "run" or "stop".
+
+    Raises:
+        KeyError: `state` is another word.
+
+    Example:
+        >>> mx.profiler.profiler_set_state("stop")
+
+    Source: `mxnet.profiler.profiler_set_state` of MXNet 1.9.1.
+    """
     _deprecated("profiler_set_state", "set_state")
     set_state(state)
 
 
 def dump_profile() -> None:
-    """The old name of `dump`."""
+    """The old name of `dump`, which warns of it.
+
+    Example:
+        >>> mx.profiler.set_state("run")
+        >>> mx.profiler.dump_profile()
+
+    Source: `mxnet.profiler.dump_profile` of MXNet 1.9.1.
+    """
     _deprecated("dump_profile", "dump")
     dump(True)
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """Accepted: there are no servers to profile."""
+    """Accepted without effect: there are no servers to profile.
+
+    Args:
+        handle: anything.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.profiler.set_kvstore_handle(None)
+
+    Source: `mxnet.profiler.set_kvstore_handle` of MXNet 1.9.1.
+    """
 
 
 class _Span:
@@ -180,7 +307,20 @@ class _Span:
 
 
 class Task(_Span):
-    """A stretch of time of a domain."""
+    """A stretch of time of a domain, from `start` to `stop`, shown in the profile.
+
+    Args:
+        domain: the Domain.
+        name: the name that is shown.
+
+    Example:
+        >>> task = mx.profiler.Domain("training").new_task("load")
+        >>> task.start(); task.stop()
+        >>> print(task)
+        load
+
+    Source: `mxnet.profiler.Task` of MXNet 1.9.1.
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(name)
@@ -189,15 +329,51 @@ class Task(_Span):
 
 
 class Frame(Task):
-    """A stretch of time of a domain that is repeated, such as a step."""
+    """A stretch of time of a domain that is repeated, such as a training step, from `start` to `stop`.
+
+    Args:
+        domain: the Domain.
+        name: the name that is shown.
+
+    Example:
+        >>> frame = mx.profiler.Domain("training").new_frame("step")
+        >>> for batch in range(2):
+        ...     frame.start(); frame.stop()
+
+    Source: `mxnet.profiler.Frame` of MXNet 1.9.1.
+    """
 
 
 class Event(_Span):
-    """A stretch of time of no domain."""
+    """A stretch of time of no domain, from `start` to `stop`, shown in the profile.
+
+    Args:
+        name: the name that is shown.
+
+    Example:
+        >>> event = mx.profiler.Event("load")
+        >>> event.start(); event.stop()
+
+    Source: `mxnet.profiler.Event` of MXNet 1.9.1.
+    """
 
 
 class Counter:
-    """A number of a domain that changes over time."""
+    """A number of a domain that changes over time; `+=` and `-=` change it too.
+
+    Args:
+        domain: the Domain.
+        name: the name that is shown.
+        value: the number at first, an integer; None is 0.
+
+    Example:
+        >>> samples = mx.profiler.Domain("training").new_counter("samples", 5)
+        >>> samples += 3
+        >>> samples.value
+        8
+
+    Source: `mxnet.profiler.Counter` of MXNet 1.9.1.
+    """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
         self.domain, self.name = domain, name
@@ -230,7 +406,17 @@ class Counter:
 
 
 class Marker:
-    """A moment of a domain."""
+    """A moment of a domain, shown in the profile by `mark`.
+
+    Args:
+        domain: the Domain.
+        name: the name that is shown.
+
+    Example:
+        >>> mx.profiler.Domain("training").new_marker("epoch ends").mark()
+
+    Source: `mxnet.profiler.Marker` of MXNet 1.9.1.
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.domain, self.name = domain, name
@@ -242,7 +428,17 @@ class Marker:
 
 
 class Domain:
-    """A group of tasks, frames, counters and markers."""
+    """A group of tasks, frames, counters and markers in the profile.
+
+    Args:
+        name: the name that is shown.
+
+    Example:
+        >>> print(mx.profiler.Domain("training"))
+        training
+
+    Source: `mxnet.profiler.Domain` of MXNet 1.9.1.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

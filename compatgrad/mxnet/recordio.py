@@ -6,9 +6,8 @@ import multiprocessing
 import numbers
 import os
 import struct
-from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,9 +42,21 @@ class MXRecordIO:
 
     Args:
         uri: the path.
-        flag: 'w' to write (which empties the file), 'r' to read; anything else is a ValueError.
+        flag: "w" to write, which empties the file, or "r" to read.
 
-    A file that cannot be opened or is corrupt is an MXNetError.
+    Raises:
+        ValueError: `flag` is another word.
+        MXNetError: the file cannot be opened; in `read`, it is corrupt.
+
+    Example:
+        >>> file = mx.recordio.MXRecordIO("texts.rec", "w")
+        >>> for text in (b"one", b"two"): file.write(text)
+        >>> file.close()
+        >>> file = mx.recordio.MXRecordIO("texts.rec", "r")
+        >>> file.read(), file.read(), file.read()
+        (b'one', b'two', None)
+
+    Source: `mxnet.recordio.MXRecordIO` of MXNet 1.9.1.
     """
 
     def __init__(self, uri: str, flag: str) -> None:
@@ -148,8 +159,23 @@ class MXIndexedRecordIO(MXRecordIO):
 
     Args:
         idx_path: path of the index.
-        uri, flag: as of MXRecordIO.
+        uri: path of the records.
+        flag: "w" to write, which empties both files, or "r" to read.
         key_type: makes a key of the text in the index.
+
+    Raises:
+        ValueError: `flag` is another word.
+        MXNetError: the file of records cannot be opened, or a line of the index is no entry.
+        OSError: the index cannot be opened.
+
+    Example:
+        >>> file = mx.recordio.MXIndexedRecordIO("texts.idx", "texts.rec", "w")
+        >>> for key, text in enumerate((b"one", b"two")): file.write_idx(key, text)
+        >>> file.close()
+        >>> mx.recordio.MXIndexedRecordIO("texts.idx", "texts.rec", "r").read_idx(1)
+        b'two'
+
+    Source: `mxnet.recordio.MXIndexedRecordIO` of MXNet 1.9.1.
     """
 
     def __init__(self, idx_path: str, uri: str, flag: str, key_type: Callable[[Any], Any] = int) -> None:
@@ -161,6 +187,7 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__init__(uri, flag)
 
     def open(self) -> None:
+        """Opens both files, at their beginning, and reads the index."""
         super().open()
         self.idx, self.keys = {}, []
         try:
@@ -180,6 +207,7 @@ class MXIndexedRecordIO(MXRecordIO):
                 self.keys.append(key)
 
     def close(self) -> None:
+        """Closes both files; nothing happens if they are closed."""
         if self.is_open:
             super().close()
             self.fidx.close()
@@ -215,13 +243,54 @@ class MXIndexedRecordIO(MXRecordIO):
         self.keys.append(key)
 
 
-# What stands before an image in a record. `flag` is the number of labels where `label` is an array of them.
-IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
+class IRHeader(NamedTuple):
+    """What stands before the bytes in a record.
+
+    Args:
+        flag: the number of labels where `label` is an array of them, else 0.
+        label: a number, or an array of numbers.
+        id: number of the record, 64 bits.
+        id2: another number, 64 bits.
+
+    Example:
+        >>> mx.recordio.IRHeader(0, 3.0, 7, 0).label
+        3.0
+
+    Source: `mxnet.recordio.IRHeader` of MXNet 1.9.1.
+    """
+
+    flag: int
+    label: Any
+    id: int
+    id2: int
+
+
+IRHeader.__name__ = "HEADER"  # what the original prints
 _HEADER = struct.Struct("<IfQQ")
 
 
 def pack(header: Any, s: bytes) -> bytes:
-    """A record of a header (flag, label, id, id2), whose label is a number or an array of them, and bytes."""
+    """A record of a header and bytes.
+
+    Args:
+        header: the IRHeader, or (flag, label, id, id2); `label` is a number or an array of numbers, kept as float32,
+            and `flag` is replaced by 0 or the number of labels.
+        s: the bytes.
+
+    Returns:
+        The record's bytes.
+
+    Raises:
+        TypeError: the header has another number of parts.
+        ValueError: a label is no number.
+
+    Example:
+        >>> header, data = mx.recordio.unpack(mx.recordio.pack((0, [1, 2], 7, 0), b"abc"))
+        >>> header.label, data
+        (array([1., 2.], dtype=float32), b'abc')
+
+    Source: `mxnet.recordio.pack` of MXNet 1.9.1.
+    """
     header = IRHeader(*header)
     if isinstance(header.label, numbers.Number):
         header = header._replace(flag=0)
@@ -233,7 +302,23 @@ def pack(header: Any, s: bytes) -> bytes:
 
 
 def unpack(s: bytes) -> tuple[IRHeader, bytes]:
-    """The header and the bytes of a record that `pack` made."""
+    """The header and the bytes of a record that `pack` made.
+
+    Args:
+        s: the record's bytes.
+
+    Returns:
+        The IRHeader, with a float or a float32 array as label, and the bytes.
+
+    Raises:
+        MXNetError: the record is cut off.
+
+    Example:
+        >>> mx.recordio.unpack(mx.recordio.pack((0, 3, 7, 0), b"abc"))
+        (HEADER(flag=0, label=3.0, id=7, id2=0), b'abc')
+
+    Source: `mxnet.recordio.unpack` of MXNet 1.9.1.
+    """
     if len(s) < _HEADER.size:
         raise MXNetError(f"recordio.unpack: a record of {len(s)} bytes has no header, which takes {_HEADER.size}")
     header = IRHeader(*_HEADER.unpack_from(s))
@@ -247,12 +332,50 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
-    """The header and the image of a record: uint8 of shape (height, width, 3), the colours in the order BGR, or
-    (height, width) if it is grey (`iscolor` 0: always, 1: never, -1: as it is)."""
+    """The header and the image of a record that `pack_img` made.
+
+    Args:
+        s: the record's bytes.
+        iscolor: 0: the image is made grey; 1: it gets three colours; -1: as it is.
+
+    Returns:
+        The IRHeader and the image, uint8 of shape (height, width, 3), the colours in the order BGR, or (height, width)
+            if it is grey.
+
+    Raises:
+        MXNetError: the record is cut off, or holds no image.
+
+    Example:
+        >>> record = mx.recordio.pack_img((0, 3, 7, 0), np.full((2, 2, 3), 9, np.uint8), img_fmt=".png")
+        >>> mx.recordio.unpack_img(record)[1].shape
+        (2, 2, 3)
+
+    Source: `mxnet.recordio.unpack_img` of MXNet 1.9.1.
+    """
     header, s = unpack(s)
     return header, decode(s, iscolor, rgb=False)
 
 
 def pack_img(header: Any, img: np.ndarray, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
-    """A record of a header and an image as unpack_img gives it, as '.jpg' of `quality` or '.png'."""
+    """A record of a header and an image.
+
+    Args:
+        header: as in `pack`.
+        img: uint8 of shape (height, width, 3), the colours in the order BGR, or (height, width) for a grey image.
+        quality: of JPEG, 1 to 100; of PNG, the compression, 0 to 9.
+        img_fmt: ".jpg", ".jpeg" or ".png".
+
+    Returns:
+        The record's bytes.
+
+    Raises:
+        ValueError: the format is another one, or the image does not fit it.
+
+    Example:
+        >>> record = mx.recordio.pack_img((0, 3, 7, 0), np.zeros((2, 2, 3), np.uint8))
+        >>> mx.recordio.unpack_img(record)[0].label
+        3.0
+
+    Source: `mxnet.recordio.pack_img` of MXNet 1.9.1.
+    """
     return pack(header, encode(img, quality, img_fmt))

@@ -12,15 +12,54 @@ _C = TypeVar("_C", bound=type)
 _REGISTRY: dict[type, dict[str, type]] = {}
 
 
+def _shown(base_class: type) -> str:
+    # the module of a class, as examples write it
+    return base_class.__module__.replace("compatgrad.mxnet", "mx")
+
+
 def get_registry(base_class: type) -> dict[str, type]:
-    """A copy of the table of names of `base_class`'s subclasses; names are in lower case."""
+    """The registered subclasses of a class.
+
+    Args:
+        base_class: the class.
+
+    Returns:
+        A copy of the table from names, in lower case, to subclasses; empty where nothing is registered.
+
+    Raises:
+        TypeError: `base_class` cannot be hashed.
+
+    Example:
+        >>> mx.registry.get_registry(mx.initializer.Initializer)["zeros"]
+        <class 'compatgrad.mxnet.initializer.Zero'>
+
+    Source: `mxnet.registry.get_registry` of MXNet 1.9.1.
+    """
     return _REGISTRY.setdefault(base_class, {}).copy()
 
 
 def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """The decorator `register(klass, name=None)` for subclasses of `base_class`.
+    """The decorator `register(klass, name=None)` for subclasses of a class.
 
-    AssertionError for another class; a UserWarning where the name is taken.
+    Args:
+        base_class: the class.
+        nickname: what one of its subclasses is called in messages, such as "optimizer".
+
+    Returns:
+        The decorator. It raises AssertionError for what is no subclass, and warns where the name is taken.
+
+    Raises:
+        TypeError: `base_class` cannot be hashed.
+
+    Example:
+        >>> class Shape: pass
+        >>> register = mx.registry.get_register_func(Shape, "shape")
+        >>> @register
+        ... class Circle(Shape): pass
+        >>> list(mx.registry.get_registry(Shape))
+        ['circle']
+
+    Source: `mxnet.registry.get_register_func` of MXNet 1.9.1.
     """
     table = _REGISTRY.setdefault(base_class, {})
 
@@ -40,12 +79,54 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
         table[key] = klass
         return klass
 
-    register.__doc__ = f"Makes a class known to the {nickname} factory."
+    shown = _shown(base_class)
+    register.__doc__ = f"""Makes a subclass of {base_class.__name__} known by a name, also as a decorator.
+
+    Args:
+        klass: the class.
+        name: the name, in any case; None for the class's own. Where it is taken, the class replaces the other one, with
+            a UserWarning.
+
+    Returns:
+        `klass`.
+
+    Raises:
+        AssertionError: `klass` is no subclass of {base_class.__name__}.
+
+    Example:
+        >>> @{shown}.register
+        ... class Known({shown}.{base_class.__name__}): pass
+        >>> mx.registry.get_registry({shown}.{base_class.__name__})["known"] is Known
+        True
+
+    Source: `{shown.replace("mx.", "mxnet.")}.register` of MXNet 1.9.1.
+    """
     return register
 
 
 def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """The decorator factory `alias(*names)`, which registers a class under further names."""
+    """The factory of decorators `alias(*names)`, which register a subclass under further names.
+
+    Args:
+        base_class: the class.
+        nickname: what one of its subclasses is called in messages, such as "optimizer".
+
+    Returns:
+        The factory.
+
+    Raises:
+        TypeError: `base_class` cannot be hashed.
+
+    Example:
+        >>> class Shape: pass
+        >>> alias = mx.registry.get_alias_func(Shape, "shape")
+        >>> @alias("round", "disc")
+        ... class Circle(Shape): pass
+        >>> list(mx.registry.get_registry(Shape))
+        ['round', 'disc']
+
+    Source: `mxnet.registry.get_alias_func` of MXNet 1.9.1.
+    """
     register = get_register_func(base_class, nickname)
 
     def alias(*aliases: str) -> Callable[[_C], _C]:
@@ -56,14 +137,53 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
         return under_all
 
+    shown = _shown(base_class)
+    alias.__doc__ = f"""The decorator that makes a subclass of {base_class.__name__} known by further names.
+
+    Args:
+        *aliases: the names, in any case.
+
+    Returns:
+        The decorator, which gives back the class.
+
+    Raises:
+        Nothing; the decorator raises AssertionError for what is no subclass of {base_class.__name__}.
+
+    Example:
+        >>> @{shown}.alias("renamed", "named_again")
+        ... class Named({shown}.{base_class.__name__}): pass
+        >>> mx.registry.get_registry({shown}.{base_class.__name__})["named_again"] is Named
+        True
+
+    Source: `{shown.replace("mx.", "mxnet.")}.alias` of MXNet 1.9.1.
+    """
     return alias
 
 
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """The function `create(name, *args, **kwargs)` that makes an instance.
+    """The function `create(name, *args, **kwargs)` that makes an object of a registered subclass.
 
-    `name`: a registered name, a dict with the name under `nickname` and the arguments, JSON of such a dict or of a
-    list [name, arguments], or an instance, which is returned. AssertionError for anything else.
+    Args:
+        base_class: the class.
+        nickname: what one of its subclasses is called, such as "optimizer".
+
+    Returns:
+        The function. Its first argument is a registered name, a dict with the name under `nickname` and the arguments,
+            JSON of such a dict or of a list [name, arguments], or an object of the class, which is returned. It raises
+            AssertionError for anything else.
+
+    Raises:
+        TypeError: `base_class` cannot be hashed.
+
+    Example:
+        >>> class Shape: pass
+        >>> class Circle(Shape):
+        ...     def __init__(self, radius): self.radius = radius
+        >>> circle = mx.registry.get_register_func(Shape, "shape")(Circle)
+        >>> mx.registry.get_create_func(Shape, "shape")('["circle", {"radius": 2}]').radius
+        2
+
+    Source: `mxnet.registry.get_create_func` of MXNet 1.9.1.
     """
     table = _REGISTRY.setdefault(base_class, {})
 
@@ -87,5 +207,29 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         )
         return table[key](*args, **kwargs)
 
-    create.__doc__ = f"An instance of a registered {nickname}, from its name or configuration."
+    shown = _shown(base_class)
+    create.__doc__ = f"""An object of a registered subclass of {base_class.__name__}.
+
+    Args:
+        *args: first the name of the {nickname}, in any case, a dict with the name under "{nickname}" and the arguments,
+            JSON of such a dict or of a list [name, arguments], or an object of the class, which is returned; then
+            arguments of the class.
+        **kwargs: arguments of the class; the name is under "{nickname}" where `args` is empty.
+
+    Returns:
+        The object.
+
+    Raises:
+        AssertionError: the name is not registered, or is no str; there are arguments beside an object or JSON.
+        KeyError: there is no name.
+
+    Example:
+        >>> @{shown}.register
+        ... class Created({shown}.{base_class.__name__}):
+        ...     def __init__(self, size): self.size = size
+        >>> {shown}.create("created", 3).size, {shown}.create('["created", {{"size": 4}}]').size
+        (3, 4)
+
+    Source: `{shown.replace("mx.", "mxnet.")}.create` of MXNet 1.9.1.
+    """
     return create

@@ -10,7 +10,24 @@ __all__ = ["CudaKernel", "CudaModule"]
 
 
 class CudaModule:
-    """MXNetError: CUDA sources are not compiled; CuPy's RawKernel takes the same source."""
+    """Says what takes the place of CUDA sources in Python programs: CuPy's RawKernel takes the same source.
+
+    Args:
+        source: CUDA code.
+        options: options of the compiler.
+        exports: names of the kernels.
+
+    Raises:
+        MXNetError: always.
+
+    Example:
+        >>> mx.rtc.CudaModule("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")
+        Traceback (most recent call last):
+            ...
+        compatgrad.mxnet.base.MXNetError: rtc.CudaModule: CUDA sources are not compiled here; ...
+
+    Source: `mxnet.rtc.CudaModule` of MXNet 1.9.1.
+    """
 
     def __init__(self, source: str, options: Sequence[str] = (), exports: Sequence[str] = ()) -> None:
         raise MXNetError(
@@ -20,7 +37,22 @@ class CudaModule:
 
 
 class CudaKernel:
-    """What CudaModule.get_kernel would give."""
+    """What `CudaModule.get_kernel` would give.
+
+    Args:
+        *args: anything.
+
+    Raises:
+        MXNetError: always.
+
+    Example:
+        >>> mx.rtc.CudaKernel()
+        Traceback (most recent call last):
+            ...
+        compatgrad.mxnet.base.MXNetError: rtc.CudaKernel: CUDA sources are not compiled here; see rtc.CudaModule
+
+    Source: `mxnet.rtc.CudaKernel` of MXNet 1.9.1.
+    """
 
     def __init__(self, *args: object) -> None:
         raise MXNetError("rtc.CudaKernel: CUDA sources are not compiled here; see rtc.CudaModule")

@@ -16,7 +16,21 @@ _NAMES = (
 
 
 class Feature:
-    """One build option: its `name` and whether it is `enabled`."""
+    """One build option.
+
+    Args:
+        name: its name, such as "CUDA".
+        enabled: whether it is there.
+
+    Attributes:
+        name, enabled: as given.
+
+    Example:
+        >>> mx.runtime.Feature("CUDA", False)
+        ✖ CUDA
+
+    Source: `mxnet.runtime.Feature` of MXNet 1.9.1.
+    """
 
     def __init__(self, name: str, enabled: bool) -> None:
         self.name, self.enabled = name, enabled
@@ -26,7 +40,17 @@ class Feature:
 
 
 def feature_list() -> list[Feature]:
-    """All features, enabled or not, asked of PyTorch where it knows."""
+    """All build options of MXNet, each enabled or not, asked of PyTorch where it knows.
+
+    Returns:
+        A list of Feature.
+
+    Example:
+        >>> [f.name for f in mx.runtime.feature_list()][:2]
+        ['CUDA', 'CUDNN']
+
+    Source: `mxnet.runtime.feature_list` of MXNet 1.9.1.
+    """
     known = {
         "CUDA": torch.cuda.is_available(),
         "CUDNN": torch.cuda.is_available() and torch.backends.cudnn.is_available(),
@@ -42,7 +66,15 @@ def feature_list() -> list[Feature]:
 
 
 class Features(collections.OrderedDict):
-    """The features by name; there is one object of this class."""
+    """The build options by name, a dict; there is one object of this class.
+
+    Example:
+        >>> features = mx.runtime.Features()
+        >>> features.is_enabled("int64_tensor_size"), features["TENSORRT"]
+        (True, ✖ TENSORRT)
+
+    Source: `mxnet.runtime.Features` of MXNet 1.9.1.
+    """
 
     instance: Features | None = None
 

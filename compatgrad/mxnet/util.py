@@ -55,19 +55,64 @@ def _announce(what: str) -> None:
 
 
 def get_gpu_count() -> int:
-    """How many GPUs there are."""
+    """How many GPUs there are.
+
+    Returns:
+        The number, 0 without CUDA.
+
+    Example:
+        >>> mx.util.get_gpu_count() >= 0
+        True
+
+    Source: `mxnet.util.get_gpu_count` of MXNet 1.9.1.
+    """
     return torch.cuda.device_count()
 
 
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """Free and total bytes of one GPU; RuntimeError where there is none of that number."""
+    """Free and total memory of a GPU.
+
+    Args:
+        gpu_dev_id: number of the GPU, from 0.
+
+    Returns:
+        The two numbers, in bytes.
+
+    Raises:
+        RuntimeError: there is no GPU of that number.
+
+    Example:
+        >>> if mx.util.get_gpu_count():
+        ...     free, total = mx.util.get_gpu_memory(0)
+
+    Source: `mxnet.util.get_gpu_memory` of MXNet 1.9.1.
+    """
     if not 0 <= gpu_dev_id < get_gpu_count():
         raise RuntimeError(f"get_gpu_memory: there is no GPU {gpu_dev_id}, {get_gpu_count()} are there")
     return torch.cuda.mem_get_info(gpu_dev_id)
 
 
 def get_cuda_compute_capability(ctx: Any) -> int:
-    """Ten times the major plus the minor compute capability of a GPU context; ValueError for another context."""
+    """The compute capability of a GPU as one number: ten times the major version plus the minor one.
+
+    Args:
+        ctx: the context of the GPU.
+
+    Returns:
+        The number, such as 80.
+
+    Raises:
+        ValueError: `ctx` is no GPU.
+        OSError: there is no driver of CUDA.
+
+    Example:
+        >>> mx.util.get_cuda_compute_capability(mx.cpu())
+        Traceback (most recent call last):
+            ...
+        ValueError: get_cuda_compute_capability: expected a gpu context, got cpu(0)
+
+    Source: `mxnet.util.get_cuda_compute_capability` of MXNet 1.9.1.
+    """
     if ctx.device_type != "gpu":
         raise ValueError(f"get_cuda_compute_capability: expected a gpu context, got {ctx}")
     if not torch.cuda.is_available():
@@ -77,9 +122,23 @@ def get_cuda_compute_capability(ctx: Any) -> int:
 
 
 def set_np_shape(active: bool) -> bool:
-    """Turns NumPy's shapes (0-d and empty arrays) on or off in this thread and returns what it was before.
+    """Turns NumPy's shapes, which may be () or hold 0, on or off in this thread.
 
-    ValueError when it is turned off while NumPy's arrays are on: they need it.
+    Args:
+        active: on or off.
+
+    Returns:
+        What it was before, a bool.
+
+    Raises:
+        ValueError: it is turned off while NumPy's arrays are on, which need it.
+
+    Example:
+        >>> old = mx.set_np_shape(True)
+        >>> mx.is_np_shape(), mx.set_np_shape(old)
+        (True, True)
+
+    Source: `mxnet.set_np_shape` of MXNet 1.9.1.
     """
     if active:
         _announce("shape")
@@ -90,12 +149,34 @@ def set_np_shape(active: bool) -> bool:
 
 
 def is_np_shape() -> bool:
-    """Whether NumPy's shapes are on in this thread."""
+    """Whether NumPy's shapes, which may be () or hold 0, are on in this thread.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> with mx.np_shape():
+        ...     print(mx.is_np_shape())
+        True
+
+    Source: `mxnet.is_np_shape` of MXNet 1.9.1.
+    """
     return _state.shape
 
 
 def is_np_array() -> bool:
-    """Whether NumPy's arrays are on in this thread."""
+    """Whether NumPy's arrays are on in this thread: Gluon gives `mx.np.ndarray` then.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> with mx.np_array():
+        ...     print(mx.is_np_array())
+        True
+
+    Source: `mxnet.is_np_array` of MXNet 1.9.1.
+    """
     return _state.array
 
 
@@ -124,7 +205,24 @@ class _ShapeScope(_Scope):
 
 
 def np_shape(active: bool = True) -> _Scope:
-    """A scope in which NumPy's shapes are on or off."""
+    """A scope in which NumPy's shapes, which may be () or hold 0, are on or off.
+
+    Args:
+        active: on or off.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        ValueError: when the scope is entered, it turns them off while NumPy's arrays are on.
+
+    Example:
+        >>> with mx.np_shape():
+        ...     print(nd.zeros(()).shape)
+        ()
+
+    Source: `mxnet.np_shape` of MXNet 1.9.1.
+    """
     return _ShapeScope("shape", active)
 
 
@@ -139,7 +237,24 @@ class _NumpyArrayScope(_Scope):
 
 
 def np_array(active: bool = True) -> _NumpyArrayScope:
-    """A scope in which NumPy's arrays are on or off: Gluon then gives `mx.np.ndarray`."""
+    """A scope in which NumPy's arrays are on or off: Gluon gives `mx.np.ndarray` where they are on.
+
+    Args:
+        active: on or off.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> with mx.np_array():
+        ...     print(mx.is_np_array())
+        True
+
+    Source: `mxnet.np_array` of MXNet 1.9.1.
+    """
     return _NumpyArrayScope(active)
 
 
@@ -170,22 +285,92 @@ def _use(func: Any, scope: Callable[[], _Scope], name: str) -> Any:
 
 
 def use_np_shape(func: Any) -> Any:
-    """Decorates a function or a class: NumPy's shapes are on while it runs."""
+    """Decorates a function, or all methods of a class: NumPy's shapes are on while it runs.
+
+    Args:
+        func: the function or the class.
+
+    Returns:
+        A function around it, or the class itself.
+
+    Raises:
+        TypeError: `func` is neither a class nor callable.
+
+    Example:
+        >>> @mx.use_np_shape
+        ... def scalar():
+        ...     return nd.zeros(()).shape
+        >>> scalar()
+        ()
+
+    Source: `mxnet.use_np_shape` of MXNet 1.9.1.
+    """
     return _use(func, np_shape, "use_np_shape")
 
 
 def use_np_array(func: Any) -> Any:
-    """Decorates a function or a class: NumPy's arrays are on while it runs."""
+    """Decorates a function, or all methods of a class: NumPy's arrays are on while it runs.
+
+    Args:
+        func: the function or the class.
+
+    Returns:
+        A function around it, or the class itself.
+
+    Raises:
+        TypeError: `func` is neither a class nor callable.
+
+    Example:
+        >>> mx.use_np_array(mx.is_np_array)()
+        True
+
+    Source: `mxnet.use_np_array` of MXNet 1.9.1.
+    """
     return _use(func, np_array, "use_np_array")
 
 
 def use_np(func: Any) -> Any:
-    """Decorates a function or a class: NumPy's shapes and arrays are on while it runs."""
+    """Decorates a function, or all methods of a class: NumPy's shapes and arrays are on while it runs.
+
+    Args:
+        func: the function or the class.
+
+    Returns:
+        A function around it, or the class itself.
+
+    Raises:
+        TypeError: `func` is neither a class nor callable.
+
+    Example:
+        >>> @mx.use_np
+        ... def both():
+        ...     return mx.is_np_shape(), mx.is_np_array()
+        >>> both()
+        (True, True)
+
+    Source: `mxnet.use_np` of MXNet 1.9.1.
+    """
     return use_np_shape(use_np_array(func))
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Turns NumPy semantics on in this thread; ValueError for arrays without shapes."""
+    """Turns NumPy's shapes and arrays on or off in this thread.
+
+    Args:
+        shape: whether shapes may be () or hold 0.
+        array: whether Gluon gives `mx.np.ndarray`; this needs the shapes.
+
+    Raises:
+        ValueError: arrays without shapes.
+
+    Example:
+        >>> mx.util.set_np()
+        >>> mx.is_np_shape(), mx.is_np_array()
+        (True, True)
+        >>> mx.util.reset_np()
+
+    Source: `mxnet.util.set_np` of MXNet 1.9.1.
+    """
     if array and not shape:
         raise ValueError("set_np: NumPy's arrays need its shapes; shape=False with array=True is not possible")
     if array:
@@ -195,12 +380,38 @@ def set_np(shape: bool = True, array: bool = True) -> None:
 
 
 def reset_np() -> None:
-    """Turns NumPy semantics off in this thread."""
+    """Turns NumPy's shapes and arrays off in this thread.
+
+    Example:
+        >>> mx.util.reset_np()
+        >>> mx.is_np_shape(), mx.is_np_array()
+        (False, False)
+
+    Source: `mxnet.util.reset_np` of MXNet 1.9.1.
+    """
     set_np(shape=False, array=False)
 
 
 def set_module(module: str | None) -> Callable[[Any], Any]:
-    """Decorates a function with the name of the module it is shown under."""
+    """The decorator that gives a function the name of the module that shows it.
+
+    Args:
+        module: the name, None to leave the function's own.
+
+    Returns:
+        The decorator, which gives back the function.
+
+    Raises:
+        Nothing; the decorator raises AttributeError for what has no such name.
+
+    Example:
+        >>> @mx.util.set_module("mxnet.numpy")
+        ... def double(x): return 2 * x
+        >>> double.__module__
+        'mxnet.numpy'
+
+    Source: `mxnet.util.set_module` of MXNet 1.9.1.
+    """
 
     def decorate(func: Any) -> Any:
         if module is not None:
@@ -215,7 +426,24 @@ _UFUNC_DTYPES = ("int8", "uint8", "int32", "int64", "float16", "float32", "float
 
 
 def np_ufunc_legal_option(key: str, value: Any) -> bool:
-    """Whether NumPy would take this keyword argument of a ufunc."""
+    """Whether NumPy would take a value for a keyword argument of its ufuncs.
+
+    Args:
+        key: name of the argument: "where", "casting", "order", "dtype" or "subok".
+        value: the value.
+
+    Returns:
+        A bool; false for another name.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.util.np_ufunc_legal_option("casting", "safe"), mx.util.np_ufunc_legal_option("subok", 3)
+        (True, False)
+
+    Source: `mxnet.util.np_ufunc_legal_option` of MXNet 1.9.1.
+    """
     if key == "casting":
         return value in ("no", "equiv", "safe", "same_kind", "unsafe")
     if key == "order":
@@ -241,7 +469,25 @@ def _check_ufunc_options(name: str, options: dict[str, Any]) -> None:
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the keyword arguments of NumPy's ufuncs to a function of one array."""
+    """Adds the keyword arguments of NumPy's ufuncs to a function of one array; their default values are accepted.
+
+    Args:
+        func: a function `(x, out=None)`.
+
+    Returns:
+        A function `(x, out=None, **kwargs)`. It raises NotImplementedError for another value than the default, and
+            TypeError for one, or a name, that NumPy does not take either.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> def double(x, out=None): return 2 * x
+        >>> mx.util.wrap_np_unary_func(double)(4, order="K")
+        8
+
+    Source: `mxnet.util.wrap_np_unary_func` of MXNet 1.9.1.
+    """
 
     @functools.wraps(func)
     def wrapped(x: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -253,7 +499,25 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the keyword arguments of NumPy's ufuncs to a function of two arrays."""
+    """Adds the keyword arguments of NumPy's ufuncs to a function of two arrays; their default values are accepted.
+
+    Args:
+        func: a function `(x1, x2, out=None)`.
+
+    Returns:
+        A function `(x1, x2, out=None, **kwargs)`. It raises NotImplementedError for another value than the default, and
+            TypeError for one, or a name, that NumPy does not take either.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> def add(x1, x2, out=None): return x1 + x2
+        >>> mx.util.wrap_np_binary_func(add)(4, 5, where=True)
+        9
+
+    Source: `mxnet.util.wrap_np_binary_func` of MXNet 1.9.1.
+    """
 
     @functools.wraps(func)
     def wrapped(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -265,12 +529,46 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def getenv(name: str) -> str | None:
-    """The value of an environment variable, None where it is not set."""
+    """The value of an environment variable.
+
+    Args:
+        name: its name.
+
+    Returns:
+        The value; None where it is not set.
+
+    Raises:
+        TypeError: `name` is no str.
+
+    Example:
+        >>> mx.util.setenv("MXNET_EXAMPLE", "1")
+        >>> mx.util.getenv("MXNET_EXAMPLE")
+        '1'
+        >>> mx.util.setenv("MXNET_EXAMPLE", None)
+
+    Source: `mxnet.util.getenv` of MXNet 1.9.1.
+    """
     return os.environ.get(name)
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Sets an environment variable, or removes it with None."""
+    """Sets an environment variable, or removes it.
+
+    Args:
+        name: its name.
+        value: the value; None removes the variable.
+
+    Raises:
+        TypeError: `name` or `value` is no str.
+
+    Example:
+        >>> mx.util.setenv("MXNET_EXAMPLE", "1")
+        >>> mx.util.setenv("MXNET_EXAMPLE", None)
+        >>> print(mx.util.getenv("MXNET_EXAMPLE"))
+        None
+
+    Source: `mxnet.util.setenv` of MXNet 1.9.1.
+    """
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -278,5 +576,20 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def makedirs(d: str) -> None:
-    """Makes a directory and those above it; one that is there already is no error."""
+    """Makes a folder and those above it; one that is there already is no error.
+
+    Args:
+        d: the path; "~" is the user's home.
+
+    Raises:
+        OSError: it cannot be made.
+
+    Example:
+        >>> import os
+        >>> mx.util.makedirs("models/first")
+        >>> os.path.isdir("models/first")
+        True
+
+    Source: `mxnet.util.makedirs` of MXNet 1.9.1.
+    """
     os.makedirs(os.path.expanduser(d), exist_ok=True)

@@ -63,9 +63,29 @@ def print_summary(
     """Prints a table of the operators in a symbol: output shapes without the batch, parameters, what comes before.
 
     Args:
-        shape: shapes of the inputs by name; without it, shapes and numbers of parameters stay empty and 0.
+        symbol: the symbol.
+        shape: shapes of the inputs by name; without it, shapes stay empty and numbers of parameters 0.
         line_length: in characters.
-        positions: where columns end, in characters or as parts of the line.
+        positions: where the four columns end, in characters or as parts of the line.
+
+    Raises:
+        TypeError: `symbol` is no Symbol.
+        ValueError: the shapes do not tell those of all operators.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
+        >>> mx.viz.print_summary(y, shape={"x": (1, 2)}, line_length=60)
+        ____________________________________________________________
+        Layer (type)              Output ShapeParam Previous Layer
+        ============================================================
+        x(null)                   2           0
+        ____________________________________________________________
+        fc(FullyConnected)        3           9     x
+        ============================================================
+        Total params: 9
+        ____________________________________________________________
+
+    Source: `mxnet.visualization.print_summary` of MXNet 1.9.1.
     """
     graph = _Graph("print_summary", symbol, shape)
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else [int(p) for p in positions]
@@ -119,15 +139,30 @@ def plot_network(
     node_attrs: dict[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """A `graphviz.Digraph` of the operators in a symbol, arrows from inputs to results.
+    """A drawing of the operators in a symbol, arrows from inputs to results.
 
     Args:
-        title, save_format: name and format of the file that its `render` writes.
+        symbol: the symbol.
+        title, save_format: name and format of the file that the drawing's `render` writes.
         shape: shapes of the inputs by name, for shapes at the arrows.
+        dtype: accepted, without effect.
         node_attrs: attributes of Graphviz for all nodes.
         hide_weights: leaves parameters out.
 
-    ImportError without the package graphviz.
+    Returns:
+        A `graphviz.Digraph`.
+
+    Raises:
+        ImportError: the package graphviz is not there.
+        TypeError: `symbol` is no Symbol.
+        ValueError: the shapes do not tell those of all operators.
+
+    Example:
+        Needs the package graphviz::
+
+            mx.viz.plot_network(net, shape={"data": (1, 3, 224, 224)}).render("net")
+
+    Source: `mxnet.visualization.plot_network` of MXNet 1.9.1.
     """
     try:
         from graphviz import Digraph
