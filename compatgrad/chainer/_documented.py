@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-_SECTION = re.compile(r"^(Args|Returns|Raises|Example|Source):.*\n", re.M)
+_SECTION = re.compile(r"^(Args|Returns|Raises|Example|Source):.*\n?", re.M)
 _ARGUMENT = re.compile(r"^    (?=[\w*])", re.M)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from compatgrad.chainer._array_typing import Array as Array
 from compatgrad.chainer._array_typing import DeviceSpec as DeviceSpec
@@ -13,6 +16,10 @@ from compatgrad.chainer.types import InitializerSpec
 from compatgrad.chainer.variable import Variable
 
 VariableOrArray: TypeAlias = Variable | Array
+VariablesOrArrays: TypeAlias = Sequence[VariableOrArray]
+# what an operator takes besides a Variable
+Operand: TypeAlias = VariableOrArray | float | np.number
+Axes: TypeAlias = int | tuple[int, ...] | None
 Initializer: TypeAlias = InitializerSpec | None
 # a nested pair of labels
 Tree: TypeAlias = tuple[Any, Any]

@@ -147,6 +147,7 @@ INVALID = [
     lambda: F.select_item(f32(X), f32(ORDER)),
     lambda: F.split_axis(f32(X), 3, axis=1),
     lambda: F.split_axis(f32(X), [5], axis=1),
+    lambda: F.stack([]),
     lambda: F.transpose_sequence([f32(X[:2]), f32(X)]),
     lambda: F.vstack([f32(X), f32(X.T)]),
     lambda: F.where(ORDER, f32(X[:, 0]), f32(X[:, 1])),
@@ -174,6 +175,7 @@ ERRORS = [
     (lambda: var(X)[5], IndexError),
     (lambda: var(X)[0, 0, 0], IndexError),
     (lambda: F.as_strided(var(X), (4, 4), (4, 1), 0), ValueError),
+    (lambda: F.where(MASK, f32(X), 0.0), TypeError),
 ]
 
 
@@ -181,6 +183,13 @@ ERRORS = [
 def test_wrong_arguments(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(IndexError, match="axis1 and axis2 .* Actual: 0 and 5"):
+        F.swapaxes(var(X), 0, 5)
+    with pytest.raises(ValueError, match="strides must be as many as the axes of shape"):
+        F.as_strided(var(X), (2, 2), (1,))
 
 
 def test_same_variable_where_nothing_changes():

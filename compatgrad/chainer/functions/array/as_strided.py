@@ -1,5 +1,9 @@
 """Views of an array's memory by strides."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 import torch
 
@@ -7,6 +11,13 @@ from compatgrad.chainer import backend, function_node
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _scatter_add = frontend.bind("scatter_add", dtype="any")
 
@@ -29,6 +40,8 @@ def _memory(array):
 
 def _stride_array(array, shape, strides, storage_offset):
     """A view of the memory behind `array`; strides and offset count elements. ValueError beyond its ends."""
+    if len(strides) != len(shape):
+        raise ValueError(f"strides must be as many as the axes of shape. Actual: {strides} and {shape}")
     first, last = _reach(shape, strides, storage_offset)
     size = array.itemsize
     if first < 0:
@@ -63,22 +76,24 @@ def _places(shape, strides, offset):
 
 
 class AsStrided(function_node.FunctionNode):
-    def __init__(self, shape, strides, storage_offset=None):
+    documented = "as_strided"
+
+    def __init__(self, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None) -> None:
         self.shape = shape
         self.strides = strides
         self.storage_offset = storage_offset
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         (x,) = inputs
         self._in_geometry = x.shape, tuple([s // x.itemsize for s in x.strides]), _offset(x)
         if self.storage_offset is None:
             self.storage_offset = self._in_geometry[2]
         return (_stride_array(x, self.shape, self.strides, self.storage_offset),)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(self, indexes: Sequence[int], grad_outputs: Sequence[Variable | None]) -> tuple[Variable | None, ...]:
         """Every place of the memory gets the sum of its views' gradients; views of the input share it."""
         (gy,) = grad_outputs
         if gy.dtype.kind != "f":
@@ -98,10 +113,32 @@ class AsStrided(function_node.FunctionNode):
         return (gx / xp.asarray(views, dtype=gy.dtype) if views.max() > 1 else gx,)
 
 
-def as_strided(x, shape, strides, storage_offset=None):
-    """A view of the memory of `x`: (i, j, …) is at storage_offset + i * strides[0] + j * strides[1] + ….
+def as_strided(
+    x: VariableOrArray, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
+) -> Variable:
+    """A view of the memory of `x`: (i, j, ...) is at storage_offset + i * strides[0] + j * strides[1] + ....
 
-    Strides and offset count elements from the start of the memory (default: from the start of `x`).
-    ValueError where the view would reach outside; TypeError from the backward of integers.
+    An element of the memory gets the sum of the gradients of all places of the view that show it.
+
+    Args:
+        x: any dtype and shape.
+        shape: of the view.
+        strides: for each axis of the view, the elements from one entry to the next; may be 0 or negative.
+        storage_offset: elements from the start of the memory to the first entry; None begins where `x` does.
+
+    Returns:
+        Variable of `shape` and of the dtype of `x`; its array shares memory with `x`.
+
+    Raises:
+        ValueError: the view would reach outside of the memory, or `strides` is not as long as `shape`.
+        TypeError: in the backward computation: `x` is not floating-point.
+
+    Example:
+        >>> F.as_strided(np.arange(4.0), shape=(3, 2), strides=(1, 1)).array
+        array([[0., 1.],
+               [1., 2.],
+               [2., 3.]])
+
+    Source: `chainer.functions.as_strided` of Chainer 7.8.1.
     """
     return AsStrided(shape, strides, storage_offset).apply((x,))[0]

@@ -1,20 +1,31 @@
 """Broadcasting."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_variable
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class BroadcastTo(_native.NativeFunction):
+    documented = "broadcast_to"
     op = "broadcast_to"
 
-    def __init__(self, shape):
+    def __init__(self, shape: Sequence[int]) -> None:
         super().__init__(shape=tuple(shape))
 
-    shape = property(lambda self: self.op_params["shape"])
+    shape = _native.parameter("shape")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1)
         target = self.shape
         ndim = type_check.make_variable(len(target), "len(shape)")
@@ -32,15 +43,51 @@ class BroadcastTo(_native.NativeFunction):
 _broadcast_to = frontend.bind("broadcast_to", lambda x, shape: BroadcastTo(shape).apply((x,))[0], dtype="any")
 
 
-def broadcast_to(x, shape):
-    """`x` repeated to `shape` by NumPy's broadcasting; `x` itself where it has that shape."""
+def broadcast_to(x: VariableOrArray, shape: Sequence[int]) -> Variable:
+    """`x` repeated to `shape` by NumPy's rules of broadcasting.
+
+    Args:
+        x: any dtype; its axes, counted from the last, are as long as those of `shape` or have length 1.
+        shape: of the result, with at least as many axes as `x` has.
+
+    Returns:
+        Variable of the dtype of `x`; `x` itself where it is a Variable of that shape.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` does not fit `shape`.
+
+    Example:
+        >>> F.broadcast_to(np.array([1.0, 2.0]), (2, 2)).array
+        array([[1., 2.],
+               [1., 2.]])
+
+    Source: `chainer.functions.broadcast_to` of Chainer 7.8.1.
+    """
     if x.shape == shape:
         return as_variable(x)
     return _broadcast_to(x, shape)
 
 
-def broadcast(*args):
-    """All arguments, broadcast to their common shape: one Variable, or a tuple of them."""
+def broadcast(*args: VariableOrArray) -> Variable | tuple[Variable, ...]:
+    """All arguments, broadcast to their common shape.
+
+    Args:
+        *args: at least one, any dtypes.
+
+    Returns:
+        Tuple of Variables, one per argument; with one argument, a Variable.
+
+    Raises:
+        TypeError: an argument is neither a Variable nor an array.
+        chainer.utils.type_check.InvalidType: no arguments, or their shapes cannot be broadcast.
+
+    Example:
+        >>> x, y = F.broadcast(np.array([1.0, 2.0]), np.array([[3.0], [4.0]]))
+        >>> x.shape, y.shape
+        ((2, 2), (2, 2))
+
+    Source: `chainer.functions.broadcast` of Chainer 7.8.1.
+    """
     xs = [as_variable(x) for x in args]
     in_types = type_check.get_types(tuple([x.array for x in xs]), "in_types", False)
     type_check.expect(in_types.size() > 0)

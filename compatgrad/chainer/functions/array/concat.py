@@ -1,22 +1,31 @@
 """Concatenation along an axis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad import _C
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariablesOrArrays
+    from compatgrad.chainer.variable import Variable
+
 
 class Concat(_native.NativeListFunction):
+    documented = "concat"
     op = "concat"
 
-    def __init__(self, axis=1):
+    def __init__(self, axis: int = 1) -> None:
         if not isinstance(axis, int):
             raise TypeError(f"axis must be int, not {type(axis).__name__}")
         super().__init__(axis=axis)
 
-    axis = property(lambda self: self.op_params["axis"])
+    axis = _native.parameter("axis")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() > 0)
         type_check.expect(in_types[0].ndim > type_check.make_variable(self.axis, "axis"))
         type_check.expect(-in_types[0].ndim <= self.axis, self.axis < in_types[0].ndim)
@@ -32,6 +41,24 @@ class Concat(_native.NativeListFunction):
 _concat = frontend.bind("concat", lambda xs, axis: Concat(axis).apply(xs)[0], dtype="same")
 
 
-def concat(xs, axis=1):
-    """The Variables or arrays `xs`, joined along `axis`. InvalidType where other axes differ in length."""
+def concat(xs: VariablesOrArrays, axis: int = 1) -> Variable:
+    """Variables or arrays, joined along `axis`.
+
+    Args:
+        xs: at least one, all of one dtype and, but for `axis`, of one shape.
+        axis: one of theirs, or counted from the last if negative.
+
+    Returns:
+        Variable of the dtype of `xs`.
+
+    Raises:
+        TypeError: `axis` is not an int.
+        chainer.utils.type_check.InvalidType: `xs` is empty, dtypes or other axes differ, or there is no such axis.
+
+    Example:
+        >>> F.concat([np.array([[1.0, 2.0]]), np.array([[3.0]])], axis=1).array
+        array([[1., 2., 3.]])
+
+    Source: `chainer.functions.concat` of Chainer 7.8.1.
+    """
     return _concat(xs if isinstance(xs, (list, _C.Variable)) else list(xs), axis)

@@ -1,15 +1,24 @@
 """Joining along the third axis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad import _C
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.array import vstack as _vstack
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariablesOrArrays
+    from compatgrad.chainer.variable import Variable
+
 
 class Dstack(_native.NativeListFunction):
+    documented = "dstack"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() > 0)
         ndim = type_check.eval(in_types[0].ndim)
         for i, t in enumerate(in_types):
@@ -27,6 +36,24 @@ class Dstack(_native.NativeListFunction):
         return _vstack.concat._apply_as(self, list(inputs), 2)
 
 
-def dstack(xs):
-    """The Variables or arrays `xs`, joined along axis 2, which arrays of fewer axes get first."""
+def dstack(xs: VariablesOrArrays) -> Variable:
+    """Variables or arrays, joined along the third axis.
+
+    Args:
+        xs: at least one, all of one dtype and number of axes, and of one shape but for the third axis.
+
+    Returns:
+        Variable of the dtype of `xs`, at least 3 axes: matrices get a third axis first, vectors a first and a third
+        one.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `xs` is empty, or dtypes or shapes do not fit.
+
+    Example:
+        >>> F.dstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).array
+        array([[[1., 3.],
+                [2., 4.]]])
+
+    Source: `chainer.functions.dstack` of Chainer 7.8.1.
+    """
     return Dstack().apply(tuple(xs) if isinstance(xs, _C.Variable) else xs)[0]

@@ -1,19 +1,27 @@
 """A new axis of length 1."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class ExpandDims(_native.NativeFunction):
+    documented = "expand_dims"
     op = "expand_dims"
 
-    def __init__(self, axis):
+    def __init__(self, axis: int) -> None:
         super().__init__(axis=int(axis))
 
-    axis = property(lambda self: self.op_params["axis"])
+    axis = _native.parameter("axis")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         if self.axis >= 0:
             type_check.expect(in_types[0].ndim >= self.axis)
@@ -21,7 +29,24 @@ class ExpandDims(_native.NativeFunction):
             type_check.expect(in_types[0].ndim >= -self.axis - 1)
 
 
-expand_dims = frontend.bind(
-    "expand_dims", lambda x, axis: ExpandDims(axis).apply((x,))[0], dtype="any", module=__name__,
-    doc="`x` with a new axis of length 1 at position `axis`. InvalidType where the position is out of range.",
-)  # fmt: skip
+@_native.function(ExpandDims, dtype="any")
+def expand_dims(x: VariableOrArray, axis: int) -> Variable:
+    """`x` with a new axis of length 1.
+
+    Args:
+        x: any dtype and shape.
+        axis: the place of the new axis in the result; negative: counted from its last axis.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: the result would have no such axis.
+
+    Example:
+        >>> F.expand_dims(np.array([1.0, 2.0]), axis=0).array
+        array([[1., 2.]])
+
+    Source: `chainer.functions.expand_dims` of Chainer 7.8.1.
+    """
+    return ExpandDims(axis).apply((x,))[0]

@@ -1,24 +1,29 @@
 """Reversal along an axis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
-
-def _flip(array, axis):
-    return array[(slice(None),) * (axis % array.ndim) + (slice(None, None, -1),)]
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class Flip(_native.NativeFunction):
+    documented = "flip"
     op = "flip"
 
-    def __init__(self, axis):
+    def __init__(self, axis: int) -> None:
         if not isinstance(axis, int):
             raise TypeError(f"axis must be int, not {type(axis).__name__}")
         super().__init__(axis=(axis,))
 
-    axis = property(lambda self: self.op_params["axis"][0])
+    axis = _native.parameter("axis", 0)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         type_check.expect(in_types[0].ndim > 0)
         if self.axis >= 0:
@@ -27,6 +32,25 @@ class Flip(_native.NativeFunction):
             type_check.expect(in_types[0].ndim >= -self.axis)
 
 
-def flip(x, axis):
-    """`x` in reverse order along `axis`, an int."""
+def flip(x: VariableOrArray, axis: int) -> Variable:
+    """`x` in reverse order along `axis`.
+
+    Args:
+        x: any dtype, at least 1 axis.
+        axis: may be negative.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is not an int.
+        chainer.utils.type_check.InvalidType: `x` has no such axis.
+
+    Example:
+        >>> F.flip(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1).array
+        array([[2., 1.],
+               [4., 3.]])
+
+    Source: `chainer.functions.flip` of Chainer 7.8.1.
+    """
     return Flip(axis).apply((x,))[0]

@@ -1,16 +1,25 @@
 """Reversal of columns."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _flip = frontend.bind("flip", dtype="any")
 
 
 class FlipLR(_native.NativeFunction):
+    documented = "fliplr"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("a",))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim >= 2)
 
@@ -18,6 +27,23 @@ class FlipLR(_native.NativeFunction):
         return _flip._apply_as(self, inputs[0], (1,))
 
 
-def fliplr(a):
-    """`a` with axis 1 reversed; it must be floating and have at least 2 axes."""
+def fliplr(a: VariableOrArray) -> Variable:
+    """`a` in reverse order along the second axis.
+
+    Args:
+        a: floating, at least 2 axes.
+
+    Returns:
+        Variable of the shape and dtype of `a`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `a` is not floating-point or has too few axes.
+
+    Example:
+        >>> F.fliplr(np.array([[1.0, 2.0], [3.0, 4.0]])).array
+        array([[2., 1.],
+               [4., 3.]])
+
+    Source: `chainer.functions.fliplr` of Chainer 7.8.1.
+    """
     return FlipLR().apply((a,))[0]

@@ -1,5 +1,9 @@
 """Indexing."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad import _C
@@ -7,16 +11,21 @@ from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class GetItem(_native.NativeFunction):
+    documented = "get_item"
     op = "get_item"
 
-    def __init__(self, slices):
-        super().__init__(index=as_index(slices))
+    def __init__(self, slices: Any) -> None:
+        super().__init__(index=_as_index(slices))
 
-    slices = property(lambda self: self.op_params["index"])
+    slices = _native.parameter("index")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
 
 
@@ -25,7 +34,7 @@ def _as_array(s):
     return a if a.size else a.astype(numpy.intp)  # NumPy makes floats of an empty list
 
 
-def as_index(slices):
+def _as_index(slices):
     if isinstance(slices, list):
         if all(isinstance(s, int) for s in slices):
             slices = (slices,)
@@ -40,13 +49,29 @@ def as_index(slices):
 _get_item = frontend.bind("get_item", lambda x, index: GetItem(index).apply((x,))[0], dtype="any")
 
 
-def get_item(x, slices):
-    """`x[slices]` with all of NumPy's forms: integers, slices, Ellipsis, None, integer and boolean arrays.
+def get_item(x: VariableOrArray, slices: Any) -> Variable:
+    """`x[slices]`, with all of NumPy's ways to index.
 
-    Raises IndexError for too many indices and for one out of range; in debug mode, ValueError for two
-    Ellipses.
+    Args:
+        x: any dtype and shape.
+        slices: an int, a slice, Ellipsis, None, an array or list of ints or of bools, or a tuple of these; a list of
+            ints is one index.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        IndexError: too many indices, or one is out of range.
+        TypeError: an index of another kind.
+        ValueError: in debug mode: more than one Ellipsis.
+
+    Example:
+        >>> F.get_item(np.array([[1.0, 2.0], [3.0, 4.0]]), (0, slice(1, None))).array
+        array([2.])
+
+    Source: `chainer.functions.get_item` of Chainer 7.8.1.
     """
-    return _get_item(x, as_index(slices))
+    return _get_item(x, _as_index(slices))
 
 
 frontend.fallbacks["getitem"] = get_item

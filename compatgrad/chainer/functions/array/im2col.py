@@ -1,8 +1,16 @@
 """Patches of images."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.utils.conv import col2im_cpu, im2col_cpu  # noqa: F401  (programs find them here)
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _pair(x):
@@ -10,32 +18,62 @@ def _pair(x):
 
 
 class Im2Col(_native.NativeFunction):
+    documented = "im2col"
     op = "im2col"
 
-    def __init__(self, ksize, stride, pad, cover_all, dilate):
+    def __init__(self, ksize: IntOrInts, stride: IntOrInts, pad: IntOrInts, cover_all: bool, dilate: IntOrInts) -> None:
         super().__init__(
             ksize=_pair(ksize), stride=_pair(stride), pad=_pair(pad), dilate=_pair(dilate),
             cover_all=cover_all,
         )  # fmt: skip
 
-    kh = property(lambda self: self.op_params["ksize"][0])
-    kw = property(lambda self: self.op_params["ksize"][1])
-    sy = property(lambda self: self.op_params["stride"][0])
-    sx = property(lambda self: self.op_params["stride"][1])
-    ph = property(lambda self: self.op_params["pad"][0])
-    pw = property(lambda self: self.op_params["pad"][1])
-    dy = property(lambda self: self.op_params["dilate"][0])
-    dx = property(lambda self: self.op_params["dilate"][1])
-    cover_all = property(lambda self: self.op_params["cover_all"])
+    kh = _native.parameter("ksize", 0)
+    kw = _native.parameter("ksize", 1)
+    sy = _native.parameter("stride", 0)
+    sx = _native.parameter("stride", 1)
+    ph = _native.parameter("pad", 0)
+    pw = _native.parameter("pad", 1)
+    dy = _native.parameter("dilate", 0)
+    dx = _native.parameter("dilate", 1)
+    cover_all = _native.parameter("cover_all")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim == 4)
 
 
-def im2col(x, ksize, stride=1, pad=0, cover_all=False, dilate=1):
-    """The patches of images `x` (n, c, h, w) that a convolution would see: (n, c * kh * kw, out_h, out_w).
+def im2col(
+    x: VariableOrArray,
+    ksize: IntOrInts,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    cover_all: bool = False,
+    dilate: IntOrInts = 1,
+) -> Variable:
+    """The patches of images that a convolution would multiply with its filters.
 
-    `ksize`, `stride`, `pad`, `dilate`: an int or a pair. `cover_all`: every pixel is in some patch.
+    Args:
+        x: floating, (n, c, h, w), n images of c channels.
+        ksize: height and width of a patch (kh, kw); an int stands for both, here as below.
+        stride: pixels from one patch to the next.
+        pad: zeros on each side of the image.
+        cover_all: True adds patches, so that each pixel is in some patch.
+        dilate: pixels from one of a patch's pixels to the next.
+
+    Returns:
+        Variable (n, c * kh * kw, out_h, out_w) of the dtype of `x`.
+
+    Raises:
+        ValueError: a patch is larger than the padded image.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has not 4 axes.
+
+    Example:
+        >>> F.im2col(np.arange(6.0).reshape(1, 1, 2, 3), ksize=2).array[0, :, 0]
+        array([[0., 1.],
+               [1., 2.],
+               [3., 4.],
+               [4., 5.]])
+
+    Source: `chainer.functions.im2col` of Chainer 7.8.1.
     """
     return Im2Col(ksize, stride, pad, cover_all, dilate).apply((x,))[0]

@@ -1,7 +1,16 @@
 """Axes moved to other places."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 _transpose = frontend.bind("transpose", dtype="any")
 
@@ -16,14 +25,15 @@ def _axes(axis, ndim, name):
 
 
 class Moveaxis(_native.NativeFunction):
+    documented = "moveaxis"
     op = None
 
-    def __init__(self, source, destination):
+    def __init__(self, source: IntOrInts, destination: IntOrInts) -> None:
         super().__init__()
         self.source = (source,) if isinstance(source, int) else source
         self.destination = (destination,) if isinstance(destination, int) else destination
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
         for axis in (*self.source, *self.destination):
             _native.expect_axis(in_types[0], axis)
@@ -42,9 +52,26 @@ class Moveaxis(_native.NativeFunction):
         return _transpose._apply_as(self, x, order)
 
 
-def moveaxis(x, source, destination):
-    """`x` with the axes `source` (an int, a tuple) at the places `destination`; others keep their order.
+def moveaxis(x: VariableOrArray, source: IntOrInts, destination: IntOrInts) -> Variable:
+    """`x` with some axes at other places; the others keep their order.
 
-    ValueError for axes given twice and for different numbers of them, TypeError for anything but ints.
+    Args:
+        x: floating, any shape.
+        source: the axes to move: an int or a tuple, negative ones counted from the last.
+        destination: for each of them its place in the result.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: an axis is not an int.
+        ValueError: an axis or a place is given twice, or they differ in number.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+
+    Example:
+        >>> F.moveaxis(np.zeros((2, 3, 4)), source=0, destination=2).shape
+        (3, 4, 2)
+
+    Source: `chainer.functions.moveaxis` of Chainer 7.8.1.
     """
     return Moveaxis(source, destination).apply((x,))[0]

@@ -1,5 +1,9 @@
 """Padding."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy
 
 from compatgrad.chainer import backend, function_node
@@ -7,23 +11,30 @@ from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Pad(function_node.FunctionNode):
-    """Padding by any mode of numpy.pad. As in Chainer, no gradient comes from the padding."""
+    documented = "pad"
 
-    def __init__(self, pad_width, mode, **keywords):
+    def __init__(self, pad_width: Any, mode: str, **keywords: Any) -> None:
         self.mode = mode
         self.keywords = keywords
         self.pad_width = pad_width
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)
         return (xp.pad(inputs[0], self.pad_width, mode=self.mode, **self.keywords),)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(self, indexes: Sequence[int], grad_outputs: Sequence[Variable | None]) -> tuple[Variable | None, ...]:
         shape = self.inputs[0].shape
         widths = _per_axis(self.pad_width, len(shape))
         return (grad_outputs[0][tuple([slice(w[0], w[0] + n) for w, n in zip(widths, shape, strict=True)])],)
@@ -36,7 +47,7 @@ class _ConstantPad(_native.NativeFunction):
     def label(self):
         return "Pad"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         type_check.expect(in_types[0].dtype.kind == "f")
 
@@ -50,11 +61,30 @@ def _per_axis(pad_width, ndim):
 _pad = frontend.bind("pad", lambda x, widths, value: _ConstantPad(pad_width=widths, value=value).apply((x,))[0])
 
 
-def pad(x, pad_width, mode, **keywords):
-    """`x` with `pad_width` values around it: an int, (before, after), or such a pair for each axis.
+def pad(x: VariableOrArray, pad_width: Any, mode: str, **keywords: Any) -> Variable:
+    """`x` with values around it, as numpy.pad.
 
-    `mode` and `keywords` (`constant_values`, …) are those of numpy.pad. As in Chainer, the gradient of `x` is
-    the inner part of that of the result: copies of elements in the padding do not count.
+    As in Chainer, the gradient of `x` is the inner part of that of the result: copies of elements in the padding do not
+    count.
+
+    Args:
+        x: floating, any shape.
+        pad_width: how many values: an int for all sides, (before, after) for all axes, or such a pair for each axis.
+        mode: one of numpy.pad's, such as "constant" or "edge".
+        **keywords: what that mode takes, such as `constant_values`.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        ValueError: `pad_width` is negative or has another shape, or `mode` or a keyword is unknown.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.pad(np.array([1.0, 2.0]), (1, 2), "constant", constant_values=7.0).array
+        array([7., 1., 2., 7., 7.])
+
+    Source: `chainer.functions.pad` of Chainer 7.8.1.
     """
     value = keywords.get("constant_values", 0)
     if mode != "constant" or keywords.keys() - {"constant_values"} or not numpy.isscalar(value):

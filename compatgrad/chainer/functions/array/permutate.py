@@ -1,5 +1,9 @@
 """Reordering along an axis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad import _C
@@ -8,6 +12,11 @@ from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _get_item = frontend.bind("get_item", dtype="any")
 
@@ -23,15 +32,16 @@ def _check_indices(indices):
 
 
 class Permutate(_native.NativeFunction):
+    documented = "permutate"
     op = None
 
-    def __init__(self, indices, axis, inv):
+    def __init__(self, indices: NdArray, axis: int, inv: bool) -> None:
         super().__init__()
         self.indices = indices
         self.axis = axis
         self.inv = inv
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         if self.axis < 0:
             type_check.expect(in_types[0].ndim >= -self.axis)
@@ -46,11 +56,28 @@ class Permutate(_native.NativeFunction):
         return _get_item._apply_as(self, x, (slice(None),) * (self.axis % x.ndim) + (indices,))
 
 
-def permutate(x, indices, axis=0, inv=False):
-    """`x` reordered along `axis` by `indices`, a vector of ints.
+def permutate(x: VariableOrArray, indices: VariableOrArray, axis: int = 0, inv: bool = False) -> Variable:
+    """`x` with the elements of one axis in another order.
 
-    y[i] = x[indices[i]]; with `inv`, y[indices[i]] = x[i].
-    Raises ValueError for other indices; in debug mode also where they are no permutation.
+    Args:
+        x: any dtype and shape.
+        indices: int, a vector: a permutation of the axis.
+        axis: which one; may be negative.
+        inv: False: y[i] = x[indices[i]]; True: y[indices[i]] = x[i].
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: `indices` is no vector of ints; in debug mode: no permutation.
+        IndexError: an index is out of range.
+        chainer.utils.type_check.InvalidType: `x` has no such axis.
+
+    Example:
+        >>> F.permutate(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1])).array
+        array([3., 1., 2.])
+
+    Source: `chainer.functions.permutate` of Chainer 7.8.1.
     """
     indices = as_array(indices)
     if indices.dtype.kind != "i" or indices.ndim != 1:

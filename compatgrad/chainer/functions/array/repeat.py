@@ -1,13 +1,22 @@
 """Repetition of elements."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Repeat(_native.NativeFunction):
+    documented = "repeat"
     op = "repeat"
 
-    def __init__(self, repeats, axis=None):
+    def __init__(self, repeats: int | tuple[int, ...], axis: int | None = None) -> None:
         if isinstance(repeats, int):
             repeats = (repeats,)
         elif not (isinstance(repeats, tuple) and all(isinstance(n, int) for n in repeats)):
@@ -18,17 +27,33 @@ class Repeat(_native.NativeFunction):
             raise TypeError(f"axis must be int or None, not {type(axis).__name__}")
         super().__init__(repeats=repeats, axis=axis)
 
-    repeats = property(lambda self: self.op_params["repeats"])
-    axis = property(lambda self: self.op_params["axis"])
+    repeats = _native.parameter("repeats")
+    axis = _native.parameter("axis")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
 
 
-def repeat(x, repeats, axis=None):
-    """Each element of `x` repeated, as numpy.repeat does; `axis` None: of the flattened `x`.
+def repeat(x: VariableOrArray, repeats: int | tuple[int, ...], axis: int | None = None) -> Variable:
+    """Each element repeated, as numpy.repeat.
 
-    `repeats`: an int, or a tuple with one per element of `axis`. TypeError for other kinds, ValueError for
-    negative numbers.
+    Args:
+        x: any dtype and shape.
+        repeats: how often: an int, or a tuple with one per entry of `axis`.
+        axis: along which; None: of the flattened `x`.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `repeats` or `axis` is of another kind.
+        ValueError: a number is negative, or they are not as many as the entries.
+        IndexError: `x` has no such axis.
+
+    Example:
+        >>> F.repeat(np.array([1.0, 2.0]), (2, 1), axis=0).array
+        array([1., 1., 2.])
+
+    Source: `chainer.functions.repeat` of Chainer 7.8.1.
     """
     return Repeat(repeats, axis).apply((x,))[0]

@@ -1,16 +1,25 @@
 """An axis moved to another place."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _transpose = frontend.bind("transpose", dtype="any")
 
 
 class Rollaxis(_native.NativeFunction):
+    documented = "rollaxis"
     op = None
 
-    def __init__(self, axis, start):
+    def __init__(self, axis: int, start: int) -> None:
         if not isinstance(axis, int):
             raise TypeError(f"axis must be int, not {type(axis).__name__}")
         if not isinstance(start, int):
@@ -19,7 +28,7 @@ class Rollaxis(_native.NativeFunction):
         self.axis = axis
         self.start = start
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         _native.expect_axis(in_types[0], self.axis)
         if self.start >= 0:
@@ -36,6 +45,25 @@ class Rollaxis(_native.NativeFunction):
         return _transpose._apply_as(self, x, axes)
 
 
-def rollaxis(x, axis, start=0):
-    """`x` with `axis` moved before the axis `start`, as numpy.rollaxis. TypeError unless both are ints."""
+def rollaxis(x: VariableOrArray, axis: int, start: int = 0) -> Variable:
+    """`x` with one axis moved, as numpy.rollaxis.
+
+    Args:
+        x: any dtype and shape.
+        axis: the axis to move; may be negative.
+        start: the axis before which it is put; `x.ndim` puts it last.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` or `start` is not an int.
+        chainer.utils.type_check.InvalidType: `x` has no such axis.
+
+    Example:
+        >>> F.rollaxis(np.zeros((2, 3, 4)), axis=2).shape
+        (4, 2, 3)
+
+    Source: `chainer.functions.rollaxis` of Chainer 7.8.1.
+    """
     return Rollaxis(axis, start).apply((x,))[0]

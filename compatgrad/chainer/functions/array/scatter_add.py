@@ -1,20 +1,29 @@
 """Addition at indices."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad import _C
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.array.get_item import as_index
+from compatgrad.chainer.functions.array.get_item import _as_index
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class ScatterAdd(_native.NativeFunction):
+    documented = "scatter_add"
     op = "scatter_add"
 
-    def __init__(self, slices):
-        super().__init__(index=as_index(slices))
+    def __init__(self, slices: Any) -> None:
+        super().__init__(index=_as_index(slices))
 
-    slices = property(lambda self: self.op_params["index"])
+    slices = _native.parameter("index")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("a", "b"))
         type_check.expect(in_types[0].ndim >= sum(s is not None for s in self.slices))
 
@@ -29,9 +38,26 @@ class ScatterAdd(_native.NativeFunction):
         return super()._run_bound(inputs)
 
 
-def scatter_add(a, slices, b):
-    """A copy of `a` to which `b` is added at `a[slices]`; where an element is named twice, both are added.
+def scatter_add(a: VariableOrArray, slices: Any, b: VariableOrArray) -> Variable:
+    """A copy of `a` to which `b` is added at `a[slices]`.
 
-    `b` must have the shape of `a[slices]`: ValueError otherwise. `slices`: as in `get_item`.
+    Args:
+        a: any dtype and shape.
+        slices: as in `get_item`; where it names an element several times, all are added.
+        b: of the shape of `a[slices]`; it takes the dtype of `a`.
+
+    Returns:
+        Variable of the shape and dtype of `a`.
+
+    Raises:
+        ValueError: `b` has another shape.
+        IndexError: an index is out of range.
+        chainer.utils.type_check.InvalidType: there are more indices than axes.
+
+    Example:
+        >>> F.scatter_add(np.zeros(3), ([0, 2, 2],), np.array([1.0, 2.0, 3.0])).array
+        array([1., 0., 5.])
+
+    Source: `chainer.functions.scatter_add` of Chainer 7.8.1.
     """
     return ScatterAdd(slices).apply((a, b))[0]

@@ -1,9 +1,19 @@
 """Grids of sampling points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import argument, type_check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 USE_CUDNN = (
     'The argument "use_cudnn" is not supported anymore. '
@@ -15,13 +25,14 @@ _reshape = frontend.bind("reshape", dtype="any")
 
 
 class SpatialTransformerGrid(_native.NativeFunction):
+    documented = "spatial_transformer_grid"
     op = None
 
-    def __init__(self, output_shape):
+    def __init__(self, output_shape: Sequence[int]) -> None:
         super().__init__()
         self.output_shape = output_shape
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("theta",))
         theta = in_types[0]
         type_check.expect(theta.dtype.kind == "f", theta.ndim == 3, theta.shape[1] == 2, theta.shape[2] == 3)
@@ -36,11 +47,33 @@ class SpatialTransformerGrid(_native.NativeFunction):
         return _reshape._apply_as(self, _matmul(theta, points.reshape(3, h * w)), (len(theta), 2, h, w))
 
 
-def spatial_transformer_grid(theta, output_shape, **kwargs):
-    """Where to sample an image that the affine maps `theta` (n, 2, 3) warp (Jaderberg et al. 2015).
+def spatial_transformer_grid(theta: VariableOrArray, output_shape: Sequence[int], **kwargs: Any) -> Variable:
+    """Where to sample images that affine maps warp.
 
-    Gives points (n, 2, h, w), x before y, for an image of size `output_shape` (h, w); its corners are at -1
-    and 1.
+    Args:
+        theta: floating, (n, 2, 3): for each image, the matrix that takes (x, y, 1) of the result to (x, y) of the
+            image.
+        output_shape: height and width of the result.
+        **kwargs: none; `use_cudnn` of earlier versions is refused.
+
+    Returns:
+        Variable (n, 2, *output_shape) of the dtype of `theta`: x and y of points; the image's corners are at -1 and 1.
+
+    Raises:
+        ValueError: `use_cudnn` is given.
+        TypeError: another keyword is given.
+        chainer.utils.type_check.InvalidType: `theta` is not floating-point or has another shape.
+
+    Example:
+        >>> identity = np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.spatial_transformer_grid(identity, (2, 2)).array
+        array([[[[-1.,  1.],
+                 [-1.,  1.]],
+        <BLANKLINE>
+                [[-1., -1.],
+                 [ 1.,  1.]]]])
+
+    Source: `chainer.functions.spatial_transformer_grid` of Chainer 7.8.1; Jaderberg et al. 2015.
     """
     if kwargs:
         argument.check_unexpected_kwargs(kwargs, use_cudnn=USE_CUDNN)

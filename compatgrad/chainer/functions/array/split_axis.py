@@ -1,6 +1,9 @@
 """Splitting along an axis."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -8,6 +11,11 @@ from compatgrad import _C
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _indices_or_sections(value):
@@ -29,21 +37,23 @@ def _indices_or_sections(value):
 
 
 class SplitAxis(_native.NativeFunction):
+    documented = "split_axis"
     op = "split"
     indices = sections = None  # of what the engine made by itself
 
-    def __init__(self, indices_or_sections, axis):
+    def __init__(self, indices_or_sections: int | Sequence[int] | NdArray, axis: int) -> None:
         self.indices, self.sections = _indices_or_sections(indices_or_sections)
         super().__init__()
         self.axis = axis
 
     @property
-    def indices_or_sections(self):
+    def indices_or_sections(self) -> int | list[int]:
+        """What the call was given: where parts begin, or how many parts."""
         if self.sections is not None:
             return self.sections
         return self.op_params["indices"] if self.indices is None else self.indices
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1)
         type_check.expect(in_types[0].ndim > self.axis)
         length = in_types[0].shape[self.axis]
@@ -63,11 +73,33 @@ class SplitAxis(_native.NativeFunction):
 _split = frontend.bind("split", dtype="any")
 
 
-def split_axis(x, indices_or_sections, axis, force_tuple=True):
-    """Parts of `x` along `axis`: as many equal ones as an int says, or cut before each index of a sequence.
+def split_axis(
+    x: VariableOrArray, indices_or_sections: int | Sequence[int] | NdArray, axis: int, force_tuple: bool = True
+) -> tuple[Variable, ...] | Variable:
+    """Parts of `x` along an axis.
 
-    Gives a tuple of Variables; `force_tuple=False`: a single part without a tuple around it. TypeError for
-    other kinds of `indices_or_sections`, InvalidType where they do not fit the length.
+    Args:
+        x: any dtype and shape.
+        indices_or_sections: an int: so many parts of equal length; a sequence: where a new part begins.
+        axis: along which; may be negative.
+        force_tuple: False gives a single part without a tuple around it.
+
+    Returns:
+        Tuple of Variables of the dtype of `x`.
+
+    Raises:
+        TypeError: `indices_or_sections` is of another kind.
+        ValueError: in debug mode: a sequence is not sorted.
+        IndexError: `x` has no such negative axis.
+        chainer.utils.type_check.InvalidType: `x` has no such axis, its length is no multiple of an int, or an index is
+            beyond its end.
+
+    Example:
+        >>> x, y = F.split_axis(np.array([1.0, 2.0, 3.0]), [1], axis=0)
+        >>> y.array
+        array([2., 3.])
+
+    Source: `chainer.functions.split_axis` of Chainer 7.8.1.
     """
     n = indices_or_sections
     if type(n) is int and n > 1 and -x.ndim <= axis < x.ndim and x.shape[axis] % n == 0:

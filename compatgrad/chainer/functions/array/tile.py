@@ -1,14 +1,22 @@
 """Tiling."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Tile(_native.NativeFunction):
+    documented = "tile"
     op = "tile"
 
-    def __init__(self, reps):
+    def __init__(self, reps: int | tuple[int, ...]) -> None:
         if isinstance(reps, int):
             reps = (reps,)
         elif not (isinstance(reps, tuple) and all(isinstance(n, int) for n in reps)):
@@ -17,13 +25,32 @@ class Tile(_native.NativeFunction):
             raise ValueError(f"All elements in reps must be zero or larger. Actual: {reps}")
         super().__init__(reps=reps)
 
-    reps = property(lambda self: self.op_params["reps"])
+    reps = _native.parameter("reps")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].ndim >= 0)
 
 
-tile = frontend.bind(
-    "tile", lambda x, reps: Tile(reps).apply((x,))[0], dtype="any", module=__name__,
-    doc="`x` repeated as often as `reps` (an int or a tuple, one per axis) says, as numpy.tile.",
-)  # fmt: skip
+@_native.function(Tile, dtype="any")
+def tile(x: VariableOrArray, reps: int | tuple[int, ...]) -> Variable:
+    """`x` repeated as a whole, as numpy.tile.
+
+    Args:
+        x: any dtype and shape.
+        reps: how often along each axis, for the last ones where they are fewer; an int: along the last.
+
+    Returns:
+        Variable of the dtype of `x`; more `reps` than axes give new axes in front.
+
+    Raises:
+        TypeError: `reps` is neither an int nor a tuple of ints.
+        ValueError: a number is negative.
+
+    Example:
+        >>> F.tile(np.array([1.0, 2.0]), (2, 2)).array
+        array([[1., 2., 1., 2.],
+               [1., 2., 1., 2.]])
+
+    Source: `chainer.functions.tile` of Chainer 7.8.1.
+    """
+    return Tile(reps).apply((x,))[0]

@@ -1,10 +1,18 @@
 """Sequences by time instead of by sample."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariablesOrArrays
+    from compatgrad.chainer.variable import Variable
 
 _concat = frontend.bind("concat", dtype="any")
 _get_item = frontend.bind("get_item", dtype="any")
@@ -14,9 +22,10 @@ _unstack = frontend.bind("unstack", dtype="any")
 
 
 class TransposeSequence(_native.NativeFunction):
+    documented = "transpose_sequence"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         for p, n in zip(in_types, in_types[1:], strict=False):
             type_check.expect(p.shape[0] >= n.shape[0], p.shape[1:] == n.shape[1:])
 
@@ -31,11 +40,25 @@ class TransposeSequence(_native.NativeFunction):
         return _split._apply_as(self, _get_item(_concat(list(inputs), 0), (order,)), ends.tolist(), 0)
 
 
-def transpose_sequence(xs):
-    """Sequences `xs` (samples, longest first) by time: the i-th array holds the i-th elements.
+def transpose_sequence(xs: VariablesOrArrays) -> tuple[Variable, ...]:
+    """Sequences by time instead of by sample.
 
-    Sequences that are shorter have no part in it. Gives a tuple of Variables. InvalidType unless lengths
-    descend and other axes are equal.
+    Args:
+        xs: one array per sample, its first axis time; lengths descend, other axes are equal.
+
+    Returns:
+        Tuple of Variables, as many as the longest sequence has elements: the i-th has the i-th elements of all that are
+        long enough.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: lengths ascend somewhere, or other axes differ.
+
+    Example:
+        >>> xs = [np.array([1.0, 2.0]), np.array([3.0])]
+        >>> [y.array for y in F.transpose_sequence(xs)]
+        [array([1., 3.]), array([2.])]
+
+    Source: `chainer.functions.transpose_sequence` of Chainer 7.8.1.
     """
     if not len(xs) or not len(xs[0]):
         return ()

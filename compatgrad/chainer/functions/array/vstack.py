@@ -1,8 +1,16 @@
 """Joining along the first axis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariablesOrArrays
+    from compatgrad.chainer.variable import Variable
 
 reshaped = frontend.bind("reshape", dtype="any")
 concat = frontend.bind("concat", dtype="same")
@@ -10,9 +18,10 @@ stack = frontend.bind("stack", dtype="same")
 
 
 class Vstack(_native.NativeListFunction):
+    documented = "vstack"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() > 0)
         ndim = type_check.eval(in_types[0].ndim)
         for t in in_types[1:]:
@@ -26,6 +35,23 @@ class Vstack(_native.NativeListFunction):
         return (stack if inputs[0].ndim == 1 else concat)._apply_as(self, list(inputs), 0)
 
 
-def vstack(xs):
-    """The Variables or arrays `xs`, joined along axis 0; vectors and numbers become rows first."""
+def vstack(xs: VariablesOrArrays) -> Variable:
+    """Variables or arrays, joined along the first axis; vectors become rows.
+
+    Args:
+        xs: at least one, all of one dtype and number of axes; matrices and larger arrays may differ in the first axis.
+
+    Returns:
+        Variable of the dtype of `xs`; of vectors it is a matrix, of numbers a vector.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `xs` is empty, or dtypes or shapes do not fit.
+
+    Example:
+        >>> F.vstack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).array
+        array([[1., 2.],
+               [3., 4.]])
+
+    Source: `chainer.functions.vstack` of Chainer 7.8.1.
+    """
     return Vstack().apply(tuple(xs))[0]
