@@ -33,9 +33,10 @@ def type_of(name: str, default: Any) -> str:
 
 def composed(
     text: str | None, parameters: Iterable[str], source: str, returns: str, raises: str, arrays: Mapping[str, str],
+    words: Mapping[str, tuple[str, str]] = WORDS,
 ) -> str:  # fmt: skip
     """The whole docstring. `parameters`: names in order, with their stars; `arrays`: type of each one that is an
-    array; `returns`, `raises`: what stands there unless `text` says something else.
+    array; `returns`, `raises`: what stands there unless `text` says something else; `words`: meanings of arguments.
     """
     parts = _OWN.split(text or "")
     own = dict(zip(parts[1::2], parts[2::2], strict=True))
@@ -54,9 +55,9 @@ def composed(
         name = parameter.lstrip("*")
         if name in told:
             lines.append(told[name])
-        elif name in WORDS:
+        elif name in words:
             kind = f" ({arrays[name]})" if name in arrays else ""
-            lines.append(f"        {parameter}{kind}: {WORDS[name][1]}")
+            lines.append(f"        {parameter}{kind}: {words[name][1]}")
     sections = [("Args", "\n".join(lines)), ("Returns", own.get("Returns") or f"        {returns}")]
     sections += [("Raises", own.get("Raises") or f"        {raises}"), ("Example", own.get("Example", ""))]
     body = "\n\n".join(f"    {title}:\n{lines.rstrip()}" for title, lines in sections if lines.strip())

@@ -54,8 +54,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "cast_narrow": (_BOOL, "the narrowest dtype of the inputs in the place of the widest one."),
     "center_crop": (_BOOL, "cuts out of the middle, in the place of `offset`."),
     "clip": (_BOOL, "cuts boxes at the edges of the image."),
-    "clip_gradient": ("float | None", "bounds the gradient, after `rescale_grad`, to [-clip_gradient, clip_gradient]; "
-                      "not if negative or None."),
+    "clip_gradient": (_FLOAT, "bounds the gradient, after `rescale_grad`, to [-clip_gradient, clip_gradient]; not if "
+                      "negative."),
     "cls_pred": ("NDArray", "scores of classes, shape (batch, classes + 1, N)."),
     "cls_prob": ("NDArray", "probabilities of the classes of each anchor, the background first."),
     "compute_size": (_INT, "without effect here."),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..base import MXNetError, _Null
 from ._multi_updates import rates
-from ._operator import register
 from ._update_rules import lamb, on_rows
-from ._update_steps import check, common, lamb_constants, number, target, update, update_all
+from ._update_steps import check, common, contributed, lamb_constants, number, target, update, update_all, updates
 from .ndarray import NDArray
 
 __all__ = [
@@ -23,10 +23,6 @@ __all__ = [
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
 ]
-
-
-def _register(function: Callable[..., Any]) -> Callable[..., Any]:
-    return register(function, (f"_contrib_{function.__name__}",))
 
 
 def _scale(who: str, rescale_grad: Any) -> float | None:
@@ -51,52 +47,79 @@ def _adamw(who, rescale_grad, rows, betas, weights, grads, means, variances, wei
     return update_all(who, "mx_adamw", weights, grads, states, weights32, constants, outs)
 
 
-@_register
+@contributed
 def adamw_update(
-    weight,
-    grad,
-    mean,
-    var,
-    rescale_grad,
-    lr,
-    eta,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-8,
-    wd=0,
-    clip_gradient=-1,
-    out=None,
-    name=None,
-    **kwargs,
-):
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: float | NDArray,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
     """weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight), after the step of both moments.
 
-    rescale_grad: a number or an array of one; nothing changes where it is 0 or not finite.
+    Args:
+        eta: the factor of the whole step.
+        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
+            infinite or NaN.
+        wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
+        **kwargs: ignored.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
+        >>> mean, var = nd.zeros((2,)), nd.zeros((2,))
+        >>> nd.contrib.adamw_update(w, g, mean, var, rescale_grad=1.0, lr=0.1, eta=1.0, out=w).asnumpy()
+        array([0.68377024, 2.3162298 ], dtype=float32)
     """
     rows, betas = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient)
     return _adamw("adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], None, [out])[0]
 
 
-@_register
+@contributed
 def mp_adamw_update(
-    weight,
-    grad,
-    mean,
-    var,
-    weight32,
-    rescale_grad,
-    lr,
-    eta,
-    beta1=0.9,
-    beta2=0.999,
-    epsilon=1e-8,
-    wd=0,
-    clip_gradient=-1,
-    out=None,
-    name=None,
-    **kwargs,
-):
-    """`adamw_update` of the copy `weight32` (float32) of a weight in lower precision."""
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: float | NDArray,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """`adamw_update` of the copy `weight32` (float32) of a weight in lower precision.
+
+    Args:
+        mean: the running mean of gradients, float32, of the shape of `weight`; changed in place.
+        var: the running mean of squared gradients, float32, of the shape of `weight`; changed in place.
+        eta: the factor of the whole step.
+        rescale_grad: the factor of the gradient, a number or an NDArray of one; nothing changes where it is 0,
+            infinite or NaN.
+        wd: the part of the weight that is taken away, times `eta`, apart from the gradient.
+        **kwargs: ignored.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
+        >>> mean, var, master = nd.zeros((2,)), nd.zeros((2,)), w.astype("float32")
+        >>> nd.contrib.mp_adamw_update(w, g, mean, var, master, rescale_grad=1.0, lr=0.1, eta=1.0, out=w).asnumpy()
+        array([0.6836, 2.316 ], dtype=float16)
+    """
     rows, betas, masters = [(lr, wd, eta)], (beta1, beta2, epsilon, clip_gradient), [weight32]
     return _adamw("mp_adamw_update", rescale_grad, rows, betas, [weight], [grad], [mean], [var], masters, [out])[0]
 
@@ -124,19 +147,85 @@ def _multi_adamw(
     return _adamw(who, rescale_grad, rows, betas, weights, grads, mean, var, weights32, outs)
 
 
-@_register
-def multi_adamw_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs):
-    """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments."""
+@contributed
+def multi_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    rescale_grad: float | NDArray,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`adamw_update` of several weights: lists of arrays and of numbers; `kwargs` are its other arguments.
+
+    Args:
+        mean: the running mean of gradients of each weight, of its shape; changed in place.
+        var: the running mean of squared gradients of each weight, of its shape; changed in place.
+        rescale_grad: as in `adamw_update`.
+        etas: the factor of the whole step of each weight.
+        out: where the new weights are written, in the place of new arrays; a list.
+        size: the number of weights; told by the lists themselves.
+        **kwargs: `beta1`, `beta2`, `epsilon` and `clip_gradient` of `adamw_update`.
+
+    Returns:
+        A list of NDArrays: those of `out`, or new ones, with the updated weights.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
+        >>> mean, var = nd.zeros((2,)), nd.zeros((2,))
+        >>> _ = nd.contrib.multi_adamw_update([w], [g], [mean], [var], 1.0, lrs=[0.1], wds=[0.0], etas=[1.0], out=[w])
+        >>> w.asnumpy()
+        array([0.68377024, 2.3162298 ], dtype=float32)
+    """
     return _multi_adamw(
         "multi_adamw_update", weights, grads, mean, var, None, rescale_grad, lrs, wds, etas, out, **kwargs
     )
 
 
-@_register
+@contributed
 def multi_mp_adamw_update(
-    weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out=None, name=None, size=0, **kwargs
-):
-    """`mp_adamw_update` of several weights: lists of arrays and of numbers."""
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    rescale_grad: float | NDArray,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`mp_adamw_update` of several weights: lists of arrays and of numbers.
+
+    Args:
+        mean: the running mean of gradients of each weight, float32, of its shape; changed in place.
+        var: the running mean of squared gradients of each weight, float32, of its shape; changed in place.
+        rescale_grad: as in `adamw_update`.
+        etas: the factor of the whole step of each weight.
+        out: where the new weights are written, in the place of new arrays; a list.
+        size: the number of weights; told by the lists themselves.
+        **kwargs: `beta1`, `beta2`, `epsilon` and `clip_gradient` of `adamw_update`.
+
+    Returns:
+        A list of NDArrays: those of `out`, or new ones, with the updated weights.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
+        >>> mean, var, master = nd.zeros((2,)), nd.zeros((2,)), w.astype("float32")
+        >>> arrays = [w], [g], [mean], [var], [master]
+        >>> _ = nd.contrib.multi_mp_adamw_update(*arrays, 1.0, lrs=[0.1], wds=[0.0], etas=[1.0], out=[w])
+        >>> w.asnumpy()
+        array([0.6836, 2.316 ], dtype=float16)
+    """
     return _multi_adamw(
         "multi_mp_adamw_update", weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas, out, **kwargs
     )
@@ -169,47 +258,132 @@ def _multi_lamb(
     return ys
 
 
-@_register
-def multi_lamb_update(weights, grads, mean, var, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
+@contributed
+def multi_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
     """Both phases of LAMB on several weights: lists of arrays and of numbers.
 
-    beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient, bias_correction: as in
-    `lamb_update_phase1` and `lamb_update_phase2`.
+    Args:
+        mean: the running mean of gradients of each weight, of its shape; changed in place.
+        var: the running mean of squared gradients of each weight, of its shape; changed in place.
+        step_count: the number of the update of each weight, from 1.
+        out: where the new weights are written, in the place of new arrays; a list.
+        num_tensors: the number of weights; told by the lists themselves.
+        **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
+            `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.
+
+    Returns:
+        A list of NDArrays: those of `out`, or new ones, with the updated weights.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
+        >>> mean, var = nd.zeros((2,)), nd.zeros((2,))
+        >>> _ = nd.contrib.multi_lamb_update([w], [g], [mean], [var], [1], lrs=[0.1], wds=[0.0], out=[w])
+        >>> w.asnumpy()
+        array([0.8418861, 2.158114 ], dtype=float32)
     """
     return _multi_lamb("multi_lamb_update", weights, grads, mean, var, None, step_count, lrs, wds, out, **kwargs)
 
 
-@_register
-def multi_mp_lamb_update(weights, grads, mean, var, weights32, step_count, lrs, wds, out=None, num_tensors=0, **kwargs):
-    """`multi_lamb_update` of the copies `weights32` (float32) of weights in lower precision."""
+@contributed
+def multi_mp_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`multi_lamb_update` of the copies `weights32` (float32) of weights in lower precision.
+
+    Args:
+        mean: the running mean of gradients of each weight, float32, of its shape; changed in place.
+        var: the running mean of squared gradients of each weight, float32, of its shape; changed in place.
+        step_count: the number of the update of each weight, from 1.
+        out: where the new weights are written, in the place of new arrays; a list.
+        num_tensors: the number of weights; told by the lists themselves.
+        **kwargs: `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient` and `bias_correction` of
+            `lamb_update_phase1`, `lower_bound` and `upper_bound` of `lamb_update_phase2`.
+
+    Returns:
+        A list of NDArrays: those of `out`, or new ones, with the updated weights.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0], dtype="float16"), nd.array([1.0, -1.0], dtype="float16")
+        >>> mean, var, master = nd.zeros((2,)), nd.zeros((2,)), w.astype("float32")
+        >>> arrays = [w], [g], [mean], [var], [master]
+        >>> _ = nd.contrib.multi_mp_lamb_update(*arrays, [1], lrs=[0.1], wds=[0.0], out=[w])
+        >>> w.asnumpy()
+        array([0.842, 2.158], dtype=float16)
+    """
     return _multi_lamb(
         "multi_mp_lamb_update", weights, grads, mean, var, weights32, step_count, lrs, wds, out, **kwargs
     )
 
 
-@register
+@partial(updates, shown="sparse.adagrad_update")
 def adagrad_update(
-    weight,
-    grad,
-    history,
-    lr=_Null,
-    epsilon=1e-7,
-    wd=0.0,
-    rescale_grad=1.0,
-    clip_gradient=-1.0,
-    out=None,
-    name=None,
-):
-    """weight - lr * (grad / sqrt(history + epsilon) + wd * weight), after history += grad ** 2."""
+    weight: NDArray,
+    grad: NDArray,
+    history: NDArray,
+    lr: float = _Null,
+    epsilon: float = 1e-7,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """weight - lr * (grad / sqrt(history + epsilon) + wd * weight), after history += grad ** 2.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0]), nd.array([1.0, -1.0])
+        >>> history = nd.zeros((2,))
+        >>> nd.sparse.adagrad_update(w, g, history, lr=0.1, out=w).asnumpy()
+        array([0.9, 2.1], dtype=float32)
+    """
     c = *common("adagrad_update", lr, wd, rescale_grad, clip_gradient), float(epsilon)
     return update("adagrad_update", "mx_adagrad", weight, grad, {"history": history}, c, out)
 
 
-@_register
+@contributed
 def group_adagrad_update(
-    weight, grad, history, lr=_Null, rescale_grad=1.0, clip_gradient=-1.0, epsilon=1e-5, out=None, name=None
-):
-    """AdaGrad with one history for each row: `history` has shape (rows, 1), the weight (rows, columns)."""
+    weight: NDArray,
+    grad: NDArray,
+    history: NDArray,
+    lr: float = _Null,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    epsilon: float = 1e-5,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """AdaGrad with one history for each row: `history` has shape (rows, 1), the weight (rows, columns).
+
+    Args:
+        weight: a floating-point matrix.
+        history: the sum of mean squared gradients of each row, shape (rows, 1); changed in place.
+
+    Example:
+        >>> w, history = nd.array([[1.0, 2.0]]), nd.zeros((1, 1))
+        >>> nd.contrib.group_adagrad_update(w, nd.array([[1.0, -1.0]]), history, lr=0.1, out=w).asnumpy()
+        array([[0.9000005, 2.0999994]], dtype=float32)
+    """
     who = "group_adagrad_update"
     check(who, weight=weight, grad=grad)
     lr, _, scale, bound = common(who, lr, 0.0, rescale_grad, clip_gradient)

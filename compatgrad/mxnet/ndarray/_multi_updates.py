@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ..base import MXNetError, _Null
-from ._operator import parse, register
-from ._update_steps import check, common, number, sgd_rule, update_all
+from ._operator import parse
+from ._update_steps import check, common, number, sgd_rule, update_all, updates
 from .ndarray import NDArray
 
 __all__ = [
@@ -78,16 +78,16 @@ def _declare(prefix: str, mixed: bool, has_momentum: bool) -> Callable[..., Any]
     who = f"{prefix}{'mp_' if mixed else ''}sgd_{'mom_' if has_momentum else ''}update"
 
     def multi_update(
-        *data,
-        lrs=_Null,
-        wds=_Null,
-        momentum=0.0,
-        rescale_grad=1.0,
-        clip_gradient=-1.0,
-        num_weights=1,
-        out=None,
-        name=None,
-    ):
+        *data: Any,
+        lrs: Any = _Null,
+        wds: Any = _Null,
+        momentum: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray | list[NDArray]:
         if preloaded:
             *data, lrs, wds = data[0] if len(data) == 1 else data
         groups = grouped(who, data, num_weights, size)
@@ -96,11 +96,37 @@ def _declare(prefix: str, mixed: bool, has_momentum: bool) -> Callable[..., Any]
 
     names = ["weight", "grad", *(["mom"] if has_momentum else []), *(["weight32"] if mixed else [])]
     multi_update.__name__ = multi_update.__qualname__ = who
-    multi_update.__doc__ = (
-        f"SGD{' with momentum' if has_momentum else ''} of `num_weights` weights: for each {', '.join(names)}, in this "
-        f"order. lrs, wds: a number for each{', as two arrays at the end' if preloaded else ''}."
-    )
-    return register(multi_update)
+    multi_update.__doc__ = _described(who, who.removeprefix(prefix), names, preloaded)
+    return updates(multi_update, returns="A list of the updated weights; without `out`, the only weight itself.")
+
+
+_MADE = {"mom": "nd.zeros((2,))", "weight32": 'w.astype("float32")'}
+
+
+def _described(who: str, one: str, names: list[str], preloaded: bool) -> str:
+    # `one`: the operator that updates one weight
+    given = "".join(f", {_MADE[name]}" for name in names[2:])
+    half = "float16" if "weight32" in names else "float32"
+    numbers = ", nd.array([0.5]), nd.array([0.0])" if preloaded else ", lrs=[0.5], wds=[0.0]"
+    taken = "without effect: the array in `data` is taken." if preloaded else "a number for each weight."
+    at_end = "Then learning rates and weight decays, shape (num_weights,) each. " if preloaded else ""
+    return f"""`{one}` of `num_weights` weights in one call.
+
+    Args:
+        data: {", ".join(names)} of the first weight, of the second one, and so on.
+            {at_end}A list of all may be given as the only argument.
+        lrs: learning rates; {taken}
+        wds: weight decays; {taken}
+        momentum: {"the part of the momentum that is kept." if "mom" in names else "without effect."}
+        out: where the new weights are written, in the place of new arrays; a list for several weights.
+
+    Example:
+        >>> w, g = nd.array([1.0, 2.0], dtype="{half}"), nd.array([1.0, -1.0], dtype="{half}")
+        >>> arrays = [w, g{given}]
+        >>> _ = nd.{who}(*arrays{numbers}, out=w)
+        >>> w.asnumpy()
+        array([0.5, 2.5], dtype={half})
+    """
 
 
 multi_sgd_update = _declare("multi_", False, False)
@@ -113,9 +139,43 @@ preloaded_multi_mp_sgd_update = _declare("preloaded_multi_", True, False)
 preloaded_multi_mp_sgd_mom_update = _declare("preloaded_multi_", True, True)
 
 
-@register
-def multi_lars(lrs, weights_sum_sq, grads_sum_sq, wds, eta=_Null, eps=_Null, rescale_grad=1.0, out=None, name=None):
-    """Learning rates scaled as LARS does it, from the sums of squares of weights and gradients; (N,) each."""
+@updates
+def multi_lars(
+    lrs: NDArray,
+    weights_sum_sq: NDArray,
+    grads_sum_sq: NDArray,
+    wds: NDArray,
+    eta: float = _Null,
+    eps: float = _Null,
+    rescale_grad: float = 1.0,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Learning rates scaled as LARS does it, from the sums of squares of weights and gradients.
+
+    A rate is multiplied by eta * |weight| / (|rescale_grad * gradient| + wd * |weight| + eps), unless one of both norms
+    is 0.
+
+    Args:
+        lrs: the learning rate of each weight, shape (N,).
+        weights_sum_sq: the sum of the squared elements of each weight, shape (N,); see `multi_sum_sq`.
+        grads_sum_sq: the sum of the squared elements of each gradient, shape (N,).
+        wds: the weight decay of each weight, shape (N,).
+        eta: the factor of all rates.
+        eps: added to the denominator.
+
+    Returns:
+        NDArray: `out`, or a new array, with the scaled rates, shape (N,).
+
+    Raises:
+        AssertionError: an array is no NDArray.
+        mxnet.base.MXNetError: shapes or dtypes differ, or `eta` or `eps` is missing.
+
+    Example:
+        >>> lrs, wds, of_weights, of_grads = nd.array([0.5]), nd.array([0.0]), nd.array([4.0]), nd.array([16.0])
+        >>> nd.multi_lars(lrs, of_weights, of_grads, wds, eta=0.1, eps=0.0).asnumpy()
+        array([0.025], dtype=float32)
+    """
     check("multi_lars", lrs=lrs, weights_sum_sq=weights_sum_sq, grads_sum_sq=grads_sum_sq, wds=wds)
     eta, eps = number("multi_lars", "eta", eta), number("multi_lars", "eps", eps)
     of_weight, of_grad = weights_sum_sq.tensor.sqrt(), grads_sum_sq.tensor.sqrt()

@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
+from .._docs import composed
+from .._words import WORDS
 from ..base import MXNetError, _Null
-from ._operator import not_an_array, parse
+from ._operator import not_an_array, parse, register, shown_name
 from ._update_rules import descend, goes_by_rows, on_rows, power, run_rule
 from .ndarray import NDArray
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+# of arguments of these operators, where a docstring does not say something else
+_MEANINGS = {
+    "beta1": "the part of `mean` that is kept.",
+    "beta2": "the part of `var` that is kept.",
+    "bias_correction": "the moments are divided by 1 - beta ** t.",
+    "clip_weights": "bounds the new weight to [-clip_weights, clip_weights]; not if negative.",
+    "gamma1": "the part of `n` (and `g`) that is kept.",
+    "grad": "the gradient, of the shape and dtype of `weight`.",
+    "grads": "the gradient of each weight, of its shape and dtype.",
+    "history": "the sum of squared gradients, of the shape and dtype of `weight`; changed in place.",
+    "lazy_update": "of a row-sparse gradient only the rows that it has are updated; else all rows.",
+    "mean": "the running mean of gradients, of the shape of `weight`; changed in place.",
+    "mom": "the momentum, of the shape of `weight`; changed in place.",
+    "out": "where the new weight is written, in the place of a new array; as a rule `weight`.",
+    "var": "the running mean of squared gradients, of the shape of `weight`; changed in place.",
+    "weight": "the weight, floating point; it stays as it is unless it is `out`.",
+    "weight32": "the weight in float32, from which `weight` is rounded; changed in place.",
+    "weights": "the weights, floating point.",
+    "weights32": "each weight in float32, from which it is rounded; changed in place.",
+}
+_WORDS = {**WORDS, **{name: ("", meaning) for name, meaning in _MEANINGS.items()}}
+_RETURNS = "NDArray: `out`, or a new array, with the updated weight."
+_RAISES = """AssertionError: an array is no NDArray.
+        mxnet.base.MXNetError: an array has integers, or another shape or dtype than `weight`; a number is missing, or
+            is no number."""
+
+
+def updates(function: _F, aliases: Sequence[str] = (), shown: str = "", returns: str = _RETURNS) -> _F:
+    """Registers an operator that updates weights, and completes its docstring; `shown` is its name where it is not
+    the first of its names that `mx.nd` shows.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    arrays = {p.name: p.annotation for p in parameters if p.annotation in ("NDArray", "Sequence[NDArray]")}
+    names = [_STARS.get(p.kind, "") + p.name for p in parameters]
+    source = f"mxnet.nd.{shown or shown_name(function.__name__)}"
+    function.__doc__ = composed(function.__doc__, names, source, returns, _RAISES, arrays, _WORDS)
+    register(function, aliases)
+    return function
+
+
+def contributed(function: _F) -> _F:
+    """`updates` for an operator of `mx.nd.contrib`."""
+    return updates(function, (f"_contrib_{function.__name__}",), f"contrib.{function.__name__}")
 
 
 def number(who: str, name: str, value: Any) -> float:
