@@ -34,7 +34,10 @@ class _ClassDocumentation:
 
 def _arguments(cls: Any, described: str) -> str:
     """Of the function's arguments those that the constructor of `cls` has."""
-    names = inspect.signature(cls).parameters
+    try:
+        names = inspect.signature(cls).parameters
+    except ValueError:
+        return ""  # the constructor is the compiled base's, which takes no arguments
     named = [(a, {n.strip(" *") for n in a.partition(":")[0].split(",")}) for a in _ARGUMENT.split(described)]
     kept = [a for a, its_names in named if not its_names.isdisjoint(names)]
     if "params" in names and names["params"].kind is inspect.Parameter.VAR_KEYWORD:

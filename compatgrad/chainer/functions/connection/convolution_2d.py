@@ -1,9 +1,17 @@
 """Two-dimensional convolution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.utils import argument, type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _UNSUPPORTED = {
     "deterministic": "deterministic argument is not supported anymore. Use chainer.using_config("
@@ -15,7 +23,7 @@ _UNSUPPORTED = {
 class _Placed2D(_native.NativeFunction):
     """Where a filter is placed on images: what convolutions and transposed convolutions share."""
 
-    def __init__(self, stride, pad, dilate, groups, **params):
+    def __init__(self, stride: IntOrInts, pad: IntOrInts, dilate: IntOrInts, groups: int, **params: Any) -> None:
         super().__init__(
             stride=_spatial.pair(stride),
             pad=_spatial.pair(pad),
@@ -26,13 +34,13 @@ class _Placed2D(_native.NativeFunction):
         if min(self.dy, self.dx) < 1:
             raise ValueError(f"Dilate should be positive, but {dilate} is supplied.")
 
-    sy = property(lambda self: self.op_params["stride"][0])
-    sx = property(lambda self: self.op_params["stride"][1])
-    ph = property(lambda self: self.op_params["pad"][0])
-    pw = property(lambda self: self.op_params["pad"][1])
-    dy = property(lambda self: self.op_params["dilate"][0])
-    dx = property(lambda self: self.op_params["dilate"][1])
-    groups = property(lambda self: self.op_params["groups"])
+    sy = _native.parameter("stride", 0)
+    sx = _native.parameter("stride", 1)
+    ph = _native.parameter("pad", 0)
+    pw = _native.parameter("pad", 1)
+    dy = _native.parameter("dilate", 0)
+    dx = _native.parameter("dilate", 1)
+    groups = _native.parameter("groups")
 
     def check_type_forward(self, in_types):
         n_in = in_types.size()
@@ -46,9 +54,10 @@ class _Placed2D(_native.NativeFunction):
 
 
 class Convolution2DFunction(_Placed2D):
+    documented = "convolution_2d"
     op = "convolution"
 
-    def __init__(self, stride=1, pad=0, cover_all=False, **kwargs):
+    def __init__(self, stride: IntOrInts = 1, pad: IntOrInts = 0, cover_all: bool = False, **kwargs: Any) -> None:
         dilate, groups, self.cudnn_fast = argument.parse_kwargs(
             kwargs, ("dilate", 1), ("groups", 1), ("cudnn_fast", False), **_UNSUPPORTED
         )
@@ -59,6 +68,7 @@ class Convolution2DFunction(_Placed2D):
 
     @property
     def cover_all(self):
+        """Whether the filter has a place where the last ones would leave elements out."""
         return self.op_params["outsize"] is not None if self._cover_all is None else self._cover_all
 
     def _check_sizes(self, x, w):
@@ -78,10 +88,28 @@ class Convolution2DFunction(_Placed2D):
 
 
 class Convolution2DGradW(_Placed2D):
+    """The gradient of `convolution_2d` by the filters, in the graph of a gradient that is differentiated.
+
+    Args:
+        stride: step of the filter along each axis.
+        pad: zeros around each side of the image.
+        dilate: distance between the filter's elements.
+        groups: into how many groups the channels are divided.
+        **params: `ksize`, height and width of the filters, and `outsize`.
+
+    Example:
+        >>> x, W = np.ones((1, 1, 2, 2)), chainer.Variable(np.ones((1, 1, 1, 1)))
+        >>> gW, = chainer.grad([F.convolution_2d(x, W) ** 2], [W], enable_double_backprop=True)
+        >>> gW.creator.label, gW.shape
+        ('Convolution2DGradW', (1, 1, 1, 1))
+
+    Source: `chainer.functions.connection.convolution_2d.Convolution2DGradW` of Chainer 7.8.1.
+    """
+
     op = "convolution_grad_w"
 
-    kh = property(lambda self: self.op_params["ksize"][0])
-    kw = property(lambda self: self.op_params["ksize"][1])
+    kh = _native.parameter("ksize", 0)
+    kw = _native.parameter("ksize", 1)
 
 
 def _checked(x, W, b, stride, pad, dilate, groups, cover_all=False, cudnn_fast=False):
@@ -93,13 +121,44 @@ _convolution = frontend.bind("convolution", _checked)
 _pair = _spatial.pair
 
 
-def convolution_2d(x, W, b=None, stride=1, pad=0, cover_all=False, **kwargs):
-    """Two-dimensional convolution of x (N, C, H, W) with filters W (out, C / groups, kh, kw) and bias b
-    (out,).
+def convolution_2d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    cover_all: bool = False,
+    **kwargs: Any,
+) -> Variable:
+    """Convolution of images: each output pixel of a channel is the sum of its filter times the patch below it, plus b.
 
-    `stride`, `pad`, `dilate` (default 1): an int or a pair. `groups` (default 1). `cover_all`: every input
-    element is covered by an output. Raises InvalidType where shapes or dtypes do not fit, RuntimeError where
-    the output would be empty.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        W: floating, (out, c / groups, kh, kw).
+        b: of the dtype of `x`, (out,); None for none.
+        stride: step of the filter along each axis, or one number for both.
+        pad: zeros around each side of the image, for each axis or one number for both.
+        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): into how many groups the channels
+            are divided, each output channel sees those of its group; `cudnn_fast`: must be False.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, out_h, out_w) with out_h = (h + 2 pad - dilate (kh - 1) - 1) // stride +
+        1.
+
+    Raises:
+        ValueError: `dilate` is not positive, or `groups` does not divide the output channels.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: the result would be empty.
+        RuntimeError: `cudnn_fast` is True.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> F.convolution_2d(np.arange(9.0).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2)), np.array([0.5])).array
+        array([[[[ 8.5, 12.5],
+                 [20.5, 24.5]]]])
+
+    Source: `chainer.functions.convolution_2d` of Chainer 7.8.1.
     """
     if kwargs:
         dilate, groups, cudnn_fast = argument.parse_kwargs(

@@ -1,16 +1,26 @@
 """Convolution over any number of axes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection import convolution_2d
 from compatgrad.chainer.utils import conv_nd, type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class _PlacedND(_native.NativeFunction):
     """Where a filter is placed on images: what convolutions and transposed convolutions share."""
 
-    def __init__(self, ndim, stride, pad, dilate, groups, **params):
+    def __init__(
+        self, ndim: int, stride: IntOrInts, pad: IntOrInts, dilate: IntOrInts, groups: int, **params: Any
+    ) -> None:
         super().__init__(
             stride=conv_nd.as_tuple(stride, ndim),
             pad=conv_nd.as_tuple(pad, ndim),
@@ -19,11 +29,11 @@ class _PlacedND(_native.NativeFunction):
             **params,
         )
 
-    ndim = property(lambda self: len(self.stride))
-    stride = property(lambda self: self.op_params["stride"])
-    pad = property(lambda self: self.op_params["pad"])
-    dilate = property(lambda self: self.op_params["dilate"])
-    groups = property(lambda self: self.op_params["groups"])
+    ndim = property(lambda self: len(self.stride), doc="Over how many axes the filter moves.")
+    stride = _native.parameter("stride")
+    pad = _native.parameter("pad")
+    dilate = _native.parameter("dilate")
+    groups = _native.parameter("groups")
 
     def check_type_forward(self, in_types):
         n_in = in_types.size()
@@ -41,9 +51,35 @@ class _PlacedND(_native.NativeFunction):
 
 
 class ConvolutionND(_PlacedND, show=False):
+    """The node of `chainer.functions.convolution_nd` in the graph, its result's `creator`.
+
+    Args:
+        ndim: over how many axes the filter moves.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Example:
+        >>> node = F.connection.convolution_nd.ConvolutionND(1)
+        >>> node.apply((np.array([[[1.0, 2.0, 3.0]]]), np.ones((1, 1, 2))))[0].array
+        array([[[3., 5.]]])
+
+    Source: `chainer.functions.connection.convolution_nd.ConvolutionND` of Chainer 7.8.1.
+    """
+
     op = "convolution"
 
-    def __init__(self, ndim, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
+    def __init__(
+        self,
+        ndim: int,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        cover_all: bool = False,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         super().__init__(ndim, stride, pad, dilate, groups, outsize=None)
         self._cover_all = cover_all
 
@@ -66,9 +102,28 @@ class ConvolutionND(_PlacedND, show=False):
 
 
 class ConvolutionNDGradW(_PlacedND, show=False):
+    """The gradient of `convolution_nd` by the filters, in the graph of a gradient that is differentiated.
+
+    Args:
+        ndim: over how many axes the filter moves.
+        stride: step of the filter along each axis.
+        pad: zeros at both ends of each axis.
+        dilate: distance between the filter's elements.
+        groups: into how many groups the channels are divided.
+        **params: `ksize`, lengths of the filters, and `outsize`.
+
+    Example:
+        >>> x, W = np.ones((1, 1, 2)), chainer.Variable(np.ones((1, 1, 1)))
+        >>> gW, = chainer.grad([F.convolution_nd(x, W) ** 2], [W], enable_double_backprop=True)
+        >>> gW.creator.label, gW.shape
+        ('ConvolutionNDGradW', (1, 1, 1))
+
+    Source: `chainer.functions.connection.convolution_nd.ConvolutionNDGradW` of Chainer 7.8.1.
+    """
+
     op = "convolution_grad_w"
 
-    ksize = property(lambda self: self.op_params["ksize"])
+    ksize = _native.parameter("ksize")
 
 
 frontend.node_classes["convolution"] = _spatial.by_rank("stride", convolution_2d.Convolution2DFunction, ConvolutionND)
@@ -86,13 +141,41 @@ _convolution = frontend.bind("convolution", _checked)
 _entries = _spatial.entries
 
 
-def convolution_nd(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
-    """Convolution of x (N, C, …) with filters W (out, C / groups, …) and bias b (out,) over one to three
-    axes.
+def convolution_nd(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    cover_all: bool = False,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution over the axes after the first two, one to three of them.
 
-    `stride`, `pad`, `dilate`: an int or one per axis. `cover_all`: every input element is covered by an
-    output. Raises InvalidType where shapes or dtypes do not fit, TypeError where `groups` does not divide the
-    channels.
+    Args:
+        x: floating, (n, c, d1, ...): n samples of c channels.
+        W: floating, (out, c / groups, k1, ...).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, ...); each length is (length + 2 pad - dilate (k - 1) - 1) // stride + 1.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or has another number of axes.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty.
+
+    Example:
+        >>> F.convolution_nd(np.array([[[1.0, 2.0, 3.0]]]), np.ones((1, 1, 2))).array
+        array([[[3., 5.]]])
+
+    Source: `chainer.functions.convolution_nd` of Chainer 7.8.1.
     """
     ndim = x.ndim - 2
     if cover_all or ndim < 1:
@@ -100,13 +183,85 @@ def convolution_nd(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, gro
     return _convolution(x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups)
 
 
-def convolution_1d(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
-    """`convolution_nd` of x (N, C, length); ValueError for another number of axes."""
+def convolution_1d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    cover_all: bool = False,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """`convolution_nd` over one axis.
+
+    Args:
+        x: floating, (n, c, length).
+        W: floating, (out, c / groups, k).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +
+        1.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or has another number of axes.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty.
+
+    Example:
+        >>> F.convolution_1d(np.array([[[1.0, 2.0, 3.0]]]), np.ones((1, 1, 2))).array
+        array([[[3., 5.]]])
+
+    Source: `chainer.functions.convolution_1d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 1)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
-def convolution_3d(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
-    """`convolution_nd` of x (N, C, depth, height, width); ValueError for another number of axes."""
+def convolution_3d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    cover_all: bool = False,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """`convolution_nd` over three axes.
+
+    Args:
+        x: floating, (n, c, depth, height, width).
+        W: floating, (out, c / groups, kd, kh, kw).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        cover_all: True adds a place of the filter where the last ones would leave elements out.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; each length is (length + 2 pad - dilate (k - 1) - 1) // stride +
+        1.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or has another number of axes.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty.
+
+    Example:
+        >>> F.convolution_3d(np.arange(8.0).reshape(1, 1, 2, 2, 2), np.ones((1, 1, 2, 2, 2))).array
+        array([[[[[28.]]]]])
+
+    Source: `chainer.functions.convolution_3d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 3)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)

@@ -1,10 +1,20 @@
 """Two-dimensional transposed convolution."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection.convolution_2d import _UNSUPPORTED, _Placed2D
 from compatgrad.chainer.utils import argument, conv, type_check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _expect_outsize(function, x, w, outsize):
@@ -22,15 +32,24 @@ def _natural_outsize(function, x, w):
 
 
 class Deconvolution2DFunction(_Placed2D):
+    documented = "deconvolution_2d"
     op = "deconvolution"
     cover_all = None
 
-    def __init__(self, stride=1, pad=0, outsize=None, **kwargs):
+    def __init__(
+        self, stride: IntOrInts = 1, pad: IntOrInts = 0, outsize: Sequence[int] | None = None, **kwargs: Any
+    ) -> None:
         dilate, groups = argument.parse_kwargs(kwargs, ("dilate", 1), ("groups", 1), **_UNSUPPORTED)
         super().__init__(stride, pad, dilate, groups, outsize=None if outsize is None else tuple(outsize))
 
-    outh = property(lambda self: (self.op_params["outsize"] or (None,))[0])
-    outw = property(lambda self: (self.op_params["outsize"] or (None,))[-1])
+    outh = property(
+        lambda self: (self.op_params["outsize"] or (None,))[0],
+        doc="Height of the result that the call asked for; None: the smallest.",
+    )
+    outw = property(
+        lambda self: (self.op_params["outsize"] or (None,))[-1],
+        doc="Width of the result that the call asked for; None: the smallest.",
+    )
 
     def _check_sizes(self, x, w):
         type_check.expect(x.shape[1] == w.shape[0])
@@ -57,12 +76,43 @@ _deconvolution = frontend.bind("deconvolution", _checked)
 _pair = _spatial.pair
 
 
-def deconvolution_2d(x, W, b=None, stride=1, pad=0, outsize=None, **kwargs):
-    """Transposed convolution of x (N, C, H, W) with filters W (C, out / groups, kh, kw) and bias b (out,).
+def deconvolution_2d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    outsize: Sequence[int] | None = None,
+    **kwargs: Any,
+) -> Variable:
+    """Transposed convolution of images: each input pixel adds its filters, times the pixel, to the patch below it.
 
-    `stride`, `pad`, `dilate` (default 1): an int or a pair. `groups` (default 1). `outsize`: height and width
-    of the result; else the smallest that fit. Raises InvalidType where shapes or dtypes do not fit,
-    RuntimeError where the output would be empty.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        W: floating, (c, out / groups, kh, kw).
+        b: of the dtype of `x`, (out,); None for none.
+        stride: step of the filter along each axis, or one number for both.
+        pad: zeros around each side of the image, for each axis or one number for both.
+        outsize: height and width of the result; None: the smallest that fit.
+        **kwargs: `dilate` (1): distance between the filter's elements; `groups` (1): into how many groups the channels
+            are divided, each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, out_h, out_w) with out_h = stride (h - 1) + dilate (kh - 1) + 1 - 2 pad
+        unless `outsize` says more.
+
+    Raises:
+        ValueError: `dilate` is not positive, or `groups` does not divide the input channels.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
+            `x`.
+        RuntimeError: the result would be empty.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> F.deconvolution_2d(np.array([[[[1.0, 10.0]]]]), np.ones((1, 1, 1, 2))).array
+        array([[[[ 1., 11., 10.]]]])
+
+    Source: `chainer.functions.deconvolution_2d` of Chainer 7.8.1.
     """
     dilate = groups = 1
     if kwargs:

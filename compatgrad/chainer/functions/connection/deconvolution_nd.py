@@ -1,24 +1,63 @@
 """Transposed convolution over any number of axes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.functions import _spatial
+from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.connection import deconvolution_2d
 from compatgrad.chainer.functions.connection.convolution_nd import _PlacedND
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class DeconvolutionND(_PlacedND, show=False):
+    """The node of `chainer.functions.deconvolution_nd` in the graph, its result's `creator`.
+
+    Args:
+        ndim: over how many axes the filter moves.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        outsize: lengths of the result; None: the smallest that fit.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Raises:
+        AssertionError: `outsize` has another length than `ndim`.
+
+    Example:
+        >>> node = F.connection.deconvolution_nd.DeconvolutionND(1)
+        >>> node.apply((np.array([[[1.0, 10.0]]]), np.ones((1, 1, 2))))[0].array
+        array([[[ 1., 11., 10.]]])
+
+    Source: `chainer.functions.connection.deconvolution_nd.DeconvolutionND` of Chainer 7.8.1.
+    """
+
     op = "deconvolution"
     cover_all = None
 
-    def __init__(self, ndim, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+    def __init__(
+        self,
+        ndim: int,
+        stride: IntOrInts = 1,
+        pad: IntOrInts = 0,
+        outsize: Sequence[int] | None = None,
+        dilate: IntOrInts = 1,
+        groups: int = 1,
+    ) -> None:
         if outsize is not None:
             assert len(outsize) == ndim, f"outsize must have {ndim} numbers, not {len(outsize)}"
             outsize = tuple(outsize)
         super().__init__(ndim, stride, pad, dilate, groups, outsize=outsize)
 
-    outs = property(lambda self: self.op_params["outsize"])
+    outs = _native.parameter("outsize")
 
     def _check_sizes(self, x, w):
         type_check.expect(x.shape[1] == w.shape[0])
@@ -49,13 +88,43 @@ _deconvolution = frontend.bind("deconvolution", _checked)
 _entries = _spatial.entries
 
 
-def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
-    """Transposed convolution of x (N, C, …) with filters W (C, out / groups, …), bias b (out,), over one to
-    three axes.
+def deconvolution_nd(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    outsize: Sequence[int] | None = None,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """Transposed convolution over the axes after the first two, one to three of them.
 
-    `stride`, `pad`, `dilate`: an int or one per axis. `outsize`: the lengths of the result; else the smallest
-    that fit. Raises InvalidType where shapes or dtypes do not fit, TypeError where `groups` does not divide
-    the channels.
+    Args:
+        x: floating, (n, c, d1, ...): n samples of c channels.
+        W: floating, (c, out / groups, k1, ...).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        outsize: lengths of the result; None: the smallest that fit.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, ...); each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
+        unless `outsize` says more.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
+            `x`.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty, or `outsize` has another number of lengths.
+
+    Example:
+        >>> F.deconvolution_nd(np.array([[[1.0, 10.0]]]), np.ones((1, 1, 2))).array
+        array([[[ 1., 11., 10.]]])
+
+    Source: `chainer.functions.deconvolution_nd` of Chainer 7.8.1.
     """
     ndim = x.ndim - 2
     if outsize is not None or ndim < 1:
@@ -63,13 +132,87 @@ def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, grou
     return _deconvolution(x, W, b, _entries(stride, ndim), _entries(pad, ndim), _entries(dilate, ndim), groups)
 
 
-def deconvolution_1d(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
-    """`deconvolution_nd` of x (N, C, length); ValueError for another number of axes."""
+def deconvolution_1d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    outsize: Sequence[int] | None = None,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """`deconvolution_nd` over one axis.
+
+    Args:
+        x: floating, (n, c, length).
+        W: floating, (c, out / groups, k).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        outsize: lengths of the result; None: the smallest that fit.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
+        unless `outsize` says more.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
+            `x`.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty, or `outsize` has another number of lengths.
+
+    Example:
+        >>> F.deconvolution_1d(np.array([[[1.0, 10.0]]]), np.ones((1, 1, 2))).array
+        array([[[ 1., 11., 10.]]])
+
+    Source: `chainer.functions.deconvolution_1d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 1)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
 
-def deconvolution_3d(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
-    """`deconvolution_nd` of x (N, C, depth, height, width); ValueError for another number of axes."""
+def deconvolution_3d(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+    outsize: Sequence[int] | None = None,
+    dilate: IntOrInts = 1,
+    groups: int = 1,
+) -> Variable:
+    """`deconvolution_nd` over three axes.
+
+    Args:
+        x: floating, (n, c, depth, height, width).
+        W: floating, (c, out / groups, kd, kh, kw).
+        b: floating, (out,); None for none.
+        stride: step of the filter along each axis, or one number for all.
+        pad: zeros at both ends of each axis, or one number for all.
+        outsize: lengths of the result; None: the smallest that fit.
+        dilate: distance between the filter's elements along each axis, or one number for all.
+        groups: into how many groups the channels are divided; each output channel sees those of its group.
+
+    Returns:
+        Variable of the dtype of `x`, of as many axes; each length is stride (length - 1) + dilate (k - 1) + 1 - 2 pad
+        unless `outsize` says more.
+
+    Raises:
+        ValueError: `x` has another number of axes.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit, or no convolution leads from `outsize` to
+            `x`.
+        TypeError: `groups` does not divide the channels.
+        AssertionError: the result would be empty, or `outsize` has another number of lengths.
+
+    Example:
+        >>> F.deconvolution_3d(np.array([[[[[1.0, 10.0]]]]]), np.ones((1, 1, 1, 1, 2))).array
+        array([[[[[ 1., 11., 10.]]]]])
+
+    Source: `chainer.functions.deconvolution_3d` of Chainer 7.8.1.
+    """
     _spatial.check_ndim(x, 3)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)

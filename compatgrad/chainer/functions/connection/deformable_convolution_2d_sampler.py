@@ -1,5 +1,9 @@
 """Deformable convolution: the filter's elements are placed by an input."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _spatial
 from compatgrad.chainer.functions.array.reshape import reshape
@@ -7,15 +11,45 @@ from compatgrad.chainer.functions.array.split_axis import split_axis
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.functions.connection.convolution_2d import convolution_2d
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _deform_columns = frontend.bind("deform_columns")
 
 
-def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0):
-    """Convolution of x (N, C, H, W) with W (out, C, kh, kw) and b (out,), of which `offset` moves the places
-    read.
+def deformable_convolution_2d_sampler(
+    x: VariableOrArray,
+    offset: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    stride: IntOrInts = 1,
+    pad: IntOrInts = 0,
+) -> Variable:
+    """Convolution of images, of which an input moves the places that the filter reads. Outside the image are zeros.
 
-    `offset` (N, 2 * kh * kw, out_h, out_w): along the width first, then along the height; else ValueError.
-    `stride` and `pad`: an int or a pair. Beyond the image are zeros. Dai et al. 2017.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        offset: floating, (n, 2 kh kw, out_h, out_w): by how many pixels each of the filter's elements moves at each
+            place, along the width first, then along the height.
+        W: floating, (out, c, kh, kw).
+        b: of the dtype of `x`, (out,); None for none.
+        stride: step of the filter along each axis, or one number for both.
+        pad: zeros around each side of the image, for each axis or one number for both.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, out_h, out_w): `offset` tells the height and width.
+
+    Raises:
+        ValueError: `offset` has another number of channels.
+
+    Example:
+        >>> offset = np.zeros((1, 2, 1, 3))
+        >>> offset[0, 0] = 1.0  # one pixel further along the width
+        >>> F.deformable_convolution_2d_sampler(np.array([[[[1.0, 2.0, 3.0]]]]), offset, np.ones((1, 1, 1, 1))).array
+        array([[[[2., 3., 0.]]]])
+
+    Source: `chainer.functions.deformable_convolution_2d_sampler` of Chainer 7.8.1; Dai et al. 2017.
     """
     out, channels, kh, kw = W.shape
     n, places, out_h, out_w = offset.shape

@@ -1,22 +1,31 @@
 """Rows of a table by integer."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad import _C
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _get_mode = _C.get_mode
 
 
 class EmbedIDFunction(_native.NativeFunction):
+    documented = "embed_id"
     op = "embedding"
 
-    def __init__(self, ignore_label=None):
+    def __init__(self, ignore_label: int | None = None) -> None:
         super().__init__(ignore_index=ignore_label)
 
-    ignore_label = property(lambda self: self.op_params["ignore_index"])
+    ignore_label = _native.parameter("ignore_index")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 2)
         x, w = in_types
         type_check.expect(x.dtype.kind == "i", x.ndim >= 1)
@@ -38,9 +47,23 @@ class EmbedIDFunction(_native.NativeFunction):
 
 
 class EmbedIDGrad(_native.NativeFunction):
+    """The gradient of `embed_id` by the table, in the graph of a gradient that is differentiated.
+
+    Args:
+        **params: the op's parameters: `rows`, `ignore_index`.
+
+    Example:
+        >>> W = chainer.Variable(np.ones((3, 1)))
+        >>> gW, = chainer.grad([F.embed_id(np.array([0, 2]), W) ** 2], [W], enable_double_backprop=True)
+        >>> gW.creator.label, gW.array.T
+        ('EmbedIDGrad', array([[2., 0., 2.]]))
+
+    Source: `chainer.functions.connection.embed_id.EmbedIDGrad` of Chainer 7.8.1.
+    """
+
     op = "embedding_grad"
 
-    ignore_label = property(lambda self: self.op_params["ignore_index"])
+    ignore_label = _native.parameter("ignore_index")
 
 
 def _checked(W, x, ignore_label):
@@ -50,12 +73,27 @@ def _checked(W, x, ignore_label):
 _embedding = frontend.bind("embedding", _checked)
 
 
-def embed_id(x, W, ignore_label=None):
-    """Rows of W (rows, width) by the integers x of any shape: (*x.shape, width); zeros where x is
-    `ignore_label`.
+def embed_id(x: VariableOrArray, W: VariableOrArray, ignore_label: int | None = None) -> Variable:
+    """Rows of a table by integer.
 
-    Raises InvalidType where x is not of integers or W has another number of axes, IndexError for an integer
-    that is out of range (ValueError under debug).
+    Args:
+        x: integers, any shape but ().
+        W: floating, (rows, width).
+        ignore_label: the integer whose row is zeros; None for none.
+
+    Returns:
+        Variable of the dtype of `W`: the shape of `x`, then width.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not of integers, or `W` not floating or not of two axes.
+        IndexError: an integer is out of range; ValueError in debug mode.
+
+    Example:
+        >>> F.embed_id(np.array([1, -1]), np.array([[1.0, 2.0], [3.0, 4.0]]), ignore_label=-1).array
+        array([[3., 4.],
+               [0., 0.]])
+
+    Source: `chainer.functions.embed_id` of Chainer 7.8.1.
     """
     if x.dtype.kind != "i" or x.ndim < 1 or _get_mode("debug"):
         return _checked(W, x, ignore_label)

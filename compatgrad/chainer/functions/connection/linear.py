@@ -1,5 +1,9 @@
 """Fully connected layer."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import utils
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed, _native
@@ -7,11 +11,16 @@ from compatgrad.chainer.functions.array.cast import cast, in_first_dtype
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import DType, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class LinearFunction(_native.NativeFunction):
+    documented = "linear"
     op = "linear"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         n_in = in_types.size()
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
@@ -27,20 +36,41 @@ class LinearFunction(_native.NativeFunction):
 
 
 class LinearGradData(_composed.ComposedFunction):
-    """Of `(W, gy)`: the gradient of `linear` by its input."""
+    """The gradient of `linear` by its input, as a function of the weight and of `gy`, the gradient of the output.
 
-    def compose(self, W, gy):
+    Example:
+        >>> node = F.connection.linear.LinearGradData()
+        >>> node.apply((np.array([[1.0, 2.0]]), np.array([[3.0]])))[0].array
+        array([[3., 6.]])
+
+    Source: `chainer.functions.connection.linear.LinearGradData` of Chainer 7.8.1.
+    """
+
+    def compose(self, W: Variable, gy: Variable) -> Variable:
+        """gy W, of the dtype of `gy`: `W` (out, in), `gy` (n, out)."""
         return cast(matmul(gy, cast(W, gy.dtype)), gy.dtype)
 
 
 class LinearGradWeight(_composed.ComposedFunction):
-    """Of `(x, gy)`: the gradient of `linear` by its weight, in the dtype `w_dtype`."""
+    """The gradient of `linear` by its weight, as a function of the input and of `gy`, the gradient of the output.
 
-    def __init__(self, w_dtype):
+    Args:
+        w_dtype: dtype of the gradient.
+
+    Example:
+        >>> node = F.connection.linear.LinearGradWeight(np.float32)
+        >>> node.apply((np.array([[1.0, 2.0]]), np.array([[3.0]])))[0].array
+        array([[3., 6.]], dtype=float32)
+
+    Source: `chainer.functions.connection.linear.LinearGradWeight` of Chainer 7.8.1.
+    """
+
+    def __init__(self, w_dtype: DType) -> None:
         super().__init__()
         self._w_dtype = w_dtype
 
-    def compose(self, x, gy):
+    def compose(self, x: Variable, gy: Variable) -> Variable:
+        """gy^T x: `x` (n, in), `gy` (n, out)."""
         return cast(matmul(gy, cast(x, gy.dtype), transa=True), self._w_dtype)
 
 
@@ -51,10 +81,27 @@ def _checked(x, W, b=None):
 _linear = frontend.bind("linear", _checked)
 
 
-def linear(x, W, b=None, n_batch_axes=1):
-    """`x W^T + b` for x (batch, …), W (out, in), b (out,): axes of x from `n_batch_axes` on are flattened.
+def linear(x: VariableOrArray, W: VariableOrArray, b: VariableOrArray | None = None, n_batch_axes: int = 1) -> Variable:
+    """`x W^T + b`.
 
-    Raises InvalidType where shapes or dtypes do not fit, ValueError where `n_batch_axes` is not positive.
+    Args:
+        x: floating, (n, ...): n samples; all axes from `n_batch_axes` on are flattened.
+        W: floating, (out, in).
+        b: of the dtype of `x`, (out,); None for none.
+        n_batch_axes: how many of the first axes of `x` remain.
+
+    Returns:
+        Variable of the dtype of `x`: the first axes of `x`, then out.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` or `W` is not floating-point, or shapes or dtypes do not fit.
+        ValueError: `n_batch_axes` is not positive.
+
+    Example:
+        >>> F.linear(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.5])).array
+        array([[1.5, 3.5]])
+
+    Source: `chainer.functions.linear` of Chainer 7.8.1.
     """
     if n_batch_axes == 1:
         if x.ndim > 2:

@@ -1,5 +1,9 @@
 """Convolution with a filter of its own at every place."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed, _spatial
 from compatgrad.chainer.functions.array.cast import in_first_dtype
 from compatgrad.chainer.functions.array.reshape import reshape
@@ -8,15 +12,21 @@ from compatgrad.chainer.functions.array.transpose import transpose
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _pair = _spatial.pair  # programs find it here
 
 
 class LocalConvolution2DFunction(_composed.ComposedFunction):
-    def __init__(self, stride=1):
+    documented = "local_convolution_2d"
+
+    def __init__(self, stride: IntOrInts = 1) -> None:
         super().__init__()
         self.sy, self.sx = _spatial.pair(stride)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         n_in = in_types.size()
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
@@ -25,7 +35,7 @@ class LocalConvolution2DFunction(_composed.ComposedFunction):
             b = in_types[2]
             type_check.expect(b.dtype == x.dtype, b.ndim == 3, b.shape == w.shape[:3])
 
-    def compose(self, x, W, b=None):
+    def compose(self, x: Variable, W: Variable, b: Variable | None = None) -> Variable:
         x, W = in_first_dtype((x, W))
         out, rows, columns, channels, kh, kw = W.shape
         patches = [
@@ -40,10 +50,28 @@ class LocalConvolution2DFunction(_composed.ComposedFunction):
         return y if b is None else y + b
 
 
-def local_convolution_2d(x, W, b=None, stride=1):
-    """Convolution of x (N, C, H, W) whose filter differs from place to place.
+def local_convolution_2d(
+    x: VariableOrArray, W: VariableOrArray, b: VariableOrArray | None = None, stride: IntOrInts = 1
+) -> Variable:
+    """Convolution whose filter differs from place to place.
 
-    W is (out, out_h, out_w, C, kh, kw), b (out, out_h, out_w), `stride` an int or a pair. Raises InvalidType
-    where shapes or dtypes do not fit.
+    Args:
+        x: floating, (n, c, h, w): n images of c channels.
+        W: floating, (out, out_h, out_w, c, kh, kw): a filter for each channel and place of the result.
+        b: of the dtype of `x`, (out, out_h, out_w); None for none.
+        stride: step of the filter along each axis, or one number for both.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out, out_h, out_w).
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> W = np.array([1.0, 10.0]).reshape(1, 1, 2, 1, 1, 1)  # two places, each with its own filter of one element
+        >>> F.local_convolution_2d(np.array([[[[2.0, 3.0]]]]), W).array
+        array([[[[ 2., 30.]]]])
+
+    Source: `chainer.functions.local_convolution_2d` of Chainer 7.8.1.
     """
     return LocalConvolution2DFunction(stride).apply((x, W) if b is None else (x, W, b))[0]

@@ -1,15 +1,25 @@
 """Shift: each group of channels moves in its own direction."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _composed, _spatial
 from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.pad import pad
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import IntOrInts, VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _pair = _spatial.pair  # programs find it here
 
 
 class Shift(_composed.ComposedFunction):
-    def __init__(self, ksize=3, dilate=1):
+    documented = "shift"
+
+    def __init__(self, ksize: IntOrInts = 3, dilate: IntOrInts = 1) -> None:
         super().__init__()
         self.kh, self.kw = _spatial.pair(ksize)
         if self.kh % 2 != 1:
@@ -18,12 +28,12 @@ class Shift(_composed.ComposedFunction):
             raise ValueError(f"kw must be odd. Actual: {self.kw}")
         self.dy, self.dx = _spatial.pair(dilate)
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         x = in_types[0]
         type_check.expect(x.dtype.kind == "f", x.ndim == 4, x.shape[1] >= self.kh * self.kw)
 
-    def compose(self, x):
+    def compose(self, x: Variable) -> Variable:
         channels, height, width = x.shape[1:]
         directions = list(range(self.kh * self.kw))
         # The last group, which takes the channels that are left over, stays where it is.
@@ -41,11 +51,28 @@ class Shift(_composed.ComposedFunction):
         return concat(groups)
 
 
-def shift(x, ksize=3, dilate=1):
-    """Moves each group of channels of x (N, C, H, W) by its own place in a window of `ksize`, filled with
-    zeros.
+def shift(x: VariableOrArray, ksize: IntOrInts = 3, dilate: IntOrInts = 1) -> Variable:
+    """Moves each group of channels by a place of its own in a window; zeros come in.
 
-    `ksize` and `dilate` are an int or a pair; a `ksize` that is not odd is a ValueError, fewer channels than
-    places an InvalidType. Wu et al. 2017.
+    Args:
+        x: floating, (n, c, h, w), with as many channels as the window has places, or more.
+        ksize: height and width of the window, odd, or one number for both.
+        dilate: distance between the places of the window along each axis, or one number for both.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: `ksize` is not odd.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or not of four axes, or has too few channels.
+
+    Example:
+        >>> y = F.shift(np.ones((1, 3, 1, 3)), ksize=(1, 3))
+        >>> y.array[0, :, 0]  # the first channel moves to the left, the second to the right, the last stays
+        array([[1., 1., 0.],
+               [0., 1., 1.],
+               [1., 1., 1.]])
+
+    Source: `chainer.functions.shift` of Chainer 7.8.1; Wu et al. 2017.
     """
     return Shift(ksize, dilate).apply((x,))[0]

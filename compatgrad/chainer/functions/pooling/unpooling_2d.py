@@ -9,6 +9,8 @@ from compatgrad.chainer.functions import _native, _spatial
 from compatgrad.chainer.functions.pooling import pooling_2d, unpooling_nd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
@@ -43,7 +45,7 @@ class Unpooling2D(_Unpooling2D, show=False):
         ksize: IntOrInts,
         stride: IntOrInts | None = None,
         pad: IntOrInts = 0,
-        outsize: IntOrInts | None = None,
+        outsize: Sequence[int] | None = None,
         cover_all: bool = True,
     ) -> None:
         super().__init__(ksize, stride, pad, outsize=outsize, cover_all=cover_all)
@@ -66,7 +68,7 @@ def unpooling_2d(
     ksize: IntOrInts,
     stride: IntOrInts | None = None,
     pad: IntOrInts = 0,
-    outsize: IntOrInts | None = None,
+    outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
     """Writes each element to all of its window and adds where windows overlap.

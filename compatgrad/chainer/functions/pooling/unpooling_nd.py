@@ -10,6 +10,8 @@ from compatgrad.chainer.functions.pooling import pooling_nd
 from compatgrad.chainer.utils import conv, type_check
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.variable import Variable
 
@@ -49,7 +51,7 @@ class UnpoolingND(pooling_nd._PoolingND):
         ksize: IntOrInts,
         stride: IntOrInts | None = None,
         pad: IntOrInts = 0,
-        outsize: IntOrInts | None = None,
+        outsize: Sequence[int] | None = None,
         cover_all: bool = True,
     ) -> None:
         super().__init__(ndim, ksize, stride, pad, outsize=outsize, cover_all=cover_all)
@@ -76,7 +78,7 @@ def unpooling_nd(
     ksize: IntOrInts,
     stride: IntOrInts | None = None,
     pad: IntOrInts = 0,
-    outsize: IntOrInts | None = None,
+    outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
     """Writes each element to all of its window, over the axes after the first two, and adds where windows overlap.
@@ -114,7 +116,7 @@ def unpooling_1d(
     ksize: IntOrInts,
     stride: IntOrInts | None = None,
     pad: IntOrInts = 0,
-    outsize: IntOrInts | None = None,
+    outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
     """`unpooling_nd` over one axis.
@@ -150,7 +152,7 @@ def unpooling_3d(
     ksize: IntOrInts,
     stride: IntOrInts | None = None,
     pad: IntOrInts = 0,
-    outsize: IntOrInts | None = None,
+    outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
     """`unpooling_nd` over three axes.

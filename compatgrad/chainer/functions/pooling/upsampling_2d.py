@@ -8,6 +8,8 @@ from compatgrad.chainer.functions.pooling import unpooling_2d
 from compatgrad.chainer.utils import conv, type_check
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compatgrad.chainer._typing import IntOrInts, VariableOrArray
     from compatgrad.chainer.types import NdArray
     from compatgrad.chainer.variable import Variable
@@ -25,7 +27,7 @@ class Upsampling2D(unpooling_2d._Unpooling2D):
         ksize: IntOrInts,
         stride: IntOrInts | None = None,
         pad: IntOrInts = 0,
-        outsize: IntOrInts | None = None,
+        outsize: Sequence[int] | None = None,
         cover_all: bool = True,
     ) -> None:
         super().__init__(ksize, stride, pad, insize=outsize)
@@ -53,7 +55,7 @@ def upsampling_2d(
     ksize: IntOrInts,
     stride: IntOrInts | None = None,
     pad: IntOrInts = 0,
-    outsize: IntOrInts | None = None,
+    outsize: Sequence[int] | None = None,
     cover_all: bool = True,
 ) -> Variable:
     """Writes each element to one place of its window and adds where windows overlap.
