@@ -43,32 +43,98 @@ def _zip_into_data(url: str, files: tuple[str, ...]) -> None:
 
 
 def get_mnist_pkl() -> None:
-    """Fetches MNIST as data/mnist.pkl.gz, unless it is there."""
+    """Fetches MNIST as data/mnist.pkl.gz, unless it is there; OSError where it cannot.
+
+    Example:
+        With the network at hand::
+
+            mx.test_utils.get_mnist_pkl()
+
+    Source: `mxnet.test_utils.get_mnist_pkl` of MXNet 1.9.1.
+    """
     if not os.path.exists("data/mnist.pkl.gz"):
         _download("http://deeplearning.net/data/mnist/mnist.pkl.gz", "data")
 
 
 def get_mnist_ubyte() -> None:
-    """Fetches MNIST's four files, data/train-images-idx3-ubyte and so on, unless they are there."""
+    """Fetches the four files of MNIST, data/train-images-idx3-ubyte and so on, unless they are there; OSError where it
+    cannot.
+
+    Example:
+        With the network at hand::
+
+            mx.test_utils.get_mnist_ubyte()
+
+    Source: `mxnet.test_utils.get_mnist_ubyte` of MXNet 1.9.1.
+    """
     files = (f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1"))
     _zip_into_data(f"{_SERVER}/mxnet/data/mnist.zip", tuple(files))
 
 
 def get_cifar10() -> None:
-    """Fetches CIFAR10 as records, data/cifar/train.rec and so on, unless they are there."""
+    """Fetches CIFAR10 as records, data/cifar/train.rec and so on, unless they are there; OSError where it cannot.
+
+    Example:
+        With the network at hand::
+
+            mx.test_utils.get_cifar10()
+
+    Source: `mxnet.test_utils.get_cifar10` of MXNet 1.9.1.
+    """
     files = tuple(f"cifar/{part}.{kind}" for part in ("train", "test") for kind in ("rec", "lst"))
     _zip_into_data(f"{_SERVER}/mxnet/data/cifar10.zip", files)
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
-    """Fetches `url` as the file `data_origin_name` of `data_dir`, and unpacks it there, unless it is there."""
+    """Fetches an archive and unpacks it, unless it is there.
+
+    Args:
+        data_dir: the folder that it is put and unpacked into.
+        url: its address.
+        data_origin_name: its name in the folder.
+
+    Raises:
+        OSError: it cannot be fetched.
+        zipfile.BadZipFile: it is no zip archive.
+
+    Example:
+        >>> import os, pathlib, zipfile
+        >>> with zipfile.ZipFile("source.zip", "w") as archive: archive.writestr("one.txt", "1")
+        >>> mx.test_utils.get_zip_data("unpacked", pathlib.Path("source.zip").absolute().as_uri(), "texts.zip")
+        Downloading unpacked/texts.zip from file:///...
+        >>> sorted(os.listdir("unpacked"))
+        ['one.txt', 'texts.zip']
+
+    Source: `mxnet.test_utils.get_zip_data` of MXNet 1.9.1.
+    """
     if not os.path.exists(os.path.join(data_dir, data_origin_name)):
         with zipfile.ZipFile(_download(url, data_dir, data_origin_name)) as archive:
             archive.extractall(data_dir)
 
 
 def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
-    """Fetches `url`, compressed by bzip2, as the file `data_name` of `data_dir`, unless it is there."""
+    """Fetches a file that bzip2 compressed and unpacks it, unless the result is there.
+
+    Args:
+        data_dir: the folder that it is put into.
+        data_name: name of the unpacked file.
+        url: address of the compressed file.
+        data_origin_name: name of the compressed file in the folder, which is removed afterwards.
+
+    Raises:
+        OSError: it cannot be fetched, or is not compressed by bzip2.
+
+    Example:
+        >>> import bz2, os, pathlib
+        >>> written = pathlib.Path("source.bz2").write_bytes(bz2.compress(b"1"))
+        >>> address = pathlib.Path("source.bz2").absolute().as_uri()
+        >>> mx.test_utils.get_bz2_data("texts", "one.txt", address, "one.bz2")
+        Downloading texts/one.bz2 from file:///...
+        >>> os.listdir("texts")
+        ['one.txt']
+
+    Source: `mxnet.test_utils.get_bz2_data` of MXNet 1.9.1.
+    """
     target = os.path.join(data_dir, data_name)
     if not os.path.exists(target):
         packed = _download(url, data_dir, data_origin_name)
@@ -80,9 +146,25 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
 def download_model(
     model_name: str, dst_dir: str = "./", meta_info: dict[str, dict[str, str]] | None = None
 ) -> tuple[str | None, int]:
-    """Fetches a published model's symbol and parameters; their prefix and the epoch, or (None, 0) for an unknown name.
+    """Fetches the symbol and the parameters of a published model.
 
-    meta_info: the addresses, `symbol` and `params`, by names of models; by default those of MXNet's server.
+    Args:
+        model_name: its name, such as "imagenet1k-resnet-18".
+        dst_dir: the folder that they are put into.
+        meta_info: the addresses, a dict with "symbol" and "params", by names of models; None for MXNet's server.
+
+    Returns:
+        The prefix and the epoch, for `mx.model.load_checkpoint`; (None, 0) for an unknown name.
+
+    Raises:
+        OSError: they cannot be fetched.
+        AssertionError: an address is missing.
+
+    Example:
+        >>> mx.test_utils.download_model("nonsuch")
+        (None, 0)
+
+    Source: `mxnet.test_utils.download_model` of MXNet 1.9.1.
     """
     models = _MODELS if meta_info is None else dict(meta_info)
     if model_name not in models:
@@ -96,7 +178,27 @@ def download_model(
 
 
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
-    """The tool im2rec.py of MXNet's sources, in the folder that the environment variable names; OSError without it."""
+    """The tool im2rec.py of MXNet's sources.
+
+    Args:
+        home_env: the environment variable that names the folder of the sources.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: it is not there.
+
+    Example:
+        >>> import pathlib
+        >>> pathlib.Path("sources/tools").mkdir(parents=True, exist_ok=True)
+        >>> pathlib.Path("sources/tools/im2rec.py").touch()
+        >>> with mx.test_utils.environment("MXNET_HOME", "sources"):
+        ...     print(mx.test_utils.get_im2rec_path())
+        sources/tools/im2rec.py
+
+    Source: `mxnet.test_utils.get_im2rec_path` of MXNet 1.9.1.
+    """
     home = os.environ.get(home_env)
     for parts in (("tools",), ("..", "..", "tools")):
         path = os.path.join(home, *parts, "im2rec.py") if home else ""

@@ -19,11 +19,28 @@ __all__ = [
     "numeric_grad", "same_symbol_structure", "simple_forward",
 ]  # fmt: skip
 
-mx = sys.modules[__package__]  # type: ignore[index]
-
 
 def simple_forward(sym: Any, ctx: Any = None, is_train: bool = False, **inputs: Any) -> Any:
-    """The values of a symbol as NumPy arrays (one: itself), from arrays by name."""
+    """The values of a symbol.
+
+    Args:
+        sym: the symbol.
+        ctx: the context; None for the current one.
+        is_train: whether layers such as dropout behave as in training.
+        **inputs: the arguments by name: arrays, lists or numbers.
+
+    Returns:
+        A NumPy array, or a list of them where there are several outputs.
+
+    Raises:
+        ValueError: an argument is missing.
+
+    Example:
+        >>> mx.test_utils.simple_forward(2 * mx.sym.var("x"), x=[1, 2])
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.test_utils.simple_forward` of MXNet 1.9.1.
+    """
     arrays = {k: mx.nd.array(v) for k, v in inputs.items()}
     outputs = [y.asnumpy() for y in sym.bind(ctx or current_context(), args=arrays).forward(is_train=is_train)]
     return outputs[0] if len(outputs) == 1 else outputs
@@ -48,7 +65,29 @@ def numeric_grad(
     executor: Any, location: dict[str, Any], aux_states: Any = None, eps: float = 1e-4, use_forward_train: bool = True,
     dtype: Any = np.float32,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Finite differences of the sum of the first output, by argument."""
+    """Finite differences of the sum of an executor's first output, by each element of the arguments.
+
+    Args:
+        executor: the executor; its arguments are changed on the way and set to `location` at the end.
+        location: values of the arguments by name.
+        aux_states: values of auxiliary states by name, set before each forward pass; None for none.
+        eps: the distance between the two points of a difference.
+        use_forward_train: whether layers such as dropout behave as in training.
+        dtype: dtype of the values and the results.
+
+    Returns:
+        A dict from names to NumPy arrays of the arguments' shapes.
+
+    Raises:
+        KeyError: the symbol has no such argument or state.
+
+    Example:
+        >>> run = (mx.sym.var("x") ** 2).bind(mx.cpu(), {"x": nd.zeros(2)})
+        >>> mx.test_utils.numeric_grad(run, {"x": np.array([1, 3])}, eps=2**-6)["x"]
+        array([2., 6.], dtype=float32)
+
+    Source: `mxnet.test_utils.numeric_grad` of MXNet 1.9.1.
+    """
 
     def value() -> float:
         for k, v in (aux_states or {}).items():
@@ -92,9 +131,29 @@ def check_numeric_gradient(
     grad_nodes: Any = None, use_forward_train: bool = True, ctx: Any = None, grad_stype_dict: Any = None,
     dtype: Any = np.float32,
 ) -> None:  # fmt: skip
-    """AssertionError unless the gradients of a symbol with one output agree with finite differences.
+    """Checks the gradients of a symbol with one output against finite differences.
 
-    `grad_nodes`: names of the arguments to check (all), or a dict from them to requests.
+    Args:
+        sym: the symbol.
+        location: values of the arguments, a list in their order or a dict by name.
+        aux_states: values of auxiliary states, likewise; None for none.
+        numeric_eps: the distance between the two points of a difference; None for that of the dtype.
+        rtol, atol: the tolerances; None for those of the dtype.
+        grad_nodes: names of the arguments to check, or a dict from them to requests ("write", "add" or "null"); None
+            for all.
+        use_forward_train: whether layers such as dropout behave as in training.
+        ctx: the context; None for the current one.
+        grad_stype_dict: storage types of gradients by name; None for dense ones.
+        dtype: float16, float32 or float64.
+
+    Raises:
+        AssertionError: gradients differ, or `dtype` is another one.
+        ValueError: a dict's names are not those of the symbol.
+
+    Example:
+        >>> mx.test_utils.check_numeric_gradient(mx.sym.tanh(mx.sym.var("x")), [np.array([0.5, 1.0])])
+
+    Source: `mxnet.test_utils.check_numeric_gradient` of MXNet 1.9.1.
     """
     assert dtype in (np.float16, np.float32, np.float64), f"check_numeric_gradient: dtype {dtype} is not floating"
     ctx = ctx or current_context()
@@ -127,7 +186,31 @@ def check_symbolic_forward(
     sym: Any, location: Any, expected: Any, rtol: Any = None, atol: Any = None, aux_states: Any = None, ctx: Any = None,
     equal_nan: bool = False, dtype: Any = np.float32,
 ) -> list[Any]:  # fmt: skip
-    """AssertionError unless the outputs of a symbol are as expected; gives the outputs."""
+    """Checks the outputs of a symbol.
+
+    Args:
+        sym: the symbol.
+        location: values of the arguments, a list in their order or a dict by name.
+        expected: the outputs, likewise.
+        rtol, atol: the tolerances; None for those of the dtype.
+        aux_states: values of auxiliary states, like `location`; None for none.
+        ctx: the context; None for the current one.
+        equal_nan: whether NaN equals NaN.
+        dtype: dtype that NumPy arrays are converted to; "asnumpy" for their own.
+
+    Returns:
+        The outputs, a list of NDArrays.
+
+    Raises:
+        AssertionError: an output differs.
+        ValueError: a dict's names are not those of the symbol.
+
+    Example:
+        >>> double = 2 * mx.sym.var("x")
+        >>> (y,) = mx.test_utils.check_symbolic_forward(double, [np.array([1, 2])], [np.array([2, 4])])
+
+    Source: `mxnet.test_utils.check_symbolic_forward` of MXNet 1.9.1.
+    """
     ctx = ctx or current_context()
     names = sym.list_outputs()
     expected = [expected[k] for k in names] if isinstance(expected, dict) else expected
@@ -144,7 +227,36 @@ def check_symbolic_backward(
     grad_req: Any = "write", ctx: Any = None, grad_stypes: Any = None, equal_nan: bool = False,
     dtype: Any = np.float32,
 ) -> dict[str, Any]:  # fmt: skip
-    """AssertionError unless the gradients of a symbol's arguments are as expected; gives the gradients."""
+    """Checks the gradients of a symbol.
+
+    Args:
+        sym: the symbol.
+        location: values of the arguments, a list in their order or a dict by name.
+        out_grads: gradients of the outputs, likewise; None for what the symbol's losses take.
+        expected: gradients of the arguments, likewise; a dict may leave some out.
+        rtol, atol: the tolerances; None for those of the dtype.
+        aux_states: values of auxiliary states, like `location`; None for none.
+        grad_req: "write", "add" or "null", one for all, a list or a dict.
+        ctx: the context; None for the current one.
+        grad_stypes: storage types of gradients by name; None for dense ones.
+        equal_nan: whether NaN equals NaN.
+        dtype: dtype that NumPy arrays are converted to; "asnumpy" for their own.
+
+    Returns:
+        The gradients, a dict from names to NDArrays.
+
+    Raises:
+        AssertionError: a gradient differs.
+        ValueError: a dict's names are not those of the symbol, or a request is another word.
+
+    Example:
+        >>> x, ones = np.array([1, 2]), np.ones(2)
+        >>> grads = mx.test_utils.check_symbolic_backward(mx.sym.var("x") ** 2, [x], [ones], [2 * x])
+        >>> grads["x"].asnumpy()
+        array([2., 4.], dtype=float32)
+
+    Source: `mxnet.test_utils.check_symbolic_backward` of MXNet 1.9.1.
+    """
     ctx = ctx or current_context()
     names = sym.list_arguments()
     args = _located(names, location, ctx, dtype)
@@ -181,7 +293,29 @@ def check_speed(
     typ: str = "whole",
     **kwargs: Any,
 ) -> float:
-    """Seconds per run of a symbol: forward and backward ("whole"), or "forward" alone."""
+    """Seconds that a run of a symbol takes.
+
+    Args:
+        sym: the symbol.
+        location: values of the arguments by name; None draws normally distributed numbers.
+        ctx: the context; None for the current one.
+        N: number of runs, after one that is not counted.
+        grad_req: the request of gradients; None is "write".
+        typ: "whole", forward and backward, or "forward".
+        **kwargs: shapes of the arguments by name, where `location` is None.
+
+    Returns:
+        The mean of the runs.
+
+    Raises:
+        ValueError: `typ` is another word.
+
+    Example:
+        >>> mx.test_utils.check_speed(mx.sym.exp(mx.sym.var("x")), N=1, x=(2, 3)) < 60
+        True
+
+    Source: `mxnet.test_utils.check_speed` of MXNet 1.9.1.
+    """
     if typ not in ("whole", "forward"):
         raise ValueError(f"check_speed: typ can only be 'whole' or 'forward', got {typ!r}")
     shapes = kwargs if location is None else {k: v.shape for k, v in location.items()}
@@ -208,9 +342,34 @@ def check_consistency(
     aux_params: Any = None, rtol: Any = None, atol: Any = None, raise_on_err: bool = True, ground_truth: Any = None,
     equal_nan: bool = False, use_uniform: bool = False, rand_type: Any = np.float64,
 ) -> dict[str, Any]:  # fmt: skip
-    """AssertionError unless symbols give the same outputs and gradients on all contexts and types of `ctx_list`.
+    """Checks that symbols give the same outputs and gradients on several contexts and dtypes.
 
-    Each entry has "ctx", shapes of arguments, and "type_dict". The most exact one is what the others are compared to.
+    Args:
+        sym: the symbol, or a list of one for each context.
+        ctx_list: a dict for each run: "ctx", shapes of arguments by name, and "type_dict", dtypes by name.
+        scale: size of random arguments.
+        grad_req: the request of gradients; "null" compares outputs alone.
+        arg_params, aux_params: arguments and auxiliary states by name; others are random and 0.
+        rtol, atol: the tolerances; None for those of the dtypes.
+        raise_on_err: whether a difference raises; otherwise it is printed.
+        ground_truth: what the runs are compared to, arrays by name; None for the run of the most exact dtype.
+        equal_nan: whether NaN equals NaN.
+        use_uniform: random arguments are distributed uniformly between -0.92 and 0.92 times `scale`, otherwise
+            normally.
+        rand_type: dtype of random arguments.
+
+    Returns:
+        What the runs were compared to: outputs and gradients, NumPy arrays by name.
+
+    Raises:
+        AssertionError: a run differs, or there is only one context.
+
+    Example:
+        >>> runs = [{"ctx": mx.cpu(), "x": (2,), "type_dict": {"x": t}} for t in (np.float32, np.float64)]
+        >>> sorted(mx.test_utils.check_consistency(mx.sym.exp(mx.sym.var("x"), name="y"), runs))
+        ['x', 'y_output']
+
+    Source: `mxnet.test_utils.check_consistency` of MXNet 1.9.1.
     """
     assert len(ctx_list) > 1, "check_consistency: expected several contexts"
     symbols = list(sym) if isinstance(sym, (list, tuple)) else [sym] * len(ctx_list)
@@ -247,6 +406,23 @@ def check_consistency(
 
 
 def same_symbol_structure(sym1: Any, sym2: Any) -> bool:
-    """Whether two symbols have the same operators in the same order."""
+    """Whether two symbols have the same operators in the same order; names and parameters do not count.
+
+    Args:
+        sym1, sym2: the symbols.
+
+    Returns:
+        A bool.
+
+    Raises:
+        AttributeError: one is no symbol.
+
+    Example:
+        >>> x = mx.sym.var("x")
+        >>> mx.test_utils.same_symbol_structure(mx.sym.exp(x), mx.sym.exp(x, name="y"))
+        True
+
+    Source: `mxnet.test_utils.same_symbol_structure` of MXNet 1.9.1.
+    """
     first, second = ([n["op"] for n in json.loads(s.tojson())["nodes"]] for s in (sym1, sym2))
     return first == second

@@ -16,27 +16,83 @@ _EXACT = [np.dtype(t) for t in ("bool", "int8", "uint8", "int32", "uint32", "int
 
 
 def default_dtype() -> type:
-    """float32."""
+    """The dtype of arrays that tests make: float32.
+
+    Returns:
+        The type.
+
+    Example:
+        >>> mx.test_utils.default_dtype()
+        <class 'numpy.float32'>
+
+    Source: `mxnet.test_utils.default_dtype` of MXNet 1.9.1.
+    """
     return np.float32
 
 
 def default_rtols() -> dict[np.dtype, float]:
-    """Relative tolerances by dtype."""
+    """The relative tolerances of comparisons.
+
+    Returns:
+        A dict from dtypes to numbers.
+
+    Example:
+        >>> mx.test_utils.default_rtols()[np.dtype("float32")]
+        0.0001
+
+    Source: `mxnet.test_utils.default_rtols` of MXNet 1.9.1.
+    """
     return {_HALF: 1e-2, _SINGLE: 1e-4, _DOUBLE: 1e-5, **dict.fromkeys(_EXACT, 0)}
 
 
 def default_atols() -> dict[np.dtype, float]:
-    """Absolute tolerances by dtype."""
+    """The absolute tolerances of comparisons.
+
+    Returns:
+        A dict from dtypes to numbers.
+
+    Example:
+        >>> mx.test_utils.default_atols()[np.dtype("float32")]
+        0.001
+
+    Source: `mxnet.test_utils.default_atols` of MXNet 1.9.1.
+    """
     return {_HALF: 1e-1, _SINGLE: 1e-3, _DOUBLE: 1e-20, **dict.fromkeys(_EXACT, 0)}
 
 
 def default_numeric_eps() -> dict[np.dtype, float]:
-    """Steps of finite differences by dtype: powers of two, so that they are exact."""
+    """The steps of finite differences: powers of two, so that they are exact.
+
+    Returns:
+        A dict from floating dtypes to numbers.
+
+    Example:
+        >>> mx.test_utils.default_numeric_eps()[np.dtype("float32")] == 2**-9
+        True
+
+    Source: `mxnet.test_utils.default_numeric_eps` of MXNet 1.9.1.
+    """
     return {_HALF: 2.0**-6, _SINGLE: 2.0**-9, _DOUBLE: 2.0**-14}
 
 
 def effective_dtype(dat: Any) -> np.dtype:
-    """The dtype whose precision `dat` has: float16 for float32 where the GPU multiplies with TF32."""
+    """The dtype whose precision an array has: float16 for float32 where the GPU multiplies with TF32.
+
+    Args:
+        dat: an array of NumPy or NDArray.
+
+    Returns:
+        The `numpy.dtype`.
+
+    Raises:
+        AttributeError: `dat` is no array.
+
+    Example:
+        >>> mx.test_utils.effective_dtype(nd.ones(2))
+        dtype('float32')
+
+    Source: `mxnet.test_utils.effective_dtype` of MXNet 1.9.1.
+    """
     dtype = np.dtype(dat.dtype)
     ctx = getattr(dat, "ctx", None)
     if dtype == _SINGLE and getattr(ctx, "device_type", None) == "gpu":
@@ -46,7 +102,26 @@ def effective_dtype(dat: Any) -> np.dtype:
 
 
 def get_tolerance(dat: Any, tol: Any, default_tol: dict[np.dtype, float]) -> float:
-    """`tol` if it is a number, else its entry for `dat`'s dtype, else the default one."""
+    """The tolerance of an array.
+
+    Args:
+        dat: the array.
+        tol: a number, which is the result, or a dict from dtypes to numbers, or None.
+        default_tol: the numbers of dtypes that `tol` does not have.
+
+    Returns:
+        The number.
+
+    Raises:
+        AttributeError: `dat` is no array.
+        KeyError: no dict has its dtype.
+
+    Example:
+        >>> mx.test_utils.get_tolerance(nd.ones(2), None, mx.test_utils.default_rtols())
+        0.0001
+
+    Source: `mxnet.test_utils.get_tolerance` of MXNet 1.9.1.
+    """
     if isinstance(tol, numbers.Number):
         return tol  # type: ignore[return-value]
     dtype = effective_dtype(dat)
@@ -54,7 +129,25 @@ def get_tolerance(dat: Any, tol: Any, default_tol: dict[np.dtype, float]) -> flo
 
 
 def get_tols(x: Any, y: Any, rtol: Any, atol: Any) -> tuple[float, float]:
-    """The larger of the tolerances of two arrays or numbers."""
+    """The tolerances of the comparison of two arrays: the larger ones of theirs.
+
+    Args:
+        x, y: arrays or numbers.
+        rtol, atol: relative and absolute tolerance, each a number, a dict from dtypes to numbers, or None for the
+            default.
+
+    Returns:
+        The two numbers.
+
+    Raises:
+        KeyError: a dtype has no tolerance.
+
+    Example:
+        >>> mx.test_utils.get_tols(nd.ones(2), nd.ones(2, dtype="float16"), None, 0.5)
+        (0.01, 0.5)
+
+    Source: `mxnet.test_utils.get_tols` of MXNet 1.9.1.
+    """
     pair = [np.array(a) if isinstance(a, numbers.Number) else a for a in (x, y)]
     return (
         max(get_tolerance(a, rtol, default_rtols()) for a in pair),
@@ -63,27 +156,105 @@ def get_tols(x: Any, y: Any, rtol: Any, atol: Any) -> tuple[float, float]:
 
 
 def get_rtol(rtol: float | None = None, dtype: np.dtype = _DOUBLE) -> float:
-    """`rtol`, or the default of `dtype`."""
+    """The relative tolerance of a dtype.
+
+    Args:
+        rtol: a number, which is the result, or None.
+        dtype: the `numpy.dtype`.
+
+    Returns:
+        The number.
+
+    Raises:
+        KeyError: the dtype has none.
+
+    Example:
+        >>> mx.test_utils.get_rtol(), mx.test_utils.get_rtol(0.5)
+        (1e-05, 0.5)
+
+    Source: `mxnet.test_utils.get_rtol` of MXNet 1.9.1.
+    """
     return default_rtols()[dtype] if rtol is None else rtol
 
 
 def get_atol(atol: float | None = None, dtype: np.dtype = _DOUBLE) -> float:
-    """`atol`, or the default of `dtype`."""
+    """The absolute tolerance of a dtype.
+
+    Args:
+        atol: a number, which is the result, or None.
+        dtype: the `numpy.dtype`.
+
+    Returns:
+        The number.
+
+    Raises:
+        KeyError: the dtype has none.
+
+    Example:
+        >>> mx.test_utils.get_atol(), mx.test_utils.get_atol(0.5)
+        (1e-20, 0.5)
+
+    Source: `mxnet.test_utils.get_atol` of MXNet 1.9.1.
+    """
     return default_atols()[dtype] if atol is None else atol
 
 
 def get_etol(etol: float | None = None) -> float:
-    """`etol`, the share of elements that may differ, or 0."""
+    """The share of elements that may differ.
+
+    Args:
+        etol: the share, or None for 0.
+
+    Returns:
+        The share.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.test_utils.get_etol(), mx.test_utils.get_etol(0.5)
+        (0, 0.5)
+
+    Source: `mxnet.test_utils.get_etol` of MXNet 1.9.1.
+    """
     return 0 if etol is None else etol
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same shape and values."""
+    """Whether two arrays have the same shape and values; NaN equals nothing.
+
+    Args:
+        a, b: arrays of NumPy, NDArrays or lists.
+
+    Returns:
+        A bool.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> mx.test_utils.same(nd.ones(2), [1, 1])
+        True
+
+    Source: `mxnet.test_utils.same` of MXNet 1.9.1.
+    """
     return np.array_equal(_numpy(a), _numpy(b))
 
 
 def checkShapes(a: Any, b: Any) -> None:
-    """AssertionError where the shapes differ."""
+    """Checks that two arrays have the same shape.
+
+    Args:
+        a, b: the arrays.
+
+    Raises:
+        AssertionError: the shapes differ.
+
+    Example:
+        >>> mx.test_utils.checkShapes(nd.ones(2), np.ones(2))
+
+    Source: `mxnet.test_utils.checkShapes` of MXNet 1.9.1.
+    """
     if a.shape != b.shape:
         raise AssertionError(f"shapes differ: {a.shape} and {b.shape}")
 
@@ -96,7 +267,27 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """`numpy.allclose` with the tolerances of float64 as defaults."""
+    """Whether |a - b| <= atol + rtol * |b| everywhere.
+
+    Args:
+        a, b: arrays of NumPy, NDArrays or numbers.
+        rtol, atol: the tolerances; None is 1e-5 and 1e-20, those of float64.
+        equal_nan: whether NaN equals NaN.
+        use_broadcast: whether shapes may differ that broadcast to each other.
+
+    Returns:
+        A bool.
+
+    Raises:
+        AssertionError: the shapes differ, where `use_broadcast` is false.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> mx.test_utils.almost_equal(nd.ones(2), 1.001, rtol=0.01)
+        True
+
+    Source: `mxnet.test_utils.almost_equal` of MXNet 1.9.1.
+    """
     if not use_broadcast:
         checkShapes(a, b)
     return np.allclose(_numpy(a), _numpy(b), rtol=get_rtol(rtol), atol=get_atol(atol), equal_nan=equal_nan)
@@ -114,7 +305,26 @@ def _violation(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.nda
 
 
 def locationError(a: Any, b: Any, index: Any, names: tuple[str, str], maxError: bool = False) -> str:
-    """Text that says where two arrays differ, and by what."""
+    """Text that says where two arrays differ, and by what.
+
+    Args:
+        a, b: the arrays.
+        index: the place, a tuple.
+        names: names of the arrays in the text.
+        maxError: whether it is the place of the largest difference.
+
+    Returns:
+        The text.
+
+    Raises:
+        IndexError: there is no such place.
+
+    Example:
+        >>> mx.test_utils.locationError(np.array([1.0, 2.0]), np.array([1.0, 3.0]), (1,), ("a", "b"))
+        'Location of error: (1,), a=2.00000000, b=3.00000000'
+
+    Source: `mxnet.test_utils.locationError` of MXNet 1.9.1.
+    """
     kind = "maximum error" if maxError else "error"
     return f"Location of {kind}: {index}, {names[0]}={a[index]:.8f}, {names[1]}={b[index]:.8f}"
 
@@ -149,9 +359,24 @@ def assert_almost_equal(
     use_broadcast: bool = True,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """AssertionError with the worst places unless |a - b| <= atol + rtol * |b| everywhere.
+    """Checks that |a - b| <= atol + rtol * |b| everywhere.
 
-    Arrays, NDArrays or numbers. Tolerances: numbers, dicts by dtype, or None for the defaults of the less exact dtype.
+    Args:
+        a, b: arrays of NumPy, NDArrays or numbers.
+        rtol, atol: the tolerances: numbers, dicts by dtype, or None for the defaults of the less exact dtype.
+        names: names of the arrays in the message.
+        equal_nan: whether NaN equals NaN.
+        use_broadcast: whether shapes may differ that broadcast to each other.
+        mismatches: the first number is how many places the message shows, worst first.
+
+    Raises:
+        AssertionError: a place differs by more, or the shapes differ where `use_broadcast` is false.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> mx.test_utils.assert_almost_equal(nd.array([1.0, 2.0]), np.array([1.0, 2.0001]))
+
+    Source: `mxnet.test_utils.assert_almost_equal` of MXNet 1.9.1.
     """
     assert_almost_equal_with_err(a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast)
 
@@ -167,7 +392,21 @@ def assert_almost_equal_with_err(
     mismatches: tuple[int, int] = (10, 10),
     use_broadcast: bool = True,
 ) -> None:
-    """`assert_almost_equal`, but a share `etol` of the elements may differ."""
+    """`assert_almost_equal`, but a share of the elements may differ.
+
+    Args:
+        a, b, rtol, atol, names, equal_nan, mismatches, use_broadcast: as in `assert_almost_equal`.
+        etol: the share; None is 0.
+
+    Raises:
+        AssertionError: more elements differ, or the shapes where `use_broadcast` is false.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> mx.test_utils.assert_almost_equal_with_err(nd.array([1, 2, 3, 4]), nd.array([1, 2, 3, 5]), etol=0.25)
+
+    Source: `mxnet.test_utils.assert_almost_equal_with_err` of MXNet 1.9.1.
+    """
     if not use_broadcast:
         checkShapes(a, b)
     rtol, atol = get_tols(a, b, rtol, atol)
@@ -181,14 +420,41 @@ def assert_almost_equal_with_err(
 
 
 def assert_allclose(a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True) -> None:
-    """`assert_almost_equal` with NumPy's tolerances."""
+    """`assert_almost_equal` with NumPy's tolerances.
+
+    Args:
+        a, b: arrays of NumPy, NDArrays or numbers.
+        rtol, atol: the tolerances.
+        equal_nan: whether NaN equals NaN.
+
+    Raises:
+        AssertionError: a place differs by more.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> mx.test_utils.assert_allclose(nd.array([1, 2]), np.array([1.0, 2.0]))
+
+    Source: `mxnet.test_utils.assert_allclose` of MXNet 1.9.1.
+    """
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_ignore_nan(
     a: Any, b: Any, rtol: Any = None, atol: Any = None, names: tuple[str, str] = ("a", "b")
 ) -> None:
-    """`assert_almost_equal` of the elements that are NaN in neither array."""
+    """`assert_almost_equal` of the elements that are NaN in neither array.
+
+    Args:
+        a, b, rtol, atol, names: as in `assert_almost_equal`; the arrays are of one shape.
+
+    Raises:
+        AssertionError: a place differs by more.
+
+    Example:
+        >>> mx.test_utils.assert_almost_equal_ignore_nan(nd.array([1, np.nan]), nd.array([1, 2]))
+
+    Source: `mxnet.test_utils.assert_almost_equal_ignore_nan` of MXNet 1.9.1.
+    """
     a, b = np.copy(_numpy(a)), np.copy(_numpy(b))
     nans = np.isnan(a) | np.isnan(b)
     a[nans] = 0
