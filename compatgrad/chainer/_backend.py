@@ -1,5 +1,9 @@
 """The base class of devices."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 def _convert_arrays(array, func):
     """`func` of an array, or of each array of a list or tuple; one object in several places is converted
@@ -28,10 +32,15 @@ _dummy_context = _DummyContext()
 
 
 class Device:
-    """A place for arrays, with the array module for it.
+    """Base class of devices: places for arrays, each with the array module for them. Subclasses define `xp`, `name`,
+    `supported_array_types`, `__eq__`, `send_array` and `is_array_supported`.
 
-    Subclasses define `xp`, `name`, `supported_array_types`, ``__eq__``, `send_array` and
-    `is_array_supported`.
+    Example:
+        >>> device = chainer.get_device("@numpy")
+        >>> device, device.name, device.xp is np
+        (<CpuDevice (numpy)>, '@numpy', True)
+
+    Source: `chainer.backend.Device` of Chainer 7.8.1.
     """
 
     @property
@@ -67,17 +76,17 @@ class Device:
     def __exit__(self, exc_type, exc_value, traceback):
         pass  # without it, `with device` fails before __enter__ can say what to use
 
-    def create_context(self):
+    def create_context(self) -> Any:
         """A context manager inside which this is the current device."""
         return _dummy_context
 
-    def send(self, arrays):
-        """The array, or list or tuple of arrays, on this device."""
+    def send(self, arrays: Any) -> Any:
+        """The array, or list or tuple of arrays, on this device; None stays None."""
         return _convert_arrays(arrays, self.send_array)
 
-    def use(self):
+    def use(self) -> None:
         """Makes this the current device of the thread."""
 
-    def is_array_supported(self, array):
+    def is_array_supported(self, array: Any) -> bool:
         """Whether `array` is on this device."""
         raise NotImplementedError(f"{type(self).__name__} does not define is_array_supported")

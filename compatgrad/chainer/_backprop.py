@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
 from compatgrad.chainer._frontend import frontend
@@ -11,14 +13,32 @@ from compatgrad.chainer.utils import argument
 from compatgrad.chainer.variable import Variable, as_variable
 from compatgrad.core import backprop
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.variable import Variable
 
-def backward(outputs, grad_outputs=None, **kwargs):
-    """Backprop from several outputs at once, to all leaves, which accumulate.
 
-    `backward(outputs, grad_outputs=None, *, enable_double_backprop=False)`. An output without a gradient,
-    given or its own, starts nothing: no gradient is set by default; where its own is missing,
-    RuntimeWarning. Own gradients are used up. TypeError for anything but sequences of Variables, ValueError
-    for sequences of different lengths.
+def backward(outputs: Sequence[Variable], grad_outputs: Sequence[Any] | None = None, **kwargs: Any) -> None:
+    """Backpropagates from several outputs at once, into the gradients of all leaves, which accumulate. An output for
+    which no gradient is given starts with its own, which is used up; where it has none, a RuntimeWarning says that it
+    starts nothing: unlike `Variable.backward` this function sets no default gradient.
+
+    Args:
+        outputs: the outputs.
+        grad_outputs: a gradient for each output, a Variable, an array or None for no start; None takes the outputs'
+            own.
+        **kwargs: `enable_double_backprop`: True records the computation of the gradients.
+
+    Raises:
+        TypeError: `outputs` is no list or tuple of Variables, `grad_outputs` is none, or another keyword is given.
+        ValueError: the sequences differ in length, or `retain_grad` or `loss_scale` is given.
+
+    Example:
+        >>> x = chainer.Variable(np.array([1.0, 2.0]))
+        >>> chainer.backward([x * 3, x * x], [np.ones(2), np.ones(2)])
+        >>> x.grad
+        array([5., 7.])
+
+    Source: `chainer.backward` of Chainer 7.8.1.
     """
     (enable_double_backprop,) = argument.parse_kwargs(
         kwargs,

@@ -1,5 +1,12 @@
 """The walk over all parameters of a link, for what happens at every step of training."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.variable import Parameter
+
 
 def _walk(link, out):
     children = getattr(type(link).params, "_walks_children", None)
@@ -19,8 +26,26 @@ def _walk(link, out):
             _walk(child, out)
 
 
-def all_params(link):
-    """What `list(link.params())` gives, without a generator per link."""
+def all_params(link: Any) -> list[Parameter]:
+    """All parameters of a link and of those below it, as `list(link.params())` gives them, but without a generator for
+    each link: optimizers call it at every step.
+
+    Args:
+        link: the link.
+
+    Returns:
+        The parameters.
+
+    Raises:
+        AttributeError: `link` is no link.
+
+    Example:
+        >>> from compatgrad.chainer.link import all_params
+        >>> [p.name for p in all_params(L.Linear(2, 3))]
+        ['W', 'b']
+
+    Source: none in Chainer, where `Link.params` does it.
+    """
     out = []
     _walk(link, out)
     return out

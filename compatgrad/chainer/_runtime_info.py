@@ -1,7 +1,10 @@
 """What runs: versions for bug reports. Mirrors ``chainer._runtime_info``."""
 
+from __future__ import annotations
+
 import platform
 import sys
+from typing import Any
 
 import numpy
 import torch
@@ -40,8 +43,24 @@ def _get_runtime_info():
     return _RuntimeInfo()
 
 
-def print_runtime_info(out=None):
-    """Writes the versions of the platform and the libraries to `out`, by default the standard output."""
+def print_runtime_info(out: Any = None) -> None:
+    """Writes the versions of the platform, of compatgrad, torch, NumPy and CuPy, for reports of bugs.
+
+    Args:
+        out: file that takes the text; None is the standard output.
+
+    Raises:
+        AttributeError: `out` has no method `write`.
+
+    Example:
+        >>> import io
+        >>> out = io.StringIO()
+        >>> chainer.print_runtime_info(out)
+        >>> [line.split(":")[0] for line in out.getvalue().splitlines()]
+        ['Platform', 'Chainer', 'ChainerX', 'NumPy', 'CuPy', ...]
+
+    Source: `chainer.print_runtime_info` of Chainer 7.8.1.
+    """
     if out is None:
         out = sys.stdout
     out.write(str(_get_runtime_info()))

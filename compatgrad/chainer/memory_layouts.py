@@ -1,5 +1,9 @@
 """Memory layouts of arrays: all are channel-first here. Mirrors ``chainer.memory_layouts``."""
 
+from __future__ import annotations
+
+from typing import Any
+
 CUDNN_CHANNEL_FIRST_X = None
 CUDNN_CHANNEL_FIRST_W = None
 CUDNN_CHANNEL_LAST_X = "CUDNN_CHANNEL_LAST_X"
@@ -13,12 +17,47 @@ def _check_layout(layout):
         )
 
 
-def get_raw_shape(arr_or_var):
-    """The shape of an array or Variable as it is stored."""
+def get_raw_shape(arr_or_var: Any) -> tuple[int, ...]:
+    """The shape of an array or Variable as it is stored. It is the semantic one: all arrays have the channels first
+    here.
+
+    Args:
+        arr_or_var: the array or Variable.
+
+    Returns:
+        The shape.
+
+    Raises:
+        AttributeError: it has no shape.
+
+    Example:
+        >>> chainer.memory_layouts.get_raw_shape(np.zeros((1, 3, 8, 8)))
+        (1, 3, 8, 8)
+
+    Source: `chainer.memory_layouts.get_raw_shape` of Chainer 7.8.1.
+    """
     return arr_or_var.shape
 
 
-def get_semantic_shape(arr_or_var, *, assumed_layout=None):
-    """The shape of an array or Variable, channels first. Raises NotImplementedError for another layout."""
+def get_semantic_shape(arr_or_var: Any, *, assumed_layout: Any = None) -> tuple[int, ...]:
+    """The shape of an array or Variable in the order (batch, channels, ...).
+
+    Args:
+        arr_or_var: the array or Variable.
+        assumed_layout: layout in which an array is stored; only None, channels first.
+
+    Returns:
+        The shape.
+
+    Raises:
+        AttributeError: it has no shape.
+        NotImplementedError: `assumed_layout` is another one.
+
+    Example:
+        >>> chainer.memory_layouts.get_semantic_shape(np.zeros((1, 3, 8, 8)))
+        (1, 3, 8, 8)
+
+    Source: `chainer.memory_layouts.get_semantic_shape` of Chainer 7.8.1.
+    """
     _check_layout(assumed_layout)
     return arr_or_var.shape

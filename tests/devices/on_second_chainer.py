@@ -4,6 +4,8 @@
 from tests.devices import stand_in_cupy
 from tests.devices.stand_in_cupy import ndarray
 
+import io
+
 import numpy as np
 import pytest
 import torch
@@ -150,3 +152,17 @@ def test_devices_are_entered_and_used():
 def test_tensors_of_the_device_become_arrays():
     x = chainer.Variable(put(torch.ones(2)))
     assert isinstance(x.array, ndarray) and x.array.tensor.raw.data_ptr() == x.tensor.raw.data_ptr()
+
+
+def test_sparse_matrices_become_dense_where_they_are():
+    x = np.array([[[0, 2.0], [3, 0]], [[0, 0], [0, 4]]], np.float32)
+    coo = chainer.utils.to_coo(cuda.to_gpu(x))
+    dense = coo.to_dense()
+    assert isinstance(dense, ndarray)
+    np.testing.assert_array_equal(dense.get(), x)
+
+
+def test_runtime_info_tells_of_cupy():
+    out = io.StringIO()
+    chainer.print_runtime_info(out)
+    assert "CuPy:\n  CuPy Version: 0\n  CUDA Root: None\n" in out.getvalue()

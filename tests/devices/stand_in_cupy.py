@@ -93,6 +93,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self):
         return len(self.view)
 
+    def __bool__(self):
+        return bool(self.view)
+
     def __array__(self, *args, **kwargs):
         raise TypeError("CuPy converts nothing to NumPy by itself")
 
@@ -210,9 +213,12 @@ vars(cupy).update(
     RawKernel=RawKernel, memoize=memoize, clear_memo=lambda: [memo.clear() for memo in memos],
     get_array_module=get_array_module, get_default_pinned_memory_pool=object,
     array=lambda x, **kwargs: wrap(np.array(plain(x), **kwargs)),
-    from_dlpack=ndarray,
+    from_dlpack=ndarray, add=wrapped(np.add),
 )  # fmt: skip
-sys.modules["cupy"], sys.modules["cupy.cuda"] = cupy, cuda
+cupy.add.at = wrapped(np.add.at)
+cupyx = types.ModuleType("cupyx")
+cupyx.get_runtime_info = lambda: "CuPy Version: 0\nCUDA Root: None"
+sys.modules.update({"cupy": cupy, "cupy.cuda": cuda, "cupyx": cupyx})
 
 _from_dlpack = torch.from_dlpack
 torch.from_dlpack = lambda x: x.tensor if isinstance(x, ndarray) else _from_dlpack(x)

@@ -1,5 +1,9 @@
 """ChainerX, which is never there."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from compatgrad import chainerx
 from compatgrad.chainer import _backend
 from compatgrad.chainer.backends import cuda
@@ -10,23 +14,38 @@ def _check_available():
 
 
 class ChainerxDevice(_backend.Device):
-    """ChainerX's device. Making one raises RuntimeError."""
+    """Device of ChainerX, which compatgrad does not have: making one raises RuntimeError.
+
+    Args:
+        device: the device.
+
+    Raises:
+        RuntimeError: always.
+
+    Example:
+        >>> chainer.backend.ChainerxDevice("native:0")
+        Traceback (most recent call last):
+          ...
+        RuntimeError: ChainerX is not available.
+
+    Source: `chainer.backend.ChainerxDevice` of Chainer 7.8.1.
+    """
 
     xp = chainerx
     supported_array_types = (chainerx.ndarray,)
 
     __hash__ = _backend.Device.__hash__
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         _check_available()
 
     @staticmethod
-    def from_array(array):
+    def from_array(array: Any) -> None:
         """None: no array is ChainerX's."""
         return None
 
     @staticmethod
-    def from_fallback_device(device):
+    def from_fallback_device(device: Any) -> None:
         """Raises RuntimeError."""
         _check_available()
 
@@ -34,13 +53,47 @@ class ChainerxDevice(_backend.Device):
         return isinstance(other, ChainerxDevice)
 
 
-def to_chx(array):
-    """Raises RuntimeError."""
+def to_chx(array: Any) -> Any:
+    """Not available: there is no ChainerX.
+
+    Args:
+        array: the array.
+
+    Returns:
+        Nothing; it always raises.
+
+    Raises:
+        RuntimeError: always.
+
+    Example:
+        >>> chainer.backend.to_chx(np.zeros(2))
+        Traceback (most recent call last):
+          ...
+        RuntimeError: ChainerX is not available.
+
+    Source: `chainer.backend.to_chx` of Chainer 7.8.1.
+    """
     _check_available()
 
 
-def from_chx(array):
-    """`array`, or the list or tuple of arrays, as it is. Raises TypeError for what is no array."""
+def from_chx(array: Any) -> Any:
+    """Arrays of ChainerX as arrays of NumPy or CuPy: as there is no ChainerX, the arrays as they are.
+
+    Args:
+        array: an array, or a list or tuple of them; None stays None.
+
+    Returns:
+        The same arrays.
+
+    Raises:
+        TypeError: `array` is no array.
+
+    Example:
+        >>> chainer.backend.from_chx(np.array([1, 2]))
+        array([1, 2])
+
+    Source: `chainer.backend.from_chx` of Chainer 7.8.1.
+    """
     return _backend._convert_arrays(array, _array_from_chainerx)
 
 

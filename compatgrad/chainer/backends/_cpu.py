@@ -1,12 +1,23 @@
 """The CPU: NumPy."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from compatgrad.chainer import _backend
 
 
 class CpuDevice(_backend.Device):
-    """The CPU, ``'@numpy'``."""
+    """The CPU, whose arrays are NumPy's; `chainer.get_device("@numpy")` gives it.
+
+    Example:
+        >>> chainer.backend.CpuDevice().send([np.array([1, 2]), None])
+        [array([1, 2]), None]
+
+    Source: `chainer.backend.CpuDevice` of Chainer 7.8.1.
+    """
 
     name = "@numpy"
     xp = numpy
@@ -15,7 +26,7 @@ class CpuDevice(_backend.Device):
     __hash__ = _backend.Device.__hash__
 
     @staticmethod
-    def from_array(array):
+    def from_array(array: Any) -> CpuDevice | None:
         """The device of `array`, None if it is not NumPy's."""
         return CpuDevice() if isinstance(array, numpy.ndarray) else None
 
@@ -25,10 +36,12 @@ class CpuDevice(_backend.Device):
     def __repr__(self):
         return f"<{type(self).__name__} (numpy)>"
 
-    def send_array(self, array):
+    def send_array(self, array: Any) -> numpy.ndarray:
+        """A NumPy array of an array or scalar. Raises TypeError for other objects."""
         return _array_to_cpu(array)
 
-    def is_array_supported(self, array):
+    def is_array_supported(self, array: Any) -> bool:
+        """Whether an array is NumPy's."""
         return isinstance(array, numpy.ndarray)
 
 

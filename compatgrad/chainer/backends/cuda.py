@@ -4,10 +4,12 @@
 on. Mirrors ``chainer.backends.cuda``.
 """
 
+from __future__ import annotations
+
 import contextlib
-import functools
 import os
 import warnings
+from typing import Any
 
 import numpy
 import torch
@@ -15,48 +17,24 @@ import torch
 from compatgrad import _C
 from compatgrad.chainer import _backend
 from compatgrad.chainer.backends import _cpu
+from compatgrad.chainer.backends._cuda_kernels import clear_memo, elementwise, fuse, memoize, raw, reduce  # noqa: F401
+from compatgrad.chainer.backends._cupy import (  # noqa: F401 (programs find them here)
+    Device,
+    DummyDevice,
+    DummyDeviceType,
+    Event,
+    Stream,
+    _resolution_error,
+    available,
+    check_cuda_available,
+    cupy,
+    ndarray,
+)
 from compatgrad.chainer.configuration import config
 from compatgrad.core import user_kernels
 
-available = False
-_resolution_error = None
-
-try:
-    import cupy
-    from cupy import cuda, ndarray
-    from cupy.cuda import Device, Event, Stream
-
-    if not torch.cuda.is_available():
-        raise RuntimeError(
-            f"CuPy is installed, but torch {torch.__version__} has no CUDA device: torch.cuda.is_available() is False"
-        )
-    available = True
-except Exception as e:  # CuPy fails with many classes where a driver or a library does not match
-    _resolution_error = e
-
-    class ndarray:
-        """Nothing is an instance of this."""
-
-    class Device:
-        """Placeholder for ``cupy.cuda.Device``."""
-
-        def __init__(self, device=None):
-            pass
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *args):
-            pass
-
-    class Event:
-        """Placeholder for ``cupy.cuda.Event``."""
-
-    class Stream:
-        """Placeholder for ``cupy.cuda.Stream``."""
-
-    cupy = object()  # `xp is cuda.cupy` must be a valid question
-
+if available:
+    from compatgrad.chainer.backends._cupy import cuda, cupyx  # noqa: F401
 
 #: Classes that count as arrays.
 array_types = (numpy.ndarray, ndarray) if available else (numpy.ndarray,)
@@ -72,47 +50,6 @@ if available:
     with contextlib.suppress(ImportError):  # CuPy does not find every library where torch does
         from cupy.cuda import cublas as cublas
     pinned_memory_pool = cupy.get_default_pinned_memory_pool()
-
-
-def check_cuda_available():
-    """Raises RuntimeError, with the reason, unless CUDA can be used."""
-    if not available:
-        raise RuntimeError(
-            "CUDA environment is not correctly set up: Chainer's GPU arrays need a CUDA build of torch, where "
-            f"torch.cuda.is_available() is {torch.cuda.is_available()}, and CuPy (pip install cupy-cuda12x or "
-            "cupy-cuda13x).\n"
-            f"{type(_resolution_error).__name__}: {_resolution_error}"
-        )
-
-
-class DummyDeviceType:
-    """What stands for the CPU where a ``cupy.cuda.Device`` is expected."""
-
-    id = -1
-
-    def __int__(self):
-        return -1
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *args):
-        pass
-
-    def use(self):
-        pass
-
-    def synchronize(self):
-        pass
-
-    def __eq__(self, other):
-        return isinstance(other, DummyDeviceType)
-
-    def __hash__(self):
-        return hash(DummyDeviceType)
-
-
-DummyDevice = DummyDeviceType()
 
 
 class _DeviceAndStream:
@@ -132,20 +69,34 @@ class _DeviceAndStream:
 
 
 class GpuDevice(_backend.Device):
-    """A CUDA device, ``'@cupy:N'``. `device` is a ``cupy.cuda.Device``. Raises RuntimeError without CUDA."""
+    """A CUDA device, as `chainer.get_device("@cupy:0")` gives it. Its attribute `device` is the `cupy.cuda.Device`.
+
+    Args:
+        device: the `cupy.cuda.Device`.
+
+    Raises:
+        AssertionError: `device` is another object.
+        RuntimeError: CUDA is not available.
+
+    Example:
+        device = chainer.get_device("@cupy:0")
+        x = device.send(np.zeros(3))  # a CuPy array
+
+    Source: `chainer.backend.GpuDevice` of Chainer 7.8.1.
+    """
 
     xp = cupy
     supported_array_types = (ndarray,)
 
     __hash__ = _backend.Device.__hash__
 
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         check_cuda_available()
         assert isinstance(device, Device), f"a CuPy device was expected, not {type(device).__name__}"
         self.device = device
 
     @staticmethod
-    def from_device_id(device_id):
+    def from_device_id(device_id: int) -> GpuDevice:
         """The device of a non-negative ID. Raises ValueError for another."""
         check_cuda_available()
         if not isinstance(device_id, _integer_types) or device_id < 0:
@@ -153,7 +104,7 @@ class GpuDevice(_backend.Device):
         return GpuDevice(Device(int(device_id)))
 
     @staticmethod
-    def from_array(array):
+    def from_array(array: Any) -> GpuDevice | None:
         """The device of `array`, None if it is not CuPy's."""
         if isinstance(array, ndarray) and array.device is not None:
             return GpuDevice(array.device)
@@ -169,18 +120,22 @@ class GpuDevice(_backend.Device):
     def __repr__(self):
         return f"<{type(self).__name__} (cupy):{self.device.id}>"
 
-    def create_context(self):
+    def create_context(self) -> Any:
+        """A context manager inside which this is the current device, and torch's stream that of CuPy."""
         device = Device(self.device.id)  # a new one: a cupy Device must not be shared by threads
         stream = user_kernels.stream_to_enter(cupy, self.device.id)
         return device if stream is None else _DeviceAndStream(device, stream)
 
-    def send_array(self, array):
+    def send_array(self, array: Any) -> ndarray:
+        """An array on this device; itself where it is there."""
         return _array_to_gpu(array, self.device)
 
-    def use(self):
+    def use(self) -> None:
+        """Makes this the current device of the thread."""
         self.device.use()
 
-    def is_array_supported(self, array):
+    def is_array_supported(self, array: Any) -> bool:
+        """Whether an array is on this device."""
         return isinstance(array, ndarray) and self.device == array.device
 
 
@@ -189,24 +144,77 @@ class GpuDevice(_backend.Device):
 # ----------------------------------------------------------------------------------------------------------
 
 
-def get_device_from_id(device_id):
-    """The CUDA device of an ID; `DummyDevice` for None and negative numbers."""
+def get_device_from_id(device_id: int | None) -> Any:
+    """The CUDA device of a number.
+
+    Args:
+        device_id: the number; None or a negative one is the CPU.
+
+    Returns:
+        A `cupy.cuda.Device`, or `DummyDevice` for the CPU.
+
+    Raises:
+        RuntimeError: CUDA is not available, and the number is not negative.
+        TypeError: `device_id` is no number.
+
+    Example:
+        >>> chainer.backends.cuda.get_device_from_id(-1).id
+        -1
+
+    Source: `chainer.backends.cuda.get_device_from_id` of Chainer 7.8.1.
+    """
     if device_id is None or device_id < 0:
         return DummyDevice
     check_cuda_available()
     return Device(int(device_id))
 
 
-def get_device_from_array(*arrays):
-    """The CUDA device of the first CuPy array, or `DummyDevice`."""
+def get_device_from_array(*arrays: Any) -> Any:
+    """The CUDA device of the first CuPy array among the arguments.
+
+    Args:
+        *arrays: arrays; others are skipped.
+
+    Returns:
+        A `cupy.cuda.Device`, or `DummyDevice` where there is none.
+
+    Raises:
+        TypeError: an argument has a name.
+
+    Example:
+        >>> chainer.backends.cuda.get_device_from_array(np.zeros(2)).id
+        -1
+
+    Source: `chainer.backends.cuda.get_device_from_array` of Chainer 7.8.1.
+    """
     for array in arrays:
         if isinstance(array, ndarray) and array.device is not None:
             return array.device
     return DummyDevice
 
 
-def get_device(*args):
-    """The CUDA device that the first device, ID or CuPy array in `args` tells. Deprecated."""
+def get_device(*args: Any) -> Any:
+    """The CUDA device that the first device, number or CuPy array among the arguments tells. Deprecated, with a
+    DeprecationWarning: `get_device_from_id` and `get_device_from_array` take its place.
+
+    Args:
+        *args: devices, numbers or arrays; others are skipped.
+
+    Returns:
+        A `cupy.cuda.Device`, or `DummyDevice` where there is none.
+
+    Raises:
+        RuntimeError: CUDA is not available, and an argument is a number.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     chainer.backends.cuda.get_device(np.zeros(2)).id
+        -1
+
+    Source: `chainer.backends.cuda.get_device` of Chainer 7.8.1.
+    """
     warnings.warn(
         "get_device is deprecated. Please use get_device_from_id or get_device_from_array instead.",
         DeprecationWarning,
@@ -242,12 +250,26 @@ def _get_device_or_current(device):
 # ----------------------------------------------------------------------------------------------------------
 
 
-def to_gpu(array, device=None, stream=None):
-    """CuPy arrays of the array, or of each of a list or tuple; None stays None, what is there already is
-    not copied.
+def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Any:
+    """Copies arrays to a CUDA device.
 
-    `device` is an ID or a CUDA device, by default the current one. `stream` is deprecated.
-    Raises RuntimeError without CUDA, TypeError for what is no array.
+    Args:
+        array: a NumPy or CuPy array or a NumPy scalar, or a list or tuple of them; None stays None.
+        device: the device, a `cupy.cuda.Device` or a number; None is the current one.
+        stream: stream of the copies; deprecated, with a DeprecationWarning.
+
+    Returns:
+        The CuPy array, or a list or tuple of them; what is on the device already is not copied.
+
+    Raises:
+        RuntimeError: CUDA is not available.
+        TypeError: `array` is no array.
+        ValueError: `device` is negative or no device.
+
+    Example:
+        x = chainer.backends.cuda.to_gpu(np.zeros((2, 3)), device=0)
+
+    Source: `chainer.backends.cuda.to_gpu` of Chainer 7.8.1.
     """
     if stream is not None:
         warnings.warn("the stream option of to_gpu is deprecated", DeprecationWarning, stacklevel=2)
@@ -268,17 +290,48 @@ def _array_to_gpu(array, device, stream=None):
             return cupy.array(array)
 
 
-def to_cpu(array, stream=None):
-    """NumPy arrays of the array, or of each of a list or tuple; None stays None, NumPy arrays are not copied.
+def to_cpu(array: Any, stream: Any = None) -> Any:
+    """Copies arrays to the CPU.
 
-    Raises TypeError for what is no array and no scalar.
+    Args:
+        array: a NumPy or CuPy array or a scalar, or a list or tuple of them; None stays None.
+        stream: the CuPy stream in which the copies run; None is the current one.
+
+    Returns:
+        The NumPy array, or a list or tuple of them; NumPy arrays are not copied.
+
+    Raises:
+        TypeError: `array` is neither an array nor a scalar.
+
+    Example:
+        >>> chainer.backends.cuda.to_cpu([np.array([1, 2]), None, 3.0])
+        [array([1, 2]), None, array(3.)]
+
+    Source: `chainer.backends.cuda.to_cpu` of Chainer 7.8.1.
     """
     return _backend._convert_arrays(array, lambda x: _cpu._array_to_cpu(x, stream))
 
 
-def copy(array, out=None, out_device=None, stream=None):
-    """A copy of a CuPy array in `out`, or in a new array on `out_device`, by default the array's own
-    device.
+def copy(array: Any, out: Any = None, out_device: Any = None, stream: Any = None) -> Any:
+    """Copies a CuPy array, also between devices.
+
+    Args:
+        array: the array.
+        out: array that takes the copy; None makes one.
+        out_device: device of the new array, a `cupy.cuda.Device` or a number; None is that of `array`.
+        stream: only None.
+
+    Returns:
+        The copy, `out` where it is given.
+
+    Raises:
+        AssertionError: `stream` is given.
+        RuntimeError: CUDA is not available.
+
+    Example:
+        y = chainer.backends.cuda.copy(x, out_device=1)
+
+    Source: `chainer.backends.cuda.copy` of Chainer 7.8.1.
     """
     check_cuda_available()
     assert stream is None, "stream must be None: torch arranges its copies in its own stream"
@@ -290,69 +343,24 @@ def copy(array, out=None, out_device=None, stream=None):
     return out
 
 
-# ----------------------------------------------------------------------------------------------------------
-# Kernels
-# ----------------------------------------------------------------------------------------------------------
+def get_array_module(*args: Any) -> Any:
+    """The array module of arrays.
 
+    Args:
+        *args: arrays, Variables, or others.
 
-def memoize(for_each_device=False):
-    """A decorator that remembers results per arguments (and device); without CUDA it remembers nothing."""
-    if available:
-        return cupy.memoize(for_each_device)
+    Returns:
+        `cupy` where one of them is on a GPU, otherwise `numpy`.
 
-    def decorator(f):
-        @functools.wraps(f)
-        def call(*args, **kwargs):
-            return f(*args, **kwargs)
+    Raises:
+        TypeError: an argument has a name.
 
-        return call
+    Example:
+        >>> chainer.backends.cuda.get_array_module(np.zeros(2), chainer.Variable(np.zeros(2))) is np
+        True
 
-    return decorator
-
-
-def clear_memo():
-    """Forgets what `memoize` remembers."""
-    if available:
-        cupy.clear_memo()
-
-
-@memoize()
-def elementwise(in_params, out_params, operation, name, **kwargs):
-    """A ``cupy.ElementwiseKernel``, one per set of arguments, on torch's current stream.
-
-    Like those of `reduce` and `raw` it also takes tensors and Variables without a gradient, without copies.
+    Source: `chainer.backend.get_array_module` of Chainer 7.8.1.
     """
-    check_cuda_available()
-    kernel = cupy.ElementwiseKernel(in_params, out_params, operation, name, **kwargs)
-    return user_kernels.Kernel(cupy, kernel, name)
-
-
-@memoize()
-def reduce(in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name, **kwargs):
-    """A ``cupy.ReductionKernel``, one per set of arguments."""
-    check_cuda_available()
-    kernel = cupy.ReductionKernel(in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name, **kwargs)
-    return user_kernels.Kernel(cupy, kernel, name)
-
-
-@memoize()
-def raw(code, name, *args, **kwargs):
-    """A ``cupy.RawKernel``, one per set of arguments."""
-    check_cuda_available()
-    return user_kernels.Kernel(cupy, cupy.RawKernel(code, name, *args, **kwargs), name)
-
-
-def fuse(*args, **kwargs):
-    """``cupy.fuse``; without CUDA the function itself. A decorator, with or without arguments."""
-    if available:
-        return cupy.fuse(*args, **kwargs)
-    if len(args) == 1 and not kwargs and callable(args[0]):
-        return args[0]
-    return lambda f: f
-
-
-def get_array_module(*args):
-    """CuPy where any array or Variable in `args` is on a GPU, otherwise NumPy."""
     if not available:
         return numpy
     return cupy.get_array_module(*[x.array if isinstance(x, _C.Variable) else x for x in args])
@@ -367,23 +375,61 @@ _TENSOR_CORE = {"always": True, "auto": None, "never": False}
 _workspace_size = 0
 
 
-def get_max_workspace_size():
-    """What `set_max_workspace_size` was called with; 0 without cuDNN."""
+def get_max_workspace_size() -> int:
+    """The size that `set_max_workspace_size` set, in bytes; torch manages the workspaces of cuDNN itself.
+
+    Returns:
+        The size; 0 without cuDNN, or before it is set.
+
+    Example:
+        >>> chainer.backends.cuda.get_max_workspace_size()
+        0
+
+    Source: `chainer.backends.cuda.get_max_workspace_size` of Chainer 7.8.1.
+    """
     return _workspace_size
 
 
-def set_max_workspace_size(size):
-    """Remembers `size`: torch manages the workspaces of cuDNN itself."""
+def set_max_workspace_size(size: int) -> None:
+    """Remembers a size for `get_max_workspace_size`. It changes nothing else: torch manages the workspaces of cuDNN
+    itself.
+
+    Args:
+        size: the size in bytes.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> chainer.backends.cuda.set_max_workspace_size(8 * 2**20)
+
+    Source: `chainer.backends.cuda.set_max_workspace_size` of Chainer 7.8.1.
+    """
     global _workspace_size
     if cudnn_enabled:
         _workspace_size = size
 
 
-def should_use_cudnn(level, lowest_version=0):
-    """Whether ``config.use_cudnn`` reaches `level`, ``'==always'`` or ``'>=auto'``, and cuDNN is recent
-    enough.
+def should_use_cudnn(level: str, lowest_version: int = 0) -> bool:
+    """Whether `config.use_cudnn` asks for cuDNN at a level, and cuDNN is there. Results do not depend on it: torch
+    chooses its kernels itself.
 
-    Raises ValueError for another level or configuration.
+    Args:
+        level: "==always" or ">=auto".
+        lowest_version: least version of cuDNN, as 7000.
+
+    Returns:
+        True where cuDNN should be used; False without CUDA if a version is asked for.
+
+    Raises:
+        ValueError: `level` or `config.use_cudnn` is another one.
+
+    Example:
+        >>> with chainer.using_config("use_cudnn", "never"):
+        ...     chainer.should_use_cudnn(">=auto")
+        False
+
+    Source: `chainer.should_use_cudnn` of Chainer 7.8.1.
     """
     if _cudnn_version < lowest_version:
         return False
@@ -394,8 +440,25 @@ def should_use_cudnn(level, lowest_version=0):
     return config.use_cudnn in _SHOULD_USE_CUDNN[level]
 
 
-def should_use_cudnn_tensor_core(dtype):
-    """Whether tensor cores should be used for `dtype`. Raises ValueError for an unknown configuration."""
+def should_use_cudnn_tensor_core(dtype: Any) -> bool:
+    """Whether `config.use_cudnn_tensor_core` asks for tensor cores.
+
+    Args:
+        dtype: the dtype of the computation, which "auto" looks at: float16 uses tensor cores where the GPU has them.
+
+    Returns:
+        True where they should be used.
+
+    Raises:
+        ValueError: `config.use_cudnn_tensor_core` is none of "always", "auto" and "never".
+
+    Example:
+        >>> with chainer.using_config("use_cudnn_tensor_core", "never"):
+        ...     chainer.should_use_cudnn_tensor_core(np.float16)
+        False
+
+    Source: `chainer.should_use_cudnn_tensor_core` of Chainer 7.8.1.
+    """
     if config.use_cudnn_tensor_core not in _TENSOR_CORE:
         raise ValueError(
             f'invalid use_cudnn_tensor_core: {config.use_cudnn_tensor_core!r} (must be "always", "auto" or "never")'
@@ -406,8 +469,20 @@ def should_use_cudnn_tensor_core(dtype):
     return use
 
 
-def get_cudnn_dropout_states():
-    """Raises NotImplementedError: the states are torch's, and dropout draws from its generators."""
+def get_cudnn_dropout_states() -> Any:
+    """Not available: the states of cuDNN's dropout are torch's, and dropout draws from torch's generators.
+
+    Returns:
+        Nothing; it always raises NotImplementedError.
+
+    Example:
+        >>> chainer.backends.cuda.get_cudnn_dropout_states()
+        Traceback (most recent call last):
+          ...
+        NotImplementedError: chainer.backends.cuda.get_cudnn_dropout_states: the dropout states of cuDNN are torch's own
+
+    Source: `chainer.backends.cuda.get_cudnn_dropout_states` of Chainer 7.8.1.
+    """
     raise NotImplementedError(
         "chainer.backends.cuda.get_cudnn_dropout_states: the dropout states of cuDNN are torch's own"
     )

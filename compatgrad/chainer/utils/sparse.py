@@ -8,7 +8,6 @@ import numpy
 
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
-from compatgrad.chainer.backends import cuda
 
 if TYPE_CHECKING:
     from compatgrad.chainer.types import NdArray
@@ -71,12 +70,11 @@ class CooMatrix:
         data = self.data.array
         xp = backend.get_array_module(data)
         dense = xp.zeros(data.shape[:-1] + tuple(self.shape), dtype=data.dtype)
-        add_at = cuda.cupyx.scatter_add if xp is cuda.cupy else numpy.add.at
         valid = (self.row >= 0) & (self.col >= 0)
         places = (self.row[valid], self.col[valid])
         if data.ndim == 2:
             places = (xp.nonzero(valid)[0], *places)
-        add_at(dense, places, data[valid])
+        xp.add.at(dense, places, data[valid])
         return dense
 
 
