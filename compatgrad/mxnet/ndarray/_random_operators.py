@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,7 +16,11 @@ from ._declaration import Declaration, describe
 from ._distributions import DISTRIBUTIONS, draw, draw_integers
 from ._operator import not_an_array, op, parse, register, write
 from ._random_state import generator
+from ._random_words import document
 from .ndarray import NDArray, _on, torch_dtype
+
+if TYPE_CHECKING:
+    from .._typing import Dtype, Shape
 
 __all__: list[str] = []
 likes: dict[str, Callable[..., NDArray]] = {}  # "uniform_like" and so on, which only `nd.random` shows
@@ -99,10 +103,7 @@ def _make_random(distribution: str) -> Callable[..., NDArray]:
         params = tuple(_number(named.get(n, default), who, n) for n, default in d.params.items())
         return _finish(who, draw(distribution, params, shape, dtype, context.torch_device, who), context, out)
 
-    _declare(random, (*d.params, "shape", "ctx", "dtype"))
-    random.__doc__ = (
-        f"Numbers of a distribution with the parameters {', '.join(d.params)}; see `random.{distribution}`."
-    )
+    _declare(random, "random", distribution, (*d.params, "shape", "ctx", "dtype"))
     return _named(random, who)
 
 
@@ -136,8 +137,7 @@ def _make_sample(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, shape, dtype, first.tensor.device, who, error=None)  # as the original
         return _finish(who, t, first.context, out)
 
-    _declare(sample, (*names, "shape", "dtype"))
-    sample.__doc__ = f"`shape` numbers of a distribution for each element of the NDArrays {', '.join(names)}."
+    _declare(sample, "sample", distribution, (*names, "shape", "dtype"))
     return _named(sample, who)
 
 
@@ -154,8 +154,7 @@ def _make_like(distribution: str) -> Callable[..., NDArray]:
         t = draw(distribution, params, data.shape, data.tensor.dtype, data.tensor.device, who)
         return _finish(who, t, data.context, out)
 
-    _declare(like, ("data", *d.params))
-    like.__doc__ = f"Numbers of a distribution with the parameters {', '.join(d.params)}, as many as `data` has."
+    _declare(like, "like", distribution, ("data", *d.params))
     return _named(like, who)
 
 
@@ -172,12 +171,13 @@ def _arguments(who: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: 
     return {key: value for key, value in named.items() if given(value) is not None}
 
 
-def _declare(function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Names the arguments, for whoever asks for them."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+def _declare(function: Callable[..., Any], kind: str, distribution: str, names: Sequence[str]) -> None:
+    """Names the arguments, for whoever asks for them, and says what they are."""
+    position, names = inspect.Parameter.POSITIONAL_OR_KEYWORD, (*names, "out", "name")
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, kind, default=None) for n in (*names, "out", "name")]
+        [inspect.Parameter(n, position, default=None) for n in names]
     )
+    document(function, kind, distribution, names)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -200,15 +200,40 @@ for _name in DISTRIBUTIONS:
 
 
 def random_randint(
-    low: Any,
-    high: Any,
-    shape: Any = _Null,
-    ctx: Any = _Null,
-    dtype: Any = _Null,
+    low: int,
+    high: int,
+    shape: Shape = _Null,
+    ctx: Context | str = _Null,
+    dtype: Dtype = _Null,
     out: NDArray | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Integers of [low, high), int32 or int64."""
+    """Integers of [low, high), evenly distributed.
+
+    Args:
+        low: the lower end, an integer.
+        high: the upper end, an integer greater than `low`.
+        shape: the shape of the result.
+        ctx: the device of the result; left out it is the current one.
+        dtype: "int32" or "int64"; left out it is that of `out`, else int32.
+        out: where the numbers are written, in the place of a new array; it tells `shape`, `dtype` and `ctx`.
+        name: the name of the node in graphs; without effect on arrays.
+
+    Returns:
+        NDArray of `shape`.
+
+    Raises:
+        TypeError: `out` is no NDArray, or an argument is not known.
+        mxnet.base.MXNetError: `low` or `high` is no integer; `high` is not greater (when the result is read); `shape`
+            is missing or not that of `out`; `dtype` is another one.
+
+    Example:
+        >>> x = nd.random_randint(low=0, high=5, shape=(2, 3))
+        >>> x.shape, x.dtype
+        ((2, 3), <class 'numpy.int32'>)
+
+    Source: `mxnet.nd.random_randint` of MXNet 1.9.1.
+    """
     who = "random_randint"
     for n, value in (("low", low), ("high", high)):
         if not isinstance(value, (int, np.integer)):
@@ -222,17 +247,38 @@ _add(random_randint, "_random_randint", inputs="")
 
 def sample_multinomial(
     data: NDArray,
-    shape: Any = _Null,
-    get_prob: Any = False,
-    dtype: Any = "int32",
-    out: Any = None,
+    shape: Shape = _Null,
+    get_prob: bool = False,
+    dtype: Dtype = "int32",
+    out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
-) -> Any:
+) -> NDArray | list[NDArray]:
     """Numbers of the classes that the rows of `data`, probabilities along the last axis, give.
 
-    The result has data's shape without the last axis, and `shape` after it. `get_prob`: also the logarithms of the
-    drawn classes' probabilities, which can be differentiated with respect to `data`. MXNetError for probabilities that
-    are negative or all zero.
+    Args:
+        data: probabilities, floating point, the classes along the last axis; rows are divided by their sums.
+        shape: the shape of what is drawn for each row; left out it is one number.
+        get_prob: also the logarithms of the drawn classes' probabilities, which can be differentiated by `data`.
+        dtype: the dtype of the numbers of classes.
+        out: where the result is written, in the place of a new array; a list of two with `get_prob`.
+        name: the name of the node in graphs; without effect on arrays.
+
+    Returns:
+        NDArray of `dtype` with the shape of `data` without its last axis, then `shape`; with `get_prob` a list of it
+        and of the logarithms, in the dtype of `data`.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+        mxnet.base.MXNetError: `data` has no classes; probabilities are negative, not finite or all 0 in a row; the
+            shape of `out` is another one.
+        TypeError: `dtype` is none, or an argument is not known.
+
+    Example:
+        >>> nd.sample_multinomial(nd.array([[0.0, 1.0], [1.0, 0.0]]), shape=3).asnumpy()
+        array([[1, 1, 1],
+               [0, 0, 0]], dtype=int32)
+
+    Source: `mxnet.nd.sample_multinomial` of MXNet 1.9.1.
     """
     who = "sample_multinomial"
     if not isinstance(data, NDArray):
@@ -267,7 +313,27 @@ describe(sample_multinomial, Declaration(outputs=lambda p: 2 if p.get("get_prob"
 
 
 def shuffle(data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any) -> NDArray:
-    """A copy of `data` with the elements along its first axis in random order."""
+    """A copy of `data` with the elements along its first axis in random order.
+
+    Args:
+        data: any shape, any dtype.
+        out: where the result is written, in the place of a new array.
+        name: the name of the node in graphs; without effect on arrays.
+        **kwargs: ignored.
+
+    Returns:
+        NDArray of the shape and dtype of `data`; gradients go back to the places from which elements came.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+        mxnet.base.MXNetError: `out` has another shape.
+
+    Example:
+        >>> sorted(nd.random.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
+        [1.0, 2.0, 3.0]
+
+    Source: `mxnet.nd.random.shuffle` of MXNet 1.9.1.
+    """
     if not isinstance(data, NDArray):
         raise not_an_array("shuffle", "data", data)
     device = data.tensor.device
