@@ -46,3 +46,9 @@ def _arguments(cls: Any, described: str) -> str:
 
 
 documented_class = _ClassDocumentation()
+
+
+def take_docstring(cls: Any) -> None:
+    """`documented = "relu"` in a class: its docstring is composed of that of the module's function `relu`."""
+    if "documented" in cls.__dict__:
+        cls.__doc__ = documented_class

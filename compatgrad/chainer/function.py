@@ -7,6 +7,7 @@ from __future__ import annotations
 import warnings
 
 from compatgrad.chainer import backend
+from compatgrad.chainer._documented import take_docstring
 from compatgrad.chainer._variable_node import _check_grad_type
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.function_hook import FunctionHook  # noqa: F401  (programs find it here as well)
@@ -48,6 +49,10 @@ class Function(core.FunctionBase):
     """
 
     _adapter = FunctionAdapter
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        take_docstring(cls)
 
     def check_type_forward(self, in_types):
         """To be overridden: checks the inputs with `type_check.expect`."""

@@ -9,7 +9,7 @@ import numpy
 
 from compatgrad import _C
 from compatgrad.chainer import backend, utils, variable
-from compatgrad.chainer._documented import documented_class
+from compatgrad.chainer._documented import take_docstring
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import type_check
@@ -59,10 +59,8 @@ class FunctionNode(FunctionNodeBase):
     chainerx_device = None
 
     def __init_subclass__(cls, **kwargs):
-        """`documented = "relu"` in a class: its docstring is composed of that of the module's function `relu`."""
         super().__init_subclass__(**kwargs)
-        if "documented" in cls.__dict__:
-            cls.__doc__ = documented_class
+        take_docstring(cls)
 
     @property
     def label(self):

@@ -1,10 +1,19 @@
 """Multiclass classification accuracy."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend, function_node
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
-def expect_labels(in_types):
+
+def _expect_labels(in_types):
     """Scores (N, C, …) and labels (N, …); further axes of the scores have length 1."""
     type_check._argname(in_types, ("x", "t"))
     x, t = in_types
@@ -16,13 +25,15 @@ def expect_labels(in_types):
 
 
 class Accuracy(function_node.FunctionNode):
-    def __init__(self, ignore_label=None):
+    documented = "accuracy"
+
+    def __init__(self, ignore_label: int | None = None) -> None:
         self.ignore_label = ignore_label
 
-    def check_type_forward(self, in_types):
-        expect_labels(in_types)
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
+        _expect_labels(in_types)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)
         y, t = inputs
         hits = y.argmax(axis=1).reshape(t.shape) == t
@@ -33,9 +44,24 @@ class Accuracy(function_node.FunctionNode):
         return (xp.asarray(int((hits & counted).sum()) / total if total else 0.0, dtype=y.dtype),)
 
 
-def accuracy(y, t, ignore_label=None):
-    """Share of the rows of `y` (N, C, …) whose largest element is at the label in `t` (N, …), int.
+def accuracy(y: VariableOrArray, t: VariableOrArray, ignore_label: int | None = None) -> Variable:
+    """Share of the labels whose class has the highest score. Not differentiable.
 
-    Labels equal to `ignore_label` do not count. Not differentiable.
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        ignore_label: the label that does not count; None for none.
+
+    Returns:
+        Variable of shape () and the dtype of `y`; 0 where no label counts.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> F.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1])).array
+        array(0.5)
+
+    Source: `chainer.functions.accuracy` of Chainer 7.8.1.
     """
     return Accuracy(ignore_label).apply((y, t))[0]

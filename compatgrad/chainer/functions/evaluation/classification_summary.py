@@ -1,22 +1,34 @@
 """Precision, recall and F-score of each class."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad import _C
 from compatgrad.chainer import backend, function
-from compatgrad.chainer.functions.evaluation.accuracy import expect_labels
+from compatgrad.chainer.functions.evaluation.accuracy import _expect_labels
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.utils import type_check
+    from compatgrad.chainer.variable import Variable
 
 
 class ClassificationSummary(function.Function):
-    def __init__(self, label_num, beta, ignore_label):
+    documented = "classification_summary"
+
+    def __init__(self, label_num: int | None, beta: float, ignore_label: int) -> None:
         self.label_num = label_num
         self.beta = beta
         self.ignore_label = ignore_label
 
-    def check_type_forward(self, in_types):
-        expect_labels(in_types)
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
+        _expect_labels(in_types)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)
         y, t = inputs
         t = t.astype(numpy.int32, copy=False)
@@ -41,33 +53,160 @@ class ClassificationSummary(function.Function):
         return precision, recall, fbeta, support
 
 
-def classification_summary(y, t, label_num=None, beta=1.0, ignore_label=-1):
-    """(precision, recall, F-score, support) of each class, by scores `y` (N, C, …) and labels `t` (N, …).
+def classification_summary(
+    y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
+) -> tuple[Variable, Variable, Variable, Variable]:
+    """Precision, recall, F-score and number of labels of each class. Not differentiable.
 
-    `label_num`: the number of classes (default: the largest label + 1); `beta`: the weight of recall;
-    `ignore_label` does not count. Classes without samples or predictions give NaN.
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        label_num: the number of classes; None: the highest label + 1.
+        beta: how many times as much recall counts as precision.
+        ignore_label: the label that does not count.
+
+    Returns:
+        Four Variables (label_num,), the last one of integers. A class without predictions or labels has NaN where they
+        divide.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode, a label is not below `label_num`.
+
+    Example:
+        >>> y, t = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1])
+        >>> precision, recall, score, support = F.classification_summary(y, t)
+        >>> precision.array, recall.array, support.array
+        (array([0.5, 1. ]), array([1. , 0.5]), array([1, 2]))
+
+    Source: `chainer.functions.classification_summary` of Chainer 7.8.1.
     """
     return ClassificationSummary(label_num, beta, ignore_label)(y, t)
 
 
-def precision(y, t, label_num=None, ignore_label=-1):
-    """(precision, support) of each class; see `classification_summary`."""
+def precision(
+    y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[Variable, Variable]:
+    """Share of the predictions of a class that are right, of each class, and how many labels it has. Not
+    differentiable.
+
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        label_num: the number of classes; None: the highest label + 1.
+        ignore_label: the label that does not count.
+
+    Returns:
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
+        divide.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode, a label is not below `label_num`.
+
+    Example:
+        >>> y, t = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1])
+        >>> precision, support = F.precision(y, t)
+        >>> precision.array, support.array
+        (array([0.5, 1. ]), array([1, 2]))
+
+    Source: `chainer.functions.precision` of Chainer 7.8.1.
+    """
     ret = classification_summary(y, t, label_num, 1.0, ignore_label)
     return ret[0], ret[-1]
 
 
-def recall(y, t, label_num=None, ignore_label=-1):
-    """(recall, support) of each class; see `classification_summary`."""
+def recall(
+    y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[Variable, Variable]:
+    """Share of the labels of a class that were predicted, of each class, and how many labels it has. Not
+    differentiable.
+
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        label_num: the number of classes; None: the highest label + 1.
+        ignore_label: the label that does not count.
+
+    Returns:
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
+        divide.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode, a label is not below `label_num`.
+
+    Example:
+        >>> y, t = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1])
+        >>> recall, support = F.recall(y, t)
+        >>> recall.array, support.array
+        (array([1. , 0.5]), array([1, 2]))
+
+    Source: `chainer.functions.recall` of Chainer 7.8.1.
+    """
     ret = classification_summary(y, t, label_num, 1.0, ignore_label)
     return ret[1], ret[-1]
 
 
-def fbeta_score(y, t, label_num=None, beta=1.0, ignore_label=-1):
-    """(F-score, support) of each class; see `classification_summary`."""
+def fbeta_score(
+    y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
+) -> tuple[Variable, Variable]:
+    """F-score (1 + beta²) precision * recall / (beta² precision + recall) of each class, and how many labels it has.
+    Not differentiable.
+
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        label_num: the number of classes; None: the highest label + 1.
+        beta: how many times as much recall counts as precision.
+        ignore_label: the label that does not count.
+
+    Returns:
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
+        divide.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode, a label is not below `label_num`.
+
+    Example:
+        >>> y, t = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1])
+        >>> score, support = F.evaluation.classification_summary.fbeta_score(y, t)
+        >>> score.array, support.array
+        (array([0.66666667, 0.66666667]), array([1, 2]))
+
+    Source: `chainer.functions.evaluation.classification_summary.fbeta_score` of Chainer 7.8.1.
+    """
     ret = classification_summary(y, t, label_num, beta, ignore_label)
     return ret[2], ret[-1]
 
 
-def f1_score(y, t, label_num=None, ignore_label=-1):
-    """(F1-score, support) of each class; see `classification_summary`."""
+def f1_score(
+    y: VariableOrArray, t: VariableOrArray, label_num: int | None = None, ignore_label: int = -1
+) -> tuple[Variable, Variable]:
+    """F-score 2 precision * recall / (precision + recall) of each class, and how many labels it has. Not
+    differentiable.
+
+    Args:
+        y: floating, (n, k, ...): scores of k classes.
+        t: integers, (n, ...): labels in [0, k).
+        label_num: the number of classes; None: the highest label + 1.
+        ignore_label: the label that does not count.
+
+    Returns:
+        Two Variables (label_num,), floating and of integers. A class without predictions or labels has NaN where they
+        divide.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode, a label is not below `label_num`.
+
+    Example:
+        >>> y, t = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]), np.array([0, 1, 1])
+        >>> score, support = F.f1_score(y, t)
+        >>> score.array, support.array
+        (array([0.66666667, 0.66666667]), array([1, 2]))
+
+    Source: `chainer.functions.f1_score` of Chainer 7.8.1.
+    """
     return fbeta_score(y, t, label_num, 1.0, ignore_label)

@@ -1,11 +1,22 @@
 """Coefficient of determination."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend, function
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class R2_score(function.Function):
-    def __init__(self, sample_weight, multioutput):
+    documented = "r2_score"
+
+    def __init__(self, sample_weight: None, multioutput: str) -> None:
         if sample_weight is not None:
             raise NotImplementedError("r2_score: sample_weight is not supported, as in Chainer")
         if multioutput not in ("uniform_average", "raw_values"):
@@ -14,12 +25,12 @@ class R2_score(function.Function):
             )
         self.multioutput = multioutput
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("pred", "true"))
         pred, true = in_types
         type_check.expect(pred.dtype.kind == "f", true.dtype.kind == "f", pred.shape == true.shape)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         xp = backend.get_array_module(*inputs)
         pred, true = inputs
         residual = xp.asarray(((pred - true) ** 2).sum(axis=0))
@@ -30,10 +41,30 @@ class R2_score(function.Function):
         return (xp.asarray(score.mean()) if self.multioutput == "uniform_average" else score,)
 
 
-def r2_score(pred, true, sample_weight=None, multioutput="uniform_average"):
-    """R^2 of predictions: 1 - (sum of squared errors) / (sum of squared deviations).
+def r2_score(
+    pred: VariableOrArray, true: VariableOrArray, sample_weight: None = None, multioutput: str = "uniform_average"
+) -> Variable:
+    """R² of predictions: 1 - (sum of squared errors) / (sum of squared deviations from the mean). Not differentiable.
 
-    0 where `true` is constant. `multioutput`: "uniform_average" over the outputs or "raw_values".
-    `sample_weight` must be None.
+    Args:
+        pred: floating, (n, ...): predictions of n samples.
+        true: floating, of the shape of `pred`: targets.
+        sample_weight: None.
+        multioutput: "uniform_average" for the mean over the outputs, "raw_values" for a value for each.
+
+    Returns:
+        Variable of the dtype of `pred` and shape (), or the shape of a sample; an output whose targets are all the same
+        has 0.
+
+    Raises:
+        NotImplementedError: `sample_weight` is given.
+        ValueError: `multioutput` is neither.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> F.r2_score(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])).array
+        array(0.5)
+
+    Source: `chainer.functions.r2_score` of Chainer 7.8.1.
     """
     return R2_score(sample_weight, multioutput)(pred, true)

@@ -1,9 +1,18 @@
 """Samples of normal distributions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import argument, type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _exp = frontend.bind("exp", dtype="any")
 _add = frontend.bind("add", dtype="any")
@@ -12,13 +21,28 @@ _scaled = frontend.bind("mul_scalar", dtype="any")
 
 
 class Gaussian(_native.NativeFunction):
+    """The node of `chainer.functions.gaussian` in the graph, its result's `creator`.
+
+    Args:
+        eps: standard normal noise, an array; None draws it by `standard_normal` of `numpy.random`, or CuPy's on a GPU.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: the inputs differ in shape or dtype, or are not floating-point.
+
+    Example:
+        >>> F.gaussian(np.array([1.0]), np.array([0.0]), eps=np.array([0.5])).creator.eps
+        array([0.5])
+
+    Source: `chainer.functions.noise.gaussian.Gaussian` of Chainer 7.8.1.
+    """
+
     op = None
 
-    def __init__(self, eps=None):
+    def __init__(self, eps: NdArray | None = None) -> None:
         super().__init__()
         self.eps = eps
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("mean", "ln_var"))
         m, v = in_types
         type_check.expect(m.dtype.kind == "f", m.dtype == v.dtype, m.shape == v.shape)
@@ -31,11 +55,27 @@ class Gaussian(_native.NativeFunction):
         return _add._apply_as(self, mean, _mul(_exp(_scaled(ln_var, 0.5)), self.eps))
 
 
-def gaussian(mean, ln_var, **kwargs):
-    """A sample of the normal distributions with `mean` and variance exp(ln_var), differentiable by both.
+def gaussian(mean: VariableOrArray, ln_var: VariableOrArray, **kwargs: Any) -> Variable | tuple[Variable, NdArray]:
+    """A sample of normal distributions, differentiable by their parameters: mean + exp(ln_var / 2) * eps.
 
-    `eps`: the standard normal noise to use instead of drawn one (numpy.random.standard_normal).
-    `return_eps`: give (y, eps). InvalidType where shapes or dtypes differ.
+    Args:
+        mean: floating, any shape.
+        ln_var: of the shape and dtype of `mean`: logarithms of the variances.
+        **kwargs: `eps` (None): standard normal noise to use instead of drawn one; `return_eps` (False): True also gives
+            it.
+
+    Returns:
+        Variable of the shape and dtype of `mean`; with `return_eps` a pair of it and an array.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes differ, or are not floating-point.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> F.gaussian(np.array([1.0]), np.array([0.0]), eps=np.array([0.5])).array
+        array([1.5])
+
+    Source: `chainer.functions.gaussian` of Chainer 7.8.1.
     """
     eps, return_eps = None, False
     if kwargs:

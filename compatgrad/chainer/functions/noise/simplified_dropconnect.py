@@ -1,10 +1,18 @@
 """Linear layers without some of their weights."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend, variable
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.array.cast import cast
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _add = frontend.bind("add", dtype="any")
 _matmul = frontend.bind("matmul", dtype="any")
@@ -13,17 +21,17 @@ _reshape = frontend.bind("reshape", dtype="any")
 
 
 class SimplifiedDropconnect(_native.NativeFunction):
-    """A linear layer with a mask of its weights, drawn from the global stream for each sample or for all."""
+    documented = "simplified_dropconnect"
 
     op = None
 
-    def __init__(self, ratio, mask=None, use_batchwise_mask=True):
+    def __init__(self, ratio: float, mask: VariableOrArray | None = None, use_batchwise_mask: bool = True) -> None:
         super().__init__()
         self.ratio = ratio
         self.mask = mask
         self.use_batchwise_mask = use_batchwise_mask
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         n_in = in_types.size()
         type_check.expect(2 <= n_in, n_in <= 3)
         x, w = in_types[:2]
@@ -57,11 +65,40 @@ class SimplifiedDropconnect(_native.NativeFunction):
         return _add._apply_as(self, _reshape(y, y.shape[:2]), inputs[2])
 
 
-def simplified_dropconnect(x, W, b=None, ratio=0.5, train=True, mask=None, use_batchwise_mask=True):
-    """`x W^T + b` with each weight set to 0 with probability `ratio` and the rest scaled (Wan et al. 2013).
+def simplified_dropconnect(
+    x: VariableOrArray,
+    W: VariableOrArray,
+    b: VariableOrArray | None = None,
+    ratio: float = 0.5,
+    train: bool = True,
+    mask: VariableOrArray | None = None,
+    use_batchwise_mask: bool = True,
+) -> Variable:
+    """`x W^T + b` with each weight set to 0 with probability `ratio` and the others scaled by 1 / (1 - ratio).
 
-    x (batch, …), W (out, in), b (out,). `mask`: (batch, out, in) where `use_batchwise_mask`, else (out, in);
-    drawn by numpy.random.rand where None. `train=False`: ratio 0.
+    Args:
+        x: floating, (n, ...): n samples, whose axes after the first are flattened.
+        W: floating, (out, in).
+        b: of the dtype of `x`, (out,); None for none.
+        ratio: in [0, 1).
+        train: False takes all weights as they are.
+        mask: (n, out, in) or (out, in), as `use_batchwise_mask` says: which weights remain; None draws it by
+            `numpy.random.rand`, or CuPy's on a GPU.
+        use_batchwise_mask: True: a mask for each sample, False: one for all.
+
+    Returns:
+        Variable of the dtype of `x`, (n, out).
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> mask = np.array([[True, False]])
+        >>> x, W = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
+        >>> F.simplified_dropconnect(x, W, mask=mask, use_batchwise_mask=False).array
+        array([[6.]])
+
+    Source: `chainer.functions.simplified_dropconnect` of Chainer 7.8.1; Wan et al. 2013.
     """
     function = SimplifiedDropconnect(ratio if train else 0, mask, use_batchwise_mask)
     return function.apply((x, W) if b is None else (x, W, b))[0]

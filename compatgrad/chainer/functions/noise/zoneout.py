@@ -1,23 +1,42 @@
 """Zoneout."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import backend, configuration
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import argument, type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _where = frontend.bind("where", dtype="any")
 
 
 class Zoneout(_native.NativeFunction):
-    """New values where a mask from the global stream says so, old ones elsewhere."""
+    """The node of `chainer.functions.zoneout` in the graph, its result's `creator`. It draws from the global stream.
+
+    Args:
+        zoneout_ratio: probability of an old value.
+
+    Example:
+        >>> node = F.zoneout(np.zeros(2), np.ones(2), ratio=0.0).creator
+        >>> node.label, node.flag_x  # where the new values are
+        ('Zoneout', array([ True,  True]))
+
+    Source: `chainer.functions.noise.zoneout.Zoneout` of Chainer 7.8.1.
+    """
 
     op = None
 
-    def __init__(self, zoneout_ratio):
+    def __init__(self, zoneout_ratio: float) -> None:
         super().__init__()
         self.zoneout_ratio = zoneout_ratio
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 2)
 
     def _run_bound(self, inputs):
@@ -28,8 +47,31 @@ class Zoneout(_native.NativeFunction):
         return _where._apply_as(self, self.flag_x, x, h)
 
 
-def zoneout(h, x, ratio=0.5, **kwargs):
-    """`h` with probability `ratio`, else `x`, element by element; in test mode, `x` (Krueger et al. 2016)."""
+def zoneout(h: VariableOrArray, x: VariableOrArray, ratio: float = 0.5, **kwargs: Any) -> Variable:
+    """Elements of the old state with probability `ratio`, else of the new one; in test mode the new state.
+
+    The choice is drawn by `numpy.random.rand`, or CuPy's on a GPU. Test mode is that the configuration's `train` is
+    False.
+
+    Args:
+        h: the old state, any shape.
+        x: of the shape and dtype of `h`: the new state.
+        ratio: in [0, 1].
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        Variable of the shape and dtype of `x`; in test mode `x` itself.
+
+    Raises:
+        ValueError: an option of old versions is given.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> F.zoneout(np.zeros(2), np.ones(2), ratio=0.0).array
+        array([1., 1.])
+
+    Source: `chainer.functions.zoneout` of Chainer 7.8.1; Krueger et al. 2016.
+    """
     if kwargs:
         argument.check_unexpected_kwargs(
             kwargs, train="train argument is not supported anymore. Use chainer.using_config"

@@ -1,15 +1,51 @@
 """Batch renormalisation (Ioffe 2017)."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from compatgrad.chainer import backend, configuration
 from compatgrad.chainer.functions import _composed
 from compatgrad.chainer.functions.normalization import batch_normalization
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Array, VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class BatchRenormalizationFunction(_composed.CallableFunction):
-    def __init__(self, eps=2e-5, mean=None, var=None, decay=0.9, rmax=1, dmax=0, update_statistics=True):
+    """The node of `chainer.functions.batch_renormalization` in the graph, its result's `creator`.
+
+    Args:
+        eps: small number that keeps the divisor from 0.
+        mean: array of the running mean.
+        var: array of the running variance.
+        decay: factor by which the running statistics keep their old value.
+        rmax: the batch's standard deviation counts as between 1 / rmax and rmax times the running one.
+        dmax: the batch's mean counts as at most `dmax` running standard deviations from the running one.
+        update_statistics: True updates `mean` and `var` in place.
+
+    Example:
+        >>> x, gamma, beta, mean, var = np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1)
+        >>> F.batch_renormalization(x, gamma, beta, 1, 0, running_mean=mean, running_var=var).creator.label
+        'BatchRenormalizationFunction'
+
+    Source: `chainer.functions.normalization.batch_renormalization.BatchRenormalizationFunction` of Chainer 7.8.1.
+    """
+
+    def __init__(
+        self,
+        eps: float = 2e-5,
+        mean: NdArray | None = None,
+        var: NdArray | None = None,
+        decay: float = 0.9,
+        rmax: float = 1,
+        dmax: float = 0,
+        update_statistics: bool = True,
+    ) -> None:
         self.eps = eps
         self._running_mean = mean
         self._running_var = var
@@ -21,15 +57,17 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
 
     @property
     def running_mean(self):
+        """The array of the running mean. Deprecated: gives a DeprecationWarning."""
         _warn_of_statistics()
         return self._running_mean
 
     @property
     def running_var(self):
+        """The array of the running variance. Deprecated: gives a DeprecationWarning."""
         _warn_of_statistics()
         return self._running_var
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 3)
         x, gamma, beta = in_types
         ndim = type_check.eval(gamma.ndim)
@@ -38,7 +76,7 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
             gamma.dtype.kind == "f", gamma.dtype == beta.dtype, gamma.shape == beta.shape,
         )  # fmt: skip
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         assert configuration.config.train, (
             "batch_renormalization is for training; elsewhere call fixed_batch_renormalization"
         )
@@ -62,7 +100,7 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
                 running += (1 - self.decay) * batch
         return y
 
-    def compose(self, x, gamma, beta):
+    def compose(self, x: Variable, gamma: Variable, beta: Variable) -> Variable:
         # r and d are constants of the derivative: a batch normalisation with another scale and shift.
         gamma, beta = gamma * self.r, beta + gamma * self._d
         return batch_normalization._batch_normalization(x, gamma, beta, self.eps, None, None, None, 0.9)
@@ -74,23 +112,45 @@ def _warn_of_statistics():
 
 
 def batch_renormalization(
-    x,
-    gamma,
-    beta,
-    rmax,
-    dmax,
-    eps=2e-5,
-    running_mean=None,
-    running_var=None,
-    decay=0.9,
-    update_statistics=False,
-):
-    """Batch normalisation corrected towards the running statistics.
+    x: VariableOrArray,
+    gamma: VariableOrArray,
+    beta: VariableOrArray,
+    rmax: float,
+    dmax: float,
+    eps: float = 2e-5,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+    decay: float = 0.9,
+    update_statistics: bool = False,
+) -> Variable:
+    """Batch normalisation corrected towards running statistics.
 
-    The batch's standard deviation and mean count as at most `rmax` times the running ones and `dmax`
-    running standard deviations away. With `update_statistics`, `running_mean` and `running_var` are
-    updated in place with `decay`. Raises TypeError where one of them is missing, InvalidType where shapes
-    do not fit.
+    Args:
+        x: floating, (n, ...): n samples.
+        gamma, beta: floating, of the shape of the first axes of a sample: scale and shift.
+        rmax: the batch's standard deviation counts as between 1 / rmax and rmax times the running one.
+        dmax: the batch's mean counts as at most `dmax` running standard deviations from the running one.
+        eps: added to the variances.
+        running_mean: array of the shape of `gamma`. Required.
+        running_var: array of the shape of `gamma`. Required.
+        decay: factor by which the running statistics keep their old value.
+        update_statistics: True updates the running statistics in place.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: `running_mean` or `running_var` is missing.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: the configuration's `train` is False.
+
+    Example:
+        >>> x, gamma, beta, mean, var = np.array([[0.0], [2.0]]), np.ones(1), np.zeros(1), np.zeros(1), np.ones(1)
+        >>> F.batch_renormalization(x, gamma, beta, rmax=3, dmax=0.5, eps=0, running_mean=mean, running_var=var).array
+        array([[-0.5],
+               [ 1.5]])
+
+    Source: `chainer.functions.batch_renormalization` of Chainer 7.8.1; Ioffe 2017.
     """
     if running_mean is None:
         raise TypeError("running_mean is required")
@@ -100,8 +160,38 @@ def batch_renormalization(
     return function(x, gamma, beta)
 
 
-def fixed_batch_renormalization(x, gamma, beta, mean, var, eps=2e-5):
-    """Deprecated: the same as `fixed_batch_normalization`."""
+def fixed_batch_renormalization(
+    x: VariableOrArray,
+    gamma: VariableOrArray,
+    beta: VariableOrArray,
+    mean: VariableOrArray,
+    var: VariableOrArray,
+    eps: float = 2e-5,
+) -> Variable:
+    """Deprecated: the same as `fixed_batch_normalization`, with a DeprecationWarning.
+
+    Args:
+        x: floating, (n, ...): n samples.
+        gamma, beta: floating, of the shape of the first axes of a sample: scale and shift.
+        mean: of the shape and dtype of `gamma`.
+        var: of the shape and dtype of `gamma`.
+        eps: added to the variance.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True):
+        ...     y = F.fixed_batch_renormalization(np.array([[3.0]]), *[np.ones(1)] * 4, eps=0)
+        >>> y.array
+        array([[3.]])
+
+    Source: `chainer.functions.fixed_batch_renormalization` of Chainer 7.8.1.
+    """
     text = "fixed_batch_renormalization is deprecated. Use fixed_batch_normalization instead."
     warnings.warn(text, DeprecationWarning, stacklevel=2)
     return batch_normalization.fixed_batch_normalization(x, gamma, beta, mean, var, eps)

@@ -1,5 +1,9 @@
 """Decorrelated batch normalisation: whitening of groups of channels (Huang et al. 2018)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer import backend
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed
@@ -8,6 +12,11 @@ from compatgrad.chainer.functions.array.transpose import transpose
 from compatgrad.chainer.functions.math.average import average
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import argument, type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
 
 _inverse_root = frontend.bind("inverse_root", dtype="any")
 
@@ -22,20 +31,44 @@ def _ungrouped(y, shape):
 
 
 class DecorrelatedBatchNormalization(_composed.ComposedFunction):
-    def __init__(self, groups=16, eps=2e-5, mean=None, projection=None, decay=0.9):
+    """The node of `chainer.functions.decorrelated_batch_normalization` in the graph, its result's `creator`.
+
+    Args:
+        groups: into how many groups the channels are divided.
+        eps: added to the variances.
+        mean: array of the running mean, (groups, c / groups), updated in place; None for none.
+        projection: array of the running projection, (groups, c / groups, c / groups), updated in place; None for none.
+        decay: factor by which the running statistics keep their old value.
+
+    Example:
+        >>> F.decorrelated_batch_normalization(np.array([[0.0], [2.0]]), groups=1).creator.label
+        'DecorrelatedBatchNormalization'
+
+    Source: `chainer.functions.normalization.decorrelated_batch_normalization.DecorrelatedBatchNormalization` of Chainer
+    7.8.1.
+    """
+
+    def __init__(
+        self,
+        groups: int = 16,
+        eps: float = 2e-5,
+        mean: NdArray | None = None,
+        projection: NdArray | None = None,
+        decay: float = 0.9,
+    ) -> None:
         self.groups = groups
         self.eps = eps
         self.running_mean = mean
         self.running_projection = projection
         self.decay = decay
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1)
         x = in_types[0]
         type_check.expect(x.dtype.kind == "f", x.shape[1] % self.groups == 0)
         type_check.expect(x.ndim >= 2)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         y = super().forward(inputs)
         m = inputs[0].size // inputs[0].shape[1]
         if self.running_mean is not None:
@@ -47,7 +80,7 @@ class DecorrelatedBatchNormalization(_composed.ComposedFunction):
         del self._mean, self._projection
         return y
 
-    def compose(self, x):
+    def compose(self, x: Variable) -> Variable:
         x_hat = _grouped(x, self.groups)
         mean = average(x_hat, 2, keepdims=True)
         x_hat = x_hat - mean
@@ -60,26 +93,47 @@ class DecorrelatedBatchNormalization(_composed.ComposedFunction):
 
 
 class FixedDecorrelatedBatchNormalization(_composed.ComposedFunction):
-    def __init__(self, groups):
+    documented = "fixed_decorrelated_batch_normalization"
+
+    def __init__(self, groups: int) -> None:
         self.groups = groups
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 3)
         x, mean, projection = in_types
         type_check.expect(x.dtype.kind == "f", mean.dtype == x.dtype, projection.dtype == x.dtype)
         type_check.expect(x.ndim >= 2)
 
-    def compose(self, x, mean, projection):
+    def compose(self, x: Variable, mean: Variable, projection: Variable) -> Variable:
         x_hat = _grouped(x, self.groups) - reshape(mean, (*mean.shape, 1))
         return _ungrouped(matmul(projection, x_hat), x.shape)
 
 
-def decorrelated_batch_normalization(x, **kwargs):
-    """`x` (N, C, …) with zero mean and unit covariance within each group of channels.
+def decorrelated_batch_normalization(x: VariableOrArray, **kwargs: Any) -> Variable:
+    """`x` with zero mean and unit covariance within each group of channels.
 
-    Keywords: `groups` (16), `eps` (2e-5, added to the variances), `running_mean` (groups, C / groups) and
-    `running_projection` (groups, C / groups, C / groups), updated in place with `decay` (0.9). Raises
-    InvalidType where `groups` does not divide C.
+    Args:
+        x: floating, (n, c, ...): n samples of c channels.
+        **kwargs: `groups` (16), into which the channels are divided; `eps` (2e-5), added to the variances;
+            `running_mean` (None), an array (groups, c / groups), and `running_projection` (None), an array (groups, c /
+            groups, c / groups), both updated in place; `decay` (0.9), by which they keep their old value.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point, or `groups` does not divide c.
+        TypeError: there is an unknown option.
+
+    Example:
+        >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 4.0], [2.0, 4.0]])
+        >>> F.decorrelated_batch_normalization(x, groups=1, eps=0).array
+        array([[-1., -1.],
+               [ 1., -1.],
+               [-1.,  1.],
+               [ 1.,  1.]])
+
+    Source: `chainer.functions.decorrelated_batch_normalization` of Chainer 7.8.1; Huang et al. 2018.
     """
     params = argument.parse_kwargs(
         kwargs,
@@ -92,6 +146,29 @@ def decorrelated_batch_normalization(x, **kwargs):
     return DecorrelatedBatchNormalization(*params).apply((x,))[0]
 
 
-def fixed_decorrelated_batch_normalization(x, mean, projection, groups=16):
-    """The same with the given mean (groups, C / groups) and projection (groups, C / groups, C / groups)."""
+def fixed_decorrelated_batch_normalization(
+    x: VariableOrArray, mean: VariableOrArray, projection: VariableOrArray, groups: int = 16
+) -> Variable:
+    """`decorrelated_batch_normalization` with the given mean and projection.
+
+    Args:
+        x: floating, (n, c, ...): n samples of c channels.
+        mean: of the dtype of `x`, (groups, c / groups).
+        projection: of the dtype of `x`, (groups, c / groups, c / groups).
+        groups: into how many groups the channels are divided.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: dtypes differ, or `x` is not floating-point or of one axis.
+        ValueError: shapes do not fit.
+
+    Example:
+        >>> x, mean, projection = np.array([[3.0, 4.0]]), np.array([[1.0, 2.0]]), np.array([[[2.0, 0.0], [0.0, 1.0]]])
+        >>> F.fixed_decorrelated_batch_normalization(x, mean, projection, groups=1).array
+        array([[4., 2.]])
+
+    Source: `chainer.functions.fixed_decorrelated_batch_normalization` of Chainer 7.8.1; Huang et al. 2018.
+    """
     return FixedDecorrelatedBatchNormalization(groups).apply((x, mean, projection))[0]

@@ -1,24 +1,33 @@
 """Group normalisation (Wu and He 2018)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _composed, _native
 from compatgrad.chainer.functions.math.average import average
 from compatgrad.chainer.functions.math.sqrt import rsqrt
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class GroupNormalization(_native.NativeFunction):
+    documented = "group_normalization"
     op = "group_normalization"
 
-    def __init__(self, groups, eps=1e-5):
+    def __init__(self, groups: int, eps: float = 1e-5) -> None:
         if not isinstance(groups, int):
             raise TypeError(f"Argument: 'groups' type must be (int). Actual: {type(groups).__name__}")
         super().__init__(groups=groups, eps=eps)
 
-    groups = property(lambda self: self.op_params["groups"])
-    eps = property(lambda self: self.op_params["eps"])
+    groups = _native.parameter("groups")
+    eps = _native.parameter("eps")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 3)
         x, gamma, beta = in_types
         type_check.expect(
@@ -54,10 +63,31 @@ _group_normalization = frontend.bind(
 )
 
 
-def group_normalization(x, groups, gamma, beta, eps=1e-5):
-    """Normalises each of `groups` groups of channels of `x` (N, C, …), then scales and shifts the channels.
+def group_normalization(
+    x: VariableOrArray, groups: int, gamma: VariableOrArray, beta: VariableOrArray, eps: float = 1e-5
+) -> Variable:
+    """Zero mean and unit variance within each group of channels of each sample, then scale and shift of each channel.
 
-    Raises ValueError where `groups` does not divide C, TypeError where it is no int.
+    Args:
+        x: floating, (n, c, ...): n samples of c channels.
+        groups: into how many groups the channels are divided.
+        gamma: floating, (c,): scale.
+        beta: of the dtype of `gamma`, (c,): shift.
+        eps: added to the variance.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: `groups` is no int.
+        ValueError: `groups` does not divide c.
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> F.group_normalization(np.array([[0.0, 2.0, 5.0, 6.0]]), 2, np.ones(4), np.zeros(4), eps=0).array
+        array([[-1.,  1., -1.,  1.]])
+
+    Source: `chainer.functions.group_normalization` of Chainer 7.8.1; Wu and He 2018.
     """
     if type(groups) is not int or x.ndim < 2 or x.shape[1] % groups != 0:
         return GroupNormalization(groups, eps).apply((x, gamma, beta))[0]

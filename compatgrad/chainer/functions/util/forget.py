@@ -1,9 +1,19 @@
 """Functions that are computed again instead of stored."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad import _C
 from compatgrad.chainer import configuration, function, function_node
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.variable import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.types import NdArray
 
 _SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 
@@ -22,18 +32,22 @@ def _call(func, xs):
 
 
 class Forget(function_node.FunctionNode):
-    def __init__(self, func):
+    documented = "forget"
+
+    def __init__(self, func: Callable[..., Variable | tuple[Variable, ...]]) -> None:
         if not callable(func):
             raise TypeError("func must be callable")
         self.func = func
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         self.retain_inputs(range(len(inputs)))
         with function.no_backprop_mode(), configuration.using_config("_will_recompute", True):
             ys = _call(self.func, [Variable(x) for x in inputs])
         return tuple([y.array for y in ys])
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         if configuration.config.enable_backprop:
             raise RuntimeError("double backpropagation in functions.forget is not allowed.")
         xs = [Variable(x.array) for x in self.get_retained_inputs()]
@@ -45,12 +59,30 @@ class Forget(function_node.FunctionNode):
         return tuple([x.grad_var for x in xs])
 
 
-def forget(func, *xs):
-    """`func(*xs)` without the results in between: `backward` calls `func` again; saves memory, takes time.
+def forget(
+    func: Callable[..., Variable | tuple[Variable, ...]], *xs: VariableOrArray
+) -> Variable | tuple[Variable, ...]:
+    """`func(*xs)` without the results in between: `backward` calls `func` again, which saves memory and takes time.
 
-    `func` takes Variables and returns one or a tuple of them (RuntimeError otherwise); called twice, it must
-    compute the same. Arrays among `xs` become Variables that require a gradient. It can be differentiated
-    once only.
+    Args:
+        func: function of Variables that gives a Variable or a tuple of them. It is called twice and must compute the
+            same.
+        *xs: Variables, or arrays, which become Variables that require a gradient.
+
+    Returns:
+        What `func` gives.
+
+    Raises:
+        TypeError: `func` cannot be called.
+        RuntimeError: `func` gives something else, or the result is differentiated twice.
+
+    Example:
+        >>> x = chainer.Variable(np.array([1.0, 2.0]))
+        >>> F.forget(lambda x: F.sum(F.exp(x) * x), x).backward()
+        >>> x.grad
+        array([ 5.43656366, 22.1671683 ])
+
+    Source: `chainer.functions.forget` of Chainer 7.8.1; Chen et al. 2016.
     """
     ys = Forget(func).apply(tuple([x if isinstance(x, Variable) else Variable(x) for x in xs]))
     return ys[0] if len(ys) == 1 else ys
