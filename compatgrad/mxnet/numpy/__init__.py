@@ -20,12 +20,15 @@ from . import linalg as linalg
 from . import multiarray as multiarray
 from . import random as random
 from ._array import ndarray as ndarray
+from ._creation import *  # noqa: F403
 from ._functions import *  # noqa: F403
+from ._joining import *  # noqa: F403
 from ._lists import *  # noqa: F403
 from ._of_numpy import lcm as lcm
 from ._padding import pad as pad
 from ._picking import *  # noqa: F403
 from ._products import *  # noqa: F403
+from ._reductions import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 
 pi, e, inf, nan, newaxis, euler_gamma = _onp.pi, _onp.e, _onp.inf, _onp.nan, None, _onp.euler_gamma

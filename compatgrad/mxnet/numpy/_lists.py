@@ -13,8 +13,9 @@ from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
 from ._array import NUMBERS, constant, finish, ndarray, pair
 from ._functions import _array
+from ._joining import concatenate
 from ._picking import diag
-from ._shapes import concatenate, reshape, swapaxes
+from ._shapes import reshape, swapaxes
 
 __all__ = [
     "bincount", "blackman", "delete", "diag_indices_from", "diagflat", "ediff1d", "hamming", "hanning", "histogram",

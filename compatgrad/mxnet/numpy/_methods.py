@@ -7,12 +7,13 @@ from typing import Any
 
 from .._attach import method_of
 from ..ndarray.ndarray import NDArray
-from . import _functions, _picking, _products, _shapes
+from . import _creation, _functions, _picking, _products, _reductions, _shapes
 from ._array import ndarray
 
 
 def _of(name: str) -> Callable[..., Any]:
-    return next(getattr(m, name) for m in (_functions, _shapes, _picking, _products) if hasattr(m, name))
+    modules = (_functions, _reductions, _creation, _shapes, _picking, _products)
+    return next(getattr(m, name) for m in modules if hasattr(m, name))
 
 
 # The arguments of methods are in NumPy's order, which that of MXNet's functions is not in all cases.
@@ -39,22 +40,22 @@ def _spreading(name: str) -> Callable[..., Any]:
     return method
 
 
-_f, _s, _p = _functions, _shapes, _picking
+_c, _r, _s, _p = _creation, _reductions, _shapes, _picking
 _METHODS: dict[str, Callable[..., Any]] = {
     **{name: _reducing(name) for name in ("max", "min", "any", "all")},
     **{name: _summing(name) for name in ("sum", "prod", "mean")},
     **{name: _spreading(name) for name in ("var", "std")},
-    "argmax": lambda self, axis=None, out=None: _f.argmax(self, axis, out),
-    "argmin": lambda self, axis=None, out=None: _f.argmin(self, axis, out),
-    "argsort": lambda self, axis=-1, kind=None, order=None: _f.argsort(self, axis, kind, order),
-    "broadcast_to": lambda self, shape: _s.broadcast_to(self, shape),
-    "cumsum": lambda self, axis=None, dtype=None, out=None: _f.cumsum(self, axis, dtype, out),
+    "argmax": lambda self, axis=None, out=None: _r.argmax(self, axis, out),
+    "argmin": lambda self, axis=None, out=None: _r.argmin(self, axis, out),
+    "argsort": lambda self, axis=-1, kind=None, order=None: _r.argsort(self, axis, kind, order),
+    "broadcast_to": lambda self, shape: _c.broadcast_to(self, shape),
+    "cumsum": lambda self, axis=None, dtype=None, out=None: _r.cumsum(self, axis, dtype, out),
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: _p.diagonal(self, offset, axis1, axis2),
     "dot": lambda self, b, out=None: _products.dot(self, b, out),
-    "nonzero": lambda self: _f.nonzero(self),
+    "nonzero": lambda self: _r.nonzero(self),
     "ravel": lambda self, order="C": _s.ravel(self, order),
     "repeat": lambda self, repeats, axis=None: _p.repeat(self, repeats, axis),
-    "round": lambda self, decimals=0, out=None, **kwargs: _f.round(self, decimals, out, **kwargs),
+    "round": lambda self, decimals=0, out=None, **kwargs: _functions.round(self, decimals, out, **kwargs),
     "squeeze": lambda self, axis=None: _s.squeeze(self, axis),
     "swapaxes": lambda self, axis1, axis2: _s.swapaxes(self, axis1, axis2),
     "take": lambda self, indices, axis=None, mode="raise": _p.take(self, indices, axis, mode),
@@ -87,7 +88,7 @@ def _transpose(self: ndarray, *axes: Any) -> ndarray:
 
 def _flatten(self: ndarray, order: str = "C") -> ndarray:
     """A copy with all elements in one axis."""
-    return _shapes.copy(_shapes.ravel(self, order))
+    return _creation.copy(_shapes.ravel(self, order))
 
 
 def _sort(self: ndarray, axis: int = -1, kind: Any = None, order: Any = None) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as onp
 
 from ..ndarray._operator import op
+from ._arguments import _array
+from ._joining import concatenate
 from ._picking import repeat, take
-from ._shapes import _array, concatenate
 
 __all__ = ["pad"]
 

@@ -12,8 +12,10 @@ from compatgrad import _C
 from ..base import MXNetError
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray
+from ._arguments import _array, _axis
 from ._array import constant, finish, ndarray
-from ._shapes import _array, _axis, _cut, concatenate, moveaxis, ravel, reshape, swapaxes
+from ._joining import _cut, concatenate
+from ._shapes import moveaxis, ravel, reshape, swapaxes
 
 __all__ = [
     "diag", "diagonal", "flip", "fliplr", "flipud", "repeat", "roll", "rot90", "take", "take_along_axis", "tile",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as onp
 
 from ..ndarray.ndarray import is_recording
-from . import _functions, _lists, _padding, _picking, _products, _shapes, linalg
+from . import _creation, _functions, _joining, _lists, _padding, _picking, _products, _reductions, _shapes, linalg
 from ._array import ndarray
 from ._of_numpy import COPIED, from_numpy, lcm, of_numpy, to_numpy
 
@@ -41,7 +41,7 @@ def of_name(name: str) -> Callable[..., Any] | None:
         return lcm
     if name.startswith("linalg."):
         return getattr(linalg, name.removeprefix("linalg."), None)
-    modules = (_functions, _shapes, _picking, _products, _padding, _lists)
+    modules = (_functions, _reductions, _creation, _shapes, _joining, _picking, _products, _padding, _lists)
     return next((getattr(m, name) for m in modules if hasattr(m, name)), None)
 
 

@@ -17,7 +17,7 @@ from ..numpy import _functions as _f
 from ..numpy import _products, ndarray
 from ..numpy import linalg as _linalg
 from ..numpy._internal import declare
-from ..numpy._shapes import array_split
+from ..numpy._joining import array_split
 
 __all__ = ["BINARY", "NAMED", "UNARY", "entry"]
 

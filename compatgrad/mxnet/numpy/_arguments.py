@@ -1,0 +1,59 @@
+"""Arguments of the functions of `mx.np`: arrays, shapes, axes, orders of elements and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from ..base import MXNetError
+from ..context import Context, current_context
+from ..ndarray._operator import not_an_array
+from ..ndarray.ndarray import NDArray
+from ._array import ndarray
+
+__all__: list[str] = []
+
+
+def _publisher(module: dict[str, Any]) -> Callable[..., Any]:
+    """What enters a function, and the other names of it, into the `globals()` and `__all__` of a module."""
+
+    def public(function: Callable[..., Any], *aliases: str) -> Callable[..., Any]:
+        for name in (function.__name__, *aliases):
+            module[name] = function
+            module["__all__"].append(name)
+        return function
+
+    return public
+
+
+def _array(who: str, x: Any, name: str = "a") -> ndarray:
+    if not isinstance(x, NDArray):
+        raise not_an_array(who, name, x)
+    return ndarray._around(x)
+
+
+def _shape(who: str, value: Any) -> tuple[int, ...]:
+    try:
+        result = (int(value),) if isinstance(value, (int, onp.integer)) else tuple(int(n) for n in value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{who}: shape: expected an integer or a tuple of integers, got {value!r}") from None
+    if any(n < 0 for n in result):
+        raise MXNetError(f"{who}: shape {result} has a negative length")
+    return result
+
+
+def _context(ctx: Any) -> Context:
+    return current_context() if ctx is None else Context(ctx)
+
+
+def _order(who: str, order: str) -> None:
+    if order != "C":
+        raise NotImplementedError(f"{who}: order must be 'C', got {order!r}")
+
+
+def _axis(who: str, axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise MXNetError(f"{who}: axis {axis} is out of bounds for an array of {ndim} dimensions")
+    return axis % ndim
