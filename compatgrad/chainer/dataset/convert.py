@@ -1,6 +1,11 @@
 """Converters: from a batch, a list of examples, to arrays on a device."""
 
+from __future__ import annotations
+
 import collections
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,11 +13,26 @@ from compatgrad.chainer import backend
 from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.backends import cuda
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.backend import Device
+    from compatgrad.chainer.types import DeviceSpec, NdArray
+
 
 class Converter:
-    """Base class of converters, callables from a batch and a `Device` (or None) to what a model takes."""
+    """Base class of converters: callables that make what a model takes, arrays on a device, of a batch, a list of
+    examples.
 
-    def __call__(self, batch, device):
+    Example:
+        >>> class Labels(chainer.dataset.Converter):
+        ...     def __call__(self, batch, device):
+        ...         return device.send(np.array([label for _, label in batch]))
+        >>> Labels()([("a", 1), ("b", 2)], chainer.get_device("@numpy"))
+        array([1, 2])
+
+    Source: `chainer.dataset.Converter` of Chainer 7.8.1.
+    """
+
+    def __call__(self, batch: list[Any], device: Device | None) -> Any:
         raise NotImplementedError("Concrete class must implement __call__.")
 
 
@@ -22,6 +42,7 @@ class _ArbitraryCallableConverter(Converter):
     def __init__(self, base_callable):
         if not callable(base_callable):
             raise TypeError(f"Can only wrap a callable. Actual: {type(base_callable)}")
+        functools.update_wrapper(self, base_callable)
         self.base_callable = base_callable
 
     def __call__(self, *args, **kwargs):
@@ -32,11 +53,22 @@ class _ArbitraryCallableConverter(Converter):
         return self.base_callable(*args, **kwargs)
 
 
-def converter():
-    """Decorator: make a `Converter` of a function of a batch and a `Device`.
+def converter() -> Callable[[Callable[..., Any]], Converter]:
+    """Makes a decorator that turns a function of a batch and a `Device`, or None, into a `Converter`. Callers of the
+    converter may also give the number of a GPU, or a negative one for the CPU, as old programs do. The converter cannot
+    be pickled where the function cannot.
 
-    Its callers may also give a device id, as old programs do. The result cannot be pickled where the
-    function cannot.
+    Returns:
+        The decorator. It raises TypeError for what cannot be called.
+
+    Example:
+        >>> @chainer.dataset.converter()
+        ... def labels(batch, device):
+        ...     return device.send(np.array([label for _, label in batch]))
+        >>> labels([("a", 1), ("b", 2)], -1)
+        array([1, 2])
+
+    Source: `chainer.dataset.converter` of Chainer 7.8.1.
     """
     return _ArbitraryCallableConverter
 
@@ -57,10 +89,26 @@ def _call_converter(converter, batch, device):
     raise RuntimeError(f"Converter does not support the device {device}. Use chainer.dataset.converter decorator.")
 
 
-def to_device(device, x):
-    """Send an array, or a container of arrays, to a device; None leaves it where it is.
+def to_device(device: DeviceSpec | None, x: Any) -> Any:
+    """Sends arrays to a device.
 
-    `device`: a `Device`, a specifier of one, or a number: a GPU, or if negative the CPU.
+    Args:
+        device: a `Device`, a specifier such as "@cupy:0", the number of a GPU, or a negative number for the CPU; None
+            leaves the arrays where they are.
+        x: an array, or a list or tuple of arrays; None stays None.
+
+    Returns:
+        The same with arrays on the device; arrays that are there already are not copied.
+
+    Raises:
+        TypeError: `x` is no array.
+        ValueError: there is no such device.
+
+    Example:
+        >>> chainer.dataset.to_device("@numpy", [np.array([1, 2]), None])
+        [array([1, 2]), None]
+
+    Source: `chainer.dataset.to_device` of Chainer 7.8.1.
     """
     device = _get_device(device)
     return x if device is None else device.send(x)
@@ -89,13 +137,28 @@ def _for_each_element(batch, padding, convert):
     return convert(batch, padding)
 
 
-def concat_examples_func(batch, device=None, padding=None):
-    """Stack a list of examples along a new first axis.
+def concat_examples_func(batch: list[Any], device: Device | None = None, padding: Any = None) -> Any:
+    """Stacks a list of examples along a new first axis: the standard converter.
 
-    Examples are arrays or numbers, or tuples or dicts of them; the result is an array, or a tuple or dict
-    of arrays. `padding`: value that fills up arrays of different shapes, or a tuple or dict of such values;
-    without it different shapes raise ValueError. `device`: `Device` that the arrays are sent to. Raises
-    ValueError for an empty batch.
+    Args:
+        batch: the examples: arrays or numbers, or tuples or dicts of them.
+        device: device to which the arrays are sent; `concat_examples` also takes specifiers and numbers of GPUs. None
+            leaves them where they are.
+        padding: value that fills up arrays of different shapes to one shape, or a tuple or dict of such values; None
+            takes arrays of one shape only.
+
+    Returns:
+        An array, or a tuple or dict of arrays as the first example is one.
+
+    Raises:
+        ValueError: the batch is empty, arrays differ in shape without `padding`, or in their number of axes with it.
+
+    Example:
+        >>> chainer.dataset.concat_examples([(np.array([1, 2]), 0), (np.array([3]), 1)], padding=-1)
+        (array([[ 1,  2],
+               [ 3, -1]]), array([0, 1]))
+
+    Source: `chainer.dataset.concat_examples` of Chainer 7.8.1.
     """
     assert device is None or isinstance(device, backend.Device), (
         f"device: expected a chainer.backend.Device, not {device!r}"
@@ -140,13 +203,24 @@ concat_examples = _ArbitraryCallableConverter(concat_examples_func)
 
 
 class ConcatWithAsyncTransfer:
-    """`concat_examples` that copies to a GPU while the GPU is computing, which needs CuPy.
+    """`concat_examples` that copies to a GPU while the GPU is computing, through pinned memory. It needs CuPy; on the
+    CPU it converts only. All calls must name the same device (ValueError).
 
-    `stream`: CuPy stream of the copies, by default a new one. `compute_stream`: CuPy stream of the
-    computation, which then waits for the copies by events; by default the device is synchronised.
+    Args:
+        stream: CuPy stream of the copies; None makes one.
+        compute_stream: CuPy stream of the computation, which then waits for the copies by events; None synchronises the
+            device.
+
+    Example:
+        >>> converter = chainer.dataset.ConcatWithAsyncTransfer()
+        >>> converter([(np.array([1, 2]), 0), (np.array([3, 4]), 1)])
+        (array([[1, 2],
+               [3, 4]]), array([0, 1]))
+
+    Source: `chainer.dataset.ConcatWithAsyncTransfer` of Chainer 7.8.1.
     """
 
-    def __init__(self, stream=None, compute_stream=None):
+    def __init__(self, stream: Any = None, compute_stream: Any = None) -> None:
         self._stream = stream
         self.compute_stream = compute_stream
         self._device = None
@@ -160,7 +234,7 @@ class ConcatWithAsyncTransfer:
     def _get_conveyor(self):
         return Conveyor(self._device, self._stream)
 
-    def __call__(self, batch, device=None, padding=None):
+    def __call__(self, batch: list[Any], device: int | None = None, padding: Any = None) -> Any:
         """Convert a batch; `device` is a number or None, and the same in all calls (ValueError)."""
         if not self._conveyor:
             self._device = device
@@ -202,18 +276,28 @@ def _is_gpu(device):
 
 
 class Conveyor:
-    """Copies arrays to a GPU through two alternating pinned buffers: `put`, then `get`.
+    """Copies arrays to a GPU, one after the other, through two alternating pinned buffers: `put`, then `get`.
 
-    `device`: number of the GPU; None, a negative number or no `stream`: arrays are sent at once.
+    Args:
+        device: number of the GPU; None or a negative one leaves arrays on the CPU.
+        stream: CuPy stream of the copies; None copies at once.
+
+    Example:
+        >>> conveyor = chainer.dataset.convert.Conveyor()
+        >>> conveyor.put(np.array([1, 2]))
+        >>> conveyor.get()
+        array([1, 2])
+
+    Source: `chainer.dataset.convert.Conveyor` of Chainer 7.8.1.
     """
 
-    def __init__(self, device=None, stream=None):
+    def __init__(self, device: int | None = None, stream: Any = None) -> None:
         self._device = device
         self._stream = stream
         self._array_set = [[None, None], [None, None]]
         self._ret_array = []
 
-    def put(self, array):
+    def put(self, array: NdArray) -> None:
         """Start to copy a NumPy array."""
         if not _is_gpu(self._device) or self._stream is None:
             self._ret_array.append(to_device(self._device, array))
@@ -231,7 +315,7 @@ class Conveyor:
         self._array_set.append([pinned, sent])
         self._ret_array.append(sent)
 
-    def get(self, sync=True):
+    def get(self, sync: bool = True) -> NdArray:
         """Return the array put first. Without `sync` it may still be under way."""
         if sync and _is_gpu(self._device) and self._stream is not None:
             cuda.cupy.cuda.runtime.deviceSynchronize()

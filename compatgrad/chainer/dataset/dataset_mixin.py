@@ -1,10 +1,27 @@
 """Indexing of datasets."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 
 class DatasetMixin:
-    """Base class of datasets that define `get_example` and ``__len__``."""
+    """Base class of datasets. A subclass defines `__len__` and `get_example`; indexing by an integer then gives an
+    example, by a slice, a list or an array of integers a list of examples.
+
+    Example:
+        >>> class Squares(chainer.dataset.DatasetMixin):
+        ...     def __len__(self):
+        ...         return 5
+        ...     def get_example(self, i):
+        ...         return i * i
+        >>> Squares()[3], Squares()[1:4], Squares()[[0, 4]]
+        (9, [1, 4, 9], [0, 16])
+
+    Source: `chainer.dataset.DatasetMixin` of Chainer 7.8.1.
+    """
 
     def __getitem__(self, index):
         """One example for an integer, a list of examples for a slice, a list or an array of integers."""
@@ -17,6 +34,6 @@ class DatasetMixin:
     def __len__(self):
         raise NotImplementedError
 
-    def get_example(self, i):
-        """Return the i-th example; raise IndexError where there is none."""
+    def get_example(self, i: int) -> Any:
+        """The i-th example; subclasses define it and raise IndexError where there is none."""
         raise NotImplementedError

@@ -1,9 +1,13 @@
 """The cache of datasets on disk, in the layout of the original."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import sys
 import urllib.request
+from collections.abc import Callable
+from typing import Any
 
 from compatgrad.chainer import utils
 from compatgrad.core.files import beside
@@ -11,29 +15,88 @@ from compatgrad.core.files import beside
 _dataset_root = os.environ.get("CHAINER_DATASET_ROOT", os.path.join(os.path.expanduser("~"), ".chainer", "dataset"))
 
 
-def get_dataset_root():
-    """Folder of all datasets: ``$CHAINER_DATASET_ROOT``, else ``~/.chainer/dataset``."""
+def get_dataset_root() -> str:
+    """The folder of all datasets that Chainer downloads.
+
+    Returns:
+        The path that `set_dataset_root` set; at first `$CHAINER_DATASET_ROOT`, or `~/.chainer/dataset`.
+
+    Example:
+        path = os.path.join(chainer.dataset.get_dataset_root(), "pfnet/chainer/mnist")
+
+    Source: `chainer.dataset.get_dataset_root` of Chainer 7.8.1.
+    """
     return _dataset_root
 
 
-def set_dataset_root(path):
-    """Set the folder of all datasets."""
+def set_dataset_root(path: str) -> None:
+    """Sets the folder of all datasets that Chainer downloads.
+
+    Args:
+        path: the folder; it is made when it is needed.
+
+    Raises:
+        TypeError: when it is used, `path` is no path.
+
+    Example:
+        >>> root = chainer.dataset.get_dataset_root()
+        >>> chainer.dataset.set_dataset_root("datasets")
+        >>> chainer.dataset.get_dataset_root()
+        'datasets'
+        >>> chainer.dataset.set_dataset_root(root)
+
+    Source: `chainer.dataset.set_dataset_root` of Chainer 7.8.1.
+    """
     global _dataset_root
     _dataset_root = path
 
 
-def get_dataset_directory(dataset_name, create_directory=True):
-    """Folder of one dataset, made unless told otherwise. The name may contain slashes."""
+def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> str:
+    """The folder of one dataset.
+
+    Args:
+        dataset_name: its name, which may contain slashes.
+        create_directory: True makes the folder where there is none.
+
+    Returns:
+        The path, below the folder of all datasets.
+
+    Raises:
+        OSError: the folder cannot be made.
+        TypeError: `dataset_name` is no string.
+
+    Example:
+        >>> path = chainer.dataset.get_dataset_directory("pfnet/chainer/mnist", create_directory=False)
+        >>> path == chainer.dataset.get_dataset_root() + "/pfnet/chainer/mnist"
+        True
+
+    Source: `chainer.dataset.get_dataset_directory` of Chainer 7.8.1.
+    """
     path = os.path.join(_dataset_root, dataset_name)
     if create_directory:
         os.makedirs(path, exist_ok=True)
     return path
 
 
-def cached_download(url):
-    """Return the path of a local copy of `url`, downloading it where there is none.
+def cached_download(url: str) -> str:
+    """Downloads a file, unless there is a copy of it in `_dl_cache` below the folder of all datasets. Other processes
+    see no copy or a complete one.
 
-    Raises OSError that names the URL and the path of the copy where that fails.
+    Args:
+        url: address of the file.
+
+    Returns:
+        Path of the copy.
+
+    Raises:
+        OSError: the file cannot be downloaded or written; the message names both and the path where a copy from
+            elsewhere would be taken.
+        ValueError: `url` is no address.
+
+    Example:
+        path = chainer.dataset.cached_download("https://example.com/data.zip")
+
+    Source: `chainer.dataset.cached_download` of Chainer 7.8.1.
     """
     cache_root = os.path.join(_dataset_root, "_dl_cache")
     os.makedirs(cache_root, exist_ok=True)
@@ -52,11 +115,32 @@ def cached_download(url):
     return cache_path
 
 
-def cache_or_load_file(path, creator, loader):
-    """Return ``loader(path)`` where the file exists, else make it and return ``creator(temporary path)``.
+def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callable[[str], Any]) -> Any:
+    """Loads a file, or makes it where there is none. The file appears when it is complete.
 
-    The file appears under `path` when it is complete. Raises RuntimeError where the dataset root cannot be
-    made.
+    Args:
+        path: path of the file, in an existing folder.
+        creator: writes the file under the path that it gets, and returns its content.
+        loader: returns the content of the file.
+
+    Returns:
+        What `creator` or `loader` returns.
+
+    Raises:
+        OSError: the folder does not exist, or `creator` writes no file.
+        RuntimeError: the folder of all datasets cannot be made.
+
+    Example:
+        >>> def creator(path):
+        ...     np.save(path, np.arange(3))
+        ...     return "made"
+        >>> root = chainer.dataset.get_dataset_root()
+        >>> chainer.dataset.set_dataset_root(".")
+        >>> [str(chainer.dataset.cache_or_load_file("data.npy", creator, np.load)) for _ in range(2)]
+        ['made', '[0 1 2]']
+        >>> chainer.dataset.set_dataset_root(root)
+
+    Source: `chainer.dataset.cache_or_load_file` of Chainer 7.8.1.
     """
     if os.path.exists(path):
         return loader(path)

@@ -1,8 +1,11 @@
 """CIFAR-10 and CIFAR-100."""
 
+from __future__ import annotations
+
 import os
 import pickle
 import tarfile
+from typing import Any
 
 import numpy
 
@@ -21,18 +24,55 @@ _CONTENTS = {
 }
 
 
-def get_cifar10(withlabel=True, ndim=3, scale=1.0, dtype=None):
-    """Return the training and the test set of CIFAR-10.
+def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype: Any = None) -> tuple[Any, Any]:
+    """The training and the test set of CIFAR-10, 50,000 and 10,000 images of ten classes. At first it downloads them
+    from www.cs.toronto.edu/~kriz; `get_dataset_root()/pfnet/chainer/cifar` keeps them.
 
-    `withlabel`: `TupleDataset` of images and labels (int32), else arrays of images. `ndim`: shape of an
-    image is (3072,) or (3, 32, 32). `scale`: the largest value. Source: www.cs.toronto.edu/~kriz, cached in
-    ``<dataset root>/pfnet/chainer/cifar``. Raises OSError where the download fails.
+    Args:
+        withlabel: True gives datasets of pairs of an image and a label of int32, False arrays of images.
+        ndim: 3 for images of shape (3, 32, 32), 1 for (3072,).
+        scale: the largest value.
+        dtype: dtype of the images; None is `config.dtype`.
+
+    Returns:
+        Both sets, `TupleDataset` or arrays.
+
+    Raises:
+        OSError: the download fails.
+        ValueError: `ndim` is another one.
+
+    Example:
+        train, test = chainer.datasets.get_cifar10()
+        image, label = train[0]  # an array of shape (3, 32, 32) and a number
+
+    Source: `chainer.datasets.get_cifar10` of Chainer 7.8.1.
     """
     return _get_cifar("cifar-10", withlabel, ndim, scale, dtype)
 
 
-def get_cifar100(withlabel=True, ndim=3, scale=1.0, dtype=None):
-    """Return the training and the test set of CIFAR-100 with its fine labels; see `get_cifar10`."""
+def get_cifar100(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, dtype: Any = None) -> tuple[Any, Any]:
+    """The training and the test set of CIFAR-100, 50,000 and 10,000 images of a hundred classes. At first it downloads
+    them from www.cs.toronto.edu/~kriz; `get_dataset_root()/pfnet/chainer/cifar` keeps them.
+
+    Args:
+        withlabel: True gives datasets of pairs of an image and a label of int32, False arrays of images.
+        ndim: 3 for images of shape (3, 32, 32), 1 for (3072,).
+        scale: the largest value.
+        dtype: dtype of the images; None is `config.dtype`.
+
+    Returns:
+        Both sets, `TupleDataset` or arrays.
+
+    Raises:
+        OSError: the download fails.
+        ValueError: `ndim` is another one.
+
+    Example:
+        train, test = chainer.datasets.get_cifar100()
+        image, label = train[0]  # an array of shape (3, 32, 32) and a number
+
+    Source: `chainer.datasets.get_cifar100` of Chainer 7.8.1.
+    """
     return _get_cifar("cifar-100", withlabel, ndim, scale, dtype)
 
 

@@ -1,10 +1,29 @@
 """Several datasets side by side, as dicts."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 
 class DictDataset:
-    """Dataset of dicts of the examples of `datasets`; ValueError where their lengths differ."""
+    """Several datasets side by side: its examples are dicts of their examples.
 
-    def __init__(self, **datasets):
+    Args:
+        **datasets: the datasets by the keys.
+
+    Raises:
+        ValueError: there is none, or they differ in length.
+
+    Example:
+        >>> data = chainer.datasets.DictDataset(x=[1, 2], label=[0, 1])
+        >>> data[1], data[:1]
+        ({'x': 2, 'label': 1}, [{'x': 1, 'label': 0}])
+
+    Source: `chainer.datasets.DictDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, **datasets: Sequence[Any]) -> None:
         if not datasets:
             raise ValueError("no datasets are given")
         length = len(next(iter(datasets.values())))

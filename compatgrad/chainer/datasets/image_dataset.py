@@ -1,11 +1,15 @@
 """Datasets of image files. They need Pillow."""
 
+from __future__ import annotations
+
 import bisect
 import io
 import numbers
 import os
 import threading
 import zipfile
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -50,13 +54,28 @@ def _read_pairs(path):
 
 
 class ImageDataset(dataset_mixin.DatasetMixin):
-    """Dataset of images, arrays of shape (channels, height, width), read at each access.
+    """Images in files, read at each access as arrays of shape (channels, height, width).
 
-    `paths`: list of paths below `root`, or path of a file with one path per line. `dtype` of the arrays, by
-    default ``chainer.config.dtype``. Raises ImportError without Pillow.
+    Args:
+        paths: paths of the images below `root`, or the path of a file with one of them in each line.
+        root: folder of the images.
+        dtype: dtype of the arrays; None is `config.dtype`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> from PIL import Image
+        >>> Image.new("RGB", (4, 2), (255, 0, 0)).save("red.png")
+        >>> image = chainer.datasets.ImageDataset(["red.png"])[0]
+        >>> image.shape, image[:, 0, 0]
+        ((3, 2, 4), array([255.,   0.,   0.], dtype=float32))
+
+    Source: `chainer.datasets.ImageDataset` of Chainer 7.8.1.
     """
 
-    def __init__(self, paths, root=".", dtype=None):
+    def __init__(self, paths: str | Sequence[str], root: str = ".", dtype: Any = None) -> None:
         _check_pillow_availability()
         if isinstance(paths, str):
             with open(paths) as f:
@@ -68,18 +87,39 @@ class ImageDataset(dataset_mixin.DatasetMixin):
     def __len__(self):
         return len(self._paths)
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> numpy.ndarray:
+        """The i-th image."""
         return _read_image_as_array(os.path.join(self._root, self._paths[i]), self._dtype)
 
 
 class LabeledImageDataset(dataset_mixin.DatasetMixin):
-    """Dataset of images, as in `ImageDataset`, and labels.
+    """Images in files, read at each access, and their labels: its examples are pairs of an array of shape (channels,
+    height, width) and one of shape ().
 
-    `pairs`: list of paths and labels, or path of a file with lines of a path and an integer; ValueError for
-    other lines.
+    Args:
+        pairs: pairs of a path below `root` and a label, or the path of a file with a path and an integer in each line.
+        root: folder of the images.
+        dtype: dtype of the images; None is `config.dtype`.
+        label_dtype: dtype of the labels.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: Pillow is not installed.
+        ValueError: a line of the file is another one.
+
+    Example:
+        >>> from PIL import Image
+        >>> Image.new("L", (4, 2), 9).save("gray.png")
+        >>> image, label = chainer.datasets.LabeledImageDataset([("gray.png", 3)])[0]
+        >>> image.shape, label
+        ((1, 2, 4), array(3, dtype=int32))
+
+    Source: `chainer.datasets.LabeledImageDataset` of Chainer 7.8.1.
     """
 
-    def __init__(self, pairs, root=".", dtype=None, label_dtype=numpy.int32):
+    def __init__(
+        self, pairs: str | Sequence[tuple[str, Any]], root: str = ".", dtype: Any = None, label_dtype: Any = numpy.int32
+    ) -> None:
         _check_pillow_availability()
         self._pairs = _read_pairs(pairs) if isinstance(pairs, str) else pairs
         self._root = root
@@ -89,16 +129,42 @@ class LabeledImageDataset(dataset_mixin.DatasetMixin):
     def __len__(self):
         return len(self._pairs)
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The i-th image and its label."""
         path, label = self._pairs[i]
         image = _read_image_as_array(os.path.join(self._root, path), self._dtype)
         return image, numpy.array(label, dtype=self._label_dtype)
 
 
 class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
-    """Dataset of images in a zip file and labels: lines of a file name and an integer in `labelfilename`."""
+    """Images in a zip file, read at each access, and their labels.
 
-    def __init__(self, zipfilename, labelfilename, dtype=None, label_dtype=numpy.int32):
+    Args:
+        zipfilename: path of the zip file.
+        labelfilename: path of a file with a name in the zip file and an integer in each line.
+        dtype: dtype of the images; None is `config.dtype`.
+        label_dtype: dtype of the labels.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: Pillow is not installed.
+        ValueError: a line of the file of labels is another one.
+
+    Example:
+        >>> from PIL import Image
+        >>> from zipfile import ZipFile
+        >>> Image.new("L", (4, 2), 9).save("gray.png")
+        >>> with ZipFile("images.zip", "w") as zip, open("labels.txt", "w") as labels:
+        ...     zip.write("gray.png")
+        ...     count = labels.write("gray.png 3\\n")
+        >>> image, label = chainer.datasets.LabeledZippedImageDataset("images.zip", "labels.txt")[0]
+        >>> image.shape, label
+        ((1, 2, 4), array(3, dtype=int32))
+
+    Source: `chainer.datasets.LabeledZippedImageDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, zipfilename: str, labelfilename: str, dtype: Any = None, label_dtype: Any = numpy.int32) -> None:
         _check_pillow_availability()
         self._pairs = _read_pairs(labelfilename)
         self._label_dtype = label_dtype
@@ -107,15 +173,37 @@ class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
     def __len__(self):
         return len(self._pairs)
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The i-th image and its label."""
         path, label = self._pairs[i]
         return self._zipfile.get_example(path), numpy.array(label, dtype=self._label_dtype)
 
 
 class MultiZippedImageDataset(dataset_mixin.DatasetMixin):
-    """Dataset of the images in several zip files, in order."""
+    """The images of several zip files, one after the other, read at each access as arrays of shape (channels, height,
+    width).
 
-    def __init__(self, zipfilenames, dtype=None):
+    Args:
+        zipfilenames: paths of the zip files, which hold nothing but images.
+        dtype: dtype of the images; None is `config.dtype`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> from PIL import Image
+        >>> from zipfile import ZipFile
+        >>> Image.new("L", (4, 2), 9).save("gray.png")
+        >>> with ZipFile("images.zip", "w") as zip:
+        ...     zip.write("gray.png")
+        >>> len(chainer.datasets.MultiZippedImageDataset(["images.zip", "images.zip"]))
+        2
+
+    Source: `chainer.datasets.MultiZippedImageDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, zipfilenames: Sequence[str], dtype: Any = None) -> None:
         self._zfs = [ZippedImageDataset(name, dtype) for name in zipfilenames]
         self._zpaths_accumlens = [0]
         for zf in self._zfs:
@@ -124,15 +212,37 @@ class MultiZippedImageDataset(dataset_mixin.DatasetMixin):
     def __len__(self):
         return self._zpaths_accumlens[-1]
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> numpy.ndarray:
+        """The i-th image of all."""
         number = bisect.bisect(self._zpaths_accumlens, i) - 1
         return self._zfs[number].get_example(i - self._zpaths_accumlens[number])
 
 
 class ZippedImageDataset(dataset_mixin.DatasetMixin):
-    """Dataset of the images in a zip file, which holds nothing else."""
+    """The images in a zip file, read at each access as arrays of shape (channels, height, width). Processes that are
+    forked open the file themselves.
 
-    def __init__(self, zipfilename, dtype=None):
+    Args:
+        zipfilename: path of the zip file, which holds nothing but images.
+        dtype: dtype of the images; None is `config.dtype`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> from PIL import Image
+        >>> from zipfile import ZipFile
+        >>> Image.new("L", (4, 2), 9).save("gray.png")
+        >>> with ZipFile("images.zip", "w") as zip:
+        ...     zip.write("gray.png")
+        >>> chainer.datasets.ZippedImageDataset("images.zip")[0].shape
+        (1, 2, 4)
+
+    Source: `chainer.datasets.ZippedImageDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, zipfilename: str, dtype: Any = None) -> None:
         _check_pillow_availability()
         self._zipfilename = zipfilename
         self._dtype = get_dtype(dtype)
@@ -154,8 +264,8 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
-    def get_example(self, i_or_filename):
-        """Return an image by its index or its name in the archive."""
+    def get_example(self, i_or_filename: int | str) -> numpy.ndarray:
+        """An image by its index or by its name in the zip file."""
         name = self._paths[i_or_filename] if isinstance(i_or_filename, numbers.Integral) else i_or_filename
         with self._lock:
             # A forked process shares the position in the file with its parent.

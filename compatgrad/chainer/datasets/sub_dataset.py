@@ -1,7 +1,11 @@
 """Parts of a dataset."""
 
+from __future__ import annotations
+
 import numbers
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,12 +13,25 @@ from compatgrad.chainer.dataset import dataset_mixin
 
 
 class SubDataset(dataset_mixin.DatasetMixin):
-    """Examples `start` to `finish` (exclusive) of a dataset, in the order given by the indices `order`.
+    """A range of a dataset.
 
-    Raises ValueError where the range or `order` does not fit the dataset.
+    Args:
+        dataset: the dataset.
+        start, finish: the range; `finish` is exclusive.
+        order: indices of the dataset, as many as it has examples: the range is one of `order`; None keeps the dataset's
+            order.
+
+    Raises:
+        ValueError: the range lies outside the dataset, or `order` has another length.
+
+    Example:
+        >>> chainer.datasets.SubDataset([10, 11, 12, 13], 1, 3)[:]
+        [11, 12]
+
+    Source: `chainer.datasets.SubDataset` of Chainer 7.8.1.
     """
 
-    def __init__(self, dataset, start, finish, order=None):
+    def __init__(self, dataset: Sequence[Any], start: int, finish: int, order: Sequence[int] | None = None) -> None:
         if start < 0 or finish > len(dataset):
             raise ValueError(f"subset overruns the base dataset. Actual: {start} to {finish} of {len(dataset)}")
         if order is not None and len(order) != len(dataset):
@@ -31,7 +48,8 @@ class SubDataset(dataset_mixin.DatasetMixin):
     def __len__(self):
         return self._size
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> Any:
+        """The i-th example of the range, from its end where `i` is negative; IndexError outside it."""
         if not -self._size <= i < self._size:
             raise IndexError(f"dataset index out of range: {i} of {self._size}")
         index = i + (self._start if i >= 0 else self._finish)
@@ -42,10 +60,29 @@ def _random_order(dataset, seed):
     return np.random.RandomState(seed).permutation(len(dataset))
 
 
-def split_dataset(dataset, split_at, order=None):
-    """Split a dataset, in the order given, into the examples before `split_at` and the rest.
+def split_dataset(
+    dataset: Sequence[Any], split_at: int, order: Sequence[int] | None = None
+) -> tuple[SubDataset, SubDataset]:
+    """Splits a dataset in two.
 
-    Raises TypeError where `split_at` is no integer, ValueError where it lies outside the dataset.
+    Args:
+        dataset: the dataset.
+        split_at: number of examples of the first part.
+        order: indices of the dataset in the order in which it is split; None keeps the dataset's.
+
+    Returns:
+        Both parts.
+
+    Raises:
+        TypeError: `split_at` is no integer.
+        ValueError: `split_at` is negative or larger than the dataset, or `order` has another length.
+
+    Example:
+        >>> first, second = chainer.datasets.split_dataset([10, 11, 12], 1)
+        >>> first[:], second[:]
+        ([10], [11, 12])
+
+    Source: `chainer.datasets.split_dataset` of Chainer 7.8.1.
     """
     if not isinstance(split_at, numbers.Integral):
         raise TypeError(f"split_at must be int, got {type(split_at)} instead")
@@ -56,19 +93,78 @@ def split_dataset(dataset, split_at, order=None):
     return SubDataset(dataset, 0, split_at, order), SubDataset(dataset, split_at, len(dataset), order)
 
 
-def split_dataset_random(dataset, first_size, seed=None):
-    """Split a dataset at random into `first_size` examples and the rest; `seed` of a generator of its own."""
+def split_dataset_random(
+    dataset: Sequence[Any], first_size: int, seed: int | None = None
+) -> tuple[SubDataset, SubDataset]:
+    """Splits a dataset in two at random.
+
+    Args:
+        dataset: the dataset.
+        first_size: number of examples of the first part.
+        seed: seed of a random generator of its own; None takes another one each time.
+
+    Returns:
+        Both parts.
+
+    Raises:
+        TypeError: `first_size` is no integer.
+        ValueError: `first_size` is negative or larger than the dataset.
+
+    Example:
+        >>> first, second = chainer.datasets.split_dataset_random([10, 11, 12], 1, seed=0)
+        >>> first[:], second[:]
+        ([12], [11, 10])
+
+    Source: `chainer.datasets.split_dataset_random` of Chainer 7.8.1.
+    """
     return split_dataset(dataset, first_size, _random_order(dataset, seed))
 
 
-def split_dataset_n(dataset, n, order=None):
-    """Split a dataset into a list of `n` parts of ``len(dataset) // n`` examples."""
+def split_dataset_n(dataset: Sequence[Any], n: int, order: Sequence[int] | None = None) -> list[SubDataset]:
+    """Splits a dataset into parts of one size; what is left at its end is in none.
+
+    Args:
+        dataset: the dataset.
+        n: number of parts; each has `len(dataset) // n` examples.
+        order: indices of the dataset in the order in which it is split; None keeps the dataset's.
+
+    Returns:
+        The parts.
+
+    Raises:
+        ValueError: `order` has another length.
+        ZeroDivisionError: `n` is 0.
+
+    Example:
+        >>> [part[:] for part in chainer.datasets.split_dataset_n([10, 11, 12, 13, 14], 2)]
+        [[10, 11], [12, 13]]
+
+    Source: `chainer.datasets.split_dataset_n` of Chainer 7.8.1.
+    """
     size = len(dataset) // n
     return [SubDataset(dataset, size * i, size * (i + 1), order) for i in range(n)]
 
 
-def split_dataset_n_random(dataset, n, seed=None):
-    """Split a dataset at random into a list of `n` parts of ``len(dataset) // n`` examples."""
+def split_dataset_n_random(dataset: Sequence[Any], n: int, seed: int | None = None) -> list[SubDataset]:
+    """Splits a dataset at random into parts of one size; what is left at the end is in none.
+
+    Args:
+        dataset: the dataset.
+        n: number of parts; each has `len(dataset) // n` examples.
+        seed: seed of a random generator of its own; None takes another one each time.
+
+    Returns:
+        The parts.
+
+    Raises:
+        ZeroDivisionError: `n` is 0.
+
+    Example:
+        >>> [part[:] for part in chainer.datasets.split_dataset_n_random([10, 11, 12, 13, 14], 2, seed=0)]
+        [[12, 10], [11, 13]]
+
+    Source: `chainer.datasets.split_dataset_n_random` of Chainer 7.8.1.
+    """
     return split_dataset_n(dataset, n, _random_order(dataset, seed))
 
 
@@ -79,10 +175,30 @@ def _get_n_folds(n_folds, kwargs):
     return n_folds
 
 
-def get_cross_validation_datasets(dataset, n_folds=None, order=None, **kwargs):
-    """Make `n_folds` pairs of a training and a test set, whose test sets together are the dataset.
+def get_cross_validation_datasets(
+    dataset: Sequence[Any], n_folds: int | None = None, order: Sequence[int] | None = None, **kwargs: Any
+) -> list[tuple[SubDataset, SubDataset]]:
+    """Makes pairs of a training and a test set for cross validation. The test sets together are the dataset; their
+    sizes differ by at most one.
 
-    The sizes of the test sets differ by at most one. ``n_fold`` is the deprecated name of `n_folds`.
+    Args:
+        dataset: the dataset.
+        n_folds: number of pairs.
+        order: indices of the dataset in the order in which it is split; None keeps the dataset's.
+        **kwargs: `n_fold`: deprecated name of `n_folds`, with a DeprecationWarning.
+
+    Returns:
+        The pairs of training and test set.
+
+    Raises:
+        TypeError: the number of pairs is missing.
+        ValueError: `order` has another length.
+
+    Example:
+        >>> [test[:] for train, test in chainer.datasets.get_cross_validation_datasets([10, 11, 12], 3)]
+        [[12], [11], [10]]
+
+    Source: `chainer.datasets.get_cross_validation_datasets` of Chainer 7.8.1.
     """
     n_folds = _get_n_folds(n_folds, kwargs)
     order = np.arange(len(dataset)) if order is None else np.array(order)
@@ -96,7 +212,30 @@ def get_cross_validation_datasets(dataset, n_folds=None, order=None, **kwargs):
     return splits
 
 
-def get_cross_validation_datasets_random(dataset, n_folds, seed=None, **kwargs):
-    """`get_cross_validation_datasets` in a random order; `seed` of a generator of its own."""
+def get_cross_validation_datasets_random(
+    dataset: Sequence[Any], n_folds: int, seed: int | None = None, **kwargs: Any
+) -> list[tuple[SubDataset, SubDataset]]:
+    """Makes pairs of a training and a test set for cross validation, at random. The test sets together are the dataset;
+    their sizes differ by at most one.
+
+    Args:
+        dataset: the dataset.
+        n_folds: number of pairs.
+        seed: seed of a random generator of its own; None takes another one each time.
+        **kwargs: `n_fold`: deprecated name of `n_folds`, with a DeprecationWarning.
+
+    Returns:
+        The pairs of training and test set.
+
+    Raises:
+        TypeError: the number of pairs is no number.
+
+    Example:
+        >>> folds = chainer.datasets.get_cross_validation_datasets_random([10, 11, 12], 3, seed=0)
+        >>> [test[:] for train, test in folds]
+        [[10], [11], [12]]
+
+    Source: `chainer.datasets.get_cross_validation_datasets_random` of Chainer 7.8.1.
+    """
     n_folds = _get_n_folds(n_folds, kwargs)
     return get_cross_validation_datasets(dataset, n_folds, _random_order(dataset, seed))

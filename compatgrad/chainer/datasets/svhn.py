@@ -1,6 +1,9 @@
 """Street View House Numbers."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 import numpy
 
@@ -9,12 +12,35 @@ from compatgrad.chainer.dataset import download
 from compatgrad.chainer.datasets import tuple_dataset
 
 
-def get_svhn(withlabel=True, scale=1.0, dtype=None, label_dtype=numpy.int32, add_extra=False):
-    """Return the training and the test set of SVHN, and with `add_extra` the extra training set.
+def get_svhn(
+    withlabel: bool = True,
+    scale: float = 1.0,
+    dtype: Any = None,
+    label_dtype: Any = numpy.int32,
+    add_extra: bool = False,
+) -> tuple[Any, ...]:
+    """The training and the test set of SVHN, 73,257 and 26,032 photographs of house numbers' digits. At first it
+    downloads them from ufldl.stanford.edu/housenumbers; `get_dataset_root()/pfnet/chainer/svhn` keeps them.
 
-    `withlabel`: `TupleDataset` of images (3, 32, 32) and labels, else arrays of images. `scale`: the
-    largest value. Source: ufldl.stanford.edu/housenumbers, cached in ``<dataset root>/pfnet/chainer/svhn``.
-    Raises RuntimeError where SciPy is needed and missing, OSError where the download fails.
+    Args:
+        withlabel: True gives datasets of pairs of an image and a label, False arrays of images.
+        scale: the largest value.
+        dtype: dtype of the images; None is `config.dtype`.
+        label_dtype: dtype of the labels.
+        add_extra: True gives the 531,131 extra images for training as a third set.
+
+    Returns:
+        The sets, `TupleDataset` or arrays; images have shape (3, 32, 32).
+
+    Raises:
+        OSError: the download fails.
+        RuntimeError: SciPy, which reads the downloaded files, is not installed.
+
+    Example:
+        train, test = chainer.datasets.get_svhn()
+        image, label = train[0]  # an array of shape (3, 32, 32) and a number
+
+    Source: `chainer.datasets.get_svhn` of Chainer 7.8.1.
     """
     dtype = get_dtype(dtype)
     names = ("train", "test", "extra") if add_extra else ("train", "test")

@@ -1,19 +1,44 @@
 """Datasets of the lines of text files."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from compatgrad.chainer.dataset import dataset_mixin
 
 
 class TextDataset(dataset_mixin.DatasetMixin):
-    """Dataset of the lines of a text file, or of tuples of the lines of several, read at each access.
+    """The lines of a text file, or tuples of the lines of several, read at each access. Lines keep their ends.
 
-    `paths`: a path or a list of them. `encoding`, `errors`, `newline`: as of `open`, one for all files or a
-    list. `filter_func`: keeps the lines for which ``filter_func(*lines)`` is true. Raises ValueError where
-    no file is given, lists differ in length or files in their number of lines.
+    Args:
+        paths: a path or several.
+        encoding, errors, newline: as of `open`, one for all files or one for each.
+        filter_func: keeps the lines for which `filter_func(*lines)` is true; None keeps all.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: no path is given, options have another length, or files differ in their number of lines.
+
+    Example:
+        >>> with open("words.txt", "w") as f:
+        ...     count = f.write("one\\ntwo\\nthree\\n")
+        >>> data = chainer.datasets.TextDataset("words.txt", filter_func=lambda line: line.startswith("t"))
+        >>> len(data), data[1]
+        (2, 'three\\n')
+
+    Source: `chainer.datasets.TextDataset` of Chainer 7.8.1.
     """
 
-    def __init__(self, paths, encoding=None, errors=None, newline=None, filter_func=None):
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        encoding: str | Sequence[str | None] | None = None,
+        errors: str | Sequence[str | None] | None = None,
+        newline: str | Sequence[str | None] | None = None,
+        filter_func: Callable[..., Any] | None = None,
+    ) -> None:
         if isinstance(paths, str):
             paths = [paths]
         elif not paths:
@@ -66,7 +91,7 @@ class TextDataset(dataset_mixin.DatasetMixin):
             )
         ]
 
-    def close(self):
+    def close(self) -> None:
         """Close the files, all of them also where one fails."""
         error = None
         for fp in self._fps:
@@ -77,7 +102,8 @@ class TextDataset(dataset_mixin.DatasetMixin):
         if error is not None:
             raise error
 
-    def get_example(self, idx):
+    def get_example(self, idx: int) -> Any:
+        """A line, or a tuple of the lines of all files; IndexError outside them."""
         if not 0 <= idx < len(self._lines):
             raise IndexError(f"dataset index out of range: {idx} of {len(self._lines)}")
         number = self._lines[idx]

@@ -1,17 +1,34 @@
 """A dataset with a function applied to its examples."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from compatgrad.chainer.dataset import dataset_mixin
 
 
 class TransformDataset(dataset_mixin.DatasetMixin):
-    """Dataset of ``transform(example)``, computed at each access. `transform` must not change the example."""
+    """A dataset with a function applied to its examples, at each access.
 
-    def __init__(self, dataset, transform):
+    Args:
+        dataset: the dataset.
+        transform: the function; it must not change the example itself.
+
+    Example:
+        >>> chainer.datasets.TransformDataset([1, 2, 3], lambda x: -x)[1:]
+        [-2, -3]
+
+    Source: `chainer.datasets.TransformDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, dataset: Sequence[Any], transform: Callable[[Any], Any]) -> None:
         self._dataset = dataset
         self._transform = transform
 
     def __len__(self):
         return len(self._dataset)
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> Any:
+        """The transformed i-th example."""
         return self._transform(self._dataset[i])

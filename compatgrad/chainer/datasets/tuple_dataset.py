@@ -1,10 +1,29 @@
 """Several datasets side by side, as tuples."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 
 class TupleDataset:
-    """Dataset of tuples of the examples of `datasets`; ValueError where their lengths differ."""
+    """Several datasets side by side: its examples are tuples of their examples.
 
-    def __init__(self, *datasets):
+    Args:
+        *datasets: the datasets.
+
+    Raises:
+        ValueError: there is none, or they differ in length.
+
+    Example:
+        >>> data = chainer.datasets.TupleDataset([1, 2], [0, 1])
+        >>> data[1], data[:1]
+        ((2, 1), [(1, 0)])
+
+    Source: `chainer.datasets.TupleDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, *datasets: Sequence[Any]) -> None:
         if not datasets:
             raise ValueError("no datasets are given")
         length = len(datasets[0])

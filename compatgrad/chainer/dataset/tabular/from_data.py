@@ -1,17 +1,40 @@
 """Tabular datasets of lists, arrays and functions."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer.backend import get_array_types
 from compatgrad.chainer.dataset.tabular import tabular_dataset
 
+if TYPE_CHECKING:
+    from compatgrad.chainer.dataset.tabular.tabular_dataset import TabularDataset
 
-def from_data(data, *, size=None):
-    """Make a tabular dataset of columns.
 
-    `data`: a list or array; ``(name, list, array or function of the index)``; ``(names, function)``; a
-    tuple of such columns; or a dict from names, or tuples of them, to lists, arrays or functions. `size`:
-    length where there are only functions. Raises ValueError for a function without a name or a length.
+def from_data(data: Any, *, size: int | None = None) -> TabularDataset:
+    """Makes a tabular dataset of columns. Its examples are values for a single column, dicts for a dict, otherwise
+    tuples.
+
+    Args:
+        data: a column: a list or an array, a pair of a name and a list, array or function of the index, or a pair of a
+            tuple of names and a function that returns a tuple or dict; or a tuple of columns; or a dict from names, or
+            tuples of names, to lists, arrays or functions.
+        size: number of rows; None takes the length of a list or array.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        TypeError: a column is neither a list, an array nor a function.
+        ValueError: a function has no name, all columns are functions and `size` is None, or columns differ in length.
+
+    Example:
+        >>> data = chainer.dataset.tabular.from_data({"x": [0, 1, 2], "y": lambda i: i * i})
+        >>> data[2], data.keys
+        ({'x': 2, 'y': 4}, ('x', 'y'))
+
+    Source: `chainer.dataset.tabular.from_data` of Chainer 7.8.1.
     """
     if isinstance(data, tuple):
         if len(data) == 2 and _is_name(data[0]):

@@ -1,6 +1,10 @@
 """The interface of tabular datasets, and their views, which are tabular datasets themselves."""
 
+from __future__ import annotations
+
 import numbers
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +14,17 @@ from compatgrad.chainer.dataset import dataset_mixin
 
 
 class TabularDataset(dataset_mixin.DatasetMixin):
-    """Base class of datasets whose examples have the same elements, the columns of a table.
+    """Base class of datasets whose examples have the same elements, the columns of a table. A subclass defines
+    `__len__`, `keys`, `mode` and `get_examples`. The methods that return datasets return views, which compute at each
+    access.
 
-    A subclass defines ``__len__``, `keys`, `mode` and `get_examples`. The methods that return datasets
-    return views.
+    Example:
+        >>> x = chainer.dataset.tabular.from_data(("x", [1, 2, 3]))
+        >>> y = chainer.dataset.tabular.from_data(("y", [4, 5, 6]))
+        >>> x.join(y).slice[1:].asdict()[0], x.transform("z", lambda x: -x).fetch()
+        ({'x': 2, 'y': 5}, [-1, -2, -3])
+
+    Source: `chainer.dataset.TabularDataset` of Chainer 7.8.1.
     """
 
     def __len__(self):
@@ -29,7 +40,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         """What an example is: `tuple`, `dict`, or None for the value of the only column."""
         raise NotImplementedError
 
-    def get_examples(self, indices, key_indices):
+    def get_examples(self, indices: Any, key_indices: tuple[int, ...] | None) -> tuple[Any, ...]:
         """Return columns, a tuple of lists or arrays.
 
         `indices`: list or slice of the rows, `key_indices`: tuple of the columns; None for all.
@@ -45,7 +56,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         """
         return _SliceHelper(self)
 
-    def fetch(self):
+    def fetch(self) -> Any:
         """Return all columns: a tuple or dict of them, or the only one, according to `mode`."""
         return self._format(self.get_examples(None, None))
 
@@ -56,7 +67,7 @@ class TabularDataset(dataset_mixin.DatasetMixin):
             return dict(zip(self.keys, values, strict=True))
         return values[0]
 
-    def convert(self, data):
+    def convert(self, data: Any) -> Any:
         """Turn what `fetch` returned into arrays. Views of several datasets use that of the first."""
         if isinstance(data, tuple):
             return tuple([_as_array(column) for column in data])
@@ -64,23 +75,23 @@ class TabularDataset(dataset_mixin.DatasetMixin):
             return {key: _as_array(column) for key, column in data.items()}
         return _as_array(data)
 
-    def astuple(self):
+    def astuple(self) -> TabularDataset:
         """A view whose examples are tuples."""
         return _AsMode(self, tuple)
 
-    def asdict(self):
+    def asdict(self) -> TabularDataset:
         """A view whose examples are dicts."""
         return _AsMode(self, dict)
 
-    def concat(self, *datasets):
+    def concat(self, *datasets: TabularDataset) -> TabularDataset:
         """This dataset and others below each other. Raises ValueError where their keys differ."""
         return _Concat(self, *datasets)
 
-    def join(self, *datasets):
+    def join(self, *datasets: TabularDataset) -> TabularDataset:
         """This dataset and others side by side. Raises ValueError for other lengths or the same keys."""
         return _Join(self, *datasets)
 
-    def transform(self, keys, transform):
+    def transform(self, keys: str | tuple[str, ...], transform: Callable[..., Any]) -> TabularDataset:
         """A function of each example; `keys` names the columns of its results.
 
         It is called with a tuple's elements, a dict's items as keywords, or the value. Its results, tuples,
@@ -88,15 +99,16 @@ class TabularDataset(dataset_mixin.DatasetMixin):
         """
         return _Transform(self, keys, transform)
 
-    def transform_batch(self, keys, transform_batch):
+    def transform_batch(self, keys: str | tuple[str, ...], transform_batch: Callable[..., Any]) -> TabularDataset:
         """The same with a function of columns, which must not change their length (ValueError)."""
         return _TransformBatch(self, keys, transform_batch)
 
-    def with_converter(self, converter):
+    def with_converter(self, converter: Callable[..., Any]) -> TabularDataset:
         """A view whose `convert` calls `converter` as `transform` calls its function."""
         return _WithConverter(self, converter)
 
-    def get_example(self, i):
+    def get_example(self, i: int) -> Any:
+        """The i-th example: a tuple or dict of the values of the columns, or the value of the only one."""
         return self._format(tuple([column[0] for column in self.get_examples([i], None)]))
 
     def __iter__(self):
@@ -112,23 +124,39 @@ def _as_array(column):
 
 
 class DelegateDataset(TabularDataset):
-    """Tabular dataset with the contents of another one: a base class of one's own datasets."""
+    """Tabular dataset with the contents of another one: a base class of datasets that change part of it.
 
-    def __init__(self, dataset):
+    Args:
+        dataset: the other dataset.
+
+    Example:
+        >>> class Doubled(chainer.dataset.tabular.DelegateDataset):
+        ...     def get_examples(self, indices, key_indices):
+        ...         return tuple([[2 * x for x in column] for column in super().get_examples(indices, key_indices)])
+        >>> Doubled(chainer.dataset.tabular.from_data([1, 2, 3]))[1]
+        4
+
+    Source: `chainer.dataset.tabular.DelegateDataset` of Chainer 7.8.1.
+    """
+
+    def __init__(self, dataset: TabularDataset) -> None:
         self.dataset = dataset
 
     def __len__(self):
         return len(self.dataset)
 
     @property
-    def keys(self):
+    def keys(self) -> tuple[str, ...]:
+        """Names of the columns."""
         return self.dataset.keys
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
+        """What an example is: that of the other dataset."""
         return self.dataset.mode
 
-    def get_examples(self, indices, key_indices):
+    def get_examples(self, indices: Any, key_indices: tuple[int, ...] | None) -> tuple[Any, ...]:
+        """The columns of the other dataset."""
         return self.dataset.get_examples(indices, key_indices)
 
 
