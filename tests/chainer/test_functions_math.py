@@ -239,6 +239,7 @@ def test_inputs_that_do_not_fit(call):
 
 ERRORS = [
     (lambda: F.average(f32(X), (0, 1), f32(W)), ValueError),
+    (lambda: F.cholesky(-np.eye(2, dtype=np.float32)), np.linalg.LinAlgError),
     (lambda: F.clip(f32(X), 1, 0), ValueError),
     (lambda: F.crelu(f32(X), 1.0), TypeError),
     (lambda: F.cumsum(f32(X), 1.0), TypeError),
@@ -255,6 +256,7 @@ ERRORS = [
     (lambda: F.sparse_matmul(f32(X), f32(X)), ValueError),
     (lambda: F.sum(f32(X), "x"), TypeError),
     (lambda: F.tensordot(f32(X), f32(X), axes=([0], [1])), ValueError),
+    (lambda: F.zeta(2.0, 1.0), TypeError),
 ]
 
 
@@ -262,6 +264,19 @@ ERRORS = [
 def test_wrong_arguments(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_an_array_takes_the_dtype_of_the_variable_in_a_matrix_product(dtype):
+    x = chainer.Variable(np.eye(2, dtype=np.float32))
+    a = np.arange(4, dtype=dtype).reshape(2, 2)
+    for y in (x @ a, a @ x):
+        assert y.dtype == np.float32
+        np.testing.assert_array_equal(y.array, a)
+
+
+def test_numbers_have_signs():
+    assert F.sign(-1.5).array == -1
 
 
 # ---- noise -------------------------------------------------------------------------------------------------

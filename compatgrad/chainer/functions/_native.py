@@ -6,15 +6,18 @@ function that the engine recorded, or what a program made to `apply` it, which m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 
 from compatgrad import _C
-from compatgrad.chainer import function_node, utils
+from compatgrad.chainer import backend, function_node, utils
+from compatgrad.chainer._documented import documented_class
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.utils import type_check
+from compatgrad.chainer.variable import as_array, as_variable
 
 if TYPE_CHECKING:
     from compatgrad.chainer._typing import VariableOrArray
@@ -131,7 +134,7 @@ def function(cls, dtype="float"):
 
 
 def unary(cls, formula, example, name=None):
-    """The public function of one floating input that `cls` computes, element by element, with its docstring.
+    """The public function of one floating input that `cls` computes, element by element; both get docstrings.
 
     `formula` says what is computed; `example`: an array as a program writes it, and what the function gives for it.
     """
@@ -139,7 +142,8 @@ def unary(cls, formula, example, name=None):
     def fallback(x: VariableOrArray) -> Variable:
         return cls().apply((x,))[0]
 
-    fallback.__name__ = name = name or cls.op
+    fallback.__name__ = cls.documented = name = name or cls.op
+    cls.__doc__ = documented_class
     doc = _UNARY.format(formula=formula, name=name, given=example[0], result=example[1])
     return frontend.bind(cls.op, fallback, name=name, doc=doc, module=cls.__module__)
 
@@ -154,6 +158,41 @@ _UNARY = """{formula}
 
     Raises:
         chainer.utils.type_check.InvalidType: `x` is not floating-point.
+
+    Example:
+        >>> F.{name}({given}).array
+        {result}
+
+    Source: `chainer.functions.{name}` of Chainer 7.8.1.
+    """
+
+
+def constant(name: str, formula: str, example: tuple[str, str], module: str) -> Callable[[VariableOrArray], Variable]:
+    """The public function of one input that NumPy or CuPy has as `name`; no graph leads from its result to the input.
+
+    `formula` and `example` are as in `unary`.
+    """
+
+    def compute(x: VariableOrArray) -> Variable:
+        x = as_array(x)
+        return as_variable(utils.force_array(getattr(backend.get_array_module(x), name)(x), getattr(x, "dtype", None)))
+
+    compute.__name__ = compute.__qualname__ = name
+    compute.__module__ = module
+    compute.__doc__ = _CONSTANT.format(formula=formula, name=name, given=example[0], result=example[1])
+    return compute
+
+
+_CONSTANT = """{formula}, element-wise; a constant: no graph leads to `x`.
+
+    Args:
+        x: any real dtype, any shape; a number counts as an array.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        TypeError: `x` is of another kind.
 
     Example:
         >>> F.{name}({given}).array

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 class HardSigmoid(_native.NativeFunction):
-    documented = "hard_sigmoid"
     op = "hard_sigmoid"
     is_elementwise = True
 

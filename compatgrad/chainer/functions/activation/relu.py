@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class ReLU(_native.NativeFunction):
-    documented = "relu"
     op = "relu"
     is_elementwise = True
 

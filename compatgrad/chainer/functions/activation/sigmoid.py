@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 class Sigmoid(_native.NativeFunction):
-    documented = "sigmoid"
     op = "sigmoid"
     is_elementwise = True
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 class Tanh(_native.NativeFunction):
-    documented = "tanh"
     op = "tanh"
     is_elementwise = True
 

@@ -1,8 +1,16 @@
 """Functions that reduce axes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Axes
+    from compatgrad.chainer.utils import type_check
 
 
 def checked_axis(axis):
@@ -22,13 +30,29 @@ def checked_axis(axis):
 
 
 class Reduction(_native.NativeFunction):
-    def __init__(self, axis=None, keepdims=False):
+    def __init__(self, axis: Axes = None, keepdims: bool = False) -> None:
         super().__init__(axis=checked_axis(axis), keepdims=keepdims)
 
-    axis = property(lambda self: self.op_params["axis"])
-    keepdims = property(lambda self: self.op_params["keepdims"])
+    axis = _native.parameter("axis")
+    keepdims = _native.parameter("keepdims")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
         for axis in self.axis or ():
             _native.expect_axis(in_types[0], axis)
+
+
+class Scan(_native.NativeFunction):
+    """Results of the first elements along an axis, or of the flattened input."""
+
+    def __init__(self, axis: int | None = None) -> None:
+        if not (isinstance(axis, int) or axis is None):
+            raise TypeError(f"axis must be int or None, not {type(axis).__name__}")
+        super().__init__(axis=axis)
+
+    axis = _native.parameter("axis")
+
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
+        _native.expect_floats(in_types, ("x",))
+        if self.axis is not None:
+            _native.expect_axis(in_types[0], self.axis)

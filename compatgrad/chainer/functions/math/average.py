@@ -1,24 +1,52 @@
 """Means, weighted or not."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions.array.broadcast import broadcast_to
 from compatgrad.chainer.functions.array.reshape import reshape
-from compatgrad.chainer.functions.math._reduction import Reduction
+from compatgrad.chainer.functions.math import _reduction
 from compatgrad.chainer.functions.math.sum import sum as _sum
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Axes, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
-class Mean(Reduction):
+
+class Mean(_reduction.Reduction):
+    documented = "average"
     op = "mean"
 
 
 _mean = frontend.bind("mean", lambda x, axis, keepdims: Mean(axis, keepdims).apply((x,))[0])
 
 
-def average(x, axis=None, weights=None, keepdims=False):
-    """Mean of `x` over `axis` (None: all; an int, a tuple).
+def average(
+    x: VariableOrArray, axis: Axes = None, weights: VariableOrArray | None = None, keepdims: bool = False
+) -> Variable:
+    """Mean over axes, weighted or not.
 
-    `weights`: of one axis' length or of the shape of `x`. Raises ValueError for a repeated axis, or several
-    axes with weights.
+    Args:
+        x: floating, any shape.
+        axis: which axes: an int or a tuple, negative ones counted from the last; None: all; with weights, one or all.
+        weights: floating, of the shape of `x`, or a vector as long as `axis`; the sum of all weights divides.
+        keepdims: True keeps the axes, with length 1.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        ValueError: an axis is given twice, or several are with weights.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis, or weights do not fit.
+
+    Example:
+        >>> F.average(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0, weights=np.array([3.0, 1.0])).array
+        array([1.5, 2.5])
+
+    Source: `chainer.functions.average` of Chainer 7.8.1.
     """
     if weights is None:
         return _mean(x, axis, keepdims)

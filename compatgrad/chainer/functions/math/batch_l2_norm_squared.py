@@ -1,17 +1,26 @@
 """Squared norms of samples."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _square = frontend.bind("square", dtype="any")
 _sum = frontend.bind("sum", dtype="any")
 
 
 class BatchL2NormSquared(_native.NativeFunction):
+    documented = "batch_l2_norm_squared"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x",))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[0].ndim >= 2)
 
@@ -19,6 +28,22 @@ class BatchL2NormSquared(_native.NativeFunction):
         return _sum._apply_as(self, _square(inputs[0]), tuple(range(1, inputs[0].ndim)))
 
 
-def batch_l2_norm_squared(x):
-    """The sum of squares of each `x[i]`: a vector. InvalidType where `x` has fewer than two axes."""
+def batch_l2_norm_squared(x: VariableOrArray) -> Variable:
+    """The sum of squares of each sample.
+
+    Args:
+        x: floating, (n, ...), n samples, at least 2 axes.
+
+    Returns:
+        Variable (n,) of the dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has fewer than 2 axes.
+
+    Example:
+        >>> F.batch_l2_norm_squared(np.array([[3.0, 4.0], [0.0, 2.0]])).array
+        array([25.,  4.])
+
+    Source: `chainer.functions.batch_l2_norm_squared` of Chainer 7.8.1.
+    """
     return BatchL2NormSquared().apply((x,))[0]

@@ -1,8 +1,36 @@
 """Sums with a parameter of fewer axes."""
 
-from compatgrad.chainer.functions.math._alignment import aligned
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compatgrad.chainer.functions.math import _alignment
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
-def bias(x, y, axis=1):
-    """`x + y`, where the axes of `y` are those of `x` from `axis` on."""
-    return x + aligned(y, x, axis)
+def bias(x: VariableOrArray, y: VariableOrArray, axis: int = 1) -> Variable:
+    """The sum of `x` and a parameter of fewer axes.
+
+    Args:
+        x: floating, any shape.
+        y: of the dtype of `x`; its axes are those of `x` from `axis` on.
+        axis: the first axis of `x` that `y` has, not negative.
+
+    Returns:
+        Variable of the shape and dtype of `x`.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+        AssertionError: in debug mode: shapes do not fit.
+
+    Example:
+        >>> F.bias(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 20.0]), axis=0).array
+        array([[11., 12.],
+               [23., 24.]])
+
+    Source: `chainer.functions.bias` of Chainer 7.8.1.
+    """
+    return x + _alignment.aligned(y, x, axis)

@@ -1,10 +1,8 @@
 """Rounding up."""
 
-from compatgrad.chainer import backend, utils
-from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.chainer.functions import _native
 
-
-def ceil(x):
-    """`x` rounded up, element-wise; a constant, as in Chainer: no graph leads to `x`."""
-    x = as_array(x)
-    return as_variable(utils.force_array(backend.get_array_module(x).ceil(x), x.dtype))
+ceil = _native.constant(
+    "ceil", "The smallest integer not below `x`",
+    example=("np.array([-1.5, 1.5])", "array([-1.,  2.])"), module=__name__,
+)  # fmt: skip

@@ -1,28 +1,39 @@
 """Cumulative sums."""
 
-from compatgrad.chainer.functions import _native
-from compatgrad.chainer.utils import type_check
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compatgrad.chainer.functions.math import _reduction
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
-class Scan(_native.NativeFunction):
-    def __init__(self, axis=None):
-        if not (isinstance(axis, int) or axis is None):
-            raise TypeError(f"axis must be int or None, not {type(axis).__name__}")
-        super().__init__(axis=axis)
-
-    axis = property(lambda self: self.op_params["axis"])
-
-    def check_type_forward(self, in_types):
-        type_check._argname(in_types, ("x",))
-        type_check.expect(in_types[0].dtype.kind == "f")
-        if self.axis is not None:
-            _native.expect_axis(in_types[0], self.axis)
-
-
-class Cumsum(Scan):
+class Cumsum(_reduction.Scan):
+    documented = "cumsum"
     op = "cumsum"
 
 
-def cumsum(x, axis=None):
-    """Sums of the first elements along `axis`; None: of the flattened `x`. TypeError for another axis."""
+def cumsum(x: VariableOrArray, axis: int | None = None) -> Variable:
+    """Sums of the first elements along an axis.
+
+    Args:
+        x: floating, any shape.
+        axis: may be negative; None: of the flattened `x`, a vector.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+
+    Example:
+        >>> F.cumsum(np.array([2.0, 3.0, 4.0])).array
+        array([2., 5., 9.])
+
+    Source: `chainer.functions.cumsum` of Chainer 7.8.1.
+    """
     return Cumsum(axis).apply((x,))[0]

@@ -1,6 +1,9 @@
 """Einstein summation."""
 
+from __future__ import annotations
+
 import string
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
@@ -8,6 +11,9 @@ from compatgrad.chainer.functions.array.broadcast import broadcast_to
 from compatgrad.chainer.functions.array.cast import promoted
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import size_of_shape, type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.variable import Variable
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
@@ -102,16 +108,27 @@ def _einsum(in_subs, out_labels, inputs):
 
 
 class EinSum(_native.NativeFunction):
-    """`in_subs`: letters of all operands, separated by commas; `out_sub`: of the result; `@`: an ellipsis."""
+    """The node of `chainer.functions.einsum` in the graph, its result's `creator`.
+
+    Args:
+        in_subs: the letters of all operands, separated by commas; `@` is an ellipsis.
+        out_sub: the letters of the result.
+
+    Example:
+        >>> F.math.einsum.EinSum("ij", "j").apply((np.array([[1.0, 2.0], [3.0, 4.0]]),))[0].array
+        array([4., 6.])
+
+    Source: `chainer.functions.math.einsum.EinSum` of Chainer 7.8.1.
+    """
 
     op = None
 
-    def __init__(self, in_subs, out_sub):
+    def __init__(self, in_subs: str, out_sub: str) -> None:
         super().__init__()
         self.in_subs = in_subs
         self.out_sub = out_sub
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         for i, t in enumerate(in_types):
             type_check._argname((t,), (f"x{i}",))
             type_check.expect(t.dtype.kind == "f")
@@ -136,9 +153,22 @@ class EinSum(_native.NativeFunction):
 
 
 class DiagEinSum(EinSum):
-    """An `EinSum` whose result is repeated along letters that no operand has, to `out_shape`."""
+    """An `EinSum` whose result is repeated along letters that no operand has.
 
-    def __init__(self, in_subs, out_sub, out_shape):
+    Args:
+        in_subs: as in `EinSum`.
+        out_sub: the letters of the result.
+        out_shape: its shape.
+
+    Example:
+        >>> F.math.einsum.DiagEinSum("i", "ji", (2, 2)).apply((np.array([1.0, 2.0]),))[0].array
+        array([[1., 2.],
+               [1., 2.]])
+
+    Source: `chainer.functions.math.einsum.DiagEinSum` of Chainer 7.8.1.
+    """
+
+    def __init__(self, in_subs: str, out_sub: str, out_shape: tuple[int, ...]) -> None:
         super().__init__(in_subs, out_sub)
         self.out_shape = out_shape
 
@@ -190,11 +220,33 @@ def _parse(operands):
     return ins, out, operands
 
 
-def einsum(*operands):
-    """Sums of products: `einsum("ij,jk->ik", a, b)`, or `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+def einsum(*operands: Any) -> Variable:
+    """Sums of products, by Einstein's convention.
 
-    As numpy.einsum, but operands are not broadcast and an ellipsis is not summed over. ValueError for
-    subscripts that make no sense, InvalidType where lengths differ.
+    As numpy.einsum, but operands are not broadcast and an ellipsis is not summed over.
+
+    Args:
+        *operands: a string of subscripts, such as "ij,jk->ik", and the Variables or arrays; or each of these followed
+            by a list of ints and Ellipsis, and perhaps such a list for the result. All are floating.
+
+    Returns:
+        Variable of the dtype that NumPy would compute with.
+
+    Raises:
+        ValueError: there are no operands, or subscripts make no sense or are not as many as the operands.
+        TypeError: a list has other entries.
+        IndexError: an operand has fewer axes than subscripts.
+        chainer.utils.type_check.InvalidType: an operand is not floating-point, or axes of the same letter differ in
+            length.
+
+    Example:
+        >>> a, b = np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])
+        >>> F.einsum("ij,jk->ik", a, b).array
+        array([[11.]])
+        >>> F.einsum(a, [0, 1], b, [1, 2], [0, 2]).array
+        array([[11.]])
+
+    Source: `chainer.functions.einsum` of Chainer 7.8.1.
     """
     in_subs, out_sub, inputs = _parse(operands)
     return EinSum(in_subs, out_sub).apply(tuple(inputs))[0]

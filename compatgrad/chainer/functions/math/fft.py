@@ -1,26 +1,47 @@
 """Fourier transforms."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer import backend, function_node
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariablesOrArrays
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 
 class FFT(function_node.FunctionNode):
-    """The transform of complex numbers, given and returned as real and imaginary parts."""
+    """The node of `chainer.functions.fft` and `ifft` in the graph, their results' `creator`.
 
-    def __init__(self, method):
+    Args:
+        method: "fft" or "ifft".
+
+    Example:
+        >>> F.math.fft.FFT("fft").apply((np.array([1.0, 0.0]), np.zeros(2)))[0].array
+        array([1., 1.])
+
+    Source: `chainer.functions.math.fft.FFT` of Chainer 7.8.1.
+    """
+
+    def __init__(self, method: str) -> None:
         self._method = method
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("real", "imag"))
         r, i = in_types
         type_check.expect(r.dtype.kind == "f", r.ndim > 0, r.shape == i.shape, r.dtype == i.dtype)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         real, imag = inputs
         y = getattr(backend.get_array_module(real).fft, self._method)(real + imag * 1j)
         return y.real.astype(real.dtype, copy=False), y.imag.astype(imag.dtype, copy=False)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(self, indexes: Sequence[int], grad_outputs: Sequence[Variable | None]) -> tuple[Variable | None, ...]:
         gr, gi = grad_outputs
         xp = backend.get_array_module(gi if gr is None else gr)
         if gr is None:
@@ -32,13 +53,51 @@ class FFT(function_node.FunctionNode):
         return gxr, gxi
 
 
-def fft(x):
-    """The Fourier transform along the last axis of `x`, a pair (real, imaginary); gives such a pair."""
+def fft(x: VariablesOrArrays) -> tuple[Variable, Variable]:
+    """The Fourier transform along the last axis.
+
+    Args:
+        x: a pair of the real and the imaginary part, floating, of one dtype and shape, at least 1 axis.
+
+    Returns:
+        Pair of Variables of the shape and dtype of the parts.
+
+    Raises:
+        ValueError: `x` is not a pair.
+        chainer.utils.type_check.InvalidType: the parts are not floating-point, have no axis, or differ in dtype or
+            shape.
+
+    Example:
+        >>> real, imaginary = F.fft((np.array([1.0, 0.0, -1.0, 0.0]), np.zeros(4)))
+        >>> real.array
+        array([0., 2., 0., 2.])
+
+    Source: `chainer.functions.fft` of Chainer 7.8.1.
+    """
     real, imag = x
     return FFT("fft").apply((real, imag))
 
 
-def ifft(x):
-    """The inverse Fourier transform along the last axis of `x`, a pair (real, imaginary); gives a pair."""
+def ifft(x: VariablesOrArrays) -> tuple[Variable, Variable]:
+    """The inverse Fourier transform along the last axis.
+
+    Args:
+        x: a pair of the real and the imaginary part, floating, of one dtype and shape, at least 1 axis.
+
+    Returns:
+        Pair of Variables of the shape and dtype of the parts.
+
+    Raises:
+        ValueError: `x` is not a pair.
+        chainer.utils.type_check.InvalidType: the parts are not floating-point, have no axis, or differ in dtype or
+            shape.
+
+    Example:
+        >>> real, imaginary = F.ifft((np.array([0.0, 2.0, 0.0, 2.0]), np.zeros(4)))
+        >>> real.array
+        array([ 1.,  0., -1.,  0.])
+
+    Source: `chainer.functions.ifft` of Chainer 7.8.1.
+    """
     real, imag = x
     return FFT("ifft").apply((real, imag))

@@ -1,10 +1,8 @@
 """Rounding towards zero."""
 
-from compatgrad.chainer import backend, utils
-from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.chainer.functions import _native
 
-
-def fix(x):
-    """`x` rounded towards zero, element-wise; a constant, as in Chainer: no graph leads to `x`."""
-    x = as_array(x)
-    return as_variable(utils.force_array(backend.get_array_module(x).fix(x), x.dtype))
+fix = _native.constant(
+    "fix", "`x` rounded towards zero",
+    example=("np.array([-1.5, 1.5])", "array([-1.,  1.])"), module=__name__,
+)  # fmt: skip

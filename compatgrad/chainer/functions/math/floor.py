@@ -1,10 +1,8 @@
 """Rounding down."""
 
-from compatgrad.chainer import backend, utils
-from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.chainer.functions import _native
 
-
-def floor(x):
-    """`x` rounded down, element-wise; a constant, as in Chainer: no graph leads to `x`."""
-    x = as_array(x)
-    return as_variable(utils.force_array(backend.get_array_module(x).floor(x), x.dtype))
+floor = _native.constant(
+    "floor", "The largest integer not above `x`",
+    example=("np.array([-1.5, 1.5])", "array([-2.,  1.])"), module=__name__,
+)  # fmt: skip

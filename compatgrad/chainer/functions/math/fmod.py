@@ -1,15 +1,23 @@
 """Remainder."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Fmod(_native.NativeFunction):
+    documented = "fmod"
     op = "fmod"
     label = "fmod"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x", "divisor"))
         type_check.expect(
             in_types[0].dtype == in_types[1].dtype,
@@ -18,7 +26,26 @@ class Fmod(_native.NativeFunction):
         )
 
 
-fmod = frontend.bind(
-    "fmod", lambda x, divisor: Fmod().apply((x, divisor))[0], module=__name__,
-    doc="Element-wise remainder of the division, with the sign of `x`, as numpy.fmod.",
-)  # fmt: skip
+@_native.function(Fmod)
+def fmod(x: VariableOrArray, divisor: VariableOrArray) -> Variable:
+    """The remainder of a division, with the sign of `x`, as numpy.fmod; with broadcasting.
+
+    Args:
+        x: floating, any shape.
+        divisor: of the dtype of `x`.
+
+    Returns:
+        Variable of their dtype and common shape.
+
+    Raises:
+        TypeError: one of them is neither a Variable nor an array.
+        ValueError: shapes cannot be broadcast.
+        chainer.utils.type_check.InvalidType: they are not floating-point, or dtypes differ.
+
+    Example:
+        >>> F.fmod(np.array([-5.0, 5.0]), np.array([3.0, 3.0])).array
+        array([-2.,  2.])
+
+    Source: `chainer.functions.fmod` of Chainer 7.8.1.
+    """
+    return Fmod().apply((x, divisor))[0]

@@ -1,8 +1,16 @@
 """Linear interpolation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _add = frontend.bind("add", dtype="any")
 _mul = frontend.bind("mul", dtype="any")
@@ -10,9 +18,10 @@ _one_minus = frontend.bind("rsub_scalar", dtype="any")
 
 
 class LinearInterpolate(_native.NativeFunction):
+    documented = "linear_interpolate"
     op = None
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("p", "x", "y"))
         p, x, y = in_types
         type_check.expect(
@@ -28,6 +37,24 @@ class LinearInterpolate(_native.NativeFunction):
         return _add._apply_as(self, _mul(p, x), _mul(_one_minus(p, 1), y))
 
 
-def linear_interpolate(p, x, y):
-    """`p * x + (1 - p) * y`, element-wise; InvalidType where shapes or dtypes differ."""
+def linear_interpolate(p: VariableOrArray, x: VariableOrArray, y: VariableOrArray) -> Variable:
+    """p * x + (1 - p) * y, element-wise.
+
+    Args:
+        p: floating, any shape: the weights of `x`.
+        x: of the dtype and shape of `p`.
+        y: of the dtype and shape of `p`.
+
+    Returns:
+        Variable of their dtype and shape.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: `p` is not floating-point, or dtypes or shapes differ.
+
+    Example:
+        >>> F.linear_interpolate(np.array([0.25]), np.array([4.0]), np.array([8.0])).array
+        array([7.])
+
+    Source: `chainer.functions.linear_interpolate` of Chainer 7.8.1.
+    """
     return LinearInterpolate().apply((p, x, y))[0]

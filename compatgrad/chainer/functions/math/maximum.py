@@ -1,20 +1,46 @@
 """Larger of two."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class Maximum(_native.NativeFunction):
+    documented = "maximum"
     op = "maximum"
     is_elementwise = True
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x1", "x2"))
         type_check.expect_broadcast_shapes(in_types[0].shape, in_types[1].shape)
 
 
-maximum = frontend.bind(
-    "maximum", lambda x1, x2: Maximum().apply((x1, x2))[0], module=__name__,
-    doc="Element-wise larger one of two Variables or arrays, with broadcasting.",
-)  # fmt: skip
+@_native.function(Maximum)
+def maximum(x1: VariableOrArray, x2: VariableOrArray) -> Variable:
+    """The larger of two elements, with broadcasting.
+
+    Args:
+        x1: floating, any shape.
+        x2: of the dtype of `x1`, of a shape that is broadcast with its shape.
+
+    Returns:
+        Variable of their dtype and common shape.
+
+    Raises:
+        TypeError: one of them is neither a Variable nor an array.
+        chainer.utils.type_check.InvalidType: they are not floating-point, dtypes differ, or shapes cannot be broadcast.
+
+    Example:
+        >>> F.maximum(np.array([1.0, 4.0]), np.array([3.0, 2.0])).array
+        array([3., 4.])
+
+    Source: `chainer.functions.maximum` of Chainer 7.8.1.
+    """
+    return Maximum().apply((x1, x2))[0]

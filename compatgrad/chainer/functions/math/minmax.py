@@ -1,67 +1,178 @@
 """Largest and smallest elements over axes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer import backend, function_node
-from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.math._reduction import Reduction
+from compatgrad.chainer.functions.math import _reduction
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class Max(Reduction):
+    from compatgrad.chainer._typing import Axes, VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
+
+class Max(_reduction.Reduction):
+    documented = "max"
     op = "max"
 
 
-class Min(Reduction):
+class Min(_reduction.Reduction):
+    documented = "min"
     op = "min"
 
 
 class IndexSelectorBase(function_node.FunctionNode):
-    """Indices of extreme elements: not differentiable."""
+    """Base of `ArgMax` and `ArgMin`: the index of one element along an axis; not differentiable.
 
-    def __init__(self, axis=None):
+    Args:
+        axis: may be negative; None: of the flattened input.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+
+    Example:
+        >>> F.math.minmax.ArgMax(axis=0).apply((np.array([1.0, 3.0, 2.0]),))[0].array
+        array(1, dtype=int32)
+
+    Source: `chainer.functions.math.minmax.IndexSelectorBase` of Chainer 7.8.1.
+    """
+
+    def __init__(self, axis: int | None = None) -> None:
         if axis is not None and not isinstance(axis, int):
             raise TypeError(f"axis: None or int are required, not {type(axis).__name__}")
         self.axis = axis
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() == 1, in_types[0].dtype.kind == "f")
         if self.axis is not None:
             _native.expect_axis(in_types[0], self.axis)
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[NdArray, ...]) -> tuple[NdArray, ...]:
         return (self._select(backend.get_array_module(*inputs), inputs[0]),)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(self, indexes: Sequence[int], grad_outputs: Sequence[Variable | None]) -> tuple[Variable | None, ...]:
         return (None,)
 
 
 class ArgMax(IndexSelectorBase):
+    documented = "argmax"
+
     def _select(self, xp, x):
         return xp.asarray(x.argmax(self.axis)).astype(numpy.int32)
 
 
 class ArgMin(IndexSelectorBase):
+    documented = "argmin"
+
     def _select(self, xp, x):
         return xp.asarray(x.argmin(self.axis)).astype(numpy.int32)
 
 
-max = frontend.bind(
-    "max", lambda x, axis=None, keepdims=False: Max(axis, keepdims).apply((x,))[0], module=__name__,
-    doc="Maximum of `x` over `axis` (None: all; an int, a tuple). All elements equal to it get the gradient.",
-)  # fmt: skip
-min = frontend.bind(
-    "min", lambda x, axis=None, keepdims=False: Min(axis, keepdims).apply((x,))[0], module=__name__,
-    doc="Minimum of `x` over `axis` (None: all; an int, a tuple). All elements equal to it get the gradient.",
-)  # fmt: skip
+@_native.function(Max)
+def max(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Largest elements over axes; all that are equal to one get its gradient.
+
+    Args:
+        x: floating, any shape.
+        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
+        keepdims: True keeps the axes, with length 1.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        ValueError: an axis is given twice.
+        IndexError: an axis that is reduced has no elements.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+
+    Example:
+        >>> F.max(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
+        array([2., 4.])
+
+    Source: `chainer.functions.max` of Chainer 7.8.1.
+    """
+    return Max(axis, keepdims).apply((x,))[0]
 
 
-def argmax(x, axis=None):
-    """Index of the maximum along `axis` (None: in the flattened array), int32."""
+@_native.function(Min)
+def min(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Smallest elements over axes; all that are equal to one get its gradient.
+
+    Args:
+        x: floating, any shape.
+        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
+        keepdims: True keeps the axes, with length 1.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        ValueError: an axis is given twice.
+        IndexError: an axis that is reduced has no elements.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+
+    Example:
+        >>> F.min(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
+        array([1., 3.])
+
+    Source: `chainer.functions.min` of Chainer 7.8.1.
+    """
+    return Min(axis, keepdims).apply((x,))[0]
+
+
+def argmax(x: VariableOrArray, axis: int | None = None) -> Variable:
+    """Index of the largest element along an axis, the first of equal ones; no gradient.
+
+    Args:
+        x: floating, any shape.
+        axis: may be negative; None: of the flattened `x`.
+
+    Returns:
+        Variable, int32, without `axis`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+        ValueError: there are no elements.
+
+    Example:
+        >>> F.argmax(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
+        array([1, 0], dtype=int32)
+
+    Source: `chainer.functions.argmax` of Chainer 7.8.1.
+    """
     return ArgMax(axis).apply((x,))[0]
 
 
-def argmin(x, axis=None):
-    """Index of the minimum along `axis` (None: in the flattened array), int32."""
+def argmin(x: VariableOrArray, axis: int | None = None) -> Variable:
+    """Index of the smallest element along an axis, the first of equal ones; no gradient.
+
+    Args:
+        x: floating, any shape.
+        axis: may be negative; None: of the flattened `x`.
+
+    Returns:
+        Variable, int32, without `axis`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+        ValueError: there are no elements.
+
+    Example:
+        >>> F.argmin(np.array([[1.0, 2.0], [4.0, 3.0]]), axis=1).array
+        array([0, 1], dtype=int32)
+
+    Source: `chainer.functions.argmin` of Chainer 7.8.1.
+    """
     return ArgMin(axis).apply((x,))[0]

@@ -1,6 +1,9 @@
 """Polygamma functions."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -9,6 +12,10 @@ from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 from compatgrad.chainer.variable import as_array
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _broadcast_to = frontend.bind("broadcast_to", dtype="any")
 _digamma = frontend.bind("digamma", dtype="any")
@@ -19,10 +26,11 @@ _zeta = frontend.bind("zeta", dtype="any")
 
 
 class PolyGamma(_native.NativeFunction):
+    documented = "polygamma"
     op = None
     label = "polygamma"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("n", "x"))
         type_check.expect(in_types[0].dtype.kind == "i", in_types[1].dtype.kind == "f")
 
@@ -40,6 +48,25 @@ class PolyGamma(_native.NativeFunction):
         return _where._apply_as(self, n == 0, _digamma(x), higher)
 
 
-def polygamma(n, x):
-    """The `n`-th derivative of `digamma` at `x`; `n` is an array of ints. Differentiable by `x`."""
+def polygamma(n: VariableOrArray, x: VariableOrArray) -> Variable:
+    """The `n`-th derivative of `digamma` at `x`, with broadcasting; differentiable by `x`.
+
+    Args:
+        n: int, not negative, any shape.
+        x: floating, any shape.
+
+    Returns:
+        Variable of the dtype of `x` and the common shape.
+
+    Raises:
+        TypeError: one of them is neither a Variable nor an array.
+        ValueError: `n` is negative, or shapes cannot be broadcast.
+        chainer.utils.type_check.InvalidType: `n` is not of ints, or `x` is not floating-point.
+
+    Example:
+        >>> F.polygamma(np.array([0, 1]), np.array([1.0, 1.0])).array
+        array([-0.57721566,  1.64493407])
+
+    Source: `chainer.functions.polygamma` of Chainer 7.8.1.
+    """
     return PolyGamma().apply((n, x))[0]

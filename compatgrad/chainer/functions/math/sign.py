@@ -1,10 +1,8 @@
 """Signs."""
 
-from compatgrad.chainer import backend, utils
-from compatgrad.chainer.variable import as_array, as_variable
+from compatgrad.chainer.functions import _native
 
-
-def sign(x):
-    """-1, 0 or 1, element-wise; a constant, as in Chainer: no graph leads to `x`."""
-    x = as_array(x)
-    return as_variable(utils.force_array(backend.get_array_module(x).sign(x)))
+sign = _native.constant(
+    "sign", "-1, 0 or 1, the sign of `x`",
+    example=("np.array([-1.5, 1.5])", "array([-1.,  1.])"), module=__name__,
+)  # fmt: skip

@@ -1,5 +1,9 @@
 """Products of sparse and dense matrices."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad import _C
@@ -11,19 +15,58 @@ from compatgrad.chainer.functions.array.expand_dims import expand_dims
 from compatgrad.chainer.functions.array.swapaxes import swapaxes
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import DType, VariableOrArray
+    from compatgrad.chainer.types import NdArray
+    from compatgrad.chainer.variable import Variable
+
 _get_item = frontend.bind("get_item", dtype="any")
 _mul = frontend.bind("mul", dtype="any")
 _scatter_add = frontend.bind("scatter_add", dtype="any")
 
 
 class CooMatMul(_native.NativeFunction):
-    """`op(sparse) op(dense)`, transposed where `transc`; the sparse matrix is given by its entries."""
+    """The node of `chainer.functions.sparse_matmul` in the graph, its result's `creator`.
+
+    It multiplies a sparse matrix, given by its entries, with a dense one.
+
+    Args:
+        sp_row: int, the rows of the entries: (k,) or, of a batch, (n, k); -1 for padding.
+        sp_col: their columns.
+        sp_shape: of the sparse matrix.
+        sp_order: the order of the entries, as `CooMatrix` has it; it does not matter here.
+        transa: True transposes the sparse matrix.
+        transb: True transposes the dense one.
+        transc: True transposes the result.
+        dtype: of the result; None: that which NumPy would compute with.
+
+    Raises:
+        ValueError: shapes of `sp_row`, `sp_col` and `sp_shape` do not fit.
+
+    Example:
+        >>> node = F.math.sparse_matmul.CooMatMul(np.array([0, 1]), np.array([1, 0]), (2, 2))
+        >>> node.apply((np.array([2.0, 3.0]), np.array([[1.0], [4.0]])))[0].array
+        array([[8.],
+               [3.]])
+
+    Source: `chainer.functions.math.sparse_matmul.CooMatMul` of Chainer 7.8.1.
+    """
 
     op = None
 
     def __init__(
-        self, sp_row, sp_col, sp_shape, sp_order="other", transa=False, transb=False, transc=False, dtype=None
-    ):
+        self,
+        sp_row: NdArray,
+        sp_col: NdArray,
+        sp_shape: Sequence[int],
+        sp_order: str = "other",
+        transa: bool = False,
+        transb: bool = False,
+        transc: bool = False,
+        dtype: DType | None = None,
+    ) -> None:
         if sp_row.ndim != sp_col.ndim:
             raise ValueError(f"ndim of sp_row and sp_col must be the same. Actual: {sp_row.ndim} and {sp_col.ndim}")
         if sp_row.ndim not in (1, 2):
@@ -42,7 +85,7 @@ class CooMatMul(_native.NativeFunction):
         self.transc = transc
         self.dtype = dtype
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("sp", "dn"))
         sp, dn = in_types
         type_check.expect(
@@ -74,11 +117,34 @@ class CooMatMul(_native.NativeFunction):
         return y if y.dtype == dtype else cast(y, dtype)
 
 
-def sparse_matmul(a, b, transa=False, transb=False):
-    """Product of a `CooMatrix` and a dense matrix, in either order, or of batches of them.
+def sparse_matmul(
+    a: VariableOrArray | utils.CooMatrix,
+    b: VariableOrArray | utils.CooMatrix,
+    transa: bool = False,
+    transb: bool = False,
+) -> Variable:
+    """Product of a sparse and a dense matrix, or of batches of them.
 
-    `transa` and `transb` transpose. Differentiable by the entries and by the dense matrix. ValueError for
-    other combinations.
+    Args:
+        a: a `chainer.utils.CooMatrix`, or a floating Variable or array, (m, k) or (n, m, k).
+        b: the other kind, (k, l) or (n, k, l).
+        transa: True transposes `a` first.
+        transb: True transposes `b`.
+
+    Returns:
+        Variable (m, l) or (n, m, l). The entries of the sparse matrix and the dense one get gradients.
+
+    Raises:
+        ValueError: both are sparse, both are dense, or one is of another kind.
+        chainer.utils.type_check.InvalidType: they are not floating-point, or shapes do not fit.
+
+    Example:
+        >>> a = chainer.utils.to_coo(np.array([[0.0, 2.0], [3.0, 0.0]]))
+        >>> F.sparse_matmul(a, np.array([[1.0], [4.0]])).array
+        array([[8.],
+               [3.]])
+
+    Source: `chainer.functions.sparse_matmul` of Chainer 7.8.1.
     """
     dense = (_C.Variable, *backend.get_array_types())
     if isinstance(a, utils.CooMatrix) and isinstance(b, dense):

@@ -1,6 +1,13 @@
 """Squares."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.utils import type_check
 
 
 class Square(_native.NativeFunction):
@@ -8,7 +15,7 @@ class Square(_native.NativeFunction):
     is_elementwise = True
     label = "square"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         _native.expect_floats(in_types, ("x",))
 
 

@@ -1,29 +1,78 @@
 """Sums."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions import _native
-from compatgrad.chainer.functions.math._reduction import Reduction
+from compatgrad.chainer.functions.math import _reduction
 from compatgrad.chainer.variable import as_variable
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import Axes, VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
-class Sum(Reduction):
+
+class Sum(_reduction.Reduction):
+    documented = "sum"
     op = "sum"
 
 
 class SumTo(_native.NativeFunction):
+    documented = "sum_to"
     op = "sum_to"
 
 
-sum = frontend.bind(
-    "sum", lambda x, axis=None, keepdims=False: Sum(axis, keepdims).apply((x,))[0], module=__name__,
-    doc="Sum of a Variable or array over `axis` (None: all; an int, a tuple), kept as 1 with `keepdims`.",
-)  # fmt: skip
+@_native.function(Sum)
+def sum(x: VariableOrArray, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Sum over axes.
+
+    Args:
+        x: floating, any shape.
+        axis: which axes: an int or a tuple, negative ones counted from the last; None: all.
+        keepdims: True keeps the axes, with length 1.
+
+    Returns:
+        Variable of the dtype of `x`.
+
+    Raises:
+        TypeError: `axis` is of another kind.
+        ValueError: an axis is given twice.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis.
+
+    Example:
+        >>> F.sum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0).array
+        array([4., 6.])
+
+    Source: `chainer.functions.sum` of Chainer 7.8.1.
+    """
+    return Sum(axis, keepdims).apply((x,))[0]
+
 
 _sum_to = frontend.bind("sum_to", lambda x, shape: SumTo(shape=tuple(shape)).apply((x,))[0], dtype="any")
 
 
-def sum_to(x, shape):
-    """`x` summed over the axes that broadcasting from `shape` would repeat; `x` itself where none."""
+def sum_to(x: VariableOrArray, shape: tuple[int, ...]) -> Variable:
+    """Sum over the axes that `broadcast_to` would repeat from `shape`.
+
+    Args:
+        x: any dtype, of a shape that `shape` can be broadcast to.
+        shape: of the result.
+
+    Returns:
+        Variable of that shape and the dtype of `x`; `x` itself where it is a Variable of that shape.
+
+    Raises:
+        ValueError: `shape` cannot be broadcast to that of `x`.
+
+    Example:
+        >>> F.sum_to(np.array([[1.0, 2.0], [3.0, 4.0]]), (2, 1)).array
+        array([[3.],
+               [7.]])
+
+    Source: `chainer.functions.sum_to` of Chainer 7.8.1.
+    """
     if x.shape == shape:
         return as_variable(x)
     return _sum_to(x, shape)

@@ -1,6 +1,9 @@
 """Products over chosen axes."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -12,6 +15,10 @@ from compatgrad.chainer.functions.array.transpose import transpose
 from compatgrad.chainer.functions.math.matmul import matmul
 from compatgrad.chainer.utils import size_of_shape, type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 _reshape = frontend.bind("reshape", dtype="any")
 
 
@@ -20,9 +27,10 @@ def _sequence(axes):
 
 
 class TensorDot(_native.NativeFunction):
+    documented = "tensordot"
     op = None
 
-    def __init__(self, axes=2):
+    def __init__(self, axes: int | Sequence[int | Sequence[int]] = 2) -> None:
         if isinstance(axes, Sequence):
             if len(axes) != 2:
                 raise ValueError(
@@ -33,7 +41,7 @@ class TensorDot(_native.NativeFunction):
         super().__init__()
         self.axes = axes
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("a", "b"))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
 
@@ -60,9 +68,30 @@ class TensorDot(_native.NativeFunction):
         return _reshape._apply_as(self, matmul(a, b), (*shape_a, *shape_b))
 
 
-def tensordot(a, b, axes=2):
-    """Sum of products over `axes`: a number (the last of `a`, the first of `b`), a pair of axes or sequences.
+def tensordot(a: VariableOrArray, b: VariableOrArray, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
+    """Sums of products over chosen axes, as numpy.tensordot.
 
-    ValueError where numbers of axes or their lengths differ, TypeError for another `axes`.
+    Args:
+        a: floating, any shape.
+        b: floating; the chosen axes are as long as those of `a`.
+        axes: an int: so many last axes of `a` and first ones of `b`; or a pair: the axes of `a` and those of `b`, ints
+            or sequences.
+
+    Returns:
+        Variable of the dtype that NumPy would compute with: the other axes of `a`, then those of `b`.
+
+    Raises:
+        ValueError: `axes` is no pair, or the axes differ in number or in length.
+        TypeError: `axes` is of another kind.
+        IndexError: there is no such axis.
+        chainer.utils.type_check.InvalidType: `a` or `b` is not floating-point.
+
+    Example:
+        >>> a = np.arange(6.0).reshape(2, 3)
+        >>> F.tensordot(a, a, axes=(1, 1)).array
+        array([[ 5., 14.],
+               [14., 50.]])
+
+    Source: `chainer.functions.tensordot` of Chainer 7.8.1.
     """
     return TensorDot(axes).apply((a, b))[0]

@@ -1,9 +1,16 @@
 """Trigonometric functions and their inverses; angles are radians."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.array.cast import promoted
 from compatgrad.chainer.utils import type_check
+
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 class Sin(_native.NamedElementwise):
@@ -31,9 +38,10 @@ class Arctan(_native.NamedElementwise):
 
 
 class Arctan2(_native.NamedElementwise):
+    documented = "arctan2"
     op = "arctan2"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("x1", "x2"))
         type_check.expect(in_types[0].dtype.kind == "f", in_types[1].dtype.kind == "f")
 
@@ -65,7 +73,28 @@ arctan = _native.unary(
     Arctan, "Angle in (-pi/2, pi/2) whose tangent is `x`, element-wise.",
     example=("np.array([0.0, 1.0])", "array([0.        , 0.78539816])"),
 )  # fmt: skip
-arctan2 = frontend.bind(
-    "arctan2", lambda x1, x2: Arctan2().apply((x1, x2))[0], module=__name__,
-    doc="Element-wise angle of the points (x2, x1).",
-)  # fmt: skip
+
+
+@_native.function(Arctan2)
+def arctan2(x1: VariableOrArray, x2: VariableOrArray) -> Variable:
+    """The angle of the point (x2, x1) in radians, in [-pi, pi], element-wise with broadcasting.
+
+    Args:
+        x1: floating, any shape.
+        x2: floating.
+
+    Returns:
+        Variable of the dtype that NumPy would compute with and the common shape.
+
+    Raises:
+        TypeError: one of them is neither a Variable nor an array.
+        ValueError: shapes cannot be broadcast.
+        chainer.utils.type_check.InvalidType: they are not floating-point.
+
+    Example:
+        >>> F.arctan2(np.array([1.0, 0.0]), np.array([1.0, -1.0])).array
+        array([0.78539816, 3.14159265])
+
+    Source: `chainer.functions.arctan2` of Chainer 7.8.1.
+    """
+    return Arctan2().apply((x1, x2))[0]
