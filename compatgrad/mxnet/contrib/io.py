@@ -14,6 +14,24 @@ class DataLoaderIter(DataIter):
     """The batches (data, label) of a gluon DataLoader for a Module; the last one is filled up to the size of the first.
 
     One batch is drawn at construction, for its shapes.
+
+    Args:
+        loader: the DataLoader.
+        data_name: name of the data in the module's symbol.
+        label_name: name of the label.
+        dtype: dtype that both are cast to.
+
+    Raises:
+        StopIteration: the loader has no batch.
+        ValueError: a batch is no pair.
+
+    Example:
+        >>> data = gluon.data.ArrayDataset(np.arange(3, dtype=np.float32), np.zeros(3, np.float32))
+        >>> batches = mx.contrib.io.DataLoaderIter(gluon.data.DataLoader(data, batch_size=2))
+        >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+        [([0.0, 1.0], 0), ([2.0, 0.0], 1)]
+
+    Source: `mxnet.contrib.io.DataLoaderIter` of MXNet 1.9.1.
     """
 
     def __init__(

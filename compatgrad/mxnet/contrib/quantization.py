@@ -161,7 +161,28 @@ def _quantize_params(qsym: Symbol, params: dict[str, Any], th_dict: dict[str, An
 
 # ---- ranges
 def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, new_th: float) -> tuple[Any, ...]:
-    """A histogram (counts, ends, min, max, threshold) that counts the numbers of another array too."""
+    """A histogram that counts the numbers of another array too, over a wider range where it needs one.
+
+    Args:
+        old_hist: the histogram: counts, ends of the bins, smallest and largest number, and the threshold t of its range
+            from -t to t.
+        arr: the array.
+        new_min, new_max: its smallest and largest number.
+        new_th: the larger of their absolute values.
+
+    Returns:
+        The histogram, in the form of `old_hist`.
+
+    Raises:
+        ValueError: `old_hist` has not five parts.
+
+    Example:
+        >>> counts, ends = np.histogram([-1.0, 0.5, 1.0], bins=2, range=(-1, 1))
+        >>> mx.contrib.quantization.combine_histogram((counts, ends, -1.0, 1.0, 1.0), np.array([1.5]), 1.5, 1.5, 1.5)[0]
+        array([0, 1, 2, 1])
+
+    Source: `mxnet.contrib.quantization.combine_histogram` of MXNet 1.9.1.
+    """
     counts, ends, low, high, threshold = old_hist
     if new_th <= threshold:
         more, _ = np.histogram(arr, bins=len(counts), range=(-threshold, threshold))
@@ -280,7 +301,38 @@ def quantize_graph(
     quantize_mode: str = "full", quantize_granularity: str = "tensor-wise", LayerOutputCollector: Any = None,
     logger: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """(graph, parameters, states, collector): the graph without ranges, and what collects them; see quantize_model."""
+    """A graph with 8-bit convolutions and dense layers, and what collects the ranges of their outputs.
+
+    Args:
+        sym: the symbol.
+        arg_params, aux_params: its arguments and auxiliary states by name.
+        ctx: accepted, without effect.
+        excluded_sym_names: names of layers that stay as they are, a list.
+        excluded_op_names: names of operators that stay as they are, a list.
+        calib_mode: what `quantize_model` takes, or "customize", where `LayerOutputCollector` collects.
+        quantized_dtype: "int8", "uint8" or "auto".
+        quantize_mode: "full" or "smart", the same here.
+        quantize_granularity: "tensor-wise".
+        LayerOutputCollector: an object with `collect(name, arr)` and `min_max_dict`, ranges by names of outputs.
+        logger: accepted, without effect.
+
+    Returns:
+        The symbol without ranges, its parameters, its states, and the collector, None where there is no calibration.
+
+    Raises:
+        ValueError: an argument is another word, or names are no list.
+        MXNetError: `quantize_mode` is another word.
+        NotImplementedError: `quantize_granularity` is "channel-wise".
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> qsym, qargs, aux, collector = mx.contrib.quantization.quantize_graph(
+        ...     y, {"fc_weight": nd.ones((2, 3))}, {}, calib_mode="naive")
+        >>> collector.include_layer
+        ['data', 'fc_output']
+
+    Source: `mxnet.contrib.quantization.quantize_graph` of MXNet 1.9.1.
+    """
     if quantized_dtype not in ("int8", "uint8", "auto"):
         raise ValueError(f"unknown quantized_dtype {quantized_dtype} received, expected `int8`, `uint8` or `auto`")
     if quantize_granularity not in ("tensor-wise", "channel-wise"):
@@ -297,7 +349,35 @@ def calib_graph(
     qsym: Symbol, arg_params: dict[str, Any], aux_params: dict[str, Any], collector: Any, calib_mode: str = "entropy",
     quantized_dtype: str = "int8", logger: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """(graph, parameters, states) with the ranges that a collector of quantize_graph has seen."""
+    """Puts the ranges that a collector has seen into a graph of `quantize_graph`.
+
+    Args:
+        qsym: the symbol.
+        arg_params: arguments of the symbol that was quantized, by name.
+        aux_params: its auxiliary states by name.
+        collector: the collector.
+        calib_mode: "naive", "entropy" or "customize", as in `quantize_graph`.
+        quantized_dtype: "int8", "uint8" or "auto".
+        logger: accepted, without effect.
+
+    Returns:
+        The symbol, its parameters and its states.
+
+    Raises:
+        AttributeError: the collector has no ranges.
+        KeyError: a weight is missing.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> args = {"fc_weight": nd.ones((2, 3))}
+        >>> qsym, qargs, aux, collector = mx.contrib.quantization.quantize_graph(y, args, {}, calib_mode="naive")
+        >>> collector.collect("fc_output", nd.array([-1, 2]))
+        >>> qsym, qargs, aux = mx.contrib.quantization.calib_graph(qsym, args, {}, collector, calib_mode="naive")
+        >>> sorted(qargs)
+        ['fc_weight_quantize', 'fc_weight_quantize_max', 'fc_weight_quantize_min']
+
+    Source: `mxnet.contrib.quantization.calib_graph` of MXNet 1.9.1.
+    """
     ranges = collector.min_max_dict if calib_mode == "customize" else collector.ranges(quantized_dtype)
     qsym = _calibrate_quantized_sym(qsym, ranges)
     return qsym, _quantize_params(qsym, arg_params, ranges), aux_params
@@ -310,11 +390,41 @@ def quantize_model(
     num_calib_examples: int | None = None, quantized_dtype: str = "int8", quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise", logger: Any = None,
 ) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:  # fmt: skip
-    """A graph and its parameters with 8-bit convolutions and dense layers: (graph, parameters, states).
+    """A symbol and its parameters with 8-bit convolutions and dense layers.
 
-    Layers and operators of `excluded_...` stay as they are. calib_mode: "none" (ranges of each batch), "naive" (those
-    of `calib_data`, a DataIter), "entropy" (narrower ones, which keep most of what its histograms tell). ValueError for
-    other arguments.
+    Args:
+        sym: the symbol.
+        arg_params, aux_params: its arguments and auxiliary states by name.
+        data_names: names of the inputs.
+        label_names: accepted, without effect.
+        ctx: a context; None is the CPU.
+        excluded_sym_names: names of layers that stay as they are, a list.
+        excluded_op_names: names of operators that stay as they are, a list.
+        calib_mode: "none" or None, the ranges of each batch; "naive", the ranges of `calib_data`; "entropy", narrower
+            ones, which keep most of what the histograms of `calib_data` tell.
+        calib_data: a DataIter.
+        num_calib_examples: samples that are read at most; None for all.
+        quantized_dtype: dtype of the layers' inputs, "int8", "uint8" or "auto".
+        quantize_mode: "smart" or "full", the same here.
+        quantize_granularity: "tensor-wise".
+        logger: accepted, without effect.
+
+    Returns:
+        The symbol, its parameters and its states.
+
+    Raises:
+        ValueError: an argument is another word, names are no list, `ctx` is a list, or `calib_data` is missing.
+        MXNetError: `quantize_mode` is another word.
+        NotImplementedError: `quantize_granularity` is "channel-wise".
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> args = {"fc_weight": nd.array([[1, 2], [3, 4]])}
+        >>> qsym, qargs, aux = mx.contrib.quantization.quantize_model(y, args, {}, calib_mode="none")
+        >>> qsym.eval(data=nd.array([[1, 1]]), **qargs)[0].asnumpy().round(1)
+        array([[3., 7.]], dtype=float32)
+
+    Source: `mxnet.contrib.quantization.quantize_model` of MXNet 1.9.1.
     """
     qsym, qargs, aux, collector = quantize_graph(
         sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode, quantized_dtype,
@@ -351,10 +461,40 @@ def quantize_net_v2(
     exclude_operators: Any = None, calib_data: Any = None, data_shapes: Any = None, calib_mode: str | None = "none",
     num_calib_examples: int | None = None, ctx: Any = None, LayerOutputCollector: Any = None, logger: Any = None,
 ) -> Any:  # fmt: skip
-    """A SymbolBlock with 8-bit convolutions and dense layers from a HybridBlock; see quantize_model.
+    """A block with 8-bit convolutions and dense layers, made from a HybridBlock.
 
-    calib_data: a DataIter or DataLoader; data_shapes: DataDescs or shapes where it is not given. Layers of
-    `exclude_layers`, and those whose name holds a string of `exclude_layers_match`, stay as they are.
+    Args:
+        network: the HybridBlock, initialized.
+        quantized_dtype: dtype of the layers' inputs, "int8", "uint8" or "auto".
+        quantize_mode: "full" or "smart", the same here.
+        quantize_granularity: "tensor-wise".
+        exclude_layers: names of layers that stay as they are, a list.
+        exclude_layers_match: parts of names of layers that stay as they are, a list.
+        exclude_operators: names of operators that stay as they are, a list.
+        calib_data: a DataIter or DataLoader for the ranges, which also tells the shapes.
+        data_shapes: DataDescs or shapes of the inputs, where there is no `calib_data`.
+        calib_mode: "none" or None, "naive", "entropy" or "customize", as in `quantize_model` and `quantize_graph`.
+        num_calib_examples: samples that are read at most; None for all.
+        ctx: context of the parameters; None is the CPU.
+        LayerOutputCollector: what collects in the mode "customize"; see `quantize_graph`.
+        logger: accepted, without effect.
+
+    Returns:
+        A SymbolBlock.
+
+    Raises:
+        ValueError: there are neither data nor shapes, an argument is another word, or names are no list.
+        MXNetError: `quantize_mode` is another word.
+        NotImplementedError: `quantize_granularity` is "channel-wise".
+
+    Example:
+        >>> net = gluon.nn.Dense(1, use_bias=False, in_units=2)
+        >>> net.initialize(mx.init.One())
+        >>> quantized = mx.contrib.quantization.quantize_net_v2(net, data_shapes=[(1, 2)])
+        >>> quantized(nd.array([[1, 2]])).asnumpy().round(1)
+        array([[3.]], dtype=float32)
+
+    Source: `mxnet.contrib.quantization.quantize_net_v2` of MXNet 1.9.1.
     """
     if calib_data is not None and not isinstance(calib_data, DataIter):
         first = next(iter(calib_data))
@@ -398,7 +538,29 @@ def quantize_net(
     exclude_layers_match: Any = None, exclude_operators: Any = None, calib_data: Any = None, data_shapes: Any = None,
     calib_mode: str | None = "none", num_calib_examples: int | None = None, ctx: Any = None, logger: Any = None,
 ) -> Any:  # fmt: skip
-    """`quantize_net_v2` under its first name."""
+    """`quantize_net_v2` under its first name, which warns of it.
+
+    Args:
+        network, quantized_dtype, quantize_mode, exclude_layers, exclude_layers_match: as in `quantize_net_v2`.
+        exclude_operators, calib_data, data_shapes, calib_mode, num_calib_examples, ctx, logger: as in
+            `quantize_net_v2`.
+
+    Returns:
+        A SymbolBlock.
+
+    Raises:
+        ValueError: there are neither data nor shapes, an argument is another word, or names are no list.
+        MXNetError: `quantize_mode` is another word.
+
+    Example:
+        >>> net = gluon.nn.Dense(1, use_bias=False, in_units=2)
+        >>> net.initialize(mx.init.One())
+        >>> quantized = mx.contrib.quantization.quantize_net(net, data_shapes=[(1, 2)])
+        >>> quantized(nd.array([[1, 2]])).asnumpy().round(1)
+        array([[3.]], dtype=float32)
+
+    Source: `mxnet.contrib.quantization.quantize_net` of MXNet 1.9.1.
+    """
     warnings.warn("quantize_net will be deprecated after MXNet 2.0, please use quantize_net_v2.", stacklevel=2)
     return quantize_net_v2(network, quantized_dtype, quantize_mode, "tensor-wise", exclude_layers,
                            exclude_layers_match, exclude_operators, calib_data, data_shapes, calib_mode,

@@ -11,9 +11,18 @@ __all__ = ["LogMetricsCallback"]
 class LogMetricsCallback:
     """A callback that writes the metrics of a batch or an evaluation to TensorBoard's files, by the package mxboard.
 
+    An error is logged where the package is not there; a call then raises AttributeError.
+
     Args:
         logging_dir: the folder of the files.
-        prefix: stands before the names of metrics.
+        prefix: stands before the names of metrics, with "-" between; None for none.
+
+    Example:
+        Needs the package mxboard::
+
+            mod.fit(data, eval_end_callback=mx.contrib.tensorboard.LogMetricsCallback("logs", prefix="validation"))
+
+    Source: `mxnet.contrib.tensorboard.LogMetricsCallback` of MXNet 1.9.1.
     """
 
     def __init__(self, logging_dir: str, prefix: str | None = None) -> None:

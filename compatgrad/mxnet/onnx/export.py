@@ -1,7 +1,10 @@
 """`export_model`: a symbol and its parameters as an ONNX file."""
 
+from __future__ import annotations
+
 import logging
 import re
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -9,12 +12,31 @@ from compatgrad.core.files import replacing
 
 from .. import ndarray as nd
 from .. import symbol as symbol_module
+from ..symbol import Symbol
 
 __all__ = ["export_model", "get_operator_support"]
 
 
-def get_operator_support(opset_version=None):
-    """NotImplementedError: there is no list of operators, since what is converted are the ATen calls that they make."""
+def get_operator_support(opset_version: int | None = None) -> NoReturn:
+    """Says why there is no list of operators: `torch.onnx` converts the ATen calls that they make.
+
+    Args:
+        opset_version: accepted.
+
+    Returns:
+        Nothing: it raises.
+
+    Raises:
+        NotImplementedError: always.
+
+    Example:
+        >>> mx.onnx.get_operator_support()
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: mx.onnx.get_operator_support: operators are not converted one by one; ...
+
+    Source: `mxnet.onnx.get_operator_support` of MXNet 1.9.1.
+    """
     raise NotImplementedError(
         "mx.onnx.get_operator_support: operators are not converted one by one; torch.onnx converts the ATen calls they "
         "make, and export_model names the one that it cannot convert"
@@ -22,34 +44,52 @@ def get_operator_support(opset_version=None):
 
 
 def export_model(
-    sym,
-    params,
-    in_shapes=None,
-    in_types=np.float32,
-    onnx_file_path="model.onnx",
-    verbose=False,
-    dynamic=False,
-    dynamic_input_shapes=None,
-    run_shape_inference=False,
-    input_type=None,
-    input_shape=None,
-):
-    """Writes a symbol, in inference mode, as an ONNX file, and returns the file's path.
+    sym: Symbol | str,
+    params: Any,
+    in_shapes: Any = None,
+    in_types: Any = np.float32,
+    onnx_file_path: str = "model.onnx",
+    verbose: bool = False,
+    dynamic: bool = False,
+    dynamic_input_shapes: Any = None,
+    run_shape_inference: bool = False,
+    input_type: Any = None,
+    input_shape: Any = None,
+) -> str:
+    """Writes a symbol, in inference mode, as an ONNX file, of the operator set of torch's exporter.
 
-    sym, params: a Symbol and a dict of its arguments and auxiliary states, or a list of two dicts; or the paths of the
-    files of both. in_shapes: the shapes of the inputs, in the order of `sym.list_inputs()`; a label that only the last
-    operator reads is none of them. in_types: their dtype, or a list of dtypes. dynamic: sizes vary: those that are
-    None, or a name, in `dynamic_input_shapes`; without these the first dimension of each input. A None in the first
-    place is the batch, of one size in all inputs; other Nones differ from each other, equal names are equal sizes.
-    run_shape_inference: shapes of what lies between inputs and outputs are written as well. input_type, input_shape:
-    older names of in_types, in_shapes. The opset is that of torch's exporter.
+    Args:
+        sym: the symbol, or the path of its file.
+        params: a dict of its arguments and auxiliary states, a list of two dicts, or, where `sym` is a path, the path
+            of their file.
+        in_shapes: the shapes of the inputs, in the order of `sym.list_inputs()`; a label that only the last operator
+            reads is none of them.
+        in_types: their dtype, or a list of dtypes.
+        onnx_file_path: the file that is written.
+        verbose: logs the nodes.
+        dynamic: sizes of inputs vary.
+        dynamic_input_shapes: shapes in which None or a name stands for a size that varies; without it, the first
+            dimension of each input does. None in the first place is the batch, of one size in all inputs; other Nones
+            differ from each other, and equal names are equal sizes.
+        run_shape_inference: shapes of what lies between inputs and outputs are written as well.
+        input_type, input_shape: older names of `in_types` and `in_shapes`.
 
-    ImportError without onnx and onnxscript; ValueError, AssertionError for wrong arguments; `interop.ExportError` where
-    the result depends on sizes in no known way.
+    Returns:
+        The path of the file.
 
-        path = mx.onnx.export_model(sym, params, [(1, 3, 224, 224)], np.float32, "net.onnx")
+    Raises:
+        ImportError: the packages onnx and onnxscript are not there.
+        ValueError: `sym` and `params` are neither objects nor paths, or the number of shapes is not that of the inputs.
+        AssertionError: the arguments about shapes do not fit each other.
+        compatgrad.interop.ExportError: the result depends on sizes in no known way.
 
-    As MXNet 1.9.1's, which has a converter for each operator and takes any sizes to vary.
+    Example:
+        Needs the packages onnx and onnxscript::
+
+            path = mx.onnx.export_model(sym, params, [(1, 3, 224, 224)], np.float32, "net.onnx")
+
+    Source: `mxnet.onnx.export_model` of MXNet 1.9.1, which has a converter for each operator and takes any sizes
+        to vary.
     """
     from compatgrad.exporting import export
     from compatgrad.exporting.onnx import model_of, need_onnx
@@ -91,7 +131,7 @@ def export_model(
     return onnx_file_path
 
 
-def _loaded(sym, params):
+def _loaded(sym: Any, params: Any) -> tuple[Symbol, dict[str, nd.NDArray]]:
     if isinstance(sym, str) and isinstance(params, str):
         sym, params = symbol_module.load(sym), nd.load(params)
     elif not isinstance(sym, symbol_module.Symbol):
@@ -103,12 +143,14 @@ def _loaded(sym, params):
     return sym, {re.sub("^(arg|aux):", "", name): value for name, value in params.items()}
 
 
-def _shape_of(sym, name, inputs, params):
+def _shape_of(
+    sym: Symbol, name: str, inputs: dict[str, tuple[int, ...]], params: dict[str, nd.NDArray]
+) -> tuple[int, ...]:
     shapes = {**inputs, **{key: value.shape for key, value in params.items()}}
     return sym.infer_shape(**shapes)[0][sym.list_arguments().index(name)]
 
 
-def _varying(names, in_shapes, dynamic, shapes):
+def _varying(names: list[str], in_shapes: Any, dynamic: bool, shapes: Any) -> Any:
     """For each input a dict from the dimensions that vary to their names; False where none do."""
     if not dynamic:
         assert shapes is None, "dynamic_input_shapes is specified. Please set dynamic=True as well"
@@ -124,7 +166,7 @@ def _varying(names, in_shapes, dynamic, shapes):
     return result if any(result) else False
 
 
-def _output_names(sym):
+def _output_names(sym: Symbol) -> list[str]:
     """As MXNet 1.9.1 names them: without `_output`, and states of recurrent layers by a number."""
     names = []
     for name in sym.list_outputs():

@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 
 from ... import optimizer as opt
-from ...base import MXNetError
 from ...context import gpu
 from ...gluon import HybridBlock, SymbolBlock, Trainer
 from ...module import BucketingModule
 from ...symbol import Symbol
-from . import lists
 from ._convert import with_casts
 from ._functions import wrap_losses, wrap_operators
+from ._op_lists import (
+    check_half,
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_widest_type_cast,
+)
+from ._op_lists import list_lp16_use_fp32_params as list_lp16_use_fp32_params
 from .loss_scaler import LossScaler
 
 __all__ = [
@@ -43,12 +51,6 @@ _amp_loss_scale_initialized = False
 _loss_scaler: LossScaler | None = None
 
 
-def _check_half(target_dtype: Any) -> None:
-    if isinstance(target_dtype, str) and target_dtype == "bfloat16":
-        raise MXNetError("amp: NDArrays have no type bfloat16; use target_dtype='float16'")
-    assert target_dtype in ("float16", np.float16), "AMP currently supports only float16 as a target_dtype"
-
-
 # ---- training ----
 
 
@@ -58,15 +60,39 @@ def init(
     conditional_fp32_ops: Any = None,
     fp32_ops: Any = None,
 ) -> None:
-    """Has operators cast from now on; call it first, and `init_trainer` for each Trainer.
+    """Has operators cast from now on, in the whole process; call it first, and `init_trainer` for each Trainer.
 
-    Arrays on a GPU and symbols are cast, arrays on the CPU stay as they are. The lists of operators' names go in the
-    place of `list_lp16_ops()`, `list_conditional_fp32_ops()` and `list_fp32_ops()`. MXNetError for bfloat16.
+    Arrays on a GPU and symbols are cast; arrays on the CPU stay as they are. A second call changes nothing.
+
+    Args:
+        target_dtype: "float16".
+        target_precision_ops: operators that run in float16, in the place of `list_lp16_ops("float16")`.
+        conditional_fp32_ops: in the place of `list_conditional_fp32_ops("float16")`.
+        fp32_ops: operators that run in float32, in the place of `list_fp32_ops("float16")`.
+
+    Raises:
+        MXNetError: the dtype is "bfloat16".
+        AssertionError: the dtype is another one.
+
+    Example:
+        In front of a program, since it changes `mx.nd` and `mx.sym`::
+
+            from mxnet.contrib import amp
+            amp.init()
+            ...
+            amp.init_trainer(trainer)
+            with autograd.record():
+                loss = loss_function(net(x), y)
+                with amp.scale_loss(loss, trainer) as scaled:
+                    autograd.backward(scaled)
+            trainer.step(batch_size)
+
+    Source: `mxnet.contrib.amp.init` of MXNet 1.9.1.
     """
     global _amp_initialized, _loss_scaler
     if _amp_initialized:
         return
-    _check_half(target_dtype)
+    check_half(target_dtype)
     _amp_initialized = True
     logging.info("Using AMP")
 
@@ -94,7 +120,23 @@ def _check_trainer(trainer: Any) -> None:
 
 
 def init_trainer(optimizer_or_trainer: Any) -> None:
-    """Gives a Trainer its LossScaler: steps whose gradients overflow change nothing. TypeError for anything else."""
+    """Gives a Trainer its LossScaler: steps whose gradients overflow change nothing.
+
+    Args:
+        optimizer_or_trainer: the Trainer.
+
+    Raises:
+        AssertionError: `init` was not called.
+        TypeError: it is no Trainer.
+
+    Example:
+        After `amp.init()`, which changes `mx.nd` and `mx.sym`::
+
+            trainer = gluon.Trainer(net.collect_params(), "sgd")
+            amp.init_trainer(trainer)
+
+    Source: `mxnet.contrib.amp.init_trainer` of MXNet 1.9.1.
+    """
     global _amp_loss_scale_initialized
     assert _amp_initialized, "AMP not initialized, did you forget to call amp.init()?"
     # the first Trainer has the scaler that the losses know
@@ -107,7 +149,27 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
 
 @contextmanager
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
-    """`with` the loss (or list of losses) times the scaler's factor; the Trainer divides gradients by it."""
+    """A scope that gives the loss times the scaler's factor; the Trainer divides gradients by it.
+
+    Args:
+        loss: an array or a list of them.
+        optimizer_or_trainer: a Trainer that `init_trainer` has seen.
+
+    Returns:
+        A context manager, which gives the scaled loss, in the form of `loss`.
+
+    Raises:
+        AssertionError: the Trainer has no scaler, when the scope is entered.
+
+    Example:
+        >>> with mx.contrib.amp.scale_loss(nd.ones(1), None):
+        ...     pass
+        Traceback (most recent call last):
+            ...
+        AssertionError: Loss scaler is not initialized, did you forget to call amp.init_trainer()?
+
+    Source: `mxnet.contrib.amp.scale_loss` of MXNet 1.9.1.
+    """
     trainer = optimizer_or_trainer
     assert getattr(trainer, "_amp_loss_scaler", None) is not None, (
         "Loss scaler is not initialized, did you forget to call amp.init_trainer()?"
@@ -118,7 +180,23 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
 
 
 def unscale(optimizer_or_trainer: Any) -> None:
-    """Divides the gradients by the factor now, so that they can be looked at or clipped before `step`."""
+    """Divides the gradients by the factor now, so that they can be looked at or clipped before `step`.
+
+    Args:
+        optimizer_or_trainer: a Trainer that `init_trainer` has seen.
+
+    Raises:
+        TypeError: it is no Trainer.
+
+    Example:
+        After the backward pass of a scaled loss::
+
+            amp.unscale(trainer)
+            gluon.utils.clip_global_norm([p.grad() for p in net.collect_params().values()], 1.0)
+            trainer.step(batch_size)
+
+    Source: `mxnet.contrib.amp.unscale` of MXNet 1.9.1.
+    """
     _check_trainer(optimizer_or_trainer)
     for param in optimizer_or_trainer._params:
         for grad in param._grad or ():
@@ -139,14 +217,35 @@ def convert_symbol(
     data_names: Any = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A copy of a symbol with casts in it.
+    """A copy of a symbol with casts in it, so that some of its operators run in float16.
 
-    The lists are as in `init`. excluded_sym_names: operators that stay in float32. data_names: variables that are no
-    parameters. cast_optional_params: parameters that only float16 operators read are declared float16.
-    AssertionError for operators in two lists or in none.
+    Args:
+        sym: the symbol.
+        target_dtype: "float16".
+        target_dtype_ops, fp32_ops, conditional_fp32_ops: lists of operators, as in `init`; None for those of this
+            module.
+        excluded_sym_names: names of operators that stay in float32, a list.
+        data_names: variables that are no parameters; None for those without a declared dtype.
+        cast_optional_params: parameters that only float16 operators read are declared float16.
+
+    Returns:
+        The symbol; its outputs are float32.
+
+    Raises:
+        AssertionError: `sym` is no Symbol, the dtype another one, a list is none, or an operator is in two lists or
+            none of this module.
+        MXNetError: the dtype is "bfloat16".
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+        >>> z = mx.contrib.amp.convert_symbol(mx.sym.softmax(y))
+        >>> [name for name in z.get_internals().list_outputs() if name.startswith(("x", "fc_output"))]
+        ['x', 'x_amp_cast_float16_output', 'fc_output', 'fc_output_amp_cast_float32_output']
+
+    Source: `mxnet.contrib.amp.convert_symbol` of MXNet 1.9.1.
     """
     assert isinstance(sym, Symbol), "First argument to convert_symbol should be Symbol"
-    _check_half(target_dtype)
+    check_half(target_dtype)
     half = _checked_list("target_dtype_ops", target_dtype_ops, list_lp16_ops)
     single = _checked_list("fp32_ops", fp32_ops, list_fp32_ops)
     conditional = _checked_list("conditional_fp32_ops", conditional_fp32_ops, list_conditional_fp32_ops)
@@ -214,7 +313,31 @@ def convert_model(
     excluded_sym_names: Any = None,
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:
-    """`convert_symbol` of a symbol with its parameters and states, which are cast as it declares."""
+    """`convert_symbol` of a symbol with its parameters and states, which are cast as it declares.
+
+    Args:
+        sym: the symbol.
+        arg_params, aux_params: its arguments and auxiliary states by name; both dicts are changed.
+        target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, cast_optional_params: as in
+            `convert_symbol`.
+
+    Returns:
+        The symbol and the two dicts.
+
+    Raises:
+        ValueError: `excluded_sym_names` is no list.
+        AssertionError: another argument is of another type, or as in `convert_symbol`.
+        MXNetError: the dtype is "bfloat16".
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, no_bias=True, name="fc")
+        >>> sym, arg_params, aux_params = mx.contrib.amp.convert_model(
+        ...     y, {"fc_weight": nd.ones((2, 3))}, {}, cast_optional_params=True)
+        >>> arg_params["fc_weight"].dtype
+        <class 'numpy.float16'>
+
+    Source: `mxnet.contrib.amp.convert_model` of MXNet 1.9.1.
+    """
     if excluded_sym_names is not None and not isinstance(excluded_sym_names, list):
         raise ValueError(
             "excluded_sym_names must be a list of strings representing the names of the symbols that should not be "
@@ -243,7 +366,32 @@ def convert_hybrid_block(
     ctx: Any = gpu(0),  # noqa: B008  (the original's signature shows it)
     cast_optional_params: bool = False,
 ) -> SymbolBlock:
-    """A SymbolBlock on `ctx` of a block that was hybridized and called (else RuntimeError), converted."""
+    """`convert_symbol` of a block.
+
+    Args:
+        block: a HybridBlock that was hybridized and called.
+        target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, cast_optional_params: as in
+            `convert_symbol`.
+        ctx: context of the new block's parameters.
+
+    Returns:
+        A SymbolBlock.
+
+    Raises:
+        RuntimeError: the block was not called since it was hybridized.
+        AssertionError: it is no HybridBlock, or as in `convert_symbol`.
+        MXNetError: the dtype is "bfloat16", or the context is not there.
+
+    Example:
+        >>> net = gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> y = net(nd.ones((1, 3)))
+        >>> mx.contrib.amp.convert_hybrid_block(net, ctx=mx.cpu())(nd.ones((1, 3))).dtype
+        <class 'numpy.float32'>
+
+    Source: `mxnet.contrib.amp.convert_hybrid_block` of MXNet 1.9.1.
+    """
     assert isinstance(block, HybridBlock), "block input should be a HybridBlock"
     if not block._cached_graph:
         raise RuntimeError(
@@ -279,7 +427,32 @@ def convert_bucketing_module(
     excluded_sym_names: Any = None,
     cast_optional_params: bool = False,
 ) -> BucketingModule:
-    """A BucketingModule with the converted symbols of another one, whose parameters must be initialized."""
+    """`convert_symbol` of the symbols of a BucketingModule.
+
+    Args:
+        bucketing_mod: the module, bound and with initialized parameters.
+        target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, cast_optional_params: as in
+            `convert_symbol`.
+
+    Returns:
+        A new BucketingModule, with the parameters.
+
+    Raises:
+        AssertionError: it is no such module, or as in `convert_symbol`.
+        MXNetError: the dtype is "bfloat16".
+
+    Example:
+        >>> def sym_gen(key):
+        ...     y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        ...     return mx.sym.SoftmaxOutput(y, name="softmax"), ["data"], ["softmax_label"]
+        >>> mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=3)
+        >>> mod.bind([("data", (1, 3))], [("softmax_label", (1,))])
+        >>> mod.init_params()
+        >>> type(mx.contrib.amp.convert_bucketing_module(mod)).__name__
+        'BucketingModule'
+
+    Source: `mxnet.contrib.amp.convert_bucketing_module` of MXNet 1.9.1.
+    """
     assert isinstance(bucketing_mod, BucketingModule), "module should be instance of bucketing module"
     assert bucketing_mod._buckets, "Bucketing Module should not be empty"
     assert bucketing_mod.params_initialized, "bucketing_mod params should be initialized for mixed precision conversion"
@@ -294,47 +467,3 @@ def convert_bucketing_module(
         symbols, bucketing_mod._sym_gen, bucketing_mod._default_bucket_key, new_args, new_auxs,
         **bucketing_mod._options,
     )  # fmt: skip
-
-
-# ---- lists ----
-
-
-def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in float16."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.FP16_FUNCS
-
-
-def list_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in float32."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.FP32_FUNCS
-
-
-def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that run in the type of their inputs."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.FP16_FP32_FUNCS
-
-
-def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
-    """(operator, parameter, values for which it runs in float32)."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.CONDITIONAL_FP32_FUNCS
-
-
-def list_widest_type_cast(target_dtype: Any) -> list[str]:
-    """Operators that run in float32 where one of their inputs is."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.WIDEST_TYPE_CASTS
-
-
-def list_loss_output_functions(target_dtype: Any) -> list[str]:
-    """Losses that write their gradient themselves."""
-    _check_half(target_dtype)
-    return lists.symbol_fp16.LOSS_OUTPUT_FUNCTIONS
-
-
-def list_lp16_use_fp32_params(target_dtype: Any) -> None:
-    """Parameters of operators that stay in float32; None for float16."""
-    _check_half(target_dtype)

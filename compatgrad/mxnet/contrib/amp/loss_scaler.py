@@ -12,7 +12,23 @@ __all__ = ["LossScaler"]
 
 
 class LossScaler:
-    """Begins with 2**16, halves where a gradient overflows, and doubles (up to 2**24) after 2000 steps without that."""
+    """The factor on losses that keeps gradients in the range of float16.
+
+    It begins with 2**16, halves where a gradient overflows, and doubles, up to 2**24, after 2000 steps without that.
+
+    Example:
+        >>> x = gluon.Parameter("x", shape=(1,))
+        >>> x.initialize()
+        >>> x.grad()[:] = np.inf
+        >>> scaler = mx.contrib.amp.loss_scaler.LossScaler()
+        >>> scaler.has_overflow([x])
+        True
+        >>> x.grad()[:] = 1
+        >>> scaler.has_overflow([x]), scaler.loss_scale
+        (False, 32768.0)
+
+    Source: `mxnet.contrib.amp.loss_scaler.LossScaler` of MXNet 1.9.1.
+    """
 
     def __init__(self) -> None:
         self._loss_scale = 2.0**16

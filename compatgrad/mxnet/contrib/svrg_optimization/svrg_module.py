@@ -17,9 +17,31 @@ __all__ = ["SVRGModule"]
 class SVRGModule(Module):
     """A Module with stochastic variance reduced gradients.
 
-    Every `update_freq` epochs (a positive int, else TypeError or ValueError) it keeps a copy of its parameters, and
-    the mean of their gradients over all data. A batch's gradient is lessened by that of the copy, and the mean is
-    added. The other arguments are those of Module.
+    Every `update_freq` epochs it keeps a copy of its parameters, and the mean of their gradients over all data. A
+    batch's
+    gradient is lessened by that of the copy, and the mean is added.
+
+    Args:
+        symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names, state_names: as in
+            `mx.mod.Module`.
+        group2ctxs, compression_params: as in `mx.mod.Module`.
+        update_freq: number of epochs, at least 1.
+
+    Raises:
+        TypeError: `update_freq` is no int.
+        ValueError: `update_freq` is below 1.
+
+    Example:
+        >>> y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+        >>> y = mx.sym.LinearRegressionOutput(y, mx.sym.var("label"))
+        >>> mod = mx.contrib.svrg_optimization.SVRGModule(y, label_names=["label"], update_freq=2)
+        >>> data = mx.io.NDArrayIter(np.array([[1.0], [2.0]]), np.array([2.0, 4.0]), label_name="label")
+        >>> mod.fit(data, eval_metric="mse", num_epoch=20, optimizer_params={"learning_rate": 0.2})
+        >>> mod.get_params()[0]["fc_weight"].asnumpy().round(2)
+        array([[2.]], dtype=float32)
+
+    Source: `mxnet.contrib.svrg_optimization.SVRGModule` of MXNet 1.9.1; Johnson and Zhang, Accelerating Stochastic
+        Gradient Descent using Predictive Variance Reduction, 2013.
     """
 
     def __init__(

@@ -202,17 +202,69 @@ _create = registry.get_create_func(_TokenEmbedding, "token embedding")
 
 
 def register(embedding_cls: Any) -> Any:
-    """Class decorator: `create` knows the class by its name in lower case."""
+    """Makes a class of embeddings known to `create` by its name in lower case; a class decorator.
+
+    Args:
+        embedding_cls: the class, derived from one of this module.
+
+    Returns:
+        The class.
+
+    Raises:
+        AssertionError: it is no class of embeddings.
+
+    Example:
+        >>> @mx.contrib.text.embedding.register
+        ... class DocEmbedding(mx.contrib.text.embedding.CustomEmbedding): pass
+        >>> mx.contrib.text.embedding.get_pretrained_file_names("docembedding")
+        []
+
+    Source: `mxnet.contrib.text.embedding.register` of MXNet 1.9.1.
+    """
     return _register(embedding_cls)
 
 
 def create(embedding_name: str, **kwargs: Any) -> Any:
-    """An embedding by the name of its class: `create("glove", pretrained_file_name=...)`."""
+    """An embedding by the name of its class.
+
+    Args:
+        embedding_name: the name, such as "glove" or "fasttext", in any case.
+        **kwargs: arguments of the class.
+
+    Returns:
+        The embedding.
+
+    Raises:
+        AssertionError: there is no class of that name.
+
+    Example:
+        With the network, or the file in the folder, at hand::
+
+            mx.contrib.text.embedding.create("glove", pretrained_file_name="glove.6B.50d.txt")
+
+    Source: `mxnet.contrib.text.embedding.create` of MXNet 1.9.1.
+    """
     return _create(embedding_name, **kwargs)
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """The names of files for an embedding (KeyError for an unknown one), or a dict of them for all."""
+    """The names of files that an embedding can be made of.
+
+    Args:
+        embedding_name: name of the embedding's class in lower case; None for all.
+
+    Returns:
+        A list of names; for None, a dict of such lists by names of classes.
+
+    Raises:
+        KeyError: there is no class of that name.
+
+    Example:
+        >>> mx.contrib.text.embedding.get_pretrained_file_names("glove")[:2]
+        ['glove.42B.300d.txt', 'glove.6B.50d.txt']
+
+    Source: `mxnet.contrib.text.embedding.get_pretrained_file_names` of MXNet 1.9.1.
+    """
     known = registry.get_registry(_TokenEmbedding)
     if embedding_name is None:
         return {name: list(cls.pretrained_file_name_sha1) for name, cls in known.items()}
@@ -247,9 +299,28 @@ class _FileEmbedding(_TokenEmbedding):
 
 @register
 class GloVe(_FileEmbedding):
-    """GloVe's vectors. vocabulary: for whose tokens alone; init_unknown_vec: makes the vector of unknown tokens.
+    """The vectors of words that GloVe found, from one of its files.
 
-    The other keyword arguments are those of Vocabulary. KeyError for a file that is not known.
+    Args:
+        pretrained_file_name: name of the file, which is downloaded where it is not there; None is
+            "glove.840B.300d.txt".
+        embedding_root: the folder that has, or gets, it in `glove`; None is `embeddings` in `mx.base.data_dir()`.
+        init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
+        vocabulary: the tokens that are kept; None for all of the file.
+        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+
+    Raises:
+        KeyError: the name of the file is not known.
+        OSError: the file cannot be downloaded.
+
+    Example:
+        With the network, or the file in the folder, at hand::
+
+            glove = mx.contrib.text.embedding.GloVe("glove.6B.50d.txt")
+            glove.get_vecs_by_tokens(["hello", "world"])
+
+    Source: `mxnet.contrib.text.embedding.GloVe` of MXNet 1.9.1; Pennington, Socher and Manning, GloVe: Global Vectors
+        for Word Representation, 2014.
     """
 
     pretrained_file_name_sha1 = _files.GLOVE_SHA1
@@ -265,7 +336,28 @@ class GloVe(_FileEmbedding):
 
 @register
 class FastText(_FileEmbedding):
-    """fastText's vectors; see GloVe."""
+    """The vectors of words that fastText found, from one of its files.
+
+    Args:
+        pretrained_file_name: name of the file, which is downloaded where it is not there; None is "wiki.simple.vec".
+        embedding_root: the folder that has, or gets, it in `fasttext`; None is `embeddings` in `mx.base.data_dir()`.
+        init_unknown_vec: makes the vector of unknown tokens, called with `shape`.
+        vocabulary: the tokens that are kept; None for all of the file.
+        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+
+    Raises:
+        KeyError: the name of the file is not known.
+        OSError: the file cannot be downloaded.
+
+    Example:
+        With the network, or the file in the folder, at hand::
+
+            words = mx.contrib.text.embedding.FastText("wiki.simple.vec")
+            words.get_vecs_by_tokens(["hello", "world"])
+
+    Source: `mxnet.contrib.text.embedding.FastText` of MXNet 1.9.1; Bojanowski et al., Enriching Word Vectors with
+        Subword Information, 2017.
+    """
 
     pretrained_file_name_sha1 = _files.FAST_TEXT_SHA1
     _default_file = "wiki.simple.vec"
@@ -277,7 +369,31 @@ class FastText(_FileEmbedding):
 
 
 class CustomEmbedding(_TokenEmbedding):
-    """The vectors of a file of your own: lines of a token and numbers, with `elem_delim` between them."""
+    r"""The vectors of words of a file of one's own: lines of a token and its numbers.
+
+    Args:
+        pretrained_file_path: the file.
+        elem_delim: what is between token and numbers.
+        encoding: encoding of the file.
+        init_unknown_vec: makes the vector of unknown tokens, called with `shape`, where the file has none.
+        vocabulary: the tokens that are kept; None for all of the file.
+        **kwargs: arguments of Vocabulary, where `vocabulary` is None.
+
+    Raises:
+        ValueError: there is no such file, or a number is none.
+        AssertionError: a line has no numbers, or not as many as those before.
+        TypeError: the file has no vectors.
+
+    Example:
+        >>> import pathlib
+        >>> written = pathlib.Path("vectors.txt").write_text("hello 1 2\nworld 3 4\n")
+        >>> words = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+        >>> words.get_vecs_by_tokens(["world", "peace"]).asnumpy()
+        array([[3., 4.],
+               [0., 0.]], dtype=float32)
+
+    Source: `mxnet.contrib.text.embedding.CustomEmbedding` of MXNet 1.9.1.
+    """
 
     def __init__(
         self,
@@ -294,7 +410,25 @@ class CustomEmbedding(_TokenEmbedding):
 
 
 class CompositeEmbedding(_TokenEmbedding):
-    """The vectors of several embeddings (one or a list) side by side, for the tokens of `vocabulary`."""
+    r"""The vectors of several embeddings side by side.
+
+    Args:
+        vocabulary: the tokens that have vectors.
+        token_embeddings: an embedding, or a list of them.
+
+    Raises:
+        AssertionError: an argument is of another class.
+
+    Example:
+        >>> import pathlib
+        >>> written = pathlib.Path("vectors.txt").write_text("hello 1 2\nworld 3 4\n")
+        >>> words = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+        >>> both = mx.contrib.text.embedding.CompositeEmbedding(words, [words, words])
+        >>> both.get_vecs_by_tokens("world").asnumpy()
+        array([3., 4., 3., 4.], dtype=float32)
+
+    Source: `mxnet.contrib.text.embedding.CompositeEmbedding` of MXNet 1.9.1.
+    """
 
     def __init__(self, vocabulary: Vocabulary, token_embeddings: Any) -> None:
         assert isinstance(vocabulary, Vocabulary), (

@@ -15,9 +15,27 @@ def count_tokens_from_str(
     to_lower: bool = False,
     counter_to_update: Counter[str] | None = None,
 ) -> Counter[str]:
-    """How often each token occurs; the delimiters, of tokens and of sequences, are regular expressions.
+    r"""How often each token occurs in a text.
 
-    counter_to_update: a Counter to add to, which is returned.
+    Args:
+        source_str: the text.
+        token_delim: what is between tokens, a regular expression.
+        seq_delim: what is between sequences, a regular expression.
+        to_lower: tokens are counted in lower case.
+        counter_to_update: a Counter to add to; None for a new one.
+
+    Returns:
+        The Counter.
+
+    Raises:
+        TypeError: `source_str` is no str.
+        re.error: a delimiter is no regular expression.
+
+    Example:
+        >>> mx.contrib.text.utils.count_tokens_from_str("Life is great \n life is good", to_lower=True)
+        Counter({'life': 2, 'is': 2, 'great': 1, 'good': 1})
+
+    Source: `mxnet.contrib.text.utils.count_tokens_from_str` of MXNet 1.9.1.
     """
     tokens = [t for t in re.split(f"{token_delim}|{seq_delim}", source_str) if t]
     counter: Counter[str] = Counter() if counter_to_update is None else counter_to_update

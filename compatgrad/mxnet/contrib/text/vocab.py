@@ -11,10 +11,28 @@ UNKNOWN_IDX = 0
 
 
 class Vocabulary:
-    """Numbers for tokens: 0 for `unknown_token`, then `reserved_tokens`, then those of `counter` by frequency.
+    """Numbers for tokens: 0 for the unknown ones, then the reserved ones, then others by frequency.
 
-    Tokens of one frequency are in alphabetical order. most_freq_count: how many of the counter's at most; min_freq:
-    how often they occur at least. AssertionError for reserved tokens that are unknown or twice there.
+    Tokens of one frequency are in alphabetical order.
+
+    Args:
+        counter: how often each token occurs; None for no tokens.
+        most_freq_count: how many tokens of the counter there are at most; None or a negative number for all.
+        min_freq: how often they occur at least, 1 or more.
+        unknown_token: what stands for all tokens that are not there.
+        reserved_tokens: tokens that are there in any case.
+
+    Raises:
+        AssertionError: `min_freq` is not positive, a reserved token is the unknown one or there twice, or `counter` is
+            no Counter.
+
+    Example:
+        >>> from collections import Counter
+        >>> vocabulary = mx.contrib.text.vocab.Vocabulary(Counter("abbccc"), min_freq=2, reserved_tokens=["<pad>"])
+        >>> vocabulary.idx_to_token, vocabulary.to_indices(["b", "a"])
+        (['<unk>', '<pad>', 'c', 'b'], [3, 0])
+
+    Source: `mxnet.contrib.text.vocab.Vocabulary` of MXNet 1.9.1.
     """
 
     def __init__(
