@@ -3,6 +3,10 @@
 The cells themselves do not use them: their gradients are the engine's.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from compatgrad.chainer.functions._composed import CallableFunction
@@ -11,6 +15,9 @@ from compatgrad.chainer.functions.activation.tanh import tanh
 from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.stack import stack
+
+if TYPE_CHECKING:
+    from compatgrad.chainer.variable import Variable
 
 
 def _extract_gates(x):
@@ -52,9 +59,22 @@ def _gates_gradients(g, c_prev, x):
 
 
 class LSTMGrad(CallableFunction):
-    """Called with (c_prev, x, c_next, gc, gh): the gradients of `lstm` by `c_prev` and `x`. gc or gh may be None."""
+    """The gradients of `lstm` by its two inputs, as a function of these, of its first output and of the outputs'
+    gradients.
 
-    def compose(self, *given):
+    An instance is called with (c_prev, x, c, gc, gh); the gradient `gc` or `gh` may be None.
+
+    Example:
+        >>> node = F.rnn.lstm.LSTMGrad()
+        >>> gc_prev, gx = node(np.array([[1.0]]), np.zeros((1, 4)), np.array([[0.5]]), np.array([[1.0]]), None)
+        >>> gc_prev.array, gx.array
+        (array([[0.5]]), array([[0.5 , 0.  , 0.25, 0.  ]]))
+
+    Source: `chainer.functions.rnn.lstm.LSTMGrad` of Chainer 7.8.1.
+    """
+
+    def compose(self, *given: Variable) -> tuple[Variable, Variable]:
+        """The gradients by c_prev and x of what is not None of (c_prev, x, c, gc, gh)."""
         c_prev, x, c_next, gc, gh = self.all_inputs(given)
         batch = len(x)
         co, o = tanh(c_next[:batch]), sigmoid(_extract_gates(x)[3])
@@ -71,11 +91,22 @@ class LSTMGrad(CallableFunction):
 
 
 class SLSTMGrad(CallableFunction):
-    """Called with (c_prev1, c_prev2, x1, x2, c_next, gc, gh): the gradients of `slstm` by its four inputs. `gc` or `gh`
-    may be None.
+    """The gradients of `slstm` by its four inputs, as a function of these, of its first output and of the outputs'
+    gradients.
+
+    An instance is called with (c_prev1, c_prev2, x1, x2, c, gc, gh); the gradient `gc` or `gh` may be None.
+
+    Example:
+        >>> node, c, x = F.rnn.slstm.SLSTMGrad(), np.array([[1.0]]), np.zeros((1, 4))
+        >>> gc_prev1, gc_prev2, gx1, gx2 = node(c, c, x, x, c, np.array([[1.0]]), None)
+        >>> gc_prev1.array, gx1.array
+        (array([[0.5]]), array([[0.5 , 0.  , 0.25, 0.  ]]))
+
+    Source: `chainer.functions.rnn.slstm.SLSTMGrad` of Chainer 7.8.1.
     """
 
-    def compose(self, *given):
+    def compose(self, *given: Variable) -> tuple[Variable, Variable, Variable, Variable]:
+        """The gradients by c_prev1, c_prev2, x1 and x2 of what is not None of (c_prev1, c_prev2, x1, x2, c, gc, gh)."""
         c_prev1, c_prev2, x1, x2, c_next, gc, gh = self.all_inputs(given)
         co, o = tanh(c_next), sigmoid(_extract_gates(x1)[3] + _extract_gates(x2)[3])
         g = 0 * co if gc is None else gc

@@ -1,6 +1,9 @@
 """Long short-term memory cell."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (programs find them here)
     LSTMGrad,
@@ -13,11 +16,16 @@ from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (progra
 )
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class LSTM(_native.NativeFunction):
+    documented = "lstm"
     op = "lstm"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("c", "x"))
         c, x = in_types
         type_check.expect(
@@ -28,12 +36,26 @@ class LSTM(_native.NativeFunction):
             type_check.expect(x.shape[i] == c.shape[i])
 
 
-lstm = frontend.bind(
-    "lstm", lambda c_prev, x: LSTM().apply((c_prev, x)), module=__name__,
-    doc="""One step of an LSTM: `(c, h)` from cells `c_prev` (N, units) and gates' inputs `x` (n, 4 * units).
+@_native.function(LSTM)
+def lstm(c_prev: VariableOrArray, x: VariableOrArray) -> tuple[Variable, Variable]:
+    """One step of a long short-term memory: c = tanh(a) sigmoid(i) + c_prev sigmoid(f), h = tanh(c) sigmoid(o).
 
-    The four numbers of a unit lie side by side in `x`: input, input gate, forget gate, output gate. Where
-    `x` has fewer rows than `c_prev`, the remaining cells stay as they are. Raises InvalidType where shapes
-    or dtypes do not fit.
-    """,
-)  # fmt: skip
+    Args:
+        c_prev: floating, (n, units, ...): cells.
+        x: of the dtype of `c_prev`, (m, 4 units, ...) with m up to n: the input, the input gate, the forget gate and
+            the output gate, side by side for each unit (a, i, f, o). Cells beyond m stay as they are.
+
+    Returns:
+        Two Variables of the dtype of `c_prev`: the next cells, of its shape, and outputs (m, units, ...).
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> c, h = F.lstm(np.array([[1.0]]), np.array([[0.0, 0.0, 0.0, 100.0]]))
+        >>> c.array, h.array
+        (array([[0.5]]), array([[0.46211716]]))
+
+    Source: `chainer.functions.lstm` of Chainer 7.8.1; Hochreiter and Schmidhuber 1997, Gers et al. 2000.
+    """
+    return LSTM().apply((c_prev, x))

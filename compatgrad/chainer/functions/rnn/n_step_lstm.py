@@ -1,11 +1,21 @@
 """Stacked LSTM over sequences of different lengths."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from compatgrad.chainer.functions.array.concat import concat
 from compatgrad.chainer.functions.array.reshape import reshape
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.functions.connection.linear import linear
 from compatgrad.chainer.functions.rnn import n_step_rnn
 from compatgrad.chainer.functions.rnn.lstm import lstm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 
 def _weights(w, b):
@@ -26,30 +36,144 @@ def _lstm(x, h, c, w, b):
     return lstm(c, linear(x, w_x, b_x) + linear(h, w_h, b_h))[::-1]
 
 
-class NStepLSTM(n_step_rnn.BaseNStepRNN):
+class NStepLSTM(n_step_rnn.BaseNStepRNN, instead="n_step_lstm"):
     pass
 
 
-class NStepBiLSTM(n_step_rnn.BaseNStepRNN):
+class NStepBiLSTM(n_step_rnn.BaseNStepRNN, instead="n_step_bilstm"):
     pass
 
 
-def n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction, **kwargs):
-    """What `n_step_lstm` and `n_step_bilstm` share."""
-    n_step_rnn.check_arguments(ws, xs, kwargs)
-    return n_step_rnn.run_layers("lstm", _weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction)
+def n_step_lstm_base(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    cx: VariableOrArray | None,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    use_bi_direction: bool,
+    **kwargs: Any,
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+    """What `n_step_lstm` and `n_step_bilstm` share: stacked long short-term memories in one direction or both.
+
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
+        cx: of the dtype and shape of `hx`: first cell of each layer.
+        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the input and the output
+            gate for the input, then for the state; those of the input are (units, in), those of the state (units,
+            units).
+        bs: for each layer and direction, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        use_bi_direction: True runs each layer in both directions.
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states and cells, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for
+        each step, or (b, 2 units) for both directions.
+
+    Raises:
+        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 8] * 2, [[np.zeros(1)] * 8] * 2
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, cy, ys = F.rnn.n_step_lstm.n_step_lstm_base(1, 0.0, hx, hx, ws, bs, xs, use_bi_direction=True)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((2, 2, 1), [(2, 2), (1, 2)], array([[0.6505],
+               [0.6083]]))
+
+    Source: `chainer.functions.rnn.n_step_lstm.n_step_lstm_base` of Chainer 7.8.1; Hochreiter and Schmidhuber 1997.
+    """
+    n_step_rnn._check_arguments(ws, xs, kwargs)
+    return n_step_rnn._run_layers("lstm", _weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction)
 
 
-def n_step_lstm(n_layers, dropout_ratio, hx, cx, ws, bs, xs, **kwargs):
-    """Stacked LSTM over a list of time steps `xs`, each (batch, in), batches not growing.
+def n_step_lstm(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    cx: VariableOrArray | None,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    **kwargs: Any,
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+    """Stacked long short-term memories over sequences of different lengths.
 
-    `hx`, `cx` (layers, batch, units); `ws[layer]`, `bs[layer]`: eight weights and biases, those of the input
-    gate, forget gate, input and output gate for the input, then for the state. Returns (hy, cy, ys).
-    ValueError for another input size.
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (layers, b, units): first state of each layer.
+        cx: of the dtype and shape of `hx`: first cell of each layer.
+        ws: for each layer, 8 weights: those of the input gate, the forget gate, the input and the output gate for the
+            input, then for the state; those of the input are (units, in), those of the state (units, units).
+        bs: for each layer, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states and cells, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for
+        each step.
+
+    Raises:
+        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((1, 2, 1)), [[np.ones((1, 1))] * 8], [[np.zeros(1)] * 8]
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, cy, ys = F.n_step_lstm(1, 0.0, hx, hx, ws, bs, xs)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((1, 2, 1), [(2, 1), (1, 1)], array([[0.6505],
+               [0.6083]]))
+
+    Source: `chainer.functions.n_step_lstm` of Chainer 7.8.1; Hochreiter and Schmidhuber 1997.
     """
     return n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction=False, **kwargs)
 
 
-def n_step_bilstm(n_layers, dropout_ratio, hx, cx, ws, bs, xs, **kwargs):
-    """As `n_step_lstm` in both directions: `hx`, `cx` (2 * layers, …), the outputs of both concatenated."""
+def n_step_bilstm(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    cx: VariableOrArray | None,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    **kwargs: Any,
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
+    """Stacked long short-term memories in both directions over sequences of different lengths.
+
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (2 layers, b, units): first state of each layer, the two directions of a layer one after the
+            other.
+        cx: of the dtype and shape of `hx`: first cell of each layer.
+        ws: for each layer and direction, 8 weights: those of the input gate, the forget gate, the input and the output
+            gate for the input, then for the state; those of the input are (units, in), those of the state (units,
+            units).
+        bs: for each layer and direction, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states and cells, of the shape of `hx`, and a tuple with the outputs (b, 2 units) of the last layer for
+        each step, both directions side by side.
+
+    Raises:
+        ValueError: the first weights take inputs of another length, or an option of old versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 8] * 2, [[np.zeros(1)] * 8] * 2
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, cy, ys = F.n_step_bilstm(1, 0.0, hx, hx, ws, bs, xs)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((2, 2, 1), [(2, 2), (1, 2)], array([[0.6505],
+               [0.6083]]))
+
+    Source: `chainer.functions.n_step_bilstm` of Chainer 7.8.1; Hochreiter and Schmidhuber 1997.
+    """
     return n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction=True, **kwargs)

@@ -1,6 +1,9 @@
 """Stacked recurrent networks over sequences of different lengths: what they share, and the plain network."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.functions.array.concat import concat
@@ -10,15 +13,21 @@ from compatgrad.chainer.functions.array.split_axis import split_axis
 from compatgrad.chainer.functions.array.stack import stack
 from compatgrad.chainer.functions.connection.linear import linear
 from compatgrad.chainer.functions.noise.dropout import dropout
-from compatgrad.chainer.functions.rnn._layer import rnn_layer
+from compatgrad.chainer.functions.rnn._layer import rnn_layer as _rnn_layer
 from compatgrad.chainer.utils import argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
 
 _ACTIVATIONS = ("tanh", "relu")
 # Optimizer hooks write into gradients: those of a gate's two biases are arrays of their own.
 add_apart = frontend.bind("add_apart", dtype="same")
 
 
-def check_arguments(ws, xs, kwargs):
+def _check_arguments(ws, xs, kwargs):
     """Refuses keywords of old versions, and inputs of another size than the first weights take."""
     if kwargs:
         advice = "argument is not supported anymore. Use chainer.using_config"
@@ -49,7 +58,7 @@ def _one_direction(mode, weights, x, batches, backward, h, c):
             (h, *rest), (c, *more) = (_cut(s, batch) for s in (h, c))
             rest += more
         part = reshape(part, (steps, batch, part.shape[1]))
-        y = rnn_layer(part, h, c, w_h, b_h, mode=mode, order="ifao", reverse=backward)
+        y = _rnn_layer(part, h, c, w_h, b_h, mode=mode, order="ifao", reverse=backward)
         y = y if isinstance(y, tuple) else (y,)
         out, *cells = (reshape(v, (steps * batch, v.shape[2])) for v in y[: 1 if c is None else 2])
         ys.append(out)
@@ -61,7 +70,7 @@ def _one_direction(mode, weights, x, batches, backward, h, c):
     return ys[0] if len(ys) == 1 else concat(ys, axis=0), h, c
 
 
-def run_layers(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
+def _run_layers(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
     """Runs layers of `mode` ("lstm", "gru", "rnn_tanh", "rnn_relu"). Returns (hy, cy or None, tuple of outputs).
 
     `weights`, a function of one layer's weights and biases, gives those of the inputs and those of the state.
@@ -84,10 +93,46 @@ def run_layers(mode, weights, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_b
     return stack(hy), None if cy[0] is None else stack(cy), tuple(ys)
 
 
-def n_step_rnn_impl(f, n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction):
-    """Runs a stacked network step by step, with a cell of the caller's. Returns (hy, cy or None, tuple of outputs).
+def n_step_rnn_impl(
+    f: Callable[..., tuple[Variable, Variable | None]],
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    cx: VariableOrArray | None,
+    ws: Sequence[Any],
+    bs: Sequence[Any],
+    xs: Sequence[VariableOrArray],
+    use_bi_direction: bool,
+) -> tuple[Variable, Variable | None, tuple[Variable, ...]]:
+    """Runs a stacked network step by step, with a cell of the caller's.
 
-    `f(x, h, c, w, b)` gives the next h and c for the inputs `x` of one step; c is None where `cx` is.
+    Args:
+        f: `f(x, h, c, w, b)` gives the next h and c for the inputs x of one step; c is None where `cx` is. `w` and `b`
+            are the layer's entries of `ws` and `bs`.
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
+        cx: first cell of each layer, of the shape of `hx`; None for none.
+        ws: for each layer and direction, what `f` takes as `w`.
+        bs: for each layer and direction, what `f` takes as `b`.
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        use_bi_direction: True runs each layer in both directions.
+
+    Returns:
+        The last states; the last cells, or None; and a tuple with the outputs of the last layer for each step.
+
+    Raises:
+        IndexError: `hx`, `ws` or `bs` has fewer entries than there are layers and directions.
+
+    Example:
+        >>> def cell(x, h, c, w, b):
+        ...     return w * h + x, None
+        >>> hx, xs = np.zeros((1, 1, 1)), [np.array([[1.0]]), np.array([[1.0]])]
+        >>> hy, _, ys = F.rnn.n_step_rnn.n_step_rnn_impl(cell, 1, 0.0, hx, None, [0.5], [None], xs, False)
+        >>> hy.array, [y.array for y in ys]
+        (array([[[1.5]]]), [array([[1.]]), array([[1.5]])])
+
+    Source: `chainer.functions.rnn.n_step_rnn.n_step_rnn_impl` of Chainer 7.8.1.
     """
     hx = separate(hx)
     cx = [None] * len(hx) if cx is None else separate(cx)
@@ -120,28 +165,57 @@ def _one_directional_loop(f, xs, h, c, w, b):
     return h, c, ys
 
 
-class BaseNStepRNN:
-    """A stacked network of cuDNN's in the original. Making one raises RuntimeError: `n_step_rnn`, `n_step_lstm` and
-    `n_step_gru` run the engine's, on every device.
-    """
+_CUDNN = """{name} of cuDNN in the original. Making one raises RuntimeError: `{instead}` runs the engine's, on all
+devices.
 
-    def __init__(self, *args, **kwargs):
+Args:
+    *args: anything; there is no instance.
+    **kwargs: anything.
+
+Raises:
+    RuntimeError: always.
+
+Example:
+    >>> from {module} import {name}
+    >>> {name}()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: {name} is cuDNN's. Call n_step_rnn, n_step_lstm or n_step_gru instead.
+
+Source: `{original}.{name}` of Chainer 7.8.1.
+"""
+
+
+class BaseNStepRNN:
+    __doc__ = _CUDNN.format(
+        name="BaseNStepRNN", instead="n_step_rnn", module=__name__, original=__name__.partition(".")[2]
+    )
+
+    def __init_subclass__(cls, instead: str | None = None, **kwargs: Any) -> None:
+        """`instead`: the function to call, which the docstring of the class names."""
+        super().__init_subclass__(**kwargs)
+        if instead is not None:
+            module = cls.__module__
+            original = module.partition(".")[2]
+            cls.__doc__ = _CUDNN.format(name=cls.__name__, instead=instead, module=module, original=original)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(f"{type(self).__name__} is cuDNN's. Call n_step_rnn, n_step_lstm or n_step_gru instead.")
 
 
-class NStepRNNTanh(BaseNStepRNN):
+class NStepRNNTanh(BaseNStepRNN, instead="n_step_rnn"):
     pass
 
 
-class NStepRNNReLU(BaseNStepRNN):
+class NStepRNNReLU(BaseNStepRNN, instead="n_step_rnn"):
     pass
 
 
-class NStepBiRNNTanh(BaseNStepRNN):
+class NStepBiRNNTanh(BaseNStepRNN, instead="n_step_birnn"):
     pass
 
 
-class NStepBiRNNReLU(BaseNStepRNN):
+class NStepBiRNNReLU(BaseNStepRNN, instead="n_step_birnn"):
     pass
 
 
@@ -149,26 +223,137 @@ def _plain_weights(w, b):
     return w[0], add_apart(b[0], b[1]), w[1], None
 
 
-def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction, **kwargs):
-    """What `n_step_rnn` and `n_step_birnn` share."""
+def n_step_rnn_base(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    activation: str,
+    use_bi_direction: bool,
+    **kwargs: Any,
+) -> tuple[Variable, tuple[Variable, ...]]:
+    """What `n_step_rnn` and `n_step_birnn` share: stacked plain recurrent layers in one direction or both.
+
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (layers, b, units), or (2 layers, b, units) for both directions: first state of each layer.
+        ws: for each layer and direction, two weights: of the input (units, in), then of the state (units, units).
+        bs: for each layer and direction, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        activation: "tanh" or "relu".
+        use_bi_direction: True runs each layer in both directions.
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for each step,
+        or (b, 2 units) for both directions.
+
+    Raises:
+        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
+            versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 2] * 2, [[np.zeros(1)] * 2] * 2
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, ys = F.rnn.n_step_rnn.n_step_rnn_base(1, 0.0, hx, ws, bs, xs, activation="tanh", use_bi_direction=True)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((2, 2, 1), [(2, 2), (1, 2)], array([[0.9427],
+               [0.964 ]]))
+
+    Source: `chainer.functions.rnn.n_step_rnn.n_step_rnn_base` of Chainer 7.8.1.
+    """
     if activation not in _ACTIVATIONS:
         raise ValueError(f'Invalid activation: "{activation}". Please select from [{",".join(_ACTIVATIONS)}]')
-    check_arguments(ws, xs, kwargs)
+    _check_arguments(ws, xs, kwargs)
     mode = f"rnn_{activation}"
-    hy, _, ys = run_layers(mode, _plain_weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
+    hy, _, ys = _run_layers(mode, _plain_weights, n_layers, dropout_ratio, hx, None, ws, bs, xs, use_bi_direction)
     return hy, ys
 
 
-def n_step_rnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation="tanh", **kwargs):
-    """Stacked recurrent network over a list of time steps `xs`, each (batch, in), batches not growing.
+def n_step_rnn(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    activation: str = "tanh",
+    **kwargs: Any,
+) -> tuple[Variable, tuple[Variable, ...]]:
+    """Stacked plain recurrent layers over sequences of different lengths.
 
-    `hx` (layers, batch, units); `ws[layer]`, `bs[layer]`: the two weights and biases, of the input and of
-    the state. `activation` is "tanh" or "relu". Returns (hy, ys). Raises ValueError for other activations or
-    input sizes.
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (layers, b, units): first state of each layer.
+        ws: for each layer, two weights: of the input (units, in), then of the state (units, units).
+        bs: for each layer, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        activation: "tanh" or "relu".
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states, of the shape of `hx`, and a tuple with the outputs (b, units) of the last layer for each step.
+
+    Raises:
+        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
+            versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((1, 2, 1)), [[np.ones((1, 1))] * 2], [[np.zeros(1)] * 2]
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, ys = F.n_step_rnn(1, 0.0, hx, ws, bs, xs)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((1, 2, 1), [(2, 1), (1, 1)], array([[0.9427],
+               [0.964 ]]))
+
+    Source: `chainer.functions.n_step_rnn` of Chainer 7.8.1.
     """
     return n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=False, **kwargs)
 
 
-def n_step_birnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation="tanh", **kwargs):
-    """As `n_step_rnn` in both directions: `hx` (2 * layers, …), the outputs of both concatenated."""
+def n_step_birnn(
+    n_layers: int,
+    dropout_ratio: float,
+    hx: VariableOrArray,
+    ws: Sequence[Sequence[VariableOrArray]],
+    bs: Sequence[Sequence[VariableOrArray]],
+    xs: Sequence[VariableOrArray],
+    activation: str = "tanh",
+    **kwargs: Any,
+) -> tuple[Variable, tuple[Variable, ...]]:
+    """Stacked plain recurrent layers in both directions over sequences of different lengths.
+
+    Args:
+        n_layers: the number of layers.
+        dropout_ratio: probability with which inputs of all layers but the first are dropped, in [0, 1).
+        hx: floating, (2 layers, b, units): first state of each layer, the two directions of a layer one after the
+            other.
+        ws: for each layer and direction, two weights: of the input (units, in), then of the state (units, units).
+        bs: for each layer and direction, as many biases (units,).
+        xs: for each step, inputs (b, in) of the b sequences that last so long, the longest first.
+        activation: "tanh" or "relu".
+        **kwargs: none; those of old versions are refused.
+
+    Returns:
+        The last states, of the shape of `hx`, and a tuple with the outputs (b, 2 units) of the last layer for each
+        step, both directions side by side.
+
+    Raises:
+        ValueError: `activation` is neither, the first weights take inputs of another length, or an option of old
+            versions is given.
+
+    Example:
+        >>> hx, ws, bs = np.zeros((2, 2, 1)), [[np.ones((1, 1))] * 2] * 2, [[np.zeros(1)] * 2] * 2
+        >>> xs = [np.array([[1.0], [2.0]]), np.array([[1.0]])]  # the first sequence has two steps, the second one
+        >>> hy, ys = F.n_step_birnn(1, 0.0, hx, ws, bs, xs)
+        >>> hy.shape, [y.shape for y in ys], hy.array[0].round(4)
+        ((2, 2, 1), [(2, 2), (1, 2)], array([[0.9427],
+               [0.964 ]]))
+
+    Source: `chainer.functions.n_step_birnn` of Chainer 7.8.1.
+    """
     return n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=True, **kwargs)

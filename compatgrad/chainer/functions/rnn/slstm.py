@@ -1,6 +1,9 @@
 """S-LSTM cell: an LSTM with two inputs."""
 
-from compatgrad.chainer._frontend import frontend
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (programs find them here)
     SLSTMGrad,
@@ -13,11 +16,16 @@ from compatgrad.chainer.functions.rnn._gradients import (  # noqa: F401  (progra
 )
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class SLSTM(_native.NativeFunction):
+    documented = "slstm"
     op = "slstm"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check._argname(in_types, ("c_prev1", "c_prev2", "x1", "x2"))
         c1, c2, x1, x2 = in_types
         type_check.expect(c1.dtype.kind == "f", c1.ndim >= 2)
@@ -28,11 +36,31 @@ class SLSTM(_native.NativeFunction):
             type_check.expect(x1.shape[i] == c1.shape[i], x2.shape[i] == c2.shape[i], x1.shape[i] == x2.shape[i])
 
 
-slstm = frontend.bind(
-    "slstm", lambda c_prev1, c_prev2, x1, x2: SLSTM().apply((c_prev1, c_prev2, x1, x2)), module=__name__,
-    doc="""One step of an S-LSTM (Zhu et al. 2015): `(c, h)` from two cells (N, units) and their inputs.
+@_native.function(SLSTM)
+def slstm(
+    c_prev1: VariableOrArray, c_prev2: VariableOrArray, x1: VariableOrArray, x2: VariableOrArray
+) -> tuple[Variable, Variable]:
+    """One step of an S-LSTM, an LSTM with two inputs.
 
-    In an input (N, 4 * units), the four numbers of a unit lie side by side: input, input gate, forget gate,
-    output gate. Raises InvalidType where shapes or dtypes do not fit.
-    """,
-)  # fmt: skip
+    c is the sum of tanh(a) sigmoid(i) + c_prev sigmoid(f) of both; h = tanh(c) sigmoid(o1 + o2).
+
+    Args:
+        c_prev1, c_prev2: floating, (n, units, ...): cells.
+        x1, x2: of the dtype of `c_prev1`, (n, 4 units, ...): the input, the input gate, the forget gate and the output
+            gate, side by side for each unit (a, i, f, o).
+
+    Returns:
+        Two Variables of the shape and dtype of `c_prev1`: the next cells, and outputs.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> x = np.zeros((1, 4))
+        >>> c, h = F.slstm(np.array([[1.0]]), np.array([[2.0]]), x, x)
+        >>> c.array, h.array.round(4)
+        (array([[1.5]]), array([[0.4526]]))
+
+    Source: `chainer.functions.slstm` of Chainer 7.8.1; Zhu et al. 2015.
+    """
+    return SLSTM().apply((c_prev1, c_prev2, x1, x2))

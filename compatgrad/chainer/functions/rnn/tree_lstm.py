@@ -1,13 +1,22 @@
 """Tree-LSTM cell."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from compatgrad.chainer.functions import _native
 from compatgrad.chainer.utils import type_check
 
+if TYPE_CHECKING:
+    from compatgrad.chainer._typing import VariableOrArray
+    from compatgrad.chainer.variable import Variable
+
 
 class TreeLSTM(_native.NativeListFunction):
+    documented = "tree_lstm"
     op = "tree_lstm"
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self, in_types: type_check.TypeInfoTuple) -> None:
         type_check.expect(in_types.size() >= 2)
         cells, x = in_types[:-1], in_types[-1]
         type_check.expect(x.ndim >= 2)
@@ -20,10 +29,26 @@ class TreeLSTM(_native.NativeListFunction):
                 type_check.expect(x.shape[j] == c.shape[j])
 
 
-def tree_lstm(*inputs):
-    """One step of a Tree-LSTM with N children: `(c, h)` from the children's cells and `x`, the last input.
+def tree_lstm(*inputs: VariableOrArray) -> tuple[Variable, Variable]:
+    """One step of a Tree-LSTM: the cells of N children are forgotten each by a gate of its own.
 
-    The cells are (batch, units). `x` (batch, (3 + N) * units) holds the input, the input and output gates and
-    the N forget gates, one after the other (Tai et al. 2015, in the variant of Bowman et al. 2016).
+    c = tanh(a) sigmoid(i) + the sum of c_k sigmoid(f_k), h = tanh(c) sigmoid(o).
+
+    Args:
+        *inputs: the children's cells, floating, (n, units, ...) each, then x of their dtype, (n, (3 + N) units, ...):
+            a, i, o, f_1 to f_N, one after the other.
+
+    Returns:
+        Two Variables of the shape and dtype of the cells: the next cells, and outputs.
+
+    Raises:
+        chainer.utils.type_check.InvalidType: shapes or dtypes do not fit.
+
+    Example:
+        >>> c, h = F.tree_lstm(np.array([[1.0]]), np.array([[2.0]]), np.zeros((1, 5)))
+        >>> c.array, h.array.round(4)
+        (array([[1.5]]), array([[0.4526]]))
+
+    Source: `chainer.functions.tree_lstm` of Chainer 7.8.1; Tai et al. 2015, Bowman et al. 2016.
     """
     return TreeLSTM().apply(inputs)

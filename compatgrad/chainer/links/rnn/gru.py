@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
-from compatgrad.chainer.functions.rnn import cells
+from compatgrad.chainer.functions.rnn import _cells
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn import _state
 
@@ -71,8 +71,8 @@ class StatelessGRU(GRUBase):
 
     def forward(self, h: VariableOrArray, x: VariableOrArray) -> Variable:
         """The new state."""
-        kept = cells.gru_reset(self.W_r(x), self.U_r(h), h)
-        return cells.gru_update(self.W_z(x), self.U_z(h), self.W(x), self.U(kept), h)
+        kept = _cells.gru_reset(self.W_r(x), self.U_r(h), h)
+        return _cells.gru_update(self.W_z(x), self.U_z(h), self.W(x), self.U(kept), h)
 
 
 class StatefulGRU(GRUBase, _state.StatefulChain):
@@ -121,8 +121,8 @@ class StatefulGRU(GRUBase, _state.StatefulChain):
         if h is None:
             self.h = F.sigmoid(z) * F.tanh(h_bar)
         else:
-            kept = cells.gru_reset(self.W_r(x), self.U_r(h), h)
-            self.h = cells.gru_update(z, self.U_z(h), h_bar, self.U(kept), h)
+            kept = _cells.gru_reset(self.W_r(x), self.U_r(h), h)
+            self.h = _cells.gru_update(z, self.U_z(h), h_bar, self.U(kept), h)
         return self.h
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 from compatgrad.chainer import link
-from compatgrad.chainer.functions.rnn import cells
+from compatgrad.chainer.functions.rnn import _cells
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn import _state
 
@@ -37,7 +37,7 @@ class MGUBase(link.Chain):
 
     def _call_mgu(self, h, x):
         f = self.W_f(F.concat([h, x]))
-        return cells.mgu_update(f, self.W_h(F.concat([cells.mgu_reset(f, h), x])), h)
+        return _cells.mgu_update(f, self.W_h(F.concat([_cells.mgu_reset(f, h), x])), h)
 
 
 class StatelessMGU(MGUBase):

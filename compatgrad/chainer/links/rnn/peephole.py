@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compatgrad.chainer.functions.rnn import cells
+from compatgrad.chainer.functions.rnn import _cells
 from compatgrad.chainer.links.connection.linear import Linear
 from compatgrad.chainer.links.rnn import _state
 
@@ -47,6 +47,6 @@ class StatefulPeepholeLSTM(_state.StatefulChain):
             lstm_in += self.lateral(self.h)
         if self.c is None:
             self.c = _state.zeros(self, (len(x), self.state_size), x.dtype)
-        self.c, o = cells.peephole_cell(self.c, lstm_in, self.peep_i(self.c), self.peep_f(self.c))
-        self.h = cells.peephole_output(self.c, o, self.peep_o(self.c))
+        self.c, o = _cells.peephole_cell(self.c, lstm_in, self.peep_i(self.c), self.peep_f(self.c))
+        self.h = _cells.peephole_output(self.c, o, self.peep_o(self.c))
         return self.h
