@@ -185,6 +185,13 @@ def test_wrong_arguments(call, error):
         call()
 
 
+def test_a_class_takes_the_docstring_of_its_function():
+    text = F.array.concat.Concat.__doc__
+    assert text.startswith("The node of `chainer.functions.concat`")
+    assert "    axis: one of theirs" in text and "xs:" not in text
+    assert text.count("Source:") == 1 and text.endswith("array.concat.Concat` of Chainer 7.8.1.")
+
+
 def test_errors_name_what_is_wrong():
     with pytest.raises(IndexError, match="axis1 and axis2 .* Actual: 0 and 5"):
         F.swapaxes(var(X), 0, 5)

@@ -39,8 +39,8 @@ def average(
 
     Raises:
         TypeError: `axis` is of another kind.
-        ValueError: an axis is given twice, or several are with weights.
-        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis, or weights do not fit.
+        ValueError: an axis is given twice, several are with weights, or weights for all axes do not fit `x`.
+        chainer.utils.type_check.InvalidType: `x` is not floating-point or has no such axis, or weights do not fit it.
 
     Example:
         >>> F.average(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0, weights=np.array([3.0, 1.0])).array
