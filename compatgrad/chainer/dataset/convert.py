@@ -101,8 +101,8 @@ def to_device(device: DeviceSpec | None, x: Any) -> Any:
         The same with arrays on the device; arrays that are there already are not copied.
 
     Raises:
+        RuntimeError: there is no such device, or no CUDA.
         TypeError: `x` is no array.
-        ValueError: there is no such device.
 
     Example:
         >>> chainer.dataset.to_device("@numpy", [np.array([1, 2]), None])

@@ -193,6 +193,7 @@ def get_cross_validation_datasets(
     Raises:
         TypeError: the number of pairs is missing.
         ValueError: `order` has another length.
+        ZeroDivisionError: the number of pairs is 0.
 
     Example:
         >>> [test[:] for train, test in chainer.datasets.get_cross_validation_datasets([10, 11, 12], 3)]
