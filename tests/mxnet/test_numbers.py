@@ -117,3 +117,27 @@ def test_an_array_in_the_place_of_a_dtype_gives_its_own():
     like = mx.nd.ones((2,), dtype="float16")
     assert mx.nd.ones((3,)).astype(like).dtype == np.float16
     assert mx.nd.ones((3,)).astype(mx.nd.ones((2,)), copy=False).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "kept"),
+    [
+        ("uint8", 300, 44), ("uint8", -1, 255), ("uint8", 300.5, 44), ("uint8", 1e40, 0), ("uint8", True, 1),
+        ("int32", 2**40 + 5, -(2**31)), ("int32", -(2**31) - 1, -(2**31)), ("int32", 1e40, -(2**31)),
+        ("float32", 10**30, np.float32(1e30)), ("float32", 10**40, np.inf), ("float16", -1e6, -np.inf),
+    ],
+)  # fmt: skip
+def test_numbers_that_a_dtype_does_not_hold_are_written_as_by_mxnet(dtype, value, kept):
+    x = mx.nd.zeros((2,), dtype=dtype)
+    x[:] = value
+    assert x.asnumpy().tolist() == [kept, kept] == mx.nd.full((2,), value, dtype=dtype).asnumpy().tolist()
+
+
+def test_creation_refuses_what_it_does_not_know():
+    for create in (mx.nd.zeros, mx.nd.ones, lambda *a, **k: mx.nd.eye(2, **k)):
+        with pytest.raises(mx.MXNetError, match="'chape'"):
+            create((2,), chape=3)
+    with pytest.raises(TypeError, match="val: expected a number, got str"):
+        mx.nd.full((2,), "1")
+    with pytest.raises(TypeError, match="ndarray: expected a NumPy array, got list"):
+        mx.nd.from_numpy([1])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from .._profile import recorder
-from ..base import MXNetError
+from ..base import MXNetError, numeric_types
 from ..context import Context, current_context
 from ..util import is_np_shape
 from ._indexing import in_range
-from ._operator import register
+from ._operator import not_an_array, register
 from .ndarray import NDArray, _on, torch_dtype
+
+if TYPE_CHECKING:
+    from .._typing import Dtype, Shape
 
 __all__ = ["arange", "array", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "ones",
            "to_dlpack_for_read", "to_dlpack_for_write", "zeros"]  # fmt: skip
@@ -43,43 +46,161 @@ def _made(fill: Any, shape: Any, ctx: Context | None, dtype: Any, who: str, out:
     return _on(NDArray(t), context) if out is None else out._take(NDArray(t))
 
 
+def _out_of(who: str, options: dict[str, Any]) -> NDArray | None:
+    """`out` among what is left of the arguments; MXNetError for one that is not known."""
+    for name in options:
+        if name not in ("out", "name") and not (name.startswith("__") and name.endswith("__")):
+            raise MXNetError(f"Cannot find argument '{name}', Possible Arguments: out, name, in operator {who}")
+    return options.get("out")
+
+
 def _stype(x: NDArray, stype: str | None) -> NDArray:
     return x if stype is None or stype == "default" else x.tostype(stype)
 
 
-def zeros(shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None, **kwargs) -> NDArray:
-    """Zeros, float32 unless `dtype` says otherwise. MXNetError for a shape that ones refuses."""
+def zeros(
+    shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, stype: str | None = None, **kwargs: Any
+) -> NDArray:
+    """An array of zeros.
+
+    Args:
+        shape: the lengths of all axes, or the only one.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+        stype: the storage type, "default" (None), "csr" or "row_sparse".
+        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+
+    Returns:
+        NDArray of `shape`, `dtype` and `stype`.
+
+    Raises:
+        TypeError: `shape` has no integers, or `dtype` is none.
+        ValueError: `stype` is "csr" and the array no matrix.
+        mxnet.base.MXNetError: a length is negative; the shape is (), or a length is 0, which means "unknown" outside of
+            `mx.util.np_shape()`; `out` has another shape; an argument is not known;
+            `stype` is another one.
+
+    Example:
+        >>> nd.zeros((2, 3), dtype="int32").asnumpy()
+        array([[0, 0, 0],
+               [0, 0, 0]], dtype=int32)
+
+    Source: `mxnet.nd.zeros` of MXNet 1.9.1.
+    """
     if stype in (None, "default"):
         _known("zeros", shape)
-    return _stype(_made(torch.zeros, shape, ctx, dtype, "zeros", kwargs.get("out")), stype)
+    return _stype(_made(torch.zeros, shape, ctx, dtype, "zeros", _out_of("_zeros", kwargs)), stype)
 
 
-def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs) -> NDArray:
-    """Ones, float32 unless `dtype` says otherwise.
+def ones(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, **kwargs: Any) -> NDArray:
+    """An array of ones.
 
-    MXNetError for the shape () and for axes of length 0, which mean "unknown" unless `util.set_np_shape` is on.
+    Args:
+        shape: the lengths of all axes, or the only one.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+
+    Returns:
+        NDArray of `shape` and `dtype`.
+
+    Raises:
+        TypeError: `shape` has no integers, or `dtype` is none.
+        mxnet.base.MXNetError: a length is negative; the shape is (), or a length is 0, which means "unknown" outside of
+            `mx.util.np_shape()`; `out` has another shape; an argument is not known.
+
+    Example:
+        >>> nd.ones((2, 3)).asnumpy()
+        array([[1., 1., 1.],
+               [1., 1., 1.]], dtype=float32)
+
+    Source: `mxnet.nd.ones` of MXNet 1.9.1.
     """
     _known("ones", shape)
-    return _made(torch.ones, shape, ctx, dtype, "ones", kwargs.get("out"))
+    return _made(torch.ones, shape, ctx, dtype, "ones", _out_of("_ones", kwargs))
 
 
-def empty(shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
-    """An array whose values are whatever the memory holds; a sparse one holds none."""
+def empty(shape: Shape, ctx: Context | None = None, dtype: Dtype | None = None, stype: str | None = None) -> NDArray:
+    """An array whose values are whatever the memory holds; a sparse one holds none.
+
+    Args:
+        shape: the lengths of all axes, or the only one.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+        stype: the storage type, "default" (None), "csr" or "row_sparse".
+
+    Returns:
+        NDArray of `shape`, `dtype` and `stype`.
+
+    Raises:
+        TypeError: `shape` has no integers, or `dtype` is none.
+        ValueError: `stype` is "csr" and the array no matrix.
+        mxnet.base.MXNetError: a length is negative, or `stype` is another one.
+
+    Example:
+        >>> nd.empty((2, 3)).shape
+        (2, 3)
+
+    Source: `mxnet.nd.empty` of MXNet 1.9.1.
+    """
     if stype not in (None, "default"):
         return zeros(shape, ctx, dtype, stype)
     return _made(torch.empty, shape, ctx, dtype, "empty")
 
 
-def full(shape: Any, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: NDArray | None = None):
-    """An array filled with `val`."""
-    if isinstance(val, float):
-        val = in_range(val, torch_dtype(dtype, "full: dtype"))
+def full(
+    shape: Shape, val: float, ctx: Context | None = None, dtype: Dtype = np.float32, out: NDArray | None = None
+) -> NDArray:
+    """An array filled with one number.
+
+    Args:
+        shape: the lengths of all axes, or the only one.
+        val: the number; one that is too large for a floating dtype is infinite.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result.
+        out: an NDArray that is overwritten in the place of a new one.
+
+    Returns:
+        NDArray of `shape` and `dtype`.
+
+    Raises:
+        TypeError: `shape` has no integers, `val` is no number, or `dtype` is none.
+        mxnet.base.MXNetError: a length is negative, or `out` has another shape.
+
+    Example:
+        >>> nd.full((2, 2), 7, dtype="int32").asnumpy()
+        array([[7, 7],
+               [7, 7]], dtype=int32)
+
+    Source: `mxnet.nd.full` of MXNet 1.9.1.
+    """
+    if not isinstance(val, numeric_types):
+        raise TypeError(f"full: val: expected a number, got {type(val).__name__}")
+    kind = torch_dtype(dtype, "full: dtype")
+    val = in_range(val.item() if isinstance(val, np.generic) else val, kind)
     return _made(lambda s, **k: torch.full(s, val, **k), shape, ctx, dtype, "full", out)
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """A copy of an NDArray, a NumPy array, a number or nested lists. float32 unless `dtype` says otherwise; an
-    NDArray keeps its type. TypeError for what is no array.
+def array(source_array: Any, ctx: Context | None = None, dtype: Dtype | None = None) -> NDArray:
+    """A copy of an array, of nested lists or of a number.
+
+    Args:
+        source_array: an NDArray, a NumPy array, a torch tensor, a number, or nested lists of them.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is that of an NDArray, else float32.
+
+    Returns:
+        NDArray with the values of `source_array`.
+
+    Raises:
+        TypeError: `source_array` has something else than numbers, or `dtype` is none.
+
+    Example:
+        >>> nd.array([[1, 2], [3, 4]]).asnumpy()
+        array([[1., 2.],
+               [3., 4.]], dtype=float32)
+
+    Source: `mxnet.nd.array` of MXNet 1.9.1.
     """
     context = Context(ctx) if ctx is not None else current_context()
     if isinstance(source_array, NDArray):
@@ -109,9 +230,31 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray) -> NDArray:
-    """An NDArray of the NumPy array's type. With `zero_copy` it takes over the memory, and `ndarray` becomes
-    read-only. ValueError for an array that is not C-contiguous. `array_cls`: the class of the result.
+    """An NDArray on the CPU with the values and the dtype of a NumPy array, whose memory it takes over.
+
+    Args:
+        ndarray: a C-contiguous NumPy array of numbers; it becomes read-only with `zero_copy`.
+        zero_copy: shares the memory; else the values are copied.
+        array_cls: the class of the result.
+
+    Returns:
+        NDArray, of class `array_cls`, of the shape and dtype of `ndarray`.
+
+    Raises:
+        TypeError: `ndarray` is no NumPy array.
+        ValueError: with `zero_copy`, it is not C-contiguous.
+
+    Example:
+        >>> a = np.array([1.0, 2.0])
+        >>> x = nd.from_numpy(a)
+        >>> x[0] = 5
+        >>> a
+        array([5., 2.])
+
+    Source: `mxnet.nd.from_numpy` of MXNet 1.9.1.
     """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy: ndarray: expected a NumPy array, got {type(ndarray).__name__}")
     if not zero_copy:
         return _in_class(array(ndarray, dtype=ndarray.dtype), array_cls)
     if not ndarray.flags["C_CONTIGUOUS"]:
@@ -126,12 +269,47 @@ def _in_class(x: NDArray, cls: type[NDArray]) -> NDArray:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An NDArray on another library's memory."""
+    """An NDArray on another library's memory.
+
+    Args:
+        dlpack: a DLPack capsule, which can be read once, or an array with `__dlpack__`.
+
+    Returns:
+        NDArray of the shape, dtype and device of what was given; writing to one of both changes the other.
+
+    Raises:
+        RuntimeError: it is neither, or the capsule was read before.
+
+    Example:
+        >>> x = nd.from_dlpack(torch.tensor([1, 2]))
+        >>> x.asnumpy()
+        array([1, 2])
+
+    Source: `mxnet.nd.from_dlpack` of MXNet 1.9.1.
+    """
     return NDArray(torch.from_dlpack(dlpack))
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:
-    """The array as a DLPack capsule."""
+    """The memory of an array for another library.
+
+    Args:
+        data: any shape, any dtype.
+
+    Returns:
+        A DLPack capsule, which can be read once.
+
+    Raises:
+        AssertionError: `data` is no NDArray.
+
+    Example:
+        >>> torch.from_dlpack(nd.to_dlpack_for_read(nd.array([1, 2])))
+        tensor([1., 2.])
+
+    Source: `mxnet.nd.to_dlpack_for_read` of MXNet 1.9.1.
+    """
+    if not isinstance(data, NDArray):
+        raise not_an_array("to_dlpack_for_read", "data", data)
     return torch.utils.dlpack.to_dlpack(data.tensor)
 
 
@@ -140,9 +318,32 @@ to_dlpack_for_write = to_dlpack_for_read
 
 def arange(
     start: float, stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool | None = None,
-    ctx: Context | None = None, dtype: Any = np.float32,
+    ctx: Context | None = None, dtype: Dtype = np.float32,
 ) -> NDArray:  # fmt: skip
-    """The numbers from `start` up to, and without, `stop`, each `repeat` times."""
+    """Numbers at equal distances: `start`, `start + step`, and so on, without `stop`.
+
+    Args:
+        start: the first number; 0 where `stop` is None, which then has this value.
+        stop: the end, which is left out.
+        step: the distance, not 0.
+        repeat: how often each number comes.
+        infer_range: without effect on arrays.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; an integer one rounds `start` and `step` towards 0.
+
+    Returns:
+        NDArray of shape (ceil((stop - start) / step) * repeat,), or (0,).
+
+    Raises:
+        TypeError: `start`, `stop` or `step` is no number, or `dtype` is none.
+        mxnet.base.MXNetError: `step` is 0.
+
+    Example:
+        >>> nd.arange(1, 7, 2, repeat=2).asnumpy()
+        array([1., 1., 3., 3., 5., 5.], dtype=float32)
+
+    Source: `mxnet.nd.arange` of MXNet 1.9.1.
+    """
     if stop is None:
         start, stop = 0, start
     if step == 0:
@@ -159,17 +360,74 @@ def arange(
 
 
 def linspace(
-    start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: Any = np.float32
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: Dtype = np.float32,
 ) -> NDArray:
-    """`num` numbers at equal distances from `start` to `stop`, which is left out unless `endpoint`."""
+    """`num` numbers at equal distances from `start` to `stop`.
+
+    Args:
+        start: the first number.
+        stop: the last number, or the one after the last without `endpoint`.
+        num: how many numbers.
+        endpoint: `stop` is one of them.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result.
+
+    Returns:
+        NDArray of shape (num,).
+
+    Raises:
+        TypeError: `num` is no integer, `start` or `stop` no number, or `dtype` none.
+        ValueError: `num` is negative.
+
+    Example:
+        >>> nd.linspace(0, 1, 5).asnumpy()
+        array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+
+    Source: `mxnet.nd.linspace` of MXNet 1.9.1.
+    """
     values = np.linspace(start, stop, num, endpoint=endpoint)
     return array(values, ctx=ctx, dtype=dtype)
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None, **kwargs) -> NDArray:
-    """N x M zeros (N x N unless M is given) with ones on diagonal k."""
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Dtype | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """A matrix of zeros with ones on a diagonal.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; 0 is `N`.
+        k: which diagonal: 0 begins at the first element, k > 0 lies above it, k < 0 below.
+        ctx: the device of the result; None is the current one.
+        dtype: the dtype of the result; None is float32.
+        **kwargs: `out`, an NDArray that is overwritten in the place of a new one, and `name`, which has no effect.
+
+    Returns:
+        NDArray of shape (N, M).
+
+    Raises:
+        TypeError, ValueError: `N`, `M` or `k` is no integer, or a length negative; `dtype` is none.
+        mxnet.base.MXNetError: `out` has another shape; an argument is not known.
+
+    Example:
+        >>> nd.eye(2, 3, k=1).asnumpy()
+        array([[0., 1., 0.],
+               [0., 0., 1.]], dtype=float32)
+
+    Source: `mxnet.nd.eye` of MXNet 1.9.1.
+    """
     x = array(np.eye(int(N), int(M) or int(N), int(k)), ctx=ctx, dtype=dtype)
-    out = kwargs.get("out")
+    out = _out_of("_eye", kwargs)
     return x if out is None else out._take(x)
 
 

@@ -127,11 +127,24 @@ def get_item(x: Any, key: Any) -> Any:
     return y
 
 
+_LONG = 1 << 63
+
+
 def in_range(v: float, dtype: torch.dtype) -> float:
-    """A number as a floating dtype holds it: infinite where it is larger than the largest one."""
-    if not dtype.is_floating_point or abs(v) <= torch.finfo(dtype).max or not math.isfinite(v):
+    """A number as a dtype holds it, without an error for one that is too large.
+
+    It is infinite in a floating dtype. Integers are converted as the original's machine code does: in 32 or 64 bits the
+    least one stands for what is out of range, and shorter ones are the lower bits of 32.
+    """
+    if dtype == torch.bool:
         return v
-    return math.copysign(math.inf, v)
+    if dtype.is_floating_point:
+        within = not math.isfinite(v) or abs(v) <= torch.finfo(dtype).max
+        return float(v) if within else math.copysign(math.inf, v)
+    info = torch.iinfo(dtype)
+    end = 1 << max(info.bits, 32) - 1
+    n = int(v) if math.isfinite(v) and -end <= v < end else -end
+    return n if info.min <= n <= info.max else (n - info.min) % (1 << info.bits) + info.min
 
 
 def _value(value: Any, like: torch.Tensor) -> Any:
@@ -139,7 +152,8 @@ def _value(value: Any, like: torch.Tensor) -> Any:
         return value.tensor
     if isinstance(value, (bool, int, float, np.generic)):
         value = value.item() if isinstance(value, np.generic) else value
-        return in_range(value, like.dtype) if isinstance(value, float) else value
+        exact = isinstance(value, int) and like.is_floating_point() and -_LONG <= value < _LONG
+        return value if exact else in_range(value, like.dtype)
     if isinstance(value, (list, tuple)) and any(isinstance(v, _C.Variable) for v in value):
         value = [v.asnumpy() if isinstance(v, _C.Variable) else v for v in value]
     try:

@@ -106,8 +106,8 @@ def document(function: Any, kind: str, distribution: str, names: Sequence[str]) 
 
 
 _FUNCTION = {
-    "shape": "the shape of the result, where parameters are numbers; left out it is (1,). Where they are NDArrays, the\n"
-             "            shape of what is drawn for each of their elements.",
+    "shape": "the shape of the result, where parameters are numbers; left out it is (1,). Where they are NDArrays,\n"
+             "            the shape of what is drawn for each of their elements.",
     "ctx": "the device of the result; None is the current one. Arrays of parameters tell it themselves.",
     "kwargs": "`name`, which has no effect on arrays.",
 }  # fmt: skip
