@@ -6,26 +6,24 @@ and height.
 
 from __future__ import annotations
 
-import json
 import logging
-import random
-import warnings
 from collections.abc import Sequence
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import numeric_types
-from .augment import (
-    Augmenter,
-    CastAug,
-    ForceResizeAug,
-    ResizeAug,
-    _colour_augmenters,
+from ._colour_augment import colour_augmenters
+from ._detection_augment import (
+    DetAugmenter,
+    DetBorrowAug,
+    DetHorizontalFlipAug,
+    DetRandomCropAug,
+    DetRandomPadAug,
+    DetRandomSelectAug,
+    Pair,
 )
-from .image import copyMakeBorder, fixed_crop
+from .augment import Augmenter, CastAug, ForceResizeAug, ResizeAug
 from .iterator import ImageIter
 
 __all__ = [
@@ -40,255 +38,6 @@ __all__ = [
     "ImageDetIter",
 ]
 
-Pair = tuple[Any, np.ndarray]
-
-
-def _areas(boxes: np.ndarray) -> np.ndarray:
-    """Of rows (left, top, right, bottom)."""
-    return np.maximum(0, boxes[:, 2] - boxes[:, 0]) * np.maximum(0, boxes[:, 3] - boxes[:, 1])
-
-
-class DetAugmenter:
-    """Base class: called with an image and its labels, gives both. Keyword arguments are what `dumps` writes."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {k: Augmenter._plain(v) for k, v in kwargs.items()}
-
-    def dumps(self) -> Any:
-        """The name and the arguments, as JSON."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        raise NotImplementedError(f"{type(self).__name__} does not define __call__")
-
-
-class DetBorrowAug(DetAugmenter):
-    """An augmenter of images that leaves boxes alone."""
-
-    def __init__(self, augmenter: Augmenter) -> None:
-        if not isinstance(augmenter, Augmenter):
-            raise TypeError(f"DetBorrowAug: expected an Augmenter, got {type(augmenter).__name__}")
-        super().__init__(augmenter=augmenter.dumps())
-        self.augmenter = augmenter
-
-    def dumps(self) -> Any:
-        return [type(self).__name__.lower(), self.augmenter.dumps()]
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        return self.augmenter(src), label
-
-
-class DetRandomSelectAug(DetAugmenter):
-    """One of several augmenters at random; with probability `skip_prob` none."""
-
-    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
-        super().__init__(skip_prob=skip_prob)
-        self.aug_list = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
-        for each in self.aug_list:
-            if not isinstance(each, DetAugmenter):
-                raise ValueError(f"DetRandomSelectAug: expected DetAugmenters, got {type(each).__name__}")
-        self.skip_prob = skip_prob if self.aug_list else 1
-
-    def dumps(self) -> Any:
-        return [type(self).__name__.lower(), [each.dumps() for each in self.aug_list]]
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        if random.random() < self.skip_prob:
-            return src, label
-        random.shuffle(self.aug_list)
-        return self.aug_list[0](src, label)
-
-
-class DetHorizontalFlipAug(DetAugmenter):
-    """With probability `p`, left and right change places."""
-
-    def __init__(self, p: float) -> None:
-        super().__init__(p=p)
-        self.p = p
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        if random.random() < self.p:
-            src = nd.flip(src, axis=1)
-            label = label.copy()
-            label[:, [1, 3]] = 1.0 - label[:, [3, 1]]
-        return src, label
-
-
-def _range(who: str, name: str, value: Any) -> tuple[float, float]:
-    if isinstance(value, (tuple, list)):
-        return tuple(value)
-    if not isinstance(value, numeric_types):
-        raise AssertionError(f"{who}: {name} must be a number or a pair of them, not {type(value).__name__}")
-    return (value, value)
-
-
-class _DetRandomBox(DetAugmenter):
-    """Tries boxes of random proportions and size until one is good; what both cropping and padding do."""
-
-    _smallest_area = 0.0  # the largest area must be larger
-
-    def __init__(self, aspect_ratio_range: Any, area_range: Any, max_attempts: int, **more: Any) -> None:
-        who = type(self).__name__
-        self.aspect_ratio_range = _range(who, "aspect_ratio_range", aspect_ratio_range)
-        self.area_range = _range(who, "area_range", area_range)
-        self.max_attempts = max_attempts
-        ranges = {"aspect_ratio_range": self.aspect_ratio_range, "area_range": self.area_range}
-        super().__init__(**ranges, max_attempts=max_attempts, **more)
-        low, high = self.area_range
-        bad = None
-        if high <= self._smallest_area or low > high:
-            bad = "area_range"
-        elif not 0 < self.aspect_ratio_range[0] <= self.aspect_ratio_range[1]:
-            bad = "aspect_ratio_range"
-        if bad:
-            warnings.warn(f"Skip {who} due to invalid {bad}: {ranges[bad]}", stacklevel=3)
-        self.enabled = bad is None
-
-    def _heights(self, ratio: float, height: int, width: int) -> tuple[int, int]:
-        """The smallest and the largest height of a box whose width is its height times `ratio`."""
-        low, high = (int(round(sqrt(area * height * width / ratio))) for area in self.area_range)
-        return low, high
-
-
-class DetRandomCropAug(_DetRandomBox):
-    """A random part of the image in which objects are seen well enough.
-
-    Args:
-        min_object_covered: of every object that is seen at all, this part must be seen.
-        aspect_ratio_range: (smallest, largest) width over height.
-        area_range: (smallest, largest) share of the image's area.
-        min_eject_coverage: an object of which less is seen is left out.
-        max_attempts: how many parts are tried; if none is good, the image stays as it is.
-    """
-
-    def __init__(
-        self,
-        min_object_covered: float = 0.1,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (0.05, 1.0),
-        min_eject_coverage: float = 0.3,
-        max_attempts: int = 50,
-    ) -> None:
-        more = {"min_object_covered": min_object_covered, "min_eject_coverage": min_eject_coverage}
-        super().__init__(aspect_ratio_range, area_range, max_attempts, **more)
-        self.min_object_covered = min_object_covered
-        self.min_eject_coverage = min_eject_coverage
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        found = self._random_crop_proposal(label, src.shape[0], src.shape[1])
-        if not found:
-            return src, label
-        *box, label = found
-        return fixed_crop(src, *box, None), label
-
-    def _is_good(self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int) -> bool:
-        x, y, w, h = box
-        if w * h < 2:
-            return False
-        areas = _areas(label[:, 1:])
-        seen = areas * width * height > 2
-        boxes = label[seen, 1:5]
-        corner = np.array([x / width, y / height, (x + w) / width, (y + h) / height])
-        inside = np.concatenate([np.maximum(boxes[:, :2], corner[:2]), np.minimum(boxes[:, 2:], corner[2:])], axis=1)
-        covered = _areas(inside) / areas[seen]
-        covered = covered[covered > 0]
-        return bool(covered.size) and covered.min() > self.min_object_covered
-
-    def _update_labels(
-        self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
-    ) -> np.ndarray | None:
-        x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
-        out = label.copy()
-        out[:, 1:5] = np.clip((out[:, 1:5] - [x, y, x, y]) / [w, h, w, h], 0, 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            covered = _areas(out[:, 1:]) * w * h / _areas(label[:, 1:])
-        out = out[(out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (covered > self.min_eject_coverage)]
-        return out if len(out) else None
-
-    def _random_crop_proposal(self, label: np.ndarray, height: int, width: int) -> tuple[Any, ...]:
-        if not self.enabled or height <= 0 or width <= 0:
-            return ()
-        low, high = (area * height * width for area in self.area_range)
-        for _ in range(self.max_attempts):
-            ratio = random.uniform(*self.aspect_ratio_range)
-            h, most = self._heights(ratio, height, width)
-            if round(most * ratio) > width:
-                most = int((width + 0.4999999) / ratio)
-            most = min(most, height)
-            h = min(h, most)
-            if h < most:
-                h = random.randint(h, most)
-            w = int(round(h * ratio))
-            if w * h < low:  # rounding went to the wrong side
-                h += 1
-                w = int(round(h * ratio))
-            if w * h > high:
-                h -= 1
-                w = int(round(h * ratio))
-            if not (low <= w * h <= high and 0 <= w <= width and 0 <= h <= height):
-                continue
-            y = random.randint(0, max(0, height - h))
-            x = random.randint(0, max(0, width - w))
-            box = x, y, w, h
-            if self._is_good(label, box, height, width):
-                updated = self._update_labels(label, box, height, width)
-                if updated is not None:
-                    return (*box, updated)
-        return ()
-
-
-class DetRandomPadAug(_DetRandomBox):
-    """Puts the image into a larger one of random size and proportions, filled with `pad_val`.
-
-    Args:
-        aspect_ratio_range: (smallest, largest) width over height.
-        area_range: (smallest, largest) area, in areas of the image.
-        max_attempts: how many sizes are tried; if none is larger, the image stays as it is.
-        pad_val: a number, or one for each channel.
-    """
-
-    _smallest_area = 1.0
-
-    def __init__(
-        self,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (1.0, 3.0),
-        max_attempts: int = 50,
-        pad_val: Any = (128, 128, 128),
-    ) -> None:
-        super().__init__(aspect_ratio_range, area_range, max_attempts, pad_val=pad_val)
-        self.pad_val = pad_val
-
-    def __call__(self, src: nd.NDArray, label: np.ndarray) -> Pair:
-        height, width, channels = src.shape
-        found = self._random_pad_proposal(label, height, width)
-        if not found:
-            return src, label
-        x, y, w, h, label = found
-        fill = self.pad_val if isinstance(self.pad_val, (list, tuple)) else (self.pad_val,) * channels
-        return copyMakeBorder(src, y, h - y - height, x, w - x - width, values=fill), label
-
-    def _random_pad_proposal(self, label: np.ndarray, height: int, width: int) -> tuple[Any, ...]:
-        if not self.enabled or height <= 0 or width <= 0:
-            return ()
-        for _ in range(self.max_attempts):
-            ratio = random.uniform(*self.aspect_ratio_range)
-            h, most = self._heights(ratio, height, width)
-            if round(h * ratio) < width:
-                h = int((width + 0.499999) / ratio)
-            h = min(max(h, height), most)
-            if h < most:
-                h = random.randint(h, most)
-            w = int(round(h * ratio))
-            if h - height < 2 or w - width < 2:
-                continue
-            y = random.randint(0, max(0, h - height))
-            x = random.randint(0, max(0, w - width))
-            out = label.copy()
-            out[:, 1:5] = (out[:, 1:5] * [width, height, width, height] + [x, y, x, y]) / [w, h, w, h]
-            return x, y, w, h, out
-        return ()
-
 
 def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1,
@@ -298,7 +47,25 @@ def CreateMultiRandCropAugmenter(
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """One of several DetRandomCropAug at random, where arguments are lists of as many values, or one for all."""
+    """One of several DetRandomCropAug, at random.
+
+    Args:
+        min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts: arguments of
+            DetRandomCropAug, each one value for all or a list with one for each.
+        skip_prob: probability that nothing changes.
+
+    Returns:
+        The DetRandomSelectAug.
+
+    Raises:
+        AssertionError: lists are of different lengths, or a range is neither a number nor a pair.
+
+    Example:
+        >>> len(mx.image.CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9]).aug_list)
+        3
+
+    Source: `mxnet.image.CreateMultiRandCropAugmenter` of MXNet 1.9.1.
+    """
     given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
     lists = [value if isinstance(value, list) else [value] for value in given]
     count = max(map(len, lists))
@@ -331,13 +98,35 @@ def CreateDetAugmenter(
     max_attempts: Any = 50,
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
-    """The usual augmenters for images of shape `data_shape` (channels, height, width) with boxes, as a list.
+    """The usual augmenters for images with boxes.
 
     Args:
-        resize: first resizes the shorter side to it.
-        rand_crop, rand_pad: probabilities of DetRandomCropAug and DetRandomPadAug, which get the last arguments.
-        mean, std: arrays that are subtracted and divided by; True is that of ImageNet.
-        The others: how strong each random change is, 0 for none.
+        data_shape: (channels, height, width) of the result; the augmenters have the channels last.
+        resize: first resizes the shorter side to it; 0 for not.
+        rand_crop, rand_pad: probabilities of DetRandomCropAug and of DetRandomPadAug.
+        rand_gray: probability of grey.
+        rand_mirror: left and right change places, with probability 0.5.
+        mean, std: arrays of one or three numbers that are subtracted and divided by; True is that of ImageNet, None
+            none.
+        brightness, contrast, saturation, hue: the largest change of each, 0 for none.
+        pca_noise: standard deviation of the multiples of principal components that are added, 0 for none.
+        inter_method: the interpolation; see `ResizeAug`.
+        min_object_covered, min_eject_coverage: of cropping, as in `CreateMultiRandCropAugmenter`.
+        aspect_ratio_range, max_attempts: of cropping and padding.
+        area_range: (smallest, largest) area, in areas of the image; padding begins at 1.
+        pad_val: what padding fills with, a number or one for each channel.
+
+    Returns:
+        A list of DetAugmenter.
+
+    Raises:
+        AssertionError: another `mean` or `std`, or a range is neither a number nor a pair.
+
+    Example:
+        >>> [type(a).__name__ for a in mx.image.CreateDetAugmenter((3, 2, 2), rand_crop=0.5, rand_mirror=True)]
+        ['DetRandomSelectAug', 'DetHorizontalFlipAug', 'DetBorrowAug', 'DetBorrowAug']
+
+    Source: `mxnet.image.CreateDetAugmenter` of MXNet 1.9.1.
     """
     found: list[DetAugmenter] = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
     if rand_crop > 0:
@@ -349,7 +138,7 @@ def CreateDetAugmenter(
         pad = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
         found.append(DetRandomSelectAug([pad], 1 - rand_pad))
     plain: list[Augmenter] = [ForceResizeAug((data_shape[2], data_shape[1]), inter_method), CastAug()]
-    plain += _colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+    plain += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
     return found + [DetBorrowAug(each) for each in plain]
 
 
@@ -357,7 +146,37 @@ class ImageDetIter(ImageIter):
     """Batches of augmented images, and their labels: (batch size, objects, numbers of an object), padded with -1.
 
     A label in the files is a list: its own length before the objects, numbers of an object, whatever else belongs to
-    the head, then the objects. Arguments are those of ImageIter and, without `aug_list`, of CreateDetAugmenter.
+    the head, then the objects.
+
+    Args:
+        batch_size: images in a batch.
+        data_shape: (3, height, width).
+        path_imgrec, path_imgidx: a record file and its index, which shuffling and parts need.
+        path_imglist: a file of lines index, label, path, separated by tabs.
+        path_root: folder that those paths start from.
+        shuffle: the order is new in each epoch.
+        part_index, num_parts: which of how many parts is read.
+        aug_list: the augmenters; None for those of `CreateDetAugmenter`.
+        imglist: a list of [label, path], in the place of `path_imglist`.
+        data_name, label_name: names of images and labels.
+        last_batch_handle: "pad", "discard" or "roll_over", as of NDArrayIter.
+        **kwargs: arguments of `CreateDetAugmenter`.
+
+    Raises:
+        AssertionError: there is neither a record file nor a list, or a part or shuffling without an index.
+        ValueError: `data_shape` is another one.
+        RuntimeError: a label is none.
+
+    Example:
+        >>> image = np.zeros((4, 4, 3), np.uint8)
+        >>> file = mx.recordio.MXIndexedRecordIO("boxes.idx", "boxes.rec", "w")
+        >>> file.write_idx(0, mx.recordio.pack_img((0, [2, 5, 7, 0.25, 0.25, 0.75, 0.75], 0, 0), image))
+        >>> file.close()
+        >>> batch = next(mx.image.ImageDetIter(1, (3, 2, 2), path_imgrec="boxes.rec", path_imgidx="boxes.idx"))
+        >>> batch.data[0].shape, batch.label[0].asnumpy()
+        ((1, 3, 2, 2), array([[[7.  , 0.25, 0.25, 0.75, 0.75]]], dtype=float32))
+
+    Source: `mxnet.image.ImageDetIter` of MXNet 1.9.1.
     """
 
     def __init__(

@@ -50,9 +50,28 @@ def _decoded(data: bytes, flag: int, to_rgb: bool, out: nd.NDArray | None, name:
 
 
 def imread(filename: str, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | None = None) -> nd.NDArray:
-    """The image in a file, as uint8 of shape (height, width, 3); `flag` 0: grey, (height, width, 1).
+    """The image in a file.
 
-    Colours are in the order RGB, or BGR without `to_rgb`. MXNetError if there is no such file, or no image in it.
+    Args:
+        filename: the path.
+        flag: 1 for three channels, 0 for a grey image.
+        to_rgb: colours in the order RGB, otherwise BGR.
+        out: array that takes the image.
+
+    Returns:
+        A uint8 array of shape (height, width, 3), or (height, width, 1) for a grey image.
+
+    Raises:
+        MXNetError: there is no such file, no image in it, or `flag` is another number.
+
+    Example:
+        >>> import pathlib
+        >>> record = mx.recordio.pack_img((0, 0, 0, 0), np.full((2, 3, 3), 9, np.uint8), img_fmt=".png")
+        >>> written = pathlib.Path("nine.png").write_bytes(mx.recordio.unpack(record)[1])
+        >>> mx.image.imread("nine.png").shape
+        (2, 3, 3)
+
+    Source: `mxnet.image.imread` of MXNet 1.9.1.
     """
     try:
         with open(os.fspath(filename), "rb") as f:
@@ -63,9 +82,27 @@ def imread(filename: str, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | 
 
 
 def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | None = None) -> nd.NDArray:
-    """The image that bytes (or a uint8 array) hold, as imread gives it.
+    """The image that bytes hold.
 
-    ValueError for another type, MXNetError if they are no image.
+    Args:
+        buf: bytes, a bytearray, or an array of uint8.
+        flag: 1 for three channels, 0 for a grey image.
+        to_rgb: colours in the order RGB, otherwise BGR.
+        out: array that takes the image.
+
+    Returns:
+        A uint8 array of shape (height, width, 3), or (height, width, 1) for a grey image.
+
+    Raises:
+        ValueError: `buf` is something else.
+        MXNetError: the bytes are no image, or `flag` is another number.
+
+    Example:
+        >>> record = mx.recordio.pack_img((0, 0, 0, 0), np.full((2, 3, 3), 9, np.uint8), img_fmt=".png")
+        >>> mx.image.imdecode(mx.recordio.unpack(record)[1]).asnumpy()[0, 0]
+        array([9, 9, 9], dtype=uint8)
+
+    Source: `mxnet.image.imdecode` of MXNet 1.9.1.
     """
     if isinstance(buf, nd.NDArray):
         buf = buf.asnumpy()
@@ -75,9 +112,25 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: nd.NDArray | Non
 
 
 def imresize(src: nd.NDArray, w: int, h: int, interp: int = 1, out: nd.NDArray | None = None) -> nd.NDArray:
-    """An image in width `w` and height `h`, without a gradient.
+    """An image in another size, without a gradient; the pixels are those of OpenCV.
 
-    `interp` is 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos, 5 exact bilinear. MXNetError for another.
+    Args:
+        src: the image, of shape (height, width, channels).
+        w, h: width and height of the result.
+        interp: 0 for nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos over 8 x 8 pixels, 5 exact bilinear.
+        out: array that takes the result.
+
+    Returns:
+        An array of shape (h, w, channels) and of the dtype of `src`.
+
+    Raises:
+        MXNetError: `interp` is another number, a size is not positive, or the image has not three axes.
+
+    Example:
+        >>> mx.image.imresize(nd.array([[[0], [4]]]), w=4, h=1).asnumpy().ravel()
+        array([0., 1., 3., 4.], dtype=float32)
+
+    Source: `mxnet.image.imresize` of MXNet 1.9.1.
     """
     if interp not in range(6):
         raise MXNetError(f"imresize: interp must be 0 to 5, not {interp}")
@@ -102,10 +155,30 @@ def copyMakeBorder(
     values: Sequence[float] = (),
     out: nd.NDArray | None = None,
 ) -> nd.NDArray:
-    """An image with a border of so many pixels.
+    """An image with a border.
 
-    `type` is 0 for a constant (`value`, or `values`, one for each channel), 1 for the outermost pixels, 2 and 4 for a
-    mirror image with and without them, 3 for the opposite side.
+    Args:
+        src: the image, of shape (height, width, channels).
+        top, bot, left, right: pixels of the border at each side.
+        type: 0 for a constant, 1 for the outermost pixels, 2 and 4 for a mirror image with and without them, 3 for the
+            opposite side.
+        value: the constant.
+        values: a constant for each channel, in the place of `value`.
+        out: array that takes the result.
+
+    Returns:
+        An array of shape (top + height + bot, left + width + right, channels).
+
+    Raises:
+        MXNetError: `type` is another number.
+        ValueError: there are not as many `values` as channels, or a width is negative.
+        IndexError: the image has not three axes.
+
+    Example:
+        >>> mx.image.copyMakeBorder(nd.array([[[1], [2]]]), 0, 0, 1, 2, type=1).asnumpy().ravel()
+        array([1., 1., 2., 2., 2.], dtype=float32)
+
+    Source: `mxnet.image.copyMakeBorder` of MXNet 1.9.1.
     """
     if not 0 <= type < len(_BORDERS):
         raise MXNetError(f"copyMakeBorder: type must be 0 to {len(_BORDERS) - 1}, not {type}")
@@ -121,7 +194,24 @@ def copyMakeBorder(
 
 
 def scale_down(src_size: tuple[int, int], size: tuple[float, float]) -> tuple[int, int]:
-    """(width, height) `size`, made smaller in its proportions until it fits into `src_size`."""
+    """A size, made smaller in its proportions until it fits into another.
+
+    Args:
+        src_size: (width, height) of what it must fit into.
+        size: (width, height).
+
+    Returns:
+        (width, height), rounded down.
+
+    Raises:
+        TypeError, ValueError: a size is no pair.
+
+    Example:
+        >>> mx.image.scale_down((640, 480), (720, 120))
+        (640, 106)
+
+    Source: `mxnet.image.scale_down` of MXNet 1.9.1.
+    """
     w, h = size
     most_w, most_h = src_size
     if most_h < h:
@@ -150,7 +240,26 @@ def _get_interp_method(interp: int, sizes: tuple[int, ...] = ()) -> int:
 
 
 def resize_short(src: nd.NDArray, size: int, interp: int = 2) -> nd.NDArray:
-    """An image in its proportions, its shorter side `size`."""
+    """An image in its proportions, resized by its shorter side.
+
+    Args:
+        src: the image, of shape (height, width, channels).
+        size: the shorter side, in pixels; the longer one is rounded down.
+        interp: the interpolation, as in `imresize`; 9 chooses by the sizes, 10 at random.
+
+    Returns:
+        The image.
+
+    Raises:
+        ValueError: there is no such interpolation, or the image has not three axes.
+        MXNetError: `size` is not positive.
+
+    Example:
+        >>> mx.image.resize_short(nd.zeros((4, 6, 3)), 2).shape
+        (2, 3, 3)
+
+    Source: `mxnet.image.resize_short` of MXNet 1.9.1.
+    """
     h, w, _ = src.shape
     new_h, new_w = (size * h // w, size) if h > w else (size, size * w // h)
     return imresize(src, new_w, new_h, interp=_get_interp_method(interp, (h, w, new_h, new_w)))
@@ -159,7 +268,28 @@ def resize_short(src: nd.NDArray, size: int, interp: int = 2) -> nd.NDArray:
 def fixed_crop(
     src: nd.NDArray, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2
 ) -> nd.NDArray:
-    """The part of an image of width `w` and height `h` from (x0, y0) on, resized to (width, height) `size`."""
+    """A part of an image, resized.
+
+    Args:
+        src: the image, of shape (height, width, channels).
+        x0, y0: its left and upper end.
+        w, h: its width and height.
+        size: (width, height) of the result; None leaves it as it is.
+        interp: the interpolation; see `resize_short`.
+
+    Returns:
+        The part.
+
+    Raises:
+        ValueError: there is no such interpolation.
+        MXNetError: the part is empty, and has to be resized.
+
+    Example:
+        >>> mx.image.fixed_crop(nd.array([[[1], [2], [3]]]), 1, 0, 2, 1).asnumpy().ravel()
+        array([2., 3.], dtype=float32)
+
+    Source: `mxnet.image.fixed_crop` of MXNet 1.9.1.
+    """
     out = src[y0 : y0 + h, x0 : x0 + w]
     if size is None or (w, h) == tuple(size):
         return out
@@ -167,7 +297,26 @@ def fixed_crop(
 
 
 def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
-    """A random part of (width, height) `size`, of a smaller one resized if the image is smaller; and its box."""
+    """A random part of an image, of a smaller size and resized where the image is smaller.
+
+    Args:
+        src: the image, of shape (height, width, channels).
+        size: (width, height) of the result.
+        interp: the interpolation; see `resize_short`.
+
+    Returns:
+        The part, and its box (left, top, width, height).
+
+    Raises:
+        ValueError: there is no such interpolation, or the image has not three axes.
+
+    Example:
+        >>> part, box = mx.image.random_crop(nd.zeros((4, 6, 3)), (3, 2))
+        >>> part.shape, box[2:]
+        ((2, 3, 3), (3, 2))
+
+    Source: `mxnet.image.random_crop` of MXNet 1.9.1.
+    """
     h, w, _ = src.shape
     new_w, new_h = scale_down((w, h), size)
     x0 = random.randint(0, w - new_w)
@@ -176,7 +325,26 @@ def random_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tupl
 
 
 def center_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tuple[nd.NDArray, Box]:
-    """The middle of (width, height) `size`, of a smaller one resized if the image is smaller; and its box."""
+    """The middle of an image, of a smaller size and resized where the image is smaller.
+
+    Args:
+        src: the image, of shape (height, width, channels).
+        size: (width, height) of the result.
+        interp: the interpolation; see `resize_short`.
+
+    Returns:
+        The part, and its box (left, top, width, height).
+
+    Raises:
+        ValueError: there is no such interpolation, or the image has not three axes.
+
+    Example:
+        >>> part, box = mx.image.center_crop(nd.zeros((4, 6, 3)), (2, 2))
+        >>> part.shape, box
+        ((2, 2, 3), (2, 1, 2, 2))
+
+    Source: `mxnet.image.center_crop` of MXNet 1.9.1.
+    """
     h, w, _ = src.shape
     new_w, new_h = scale_down((w, h), size)
     x0, y0 = int((w - new_w) / 2), int((h - new_h) / 2)
@@ -184,7 +352,25 @@ def center_crop(src: nd.NDArray, size: tuple[int, int], interp: int = 2) -> tupl
 
 
 def color_normalize(src: nd.NDArray, mean: Any, std: Any = None) -> nd.NDArray:
-    """(src - mean) / std, written into `src`, whose dtype must be that of `mean` and `std`."""
+    """(src - mean) / std, written into `src`.
+
+    Args:
+        src: the image, of shape (height, width, channels).
+        mean: an array that broadcasts to it, of its dtype, None for 0.
+        std: an array that broadcasts to it, of its dtype, None for 1.
+
+    Returns:
+        `src`.
+
+    Raises:
+        MXNetError: dtypes differ, or shapes do not broadcast.
+
+    Example:
+        >>> mx.image.color_normalize(nd.ones((1, 1, 3)), nd.array([1, 2, 3]), nd.array([2, 2, 2])).asnumpy().ravel()
+        array([ 0. , -0.5, -1. ], dtype=float32)
+
+    Source: `mxnet.image.color_normalize` of MXNet 1.9.1.
+    """
     if mean is not None:
         src -= mean
     if std is not None:
@@ -195,11 +381,29 @@ def color_normalize(src: nd.NDArray, mean: Any, std: Any = None) -> nd.NDArray:
 def random_size_crop(
     src: nd.NDArray, size: tuple[int, int], area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
 ) -> tuple[nd.NDArray, Box]:
-    """A random part, resized to (width, height) `size`; and its box.
+    """A random part of an image, of random size and proportions, resized; the middle where ten tries do not fit.
 
     Args:
-        area: its share of the image's area: (smallest, largest), or the smallest, and the largest is 1.
+        src: the image, of shape (height, width, channels).
+        size: (width, height) of the result.
+        area: share of the image's area: (smallest, largest), or the smallest, and the largest is 1.
         ratio: (smallest, largest) width over height.
+        interp: the interpolation; see `resize_short`.
+        **kwargs: `min_area`, an older name of `area`.
+
+    Returns:
+        The part, and its box (left, top, width, height).
+
+    Raises:
+        AssertionError: there is another keyword argument.
+        ValueError: there is no such interpolation, or the image has not three axes.
+
+    Example:
+        >>> part, box = mx.image.random_size_crop(nd.zeros((40, 60, 3)), (3, 2), (0.25, 0.25), (1, 1))
+        >>> part.shape, box[2:]
+        ((2, 3, 3), (24, 24))
+
+    Source: `mxnet.image.random_size_crop` of MXNet 1.9.1.
     """
     h, w, _ = src.shape
     if "min_area" in kwargs:
@@ -233,12 +437,28 @@ def _zoom(radians: np.ndarray, h: int, w: int, inwards: bool) -> np.ndarray:
 
 
 def imrotate(src: nd.NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> nd.NDArray:
-    """float32 images (channels, height, width), or a batch of them, rotated about their centres.
+    """Images rotated about their centres; what comes from outside is 0.
 
     Args:
-        rotation_degrees: a number, or one for each image of a batch.
+        src: a float32 image of shape (channels, height, width), or a batch of them.
+        rotation_degrees: the angle in degrees, a number, or one for each image of a batch.
         zoom_in: enlarges, so that no empty border shows.
         zoom_out: reduces, so that the whole image shows.
+
+    Returns:
+        An array of the shape of `src`.
+
+    Raises:
+        ValueError: both zooms, another number of axes, or not as many angles as images.
+        TypeError: the dtype is another one, or the angle of a single image is no number.
+
+    Example:
+        >>> mx.image.imrotate(nd.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]), 90).asnumpy().round(3)
+        array([[[3., 6., 9.],
+                [2., 5., 8.],
+                [1., 4., 7.]]], dtype=float32)
+
+    Source: `mxnet.image.imrotate` of MXNet 1.9.1.
     """
     if zoom_in and zoom_out:
         raise ValueError("imrotate: zoom_in and zoom_out cannot both be True")
@@ -276,6 +496,26 @@ def imrotate(src: nd.NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom
 def random_rotate(
     src: nd.NDArray, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
 ) -> nd.NDArray:
-    """imrotate by random angles between two limits, one for each image."""
+    """Images rotated by random angles, one for each; see `imrotate`.
+
+    Args:
+        src: a float32 image of shape (channels, height, width), or a batch of them.
+        angle_limits: (smallest, largest) angle in degrees.
+        zoom_in: enlarges, so that no empty border shows.
+        zoom_out: reduces, so that the whole image shows.
+
+    Returns:
+        An array of the shape of `src`.
+
+    Raises:
+        ValueError: both zooms, or another number of axes.
+        TypeError: the dtype is another one.
+
+    Example:
+        >>> mx.image.random_rotate(nd.ones((1, 3, 3)), (-10, 10)).shape
+        (1, 3, 3)
+
+    Source: `mxnet.image.random_rotate` of MXNet 1.9.1.
+    """
     degrees = np.random.uniform(*angle_limits, size=None if src.ndim == 3 else src.shape[0])
     return imrotate(src, degrees if src.ndim == 3 else nd.array(degrees), zoom_in=zoom_in, zoom_out=zoom_out)

@@ -22,14 +22,38 @@ class ImageIter(io.DataIter):
     """Batches of augmented images, (batch size, 3, height, width), and their labels.
 
     Args:
+        batch_size: images in a batch.
         data_shape: (3, height, width).
         label_width: labels of an image.
         path_imgrec, path_imgidx: a record file and its index, which shuffling and parts need.
-        path_imglist: a file of lines index, labels, path, separated by tabs; or `imglist`, a list of [labels…, path].
+        path_imglist: a file of lines index, labels, path, separated by tabs.
         path_root: folder that those paths start from.
-        shuffle, part_index, num_parts: order, and which part is read.
-        aug_list: augmenters; by default what CreateAugmenter makes of further arguments.
-        last_batch_handle: 'pad', 'discard' or 'roll_over', as of NDArrayIter.
+        shuffle: the order is new in each epoch.
+        part_index, num_parts: which of how many parts is read.
+        aug_list: the augmenters; None for those of `CreateAugmenter`.
+        imglist: a list of [labels…, path], in the place of `path_imglist`.
+        data_name, label_name: names of images and labels.
+        dtype: dtype that labels of a list are read in: "int32", "int64", "float32" or "float64".
+        last_batch_handle: "pad", "discard" or "roll_over", as of NDArrayIter.
+        **kwargs: arguments of `CreateAugmenter`.
+
+    Raises:
+        AssertionError: there is neither a record file nor a list, another `dtype`, or a part or shuffling without an
+            index.
+        ValueError: `data_shape` is another one.
+        RuntimeError: in `next`, an image is broken; the message names it.
+        OSError: in `next`, an image file cannot be read.
+
+    Example:
+        >>> image = np.zeros((4, 4, 3), np.uint8)
+        >>> file = mx.recordio.MXRecordIO("images.rec", "w")
+        >>> for label in range(3): file.write(mx.recordio.pack_img((0, label, 0, 0), image))
+        >>> file.close()
+        >>> batches = mx.image.ImageIter(2, (3, 2, 2), path_imgrec="images.rec")
+        >>> [(batch.data[0].shape, batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches]
+        [((2, 3, 2, 2), [0.0, 1.0], 0), ((2, 3, 2, 2), [2.0, 0.0], 1)]
+
+    Source: `mxnet.image.ImageIter` of MXNet 1.9.1.
     """
 
     def __init__(
@@ -105,6 +129,7 @@ class ImageIter(io.DataIter):
         return listed
 
     def reset(self) -> None:
+        """Begins again, in a new order where the images are shuffled."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
         self._rewind()
@@ -145,6 +170,7 @@ class ImageIter(io.DataIter):
         return label, self.postprocess_data(self.augmentation_transform(image))
 
     def next(self) -> io.DataBatch:
+        """The next batch; StopIteration at the end."""
         if self._over:
             raise StopIteration
         samples, self._cache, pad = self._cache, [], 0
