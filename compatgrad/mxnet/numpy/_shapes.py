@@ -6,7 +6,8 @@ Results have memory of their own (`_C.own`), as the original's: writing to them 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -16,6 +17,10 @@ from ..base import MXNetError
 from ..ndarray._operator import op
 from ._arguments import _array, _axis, _order
 from ._array import finish, ndarray
+from ._docs import documented
+
+if TYPE_CHECKING:
+    from .._typing import Shape
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "expand_dims", "moveaxis", "ndim", "ravel", "reshape",
@@ -23,23 +28,86 @@ __all__ = [
 ]  # fmt: skip
 
 
+@documented
 def shape(a: Any) -> tuple[int, ...]:
-    """The lengths of the axes."""
+    """The lengths of all axes.
+
+    Args:
+        a: an array, a number or nested sequences.
+
+    Returns:
+        A tuple of integers.
+
+    Raises:
+        ValueError: rows of nested sequences differ in length.
+
+    Example:
+        >>> mx.np.shape(mx.np.ones((2, 3)))
+        (2, 3)
+    """
     return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
 
 
+@documented
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    Args:
+        a: an array, a number or nested sequences.
+
+    Returns:
+        int.
+
+    Raises:
+        ValueError: rows of nested sequences differ in length.
+
+    Example:
+        >>> mx.np.ndim(mx.np.ones((2, 3)))
+        2
+    """
     return len(shape(a))
 
 
+@documented
 def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, or the length of an axis."""
+    """The number of elements, or the length of an axis.
+
+    Args:
+        a: an array, a number or nested sequences.
+        axis: the axis; None counts all elements.
+
+    Returns:
+        int.
+
+    Raises:
+        IndexError: there is no such axis.
+        ValueError: rows of nested sequences differ in length.
+
+    Example:
+        >>> x = mx.np.ones((2, 3))
+        >>> mx.np.size(x), mx.np.size(x, 1)
+        (6, 3)
+    """
     return math.prod(shape(a)) if axis is None else shape(a)[axis]
 
 
-def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> ndarray:
-    """The same elements in another shape, of which one length may be -1. MXNetError where their number differs."""
+@documented
+def reshape(a: ndarray, newshape: Shape, order: str = "C", out: ndarray | None = None) -> ndarray:
+    """The same elements in another shape, on memory of its own.
+
+    Args:
+        newshape: an integer, or a sequence of them, of which one may be -1: the length that is left.
+
+    Raises:
+        AssertionError: `a` is no array.
+        NotImplementedError: `order` is not "C".
+        mxnet.base.MXNetError: the number of elements differs.
+
+    Example:
+        >>> mx.np.reshape(mx.np.arange(6), (2, -1))
+        array([[0., 1., 2.],
+               [3., 4., 5.]])
+    """
     _order("reshape", order)
     x = _array("reshape", a)
     new = (int(newshape),) if isinstance(newshape, (int, onp.integer)) else tuple(int(n) for n in newshape)
@@ -53,13 +121,37 @@ def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> ndarray
     return finish(_C.own(op.reshape(x, shape=new), x), out)
 
 
-def ravel(x: Any, order: str = "C") -> ndarray:
-    """The elements in one axis."""
+@documented
+def ravel(x: ndarray, order: str = "C") -> ndarray:
+    """The elements in one axis, on memory of its own.
+
+    Raises:
+        AssertionError: `x` is no array.
+        NotImplementedError: `order` is not "C".
+
+    Example:
+        >>> mx.np.ravel(mx.np.ones((2, 2)))
+        array([1., 1., 1., 1.])
+    """
     return reshape(x, -1, order=order)
 
 
-def transpose(a: Any, axes: Any = None) -> ndarray:
-    """The axes in another order, or reversed."""
+@documented
+def transpose(a: ndarray, axes: Sequence[int] | None = None) -> ndarray:
+    """The axes in another order.
+
+    Args:
+        axes: all axes of `a` in their new order; None reverses them.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: an axis is repeated.
+        mxnet.base.MXNetError: an axis is out of bounds, or missing.
+
+    Example:
+        >>> mx.np.transpose(mx.np.ones((2, 3, 4)), (1, 0, 2)).shape
+        (3, 2, 4)
+    """
     x = _array("transpose", a)
     if axes is None:
         return _C.own(op.transpose(x), x)
@@ -71,8 +163,18 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     return _C.own(op.transpose(x, axes=axes), x)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
-    """Two axes exchanged."""
+@documented
+def swapaxes(a: ndarray, axis1: int, axis2: int) -> ndarray:
+    """Two axes exchanged.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.swapaxes(mx.np.ones((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+    """
     x = _array("swapaxes", a)
     order = list(range(x.ndim))
     i, j = _axis("swapaxes", axis1, x.ndim), _axis("swapaxes", axis2, x.ndim)
@@ -80,8 +182,23 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     return _C.own(op.transpose(x, axes=tuple(order)), x)
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
-    """Axes at other places."""
+@documented
+def moveaxis(a: ndarray, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
+    """Axes moved to other places; the other ones keep their order.
+
+    Args:
+        source: an axis, or a sequence of axes.
+        destination: where each of them goes.
+
+    Raises:
+        AssertionError: `a` is no array.
+        ValueError: `source` and `destination` differ in length.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.moveaxis(mx.np.ones((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
     x = _array("moveaxis", a)
     src, dst = ([v] if isinstance(v, int) else list(v) for v in (source, destination))
     src, dst = [_axis("moveaxis", i, x.ndim) for i in src], [_axis("moveaxis", i, x.ndim) for i in dst]
@@ -95,8 +212,21 @@ def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
     return _C.own(op.transpose(x, axes=tuple(order)), x)
 
 
-def expand_dims(a: Any, axis: Any) -> ndarray:
-    """New axes of length 1."""
+@documented
+def expand_dims(a: ndarray, axis: int | Sequence[int]) -> ndarray:
+    """New axes of length 1.
+
+    Args:
+        axis: where a new axis stands in the result, or a sequence of such places.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds.
+
+    Example:
+        >>> mx.np.expand_dims(mx.np.ones((2, 3)), 1).shape
+        (2, 1, 3)
+    """
     y = x = _array("expand_dims", a)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     n = x.ndim + len(axes)
@@ -105,8 +235,21 @@ def expand_dims(a: Any, axis: Any) -> ndarray:
     return _C.own(y, x)
 
 
-def squeeze(a: Any, axis: Any = None, out: Any = None) -> ndarray:
-    """Without axes of length 1. MXNetError for a longer one."""
+@documented
+def squeeze(a: ndarray, axis: int | Sequence[int] | None = None, out: ndarray | None = None) -> ndarray:
+    """Leaves axes of length 1 out.
+
+    Args:
+        axis: an axis, or a sequence of axes; None is all of length 1.
+
+    Raises:
+        AssertionError: `a` is no array.
+        mxnet.base.MXNetError: an axis is out of bounds, or longer than 1.
+
+    Example:
+        >>> mx.np.squeeze(mx.np.ones((1, 2, 1)), 0).shape
+        (2, 1)
+    """
     x = _array("squeeze", a)
     return finish(_C.own(_squeezed(x, axis), x), out)
 
@@ -134,16 +277,61 @@ def _atleast(n: int, arys: tuple[Any, ...]) -> Any:
     return result[0] if len(result) == 1 else result
 
 
-def atleast_1d(*arys: Any) -> Any:
-    """Arrays with at least one axis."""
+@documented
+def atleast_1d(*arys: ndarray) -> ndarray | list[ndarray]:
+    """Arrays with at least one axis.
+
+    Args:
+        *arys: ndarrays; one without axes gets one of length 1.
+
+    Returns:
+        ndarray; a list of them for several.
+
+    Raises:
+        AssertionError: an argument is no array.
+
+    Example:
+        >>> mx.np.atleast_1d(mx.np.array(3.0))
+        array([3.])
+    """
     return _atleast(1, arys)
 
 
-def atleast_2d(*arys: Any) -> Any:
-    """Arrays with at least two axes."""
+@documented
+def atleast_2d(*arys: ndarray) -> ndarray | list[ndarray]:
+    """Arrays with at least two axes.
+
+    Args:
+        *arys: ndarrays; a vector becomes a row.
+
+    Returns:
+        ndarray; a list of them for several.
+
+    Raises:
+        AssertionError: an argument is no array.
+
+    Example:
+        >>> mx.np.atleast_2d(mx.np.arange(2))
+        array([[0., 1.]])
+    """
     return _atleast(2, arys)
 
 
-def atleast_3d(*arys: Any) -> Any:
-    """Arrays with at least three axes."""
+@documented
+def atleast_3d(*arys: ndarray) -> ndarray | list[ndarray]:
+    """Arrays with at least three axes.
+
+    Args:
+        *arys: ndarrays; a vector of n elements gets the shape (1, n, 1), and an m x n matrix (m, n, 1).
+
+    Returns:
+        ndarray; a list of them for several.
+
+    Raises:
+        AssertionError: an argument is no array.
+
+    Example:
+        >>> mx.np.atleast_3d(mx.np.arange(2)).shape
+        (1, 2, 1)
+    """
     return _atleast(3, arys)

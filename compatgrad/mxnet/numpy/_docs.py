@@ -1,0 +1,72 @@
+"""Docstrings of the functions of `mx.np` and `mx.npx`: what many of them have in common is written once.
+
+The text at a function is a summary, an example, and what it alone says of its arguments, results and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from .._docs import composed
+
+__all__ = ["documented"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_ANY = "ndarray of any shape and dtype."
+_PLACES = "the number of equal parts, or the rising positions before which to cut."
+_WORDS = {  # of arguments that have the same meaning in many functions
+    "a": _ANY,
+    "arr": _ANY,
+    "array": _ANY,
+    "arrays": "a sequence of ndarrays.",
+    "ary": _ANY,
+    "axis": "the axis; negative ones count from the end.",
+    "axis1": "the first axis.",
+    "axis2": "the second axis.",
+    "ctx": "the device of the result; None is the current one.",
+    "data": _ANY,
+    "dtype": "the dtype of the result; None is float32.",
+    "indices_or_sections": _PLACES,
+    "k": "which diagonal: above the main one if positive, below it if negative.",
+    "keepdims": "reduced axes stay, with length 1.",
+    "kwargs": "`where`, `casting`, `order`, `dtype` and `subok` of NumPy's ufuncs, with their defaults only.",
+    "m": _ANY,
+    "name": "the name of the node in graphs; without effect on arrays.",
+    "offset": "which diagonal: above the main one if positive, below it if negative.",
+    "order": 'the order of the elements: "C", the last axis runs fastest; there is no other one.',
+    "out": "an ndarray of the shape of the result, where it is written; None is a new one.",
+    "shape": "an integer, or a sequence of them.",
+    "size": "the shape of the result; None is what the parameters broadcast to.",
+    "x": _ANY,
+    "x1": "ndarray, or a number.",
+    "x2": "ndarray, or a number; two arrays broadcast.",
+}
+WORDS = {name: ("", meaning) for name, meaning in _WORDS.items()}
+
+
+def documented(function: Function, name: str | None = None, names: Iterable[str] | None = None) -> Function:
+    """Completes the docstring of a function. `name`: where it is none of `mx.np`; `names`: of its arguments."""
+    names = _parameters(function) if names is None else names
+    first = names[0].lstrip("*") if names else ""
+    where = function.__module__.partition("mxnet.")[2].replace("numpy_extension", "npx").replace("numpy", "np")
+    where = ".".join(part for part in where.split(".") if not part.startswith("_"))
+    function.__doc__ = composed(
+        function.__doc__, names, f"mxnet.{where}.{name or function.__name__}", f"ndarray of the dtype of `{first}`.",
+        f"AssertionError: `{first}` is no array.", {}, WORDS,
+    )  # fmt: skip
+    return function
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of the arguments of a function, with their stars."""
+    code = function.__code__  # type: ignore[attr-defined]
+    count = code.co_argcount
+    names = [*code.co_varnames[:count]]
+    plain = count + code.co_kwonlyargcount
+    if code.co_flags & 4:
+        names.append(f"*{code.co_varnames[plain]}")
+    names += code.co_varnames[count:plain]
+    if code.co_flags & 8:
+        names.append(f"**{code.co_varnames[plain + bool(code.co_flags & 4)]}")
+    return names
